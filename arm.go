@@ -38,7 +38,7 @@ const (
 	DesiredStopped Desired = "stopped"
 )
 
-// StatusOf returns the status of an arm whose session is in state s. An arm in
+// StatusOf returns the status of an arm whose session is in the given state. An arm in
 // waiting_approval is busy, because its turn has not ended.
 func StatusOf(s State) Status {
 	switch s {
@@ -85,8 +85,8 @@ type Arm struct {
 	Port     int    `json:"port,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// DefaultModel is the model with which the arm starts if nobody asks for another one. It
-	// is PROVIDER/MODEL or MODEL. It can differ from Model: see ModelFallback.
+	// DefaultModel is the model with which the arm starts if nobody asks for another model. It has
+	// the form PROVIDER/MODEL or MODEL. It can differ from Model: see ModelFallback.
 	DefaultModel  string         `json:"defaultModel,omitempty"`
 	ModelFallback *ModelFallback `json:"modelFallback,omitempty"` // nil if the arm has the model that was asked for
 	TotalTokens   int            `json:"totalTokens"`
@@ -105,8 +105,8 @@ type Arm struct {
 	Generation int    `json:"generation"`
 
 	Dialog *Dialog `json:"dialog,omitempty"`
-	// Suspensions has the questions that the arm has asked with Coleo's tools, and on
-	// which it waits. The dialog on the screen is not among them.
+	// Suspensions contains the questions that the arm has asked with Coleo's tools, and whose
+	// answers the arm waits for. It does not contain the dialog on the screen.
 	Suspensions []Suspension `json:"suspensions,omitempty"`
 	Window      *Window      `json:"window,omitempty"` // set for a harness that shows its agent CLI in a window
 	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as told last
@@ -130,9 +130,9 @@ func (a Arm) Signals() Signals {
 	}
 }
 
-// StatusIn returns the status of the arm when its session is in state s. An arm whose
-// queue is paused is paused while its session is idle or works. An arm whose plan is
-// blocked stays so when a turn begins or ends.
+// StatusIn returns the status of the arm when its session is in the given state. If the arm's queue
+// is paused, the arm is paused while its session is idle or works. If the arm's plan is blocked,
+// the arm keeps this status when a turn begins or ends.
 func (a Arm) StatusIn(s State) Status {
 	status := StatusOf(s)
 	switch {
@@ -149,9 +149,8 @@ func (a Arm) StatusIn(s State) Status {
 // for the id of a host agent, which becomes part of the bus's subjects.
 const maxArmName = 63
 
-// CheckName returns an EInvalid error if name cannot be the name of an arm. The name of
-// an arm has 1 to 63 characters: letters, digits, '.', '_' and '-'. It starts with a
-// letter or digit.
+// CheckName returns an EInvalid error if a text cannot be the name of an arm. The name of an arm
+// has 1 to 63 characters: letters, digits, '.', '_' and '-'. It starts with a letter or digit.
 func CheckName(name string) error {
 	ok := name != "" && len(name) <= maxArmName
 	for i, c := range name {
@@ -184,15 +183,16 @@ func NewUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// Labels are words that a person writes on an arm, as keys with values. They select arms. An
-// operator token with labels reaches only the arms that have all of them.
+// Labels are words that a person writes on an arm, as keys with values. They are used to select
+// arms. An operator token with labels reaches only the arms that have all of these labels.
 type Labels map[string]string
 
-// maxLabels is the maximum number of labels of one arm. All of them fit into a line or two.
+// maxLabels is the maximum number of labels of one arm. All labels of an arm fit into one or two
+// lines.
 const maxLabels = 16
 
-// labelWord is the form of a key and of a value. No key ends with '-', so that "KEY-" always
-// means that the label is removed.
+// labelWord is the form of a key and of a value. No key ends with '-', so "KEY-" always means that
+// the label is removed.
 var labelWord = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`)
 
 // Check returns EInvalid if there are too many labels, or if a key or value has a bad form.
@@ -211,7 +211,7 @@ func (l Labels) Check() error {
 	return nil
 }
 
-// Has reports whether all of the labels want are among l.
+// Has reports whether the labels include all labels of the parameter want.
 func (l Labels) Has(want Labels) bool {
 	for key, value := range want {
 		if got, ok := l[key]; !ok || got != value {
@@ -221,7 +221,7 @@ func (l Labels) Has(want Labels) bool {
 	return true
 }
 
-// String returns the labels as KEY=VALUE with commas between, sorted by key.
+// String returns the labels as KEY=VALUE, separated by commas and sorted by key.
 func (l Labels) String() string {
 	words := make([]string, 0, len(l))
 	for _, key := range slices.Sorted(maps.Keys(l)) {
@@ -230,8 +230,8 @@ func (l Labels) String() string {
 	return strings.Join(words, ",")
 }
 
-// ParseLabels parses words of the form KEY=VALUE. It returns EInvalid for another form, and
-// for a key that comes twice.
+// ParseLabels parses words of the form KEY=VALUE. It returns EInvalid for any other form, and for a
+// repeated key.
 func ParseLabels(words []string) (Labels, error) {
 	change, err := ParseLabelChange(words)
 	if err == nil && len(change.Remove) > 0 {
@@ -246,8 +246,9 @@ type LabelChange struct {
 	Remove []string `json:"remove,omitempty" doc:"Keys of labels to remove; a key that the arm lacks is no error"`
 }
 
-// ParseLabelChange parses words of the form KEY=VALUE, which sets a label, and KEY-, which
-// removes one. It returns EInvalid for another form, and for a key that comes twice.
+// ParseLabelChange parses the words of a change. A word of the form KEY=VALUE sets a label, and a
+// word of the form KEY- removes a label. ParseLabelChange returns EInvalid for any other form, and
+// for a repeated key.
 func ParseLabelChange(words []string) (LabelChange, error) {
 	var c LabelChange
 	for _, word := range words {
@@ -273,8 +274,8 @@ func ParseLabelChange(words []string) (LabelChange, error) {
 	return c, c.Set.Check()
 }
 
-// Apply returns the labels after the change. It returns EInvalid if a label has a bad form,
-// or if there are too many then. It does not change l.
+// Apply returns the labels after the change. It returns EInvalid if a label has a bad form, or if
+// the change leads to too many labels. It does not change its argument.
 func (c LabelChange) Apply(l Labels) (Labels, error) {
 	if err := c.Set.Check(); err != nil {
 		return l, err
@@ -290,8 +291,8 @@ func (c LabelChange) Apply(l Labels) (Labels, error) {
 	return next, next.Check()
 }
 
-// Selector selects arms by their labels: those that meet all of its conditions. An empty
-// Selector selects every arm.
+// Selector selects arms by their labels. It selects the arms that meet all of its conditions. An
+// empty Selector selects every arm.
 type Selector []labelCondition
 
 // labelCondition is a condition on the label with one key.
@@ -301,14 +302,14 @@ type labelCondition struct {
 	not        bool
 }
 
-// ParseSelector parses words, each with one or several conditions with commas between:
+// ParseSelector parses words. Each word contains one or several conditions, separated by commas:
 //
 //   - KEY=VALUE or KEY==VALUE: the arm has this label.
 //   - KEY!=VALUE: the arm does not have this label. It may lack the key.
 //   - KEY or !KEY: the arm has the key, or lacks it.
 //
-// It returns EInvalid for another form, and for an empty condition. So an empty variable of a
-// shell never selects every arm.
+// ParseSelector returns EInvalid for any other form, and for an empty condition. Therefore an empty
+// shell variable never selects every arm.
 func ParseSelector(words []string) (Selector, error) {
 	var out Selector
 	for _, text := range words {

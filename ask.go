@@ -16,28 +16,28 @@ type Ask struct {
 	Doc string `json:"doc" toml:"doc"`
 	// The kind of the dialog, as in `[[dialog]]`. The key is required.
 	Kind DialogKind `json:"kind" toml:"kind"`
-	// The tool that the scripted model calls, by the agent CLI's name for it. An entry
-	// has exactly one of `tool`, `reply`, `prompt`, `types` and `start`. Exception:
-	// `types` can be combined with another of these keys.
+	// The tool that the scripted model calls, by the agent CLI's name for the tool. An entry has
+	// exactly one of `tool`, `reply`, `prompt`, `types` and `start`. Exception: `types` can be
+	// combined with another of these keys.
 	Tool string `json:"tool,omitempty" toml:"tool"`
-	// The arguments of the tool, as a JSON object. For a tool that takes plain text,
-	// the value is that text.
+	// The arguments of the tool, as a JSON object. If the tool takes plain text, the value is this
+	// text.
 	Input string `json:"input,omitempty" toml:"input"`
-	// The tool calls that the model makes first, one after another. These calls do not
-	// ask.
+	// The tool calls that the model makes first, one after another. These calls do not make the
+	// agent CLI ask.
 	Before []AskCall `json:"before,omitempty" toml:"before"`
-	// Whether the model makes the calls of `before` and the call of `tool` in one
+	// If this key is `true`, the model makes the calls of `before` and the call of `tool` in one
 	// answer.
 	Together bool `json:"together,omitempty" toml:"together"`
-	// The text with which the scripted model answers. Use it for an agent CLI that
-	// reads commands and edits from the text of the model.
+	// The text with which the scripted model answers. Use this key for an agent CLI that reads
+	// commands and edits from the text of the model.
 	Reply string `json:"reply,omitempty" toml:"reply"`
-	// The prompt after which the agent CLI asks without a call from the model.
+	// A prompt that makes the agent CLI ask without a call from the model.
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
-	// A command of the agent CLI, such as `/model`, that is typed by hand first. Either
-	// the command itself asks, or it makes the tool, the reply or the prompt ask.
+	// A command of the agent CLI, such as `/model`, that is typed by hand first. Either the command
+	// itself makes the agent CLI ask, or it causes the tool, the reply or the prompt to ask.
 	Types string `json:"types,omitempty" toml:"types"`
-	// Whether the agent CLI asks when it starts, before it takes a prompt.
+	// If this key is `true`, the agent CLI asks when it starts, before it takes a prompt.
 	Start bool `json:"start,omitempty" toml:"start"`
 	// The arguments with which the agent CLI is started. They are templates, as in
 	// `[[launch.part]]`. If an entry has `args`, `env`, `files`, `permission`, `model`
@@ -46,9 +46,9 @@ type Ask struct {
 	// The environment variables with which the agent CLI is started. The values are
 	// templates.
 	Env map[string]string `json:"env,omitempty" toml:"env"`
-	// The files below HOME that are written before the agent CLI is started. The values
-	// are templates. If a part of the launch writes the same file, Coleo writes both
-	// texts, as for a setting.
+	// The files below HOME that are written before the agent CLI is started. The values are
+	// templates. If a part of the launch writes the same file, Coleo writes both texts into the
+	// file, as for a setting.
 	Files map[string]string `json:"files,omitempty" toml:"files"`
 	// Coleo's permission mode with which the agent CLI is started. The default is
 	// `ask`.
@@ -58,10 +58,10 @@ type Ask struct {
 	Model string `json:"model,omitempty" toml:"model"`
 	// The files in the work folder that are written before the agent CLI is asked.
 	Work map[string]string `json:"work,omitempty" toml:"work"`
-	// What the title or the subject of the dialog must contain. People base their
-	// decision on this text.
+	// The text that the title or the subject of the dialog must contain. People base their decision
+	// on this text.
 	Shows string `json:"shows,omitempty" toml:"shows"`
-	// Patterns. Each pattern must match the label of one option of the dialog.
+	// A list of patterns. Each pattern must match the label of one option of the dialog.
 	Options []string `json:"options,omitempty" toml:"options"`
 	// A question of the model, with the answers that the model must get. An entry has
 	// one such table for each question that the tool asks in the same call.
@@ -69,18 +69,19 @@ type Ask struct {
 	// The file in the work folder that must contain the nonce, exactly once, after the
 	// approved action has been carried out.
 	Writes string `json:"writes,omitempty" toml:"writes"`
-	// A pattern that the tool's result must match after the approved action has been
-	// carried out. Without this key, any result is accepted. After a denial, no result
-	// is allowed to match the pattern. For a question, the pattern replaces the check
-	// for the labels, because some tools report an answer in other words.
+	// A pattern that the tool's result must match after the approved action has been carried out.
+	// Without this key, any result is accepted. After a denial, no result is allowed to match the
+	// pattern. For a question, the pattern replaces the check of the labels, because some tools
+	// report an answer in other words.
 	Result string `json:"result,omitempty" toml:"result"`
-	// Whether the approved action calls the MCP server of the checks, with the nonce.
+	// If this key is `true`, the approved action calls the MCP server of the checks, with the
+	// nonce.
 	CallsMCP bool `json:"calls_mcp,omitempty" toml:"calls_mcp"`
-	// Whether the agent CLI takes no prompt after its question at the start was denied.
-	// It then ends, or shows another page in place of its composer.
+	// If this key is `true`, the agent CLI takes no prompt after a denial of its question at the
+	// start. The agent CLI then ends, or shows another page in place of its composer.
 	Ends bool `json:"ends,omitempty" toml:"ends"`
-	// Whether the agent CLI ends after its question at the start was approved. When it
-	// is started again, it does not ask again.
+	// If this key is `true`, the agent CLI ends after an approval of its question at the start.
+	// When it is started again, it does not ask again.
 	Restarts bool `json:"restarts,omitempty" toml:"restarts"`
 	// The choices that Coleo refuses for this dialog, each with a part of the error
 	// message: `{ approve = "leave it with a denial" }`. The choices are `approve`,
@@ -94,7 +95,7 @@ const RefusedWords = "words"
 
 // AskCall is a tool call that the scripted model makes.
 type AskCall struct {
-	// The tool, by the agent CLI's name for it.
+	// The tool, by the agent CLI's name for the tool.
 	Tool string `json:"tool" toml:"tool"`
 	// The arguments of the tool, as a JSON object.
 	Input string `json:"input" toml:"input"`
@@ -105,21 +106,21 @@ type AskPage struct {
 	// The labels of the options. The checks choose each option once. Each time, the
 	// model must get the label of the chosen option, and no other label.
 	Answers []string `json:"answers" toml:"answers"`
-	// Whether several options can be ticked. If so, the checks also tick all of them in
-	// one answer.
+	// If this key is `true`, several options can be ticked. The checks then also tick all options
+	// in one answer.
 	Several bool `json:"several,omitempty" toml:"several"`
-	// Whether a text of the user's own can be the answer. If so, the model must get
-	// this text.
+	// If this key is `true`, the answer can be a text of the user's own. The model must get this
+	// text.
 	Words bool `json:"words,omitempty" toml:"words"`
 }
 
-// OwnStart reports whether an agent CLI must be started just for this entry.
+// OwnStart reports whether an agent CLI must be started only for this entry.
 func (a Ask) OwnStart() bool {
 	return a.Start || len(a.Args)+len(a.Env)+len(a.Files) > 0 || a.Permission != "" || a.Model != "" || a.Types != ""
 }
 
-// OnlyTyped reports whether typing a.Types by hand is enough to open the dialog. If so,
-// the model has no part in it.
+// OnlyTyped reports whether typing a.Types by hand is enough to open the dialog. If it is enough,
+// the model is not involved.
 func (a Ask) OnlyTyped() bool {
 	return a.Types != "" && a.Tool == "" && a.Reply == "" && a.Prompt == "" && !a.Start
 }
@@ -128,9 +129,9 @@ func (a Ask) OnlyTyped() bool {
 type Asking interface {
 	// Asks returns the catalogue, in the order of the harness's description.
 	Asks() []Ask
-	// QuietTools returns the tools that never ask. Each key is the name of a tool. Each
-	// value has the arguments with which the checks call the tool. If a value is empty,
-	// the checks do not call the tool.
+	// QuietTools returns the tools that never ask. Each key is the name of a tool. Each value
+	// contains the arguments with which the checks call the tool. If a value is empty, the checks
+	// do not call the tool.
 	QuietTools() map[string]string
 	// WithAsk returns a copy of the harness for one entry of the catalogue. In the
 	// hermetic profile, the agent CLI of the copy starts as the entry demands. WithAsk

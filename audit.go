@@ -45,7 +45,7 @@ type Audit struct {
 // below. The database stores results, so the meaning of a result never changes.
 type AuditResult string
 
-// The results that are not errors.
+// These constants are the results that are not errors.
 const (
 	// AuditOpen means that serve has begun to carry out the command. If serve ends
 	// during the command, the record keeps this result, and the real result is unknown.
@@ -64,37 +64,39 @@ type AuditFilter struct {
 // scopes, so the meaning of a scope never changes.
 type TokenScope string
 
-// The scopes of operator tokens.
+// These constants are the scopes of operator tokens.
 const (
 	MayRead   TokenScope = "read"   // lists, screens, events, runs
 	MayPrompt TokenScope = "prompt" // prompts, the queue, interrupting
 	MaySpawn  TokenScope = "spawn"  // starting and ending arms
-	// MayApprove allows answers to dialogs and questions, and another mode. It does not hold
-	// for all arms: see package api/token.
+	// MayApprove allows answers to dialogs and questions, and the switch to another mode. It does
+	// not apply to all arms: see package api/token.
 	MayApprove TokenScope = "approve"
 )
 
 // TokenScopes returns all scopes.
 func TokenScopes() []TokenScope { return []TokenScope{MayRead, MayPrompt, MaySpawn, MayApprove} }
 
-// OperatorToken lets a program command Coleo within bounds that a person has chosen. Who
-// has the token's value has these rights. Coleo keeps only a hash of the value.
+// OperatorToken lets a program command Coleo within bounds that a person has chosen. Anyone who has
+// the token's value has these rights. Coleo keeps only a hash of the value.
 type OperatorToken struct {
 	Name    string       `json:"name"`
 	Scopes  []TokenScope `json:"scopes"`
 	Created time.Time    `json:"created"`
 	Expires time.Time    `json:"expires"`
 	Used    time.Time    `json:"used,omitzero"` // the last use, to the minute; zero means never
-	// Arms limits the token to some arms. The keys are their ids. The values are the names
-	// that they had when the token was made. If it is empty, the token reaches all arms.
+	// Arms limits the token to some arms. The keys are the ids of the arms. The values are the
+	// names of the arms at the time when the token was created. If Arms is empty, the token reaches
+	// all arms.
 	Arms map[string]string `json:"arms,omitempty"`
-	// Labels are the labels of the arms that the token reaches: an arm must have all of them.
-	// An arm that the token starts gets them. If there are none, arms without labels count too.
+	// Labels are the labels that an arm must have so that the token reaches the arm. An arm that
+	// the token starts gets these labels. If Labels is empty, the token also reaches arms without
+	// labels.
 	Labels Labels `json:"labels,omitempty"`
-	// RunsIn is the id of the arm in which the program runs that has the token. It is "" for
-	// a program outside of arms.
+	// RunsIn is the id of the arm in which the token's program runs. It is "" for a program outside
+	// of arms.
 	RunsIn string `json:"runsIn,omitempty"`
-	// Prompted has the ids of the arms that the token has prompted or started.
+	// Prompted contains the ids of the arms that the token has prompted or started.
 	Prompted []string `json:"prompted,omitempty"`
 
 	Hash string `json:"-"` // SHA-256 of the value, in hexadecimal digits

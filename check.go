@@ -2,34 +2,37 @@ package coleo
 
 import "encoding/json"
 
-// Bounds of a checked prompt.
+// These are the limits for a checked prompt.
 const (
-	// MaxSchema is the largest size of a JSON Schema, in bytes. The schema is a part of the
-	// prompt, and is stored with it.
+	// MaxSchema is the largest size of a JSON Schema, in bytes. The schema is a part of the prompt,
+	// and is stored with the prompt.
 	MaxSchema = 64 << 10
 	// MaxInput is the largest size of the input of a prompt, in bytes. The input is a part
 	// of the prompt.
 	MaxInput = 256 << 10
-	// MaxCheckedAnswer is the largest size of the JSON of an answer that is checked, in
-	// bytes. Such an answer fits into one event, whatever its characters are.
+	// MaxCheckedAnswer is the largest size of the JSON in a checked answer, in bytes. An answer of
+	// this size fits into one event, whatever characters it contains.
 	MaxCheckedAnswer = 128 << 10
-	// DefaultRetries is how often the model is asked again if the caller gives no number.
+	// DefaultRetries is the number of times that the model is asked again if the caller gives no
+	// number.
 	DefaultRetries = 1
-	// MaxRetries is the largest number of times that the model is asked again. A model that
-	// has failed so often does not understand the schema.
+	// MaxRetries is the largest number of times that the model is asked again. A model that has
+	// failed this often does not understand the schema.
 	MaxRetries = 5
 )
 
-// Check says what Coleo checks of a prompt: its input before anything is typed, and its
-// answer when its run has ended. The schemas are JSON Schemas of draft 2020-12 or draft-07.
+// Check says what Coleo checks for a prompt. Coleo can check the input before it types anything,
+// and the answer after the run has ended. The schemas are JSON Schemas of draft 2020-12 or
+// draft-07.
 type Check struct {
-	// Schema is the schema of the answer. If it is empty, the answer is not checked.
+	// Schema is the schema of the answer. If Schema is empty, the answer is not checked.
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// Retries is how often the model is still asked again if its answer does not fit.
+	// Retries is the number of times that the model can still be asked again if its answer does not
+	// fit.
 	Retries int `json:"retries,omitempty"`
-	// Input is JSON that is added to the text of the prompt. It is not stored with the run.
+	// Input is JSON that is added to the text of the prompt. Input is not stored with the run.
 	Input json.RawMessage `json:"input,omitempty"`
-	// InputSchema is the schema of the input. If it is empty, any JSON is accepted.
+	// InputSchema is the schema of the input. If InputSchema is empty, any JSON is accepted.
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
 
 	Attempt  int    `json:"attempt,omitempty"`   // 0 for the first prompt, n for the nth time that the model is asked again
@@ -42,9 +45,9 @@ type Check struct {
 type Validated struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error,omitempty"` // what does not fit, in one line
-	// Path is the place of the fault in the checked JSON, as a JSON Pointer, such as
-	// /files/*/name. A * stands for an element or a key that is not named. It is "" if the
-	// whole does not fit.
+	// Path is the place of the fault in the checked JSON, as a JSON Pointer, such as /files/*/name.
+	// A * stands for an element or a key that is not named. Path is "" if the JSON as a whole does
+	// not fit.
 	Path string `json:"path,omitempty"`
 	// Answer is the JSON of the answer. It is empty if the answer does not fit.
 	Answer json.RawMessage `json:"answer,omitempty"`
@@ -67,11 +70,11 @@ type Retry struct {
 	Run     string `json:"run"` // the id of the run that the new prompt begins; until then the id of its entry in the queue
 }
 
-// AnswerCheck says what is known of the answer of a run whose prompt had a schema. Serve
-// stores it, so the meaning of a value never changes.
+// AnswerCheck says what is known about the answer of a run whose prompt had a schema. Serve stores
+// it, so the meaning of a value never changes.
 type AnswerCheck string
 
-// The values of AnswerCheck. It is "" if the run's prompt had no schema.
+// These are the values of AnswerCheck. AnswerCheck is "" if the run's prompt had no schema.
 const (
 	AnswerPending   AnswerCheck = "pending"   // the run has not ended
 	AnswerFits      AnswerCheck = "fits"      // the answer fits the schema
@@ -79,9 +82,9 @@ const (
 	AnswerUnchecked AnswerCheck = "unchecked" // the run did not finish, so its answer was not checked
 )
 
-// Teller is a harness that knows by what its agent CLI tells answers.
+// Teller is a harness that knows how its agent CLI reports answers.
 type Teller interface {
-	// TellsAnswers reports whether the agent CLI tells its answers by its hook, its record
-	// or its server. Such an answer is whole. An answer from the screen may lack a part.
+	// TellsAnswers reports whether the agent CLI reports its answers through its hook, its record
+	// or its server. Such an answer is complete. An answer from the screen may be incomplete.
 	TellsAnswers() bool
 }

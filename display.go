@@ -32,7 +32,7 @@ func displayOf(status Status, health Health) Display {
 // Need is what an arm needs from its user.
 type Need string
 
-// The needs, most urgent first.
+// These are the needs, most urgent first.
 const (
 	NeedsYou    Need = "needs you"
 	NeedWorking Need = "working" // the arm needs nothing now
@@ -80,7 +80,7 @@ func (a Arm) Need() (need Need, why string) {
 	return NeedWorking, ""
 }
 
-// parked reports whether the arm has met a limit and goes on by itself.
+// parked reports whether the arm has reached a limit and continues by itself.
 func (a Arm) parked() bool {
 	return a.Queue != nil && a.Queue.Parked != nil && !a.Queue.Parked.Wake.IsZero()
 }

@@ -11,14 +11,13 @@ const (
 	// maxEnvValue is the maximum length of one value, in bytes. Linux does not start a
 	// program with a string of more than 128 KiB.
 	maxEnvValue = 64 << 10
-	// maxEnv is the maximum total length of all names and values, in bytes. They must
-	// fit into one request to the API, which can have at most 1 MiB.
+	// maxEnv is the maximum total length of all names and values, in bytes. All of them must fit
+	// into one request to the API, which can have at most 1 MiB.
 	maxEnv = 256 << 10
 )
 
-// reservedEnv has the names of the variables that users are not allowed to give to an
-// arm, each with the reason. A name that ends in _ stands for all names that begin with
-// it.
+// reservedEnv maps each variable that users must not give to an arm to the reason for this. A name
+// that ends in _ stands for all names that begin with it.
 var reservedEnv = map[string]string{
 	"COLEO_":         "Coleo uses it itself",
 	"LD_":            "it changes which code the loader runs",
@@ -57,9 +56,8 @@ func isEnvName(name string) bool {
 	return name != ""
 }
 
-// CheckEnv returns EInvalid if users are not allowed to give an arm the variables in
-// env. The error shows names of variables, but no values, because values can be
-// secrets.
+// CheckEnv returns EInvalid if users are not allowed to give an arm the variables in env. The error
+// shows names of variables. It shows no values, because values can be secrets.
 func CheckEnv(env map[string]string) error {
 	size := 0
 	for _, name := range EnvNames(env) {

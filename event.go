@@ -10,19 +10,18 @@ import (
 // a kind never changes.
 type EventKind string
 
-// The kinds of event. The comment of each kind has the type of the payload.
+// The kinds of event. The comment on each kind names the type of its payload.
 const (
 	EventSpawned    EventKind = "arm.spawned"    // Handle
 	EventReattached EventKind = "arm.reattached" // Handle
 	EventStopped    EventKind = "arm.stopped"    // Reading
 	EventOrphaned   EventKind = "arm.orphaned"   // Note: the processes that still run
-	// EventBlocked has a Note with the reason why the arm cannot continue: its output
-	// cannot be stored, or its holder does not answer. If the text of the Note is "",
-	// the arm can continue again.
+	// EventBlocked has a Note. The Note says why the arm cannot continue: its output cannot be
+	// stored, or its holder does not answer. If the text of the Note is "", the arm can continue
+	// again.
 	EventBlocked EventKind = "arm.blocked"
-	// EventRules means that the description of the arm's harness has changed. It has a
-	// Note. The Note says either that the arm now uses the new description, or why the
-	// arm does not use it.
+	// EventRules means that the description of the arm's harness has changed. It has a Note. The
+	// Note says that the arm now uses the new description, or why the arm does not use it.
 	EventRules        EventKind = "arm.rules"
 	EventLabels       EventKind = "arm.labels"          // Labelled
 	EventBudget       EventKind = "budget"              // BudgetChange
@@ -37,7 +36,7 @@ const (
 	EventDecision     EventKind = "approval"            // Decided
 	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
-	// ParkChange: the arm has met a limit, goes on, or is not parked any more
+	// ParkChange: the arm has met a limit, continues, or is no longer parked
 	EventParked EventKind = "parked"
 	// HandoverChange: the task of an arm goes to another arm, its successor
 	EventHandover EventKind = "handover"
@@ -50,17 +49,17 @@ const (
 
 	EventMerge EventKind = "merge" // MergeChange: the work of the arm is merged into another branch
 
-	// EventInputValidated has Validated. It follows run_start. If the input does not fit,
-	// nothing is typed, and the event belongs to no run.
+	// EventInputValidated has Validated. The event follows run_start. If the input does not fit its
+	// schema, nothing is typed, and the event belongs to no run.
 	EventInputValidated  EventKind = "input_validated"
 	EventOutputValidated EventKind = "output_validated" // Validated: whether the answer of the run fits its schema
-	// Retry: the answer does not fit, and the model will be asked again
+	// Retry: the answer does not fit its schema, and the model will be asked again
 	EventOutputRetry EventKind = "output_retry"
 )
 
-// The kinds of event that tell what the agent CLI does in a run. The comment of each
-// kind has the type of the payload. Event.Source says who told it.
-// docs/events.md says which source tells which kind for each harness.
+// The kinds of event that describe what the agent CLI does in a run. The comment on each kind names
+// the type of its payload. Event.Source names the source of the event. docs/events.md says which
+// source reports which kind for each harness.
 const (
 	EventTurn          EventKind = "turn"            // Turn
 	EventAssistantText EventKind = "assistant_text"  // AssistantText
@@ -102,26 +101,26 @@ type Event struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-// Rules of readings that do not prove an end. With RuleUnproven or RuleOrphaned,
-// processes of an arm without a session may still run. With RuleUnprovenIdle, a turn
-// may not have ended.
+// These rules belong to readings that do not prove that something has ended. With RuleUnproven or
+// RuleOrphaned, processes of an arm without a session may still run. With RuleUnprovenIdle, a turn
+// may still be running.
 const (
 	RuleUnproven = "unproven" // a process could not prove that it belongs to the arm, so Coleo leaves it alone
-	// RuleUnprovenIdle means that the screen is idle, but that nothing proves that the
-	// turn has ended. Reading.Detail says why.
+	// RuleUnprovenIdle means that the screen is idle, but nothing proves that the turn has ended.
+	// Reading.Detail says why.
 	RuleUnprovenIdle = "unproven idle"
 	RuleOrphaned     = "orphaned" // Coleo could not end some processes of the arm
 )
 
-// Rules of readings with the state Dead.
+// These rules belong to readings with the state Dead.
 const (
 	RuleProcess = "process" // the agent CLI has ended
-	// RuleNoConversation means that the agent CLI ended at its start, because it does not
-	// have the conversation that it was to continue.
+	// RuleNoConversation means that the agent CLI ended at its start. It was to continue a
+	// conversation, and it does not have this conversation.
 	RuleNoConversation = "no conversation"
 )
 
-// WorkspaceChange is the payload of the events that tell of an arm's worktree.
+// WorkspaceChange is the payload of the events about an arm's worktree.
 type WorkspaceChange struct {
 	Status string `json:"status"` // making, setting_up, ready or removed
 	Path   string `json:"path,omitempty"`
@@ -130,7 +129,7 @@ type WorkspaceChange struct {
 	Kept   string `json:"kept,omitempty"`   // the ref that has everything of a removed worktree
 }
 
-// MergeStep says how far a merge of an arm's work has come. Events store it.
+// MergeStep says how far a merge of an arm's work has progressed. Events store it.
 type MergeStep string
 
 // The steps of a merge.
@@ -140,8 +139,8 @@ const (
 	MergeFailed MergeStep = "failed" // nothing was merged; see Why
 )
 
-// MergeChange is the payload of the event that tells of a merge. If a kill comes between the
-// steps began and done, the branch itself says whether it was moved.
+// MergeChange is the payload of the event about a merge. If the host agent is killed between the
+// steps began and done, the branch itself shows whether it was moved.
 type MergeChange struct {
 	Step      MergeStep `json:"step"`
 	By        string    `json:"by,omitempty"`        // who asked for it, for people
@@ -157,14 +156,14 @@ type MergeChange struct {
 
 // Worktree is the git worktree of an arm.
 type Worktree struct {
-	// Branch and Base are what was asked for: see workspace.Order. After the start, Branch is
-	// the branch of the worktree.
+	// Branch and Base are the requested values: see workspace.Order. After the start, Branch is the
+	// branch of the worktree.
 	Branch string `json:"branch,omitempty"`
 	Base   string `json:"base,omitempty"`
-	// NoSetup leaves the project's set-up script out.
+	// NoSetup means that the project's set-up script does not run.
 	NoSetup bool `json:"no_setup,omitempty"`
-	// Path is the top folder of the worktree, and From the folder that it was made for. The
-	// host agent sets both.
+	// Path is the top folder of the worktree. From is the folder for which the worktree was made.
+	// The host agent sets both.
 	Path string `json:"path,omitempty"`
 	From string `json:"from,omitempty"`
 }
@@ -189,7 +188,7 @@ const (
 	OutcomeAsks        Outcome = "asks"        // the turn continues when somebody answers the open dialog
 )
 
-// OutcomeOf returns the outcome of a turn if the agent CLI is in state s after the
+// OutcomeOf returns the outcome of a turn. The state s is the state of the agent CLI after the
 // turn.
 func OutcomeOf(s State, interrupted bool) Outcome {
 	switch {
@@ -212,21 +211,22 @@ type RunEnd struct {
 	// Whole means that the turn has finished and that Answer comes from the agent CLI's
 	// own report. An answer that Coleo has read from the screen can be incomplete.
 	Whole bool `json:"whole"`
-	// Background says what still ran in the background when the turn ended.
+	// Background says what was still running in the background when the turn ended.
 	Background string `json:"background,omitempty"`
 	Usage      *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports its usage
-	// Compact means that the turn was to shorten the conversation. See Receipt.Compact.
+	// Compact means that the purpose of the turn was to shorten the conversation. See
+	// Receipt.Compact.
 	Compact bool `json:"compact,omitempty"`
-	// Orphans has the ids of the calls of tools that have begun and not ended in the run.
+	// Orphans has the ids of the tool calls that began in the run and did not end.
 	Orphans []string `json:"orphans,omitempty"`
-	// Validated says whether the answer fits its schema. It is nil if the prompt had no
-	// schema, or if the turn did not finish. Its Answer is always empty.
+	// Validated says whether the answer fits its schema. It is nil if the prompt had no schema, or
+	// if the turn did not finish. Validated.Answer is always empty here.
 	Validated *Validated `json:"validated,omitempty"`
-	// Retry is the id of the run in which the model is asked again, because the answer does
-	// not fit its schema. The run begins when the arm is idle.
+	// Retry is the id of another run. In that run, the model is asked again, because the answer
+	// does not fit its schema. That run begins when the arm is idle.
 	Retry string `json:"retry,omitempty"`
-	// Limit is the limit of the model with which the turn has ended. It is nil if the turn
-	// has met none. The outcome is then failed, also if the screen shows no error.
+	// Limit is the limit of the model that ended the turn. It is nil if the turn met no limit. If
+	// Limit is set, the outcome is failed, even if the screen shows no error.
 	Limit *Limit `json:"limit,omitempty"`
 }
 
@@ -234,8 +234,8 @@ type RunEnd struct {
 type Decided struct {
 	Dialog   Dialog   `json:"dialog"`
 	Decision Decision `json:"decision"`
-	// Policy is the rule of the arm's policy that has answered the dialog. It is "" if a
-	// person or a program has answered.
+	// Policy is the rule of the arm's policy that answered the dialog. It is "" if a person or a
+	// program answered.
 	Policy string `json:"policy,omitempty"`
 }
 
@@ -252,12 +252,12 @@ func DecodeRunEnd(e Event) (RunEnd, error) {
 	return end, nil
 }
 
-// MaxRunText is the largest size of Run.Prompt and of Run.Answer, in bytes. It is enough
-// to recognise a prompt. The events of the run have the whole texts.
+// MaxRunText is the largest size of Run.Prompt and of Run.Answer, in bytes. This is enough to
+// recognise a prompt. The events of the run have the whole texts.
 const MaxRunText = 2 << 10
 
-// Run is the summary of one run. Serve computes it from the events of the run. Fields
-// that no event has told yet are zero.
+// Run is the summary of one run. Serve computes it from the events of the run. A field is zero
+// until an event sets it.
 type Run struct {
 	ID      string    `json:"id"`
 	Arm     string    `json:"arm"`               // the arm's id
@@ -292,13 +292,13 @@ type Run struct {
 	Failed int    `json:"failed"`          // calls that ended with an error
 	Files  int    `json:"files"`           // changes of files by tools
 	Events int    `json:"events"`          // all events of the run, deleted ones included
-	// Usage is the sum of the run's usage events. Its Source is "".
+	// Usage is the sum of the run's usage events. Usage.Source is "".
 	Usage Usage `json:"usage"`
-	// Orphans has the ids of the calls that have begun and not ended in the run.
+	// Orphans has the ids of the calls that began in the run and did not end.
 	Orphans []string `json:"orphans,omitempty"`
 }
 
-// OutcomeOpen selects the open runs in a filter by outcome. No run has it as its outcome.
+// OutcomeOpen selects the open runs in a filter by outcome. No run has this outcome.
 const OutcomeOpen = "open"
 
 // eventKinds has every kind of event, Coleo's own kinds first.
@@ -318,15 +318,15 @@ var eventKinds = []EventKind{
 // EventKinds returns every kind of event that this version knows.
 func EventKinds() []EventKind { return append([]EventKind{}, eventKinds...) }
 
-// KindAlias is another name of a kind of event. Filters accept it in place of the kind, and
-// events always have the kind itself.
+// KindAlias is another name of a kind of event. Filters accept this name in place of the kind.
+// Events always contain the kind itself.
 type KindAlias struct {
 	Name string
 	Kind EventKind
 }
 
-// KindAliases returns the names that other systems use for events, sorted by name. Several
-// names can stand for one kind, so a filter by such a name can select more.
+// KindAliases returns the names that other systems use for events, sorted by name. Several names
+// can stand for one kind. A filter by such a name selects all events of that kind.
 func KindAliases() []KindAlias {
 	return []KindAlias{
 		{"agent_end", EventRunEnd}, {"agent_start", EventRunStart}, {"ask_question", EventSuspension},
@@ -337,7 +337,8 @@ func KindAliases() []KindAlias {
 	}
 }
 
-// KindNamed returns the kind with a name or an alias. It returns false if there is none.
+// KindNamed returns the kind with the given name or alias. It returns false if there is no such
+// kind.
 func KindNamed(name string) (EventKind, bool) {
 	for _, alias := range KindAliases() {
 		if alias.Name == name {

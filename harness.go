@@ -16,18 +16,17 @@ const (
 	TransportHTTP Transport = "http"
 )
 
-// Capabilities says what an agent CLI can do through its harness. The conformance suite
-// tests each capability that the harness claims, and skips the others. The API and
-// harness.toml use the same names for the fields. The page docs/harness-reference.md
-// repeats the comments of the fields.
+// Capabilities says what an agent CLI can do through its harness. The conformance suite tests each
+// capability that the harness claims, and skips the others. The API and harness.toml use the same
+// names for the fields. docs/harness-reference.md repeats the comments on the fields.
 type Capabilities struct {
 	// The agent CLI starts MCP servers and calls their tools.
 	MCP bool `json:"mcp" toml:"mcp"`
 	// The agent CLI shows an answer while the model is still writing the answer.
 	Streaming bool `json:"streaming" toml:"streaming"`
-	// A running turn stops when Coleo tells it to.
+	// A running turn stops when Coleo interrupts it.
 	Interrupt bool `json:"interrupt" toml:"interrupt"`
-	// The agent CLI shortens its conversation when a command tells it to.
+	// The agent CLI shortens its conversation when it receives a command for that.
 	Compact bool `json:"compact" toml:"compact"`
 	// A prompt continues the conversation of the earlier prompts.
 	MultiTurn bool `json:"multi_turn" toml:"multi_turn"`
@@ -47,33 +46,33 @@ type Capabilities struct {
 	Question bool `json:"question" toml:"question"`
 	// The agent CLI counts the tokens of a turn.
 	Usage bool `json:"usage" toml:"usage"`
-	// The agent CLI draws its whole picture again when Coleo makes it do so.
+	// The agent CLI redraws its whole picture when Coleo makes it do so.
 	Redraw bool `json:"redraw" toml:"redraw"`
 	// Coleo can switch a running agent CLI from one mode to another.
 	Modes bool `json:"modes" toml:"modes"`
-	// Its user sees it in a terminal window of its own, which Coleo opens.
+	// The user sees the agent CLI in a separate terminal window, which Coleo opens.
 	Window bool `json:"window" toml:"window"`
 }
 
-// WorkTold says which work of an agent CLI the events of its runs tell. The conformance
-// suite compares what is told with the model server's record, and skips the rest. The page
-// docs/harness-reference.md repeats the comments of the fields.
+// WorkTold says which work of an agent CLI appears in the events of its runs. The conformance suite
+// compares the reported work with the model server's record, and skips the rest.
+// docs/harness-reference.md repeats the comments on the fields.
 type WorkTold struct {
-	// Whether the events tell each call of a tool, with its end and its outcome.
+	// If this key is `true`, the events report each tool call, with its end and its outcome.
 	Calls bool `toml:"calls"`
-	// Whether the agent CLI asks the model again if the arguments of a call are not JSON.
-	// It does not carry out the first call then, so that call has no end.
+	// If this key is `true` and the arguments of a call are not JSON, the agent CLI asks the model
+	// again. It then does not carry out the first call, so that call has no end.
 	RepeatsMalformed bool `toml:"repeats_malformed"`
-	// Whether the events tell each text of the model.
+	// If this key is `true`, the events report each text of the model.
 	Texts bool `toml:"texts"`
 	// Whether the events tell the tokens of each reply while the turn goes on. An arm of
 	// another harness gets no budget that stops it.
 	Usage bool `toml:"usage"`
-	// The tool with which the model starts a subagent, by the agent CLI's name for it.
-	// Without this key, the agent CLI has no subagents, or the events do not tell them.
+	// The tool with which the model starts a subagent, by the agent CLI's name for it. Without this
+	// key, the agent CLI has no subagents, or the events do not report them.
 	SubagentTool string `toml:"subagent_tool"`
-	// The arguments of that tool, as a JSON object. `{{.Task}}` stands for what the
-	// subagent is to do. The key is required with `subagent_tool`.
+	// The arguments of `subagent_tool`, as a JSON object. `{{.Task}}` stands for the task of the
+	// subagent. The key is required with `subagent_tool`.
 	SubagentInput string `toml:"subagent_input"`
 }
 
@@ -104,30 +103,31 @@ type Info struct {
 	Work          WorkTold     `json:"-"`       // for the conformance suite and for budgets
 	Command       string       `json:"command"` // the program that is looked up on PATH
 	Install       string       `json:"install"` // one line that tells the user how to install the agent CLI
-	// Package is "npm:NAME" or "pip:NAME", the package that 'coleo harness install'
-	// installs. Package is empty if neither npm nor pip has the agent CLI.
+	// Package is the package that 'coleo harness install' installs, as "npm:NAME" or "pip:NAME". It
+	// is empty if neither npm nor pip has the agent CLI.
 	Package string `json:"package,omitempty"`
 	// Trust is the path, below HOME, of the user's file that --trust-workdir edits.
 	// Trust is empty if the agent CLI has no such file.
 	Trust string `json:"trust,omitempty"`
-	// Attach is how the agent CLI names a file in a prompt, such as "@{path}". It is empty
-	// if the agent CLI has no such way.
+	// Attach is the form in which a prompt names a file for the agent CLI, such as "@{path}". It is
+	// empty if the agent CLI has no such form.
 	Attach string `json:"attach,omitempty"`
 	// Forks means that the agent CLI can begin with a copy of a conversation.
 	Forks bool `json:"forks,omitempty"`
 	// Pack is the pack that is in use for this harness; nil if there is none.
 	Pack *PackInfo `json:"pack,omitempty"`
 	// ModelPattern is a regular expression for the names of the agent CLI's models, as
-	// PROVIDER/MODEL or MODEL. ModelNames are names that it also takes. If the pattern is
-	// empty, the agent CLI takes any name, or the catalogue has its models.
+	// PROVIDER/MODEL or MODEL. ModelNames are further names that the agent CLI accepts. If the
+	// pattern is empty, the agent CLI accepts any name, or the catalogue contains its models.
 	ModelPattern string   `json:"model_pattern,omitempty"`
 	ModelNames   []string `json:"model_names,omitempty"`
-	// ModelProvider is the provider of its models, if it has only one: "anthropic".
+	// ModelProvider is the provider of the agent CLI's models, such as "anthropic", if there is
+	// only one provider.
 	ModelProvider string `json:"model_provider,omitempty"`
 	Catalog       bool   `json:"catalog"` // the models come from the catalogue of GET /api/opencode/providers
 }
 
-// PackInfo describes the newer reading rules that a harness uses beside its own. See
+// PackInfo describes the newer reading rules that a harness uses in addition to its own rules. See
 // docs/packs.md.
 type PackInfo struct {
 	Serial   int64    `json:"serial"`
@@ -151,11 +151,11 @@ type Harness interface {
 	// start the agent CLI with this configuration. It returns EUnsupported if the
 	// harness can never do what the configuration demands.
 	Spawn(ctx context.Context, c SpawnConfig) (Session, error)
-	// Attach attaches to a session that an earlier host agent started. The holder must
-	// prove, with the boot id, the process identity, the nonce and the generation, that
-	// it is the holder in the handle. If the holder cannot prove this, Attach returns
-	// EUnproven and leaves the process alone. Attach returns EUnavailable if the holder
-	// is gone. It returns ETimeout if the holder does not answer.
+	// Attach attaches to a session that an earlier host agent started. The holder must prove that
+	// it is the holder in the handle. Its proof is the boot id, the process identity, the nonce and
+	// the generation. If the holder cannot prove this, Attach returns EUnproven and leaves the
+	// process alone. Attach returns EUnavailable if the holder is gone. It returns ETimeout if the
+	// holder does not answer.
 	Attach(ctx context.Context, h Handle) (Session, error)
 }
 
@@ -209,15 +209,13 @@ type Versioned interface {
 // Recorder is a harness that records what the terminals of its sessions show. Its
 // methods need no live session, so they also work for an arm that has ended.
 type Recorder interface {
-	// ScreenAt returns the screen at the given time, accurate to 50 ms. The screen
-	// includes the lines that had scrolled off the top by that time. For an earlier
-	// generation, h needs only the fields Arm and Dir. If the recording begins after
-	// that time, ScreenAt returns EInvalid, and the message says when the recording
-	// begins.
+	// ScreenAt returns the screen at the given time, accurate to 50 ms. The screen includes the
+	// lines that had scrolled off the top by that time. For an earlier generation, h needs only the
+	// fields Arm and Dir. If the recording begins after the given time, ScreenAt returns EInvalid.
+	// The message then says when the recording begins.
 	ScreenAt(h Handle, at time.Time) (Screen, error)
-	// Record returns the piece of output that begins at the byte offset from. If the
-	// output at this offset has been deleted, the piece begins with the oldest screen
-	// that is still kept.
+	// Record returns a piece of output that begins at the given byte offset. If the output at this
+	// offset has been deleted, the piece begins with the oldest screen that is still kept.
 	Record(h Handle, from int64) (Recording, error)
 }
 
@@ -226,8 +224,8 @@ type Recording struct {
 	Offset int64 `json:"offset"` // the offset of the first byte of output in this piece
 	Next   int64 `json:"next"`   // the offset of the next piece
 	Until  int64 `json:"until"`  // the offset of the present end of the output
-	// Cols and Rows are the size of the terminal, in cells. They are set if this piece
-	// is the start of a recording.
+	// Cols and Rows are the size of the terminal, in cells. They are set only if this piece is the
+	// start of a recording.
 	Cols   int             `json:"cols,omitempty"`
 	Rows   int             `json:"rows,omitempty"`
 	Events []RecordedEvent `json:"events"`
@@ -279,14 +277,14 @@ type MCPServer struct {
 // Argv returns the command line of the server.
 func (m MCPServer) Argv() []string { return append([]string{m.Command}, m.Args...) }
 
-// SpawnConfig has everything that a harness needs to start its agent CLI. If a field
-// has the zero value, the harness uses its own default.
+// SpawnConfig contains everything that a harness needs to start its agent CLI. If a field has the
+// zero value, the harness uses its own default.
 type SpawnConfig struct {
 	Arm        string `json:"arm"`        // the arm's id
 	Generation int    `json:"generation"` // increases by at least one at each start of the arm
 	Nonce      string `json:"nonce"`      // random; identifies this start of the arm
-	// Dir is the folder of the holder for this generation, with the holder's socket and
-	// journal. The harness creates this folder if it is missing.
+	// Dir is the holder's folder for this generation. It contains the holder's socket and journal.
+	// The harness creates this folder if it is missing.
 	Dir string `json:"dir"`
 
 	Workdir string   `json:"workdir"` // absolute; must exist
@@ -294,8 +292,8 @@ type SpawnConfig struct {
 	Path    []string `json:"path,omitempty"` // folders to search before PATH
 	Args    []string `json:"args,omitempty"` // appended to the harness's own arguments
 	Environ []string `json:"-"`              // variables of the user; the harness passes on those in its allow-list
-	// Env has variables that the agent CLI gets unchanged. Their values are secrets, so
-	// the JSON does not contain Env.
+	// Env contains variables that the agent CLI gets unchanged. Their values are secrets, so the
+	// JSON does not contain Env.
 	Env map[string]string `json:"-"`
 	// EnvNames has the names of the variables in Env, to show them to users.
 	EnvNames []string `json:"env_names,omitempty"`
@@ -310,38 +308,38 @@ type SpawnConfig struct {
 	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
 	Conversation   string         `json:"conversation,omitempty"`
 	Resume         bool           `json:"resume,omitempty"` // resume Conversation instead of starting a new conversation
-	// Fork is a conversation of which the arm gets a copy at this start. The copy is a new
-	// conversation. Resume is false then.
+	// Fork is a conversation. At this start, the arm gets a copy of it as a new conversation. If
+	// Fork is set, Resume is false.
 	Fork string `json:"fork,omitempty"`
-	// ForkedFrom says of what the arm's first conversation is a copy. It is nil if that
-	// conversation is none. It stays when the arm is started again.
+	// ForkedFrom names the original of the arm's first conversation. It is nil if that conversation
+	// is not a copy. It stays the same when the arm is started again.
 	ForkedFrom *ForkOrigin `json:"forked_from,omitempty"`
 	// Succeeds says whose task the arm has got by a hand-over. It is nil if it has got none.
 	Succeeds   *Predecessor `json:"succeeds,omitempty"`
 	MCPServers []MCPServer  `json:"mcp_servers,omitempty"`
 	Tools      []string     `json:"tools,omitempty"` // which of Coleo's own tools the arm has; see ArmTools
-	// Parent is the id of the arm whose model has asked for this arm. It is "" for an arm that
-	// a person has started. Depth is then 0, and otherwise one more than the parent's.
+	// Parent is the id of the arm whose model asked for this arm. If a person started this arm,
+	// Parent is "" and Depth is 0. Otherwise, Depth is one more than the depth of the parent.
 	Parent       string      `json:"parent,omitempty"`
 	Depth        int         `json:"depth,omitempty"`
 	TrustWorkdir bool        `json:"trust_workdir,omitempty"`
 	OnPartition  OnPartition `json:"on_partition,omitempty"`
 	Policy       PolicyMode  `json:"policy,omitempty"` // "" means PolicyOff
-	// Worktree is not nil if the arm has a git worktree of its own. The host agent makes it
-	// before the start, and sets Workdir.
+	// Worktree is the arm's own git worktree. It is nil if the arm has none. The host agent makes
+	// the worktree before the start, and sets Workdir.
 	Worktree *Worktree `json:"worktree,omitempty"`
-	// Sandbox is the sandbox of the agent CLI. It is nil if there is none. The wrapper in
-	// Wrap runs outside of it.
+	// Sandbox is the sandbox of the agent CLI. It is nil if there is no sandbox. The wrapper in
+	// Wrap runs outside the sandbox.
 	Sandbox *Sandbox `json:"sandbox,omitempty"`
-	// Reached has folders of Coleo that the agent CLI must reach inside its sandbox. It
-	// cannot write there. The host agent sets Reached at each start.
+	// Reached lists folders of Coleo that the agent CLI must be able to reach inside its sandbox.
+	// The agent CLI cannot write to these folders. The host agent sets Reached at each start.
 	Reached []string `json:"-"`
-	// OwnNetwork means that the wrapper has made a network for the agent CLI, with the
-	// scripted model alone. The host agent sets OwnNetwork at each start.
+	// OwnNetwork means that the wrapper has made a separate network for the agent CLI. This network
+	// contains only the scripted model. The host agent sets OwnNetwork at each start.
 	OwnNetwork bool `json:"-"`
-	// OnLimit says what the arm does at a limit of its model; "" means OnLimitWait.
+	// OnLimit says what the arm does when it meets a limit of its model. "" means OnLimitWait.
 	OnLimit OnLimit `json:"on_limit,omitempty"`
-	// ContinueWith is the prompt with which the arm goes on after a limit; "" means
+	// ContinueWith is the prompt with which the arm continues after a limit. "" means
 	// ContinuePrompt.
 	ContinueWith string `json:"continue_with,omitempty"`
 	// Window says where the window is opened, for a harness with the capability Window. If
@@ -351,11 +349,11 @@ type SpawnConfig struct {
 	Cols int `json:"cols,omitempty"` // default 120
 	Rows int `json:"rows,omitempty"` // default 40
 
-	// Chosen is what a user has chosen since the start. It is nil if that is nothing.
+	// Chosen holds the user's choices since the start. It is nil if the user has chosen nothing.
 	Chosen *Chosen `json:"chosen,omitempty"`
 
-	// Keep is how many bytes of the terminal's output the holder keeps. 0 means the
-	// holder's default. The host agent sets Keep.
+	// Keep is the number of bytes of terminal output that the holder keeps. 0 means the holder's
+	// default. The host agent sets Keep.
 	Keep int64 `json:"-"`
 	// AllowSudo lets the agent CLI get more privileges through programs such as sudo.
 	// With these privileges, the agent CLI could possibly type into its own terminal.
@@ -383,8 +381,7 @@ type Identity struct {
 	PidfdInode uint64 `json:"pidfd_inode,omitempty"`
 }
 
-// Handle has everything that a host agent needs to find a session again after a
-// restart.
+// Handle contains everything that a host agent needs to find a session again after a restart.
 type Handle struct {
 	Harness      string          `json:"harness"`
 	Arm          string          `json:"arm"`

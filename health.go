@@ -47,14 +47,14 @@ type Signals struct {
 	Watch Watch
 }
 
-// Watch says whether a host agent watches an arm now, and what the host agent sees. The
-// zero Watch has no information, and does not change the result of Summarise.
+// Watch says whether a host agent watches an arm now, and what the host agent sees. The zero Watch
+// contains no information, and does not change the result of Summarise.
 type Watch struct {
 	AsOf    time.Time // when a host agent last confirmed the arm's state
 	Missing string    // why no host agent watches the arm, for users; "" if a host agent does
 	Frozen  int       // the pid of the agent CLI if a signal has stopped it; otherwise 0
-	// Blocked is the reason why the arm cannot continue, for example that the disk has
-	// no room for the arm's output. Blocked is "" if the arm can continue.
+	// Blocked is the reason why the arm cannot continue. For example, the disk may have no room for
+	// the arm's output. Blocked is "" if the arm can continue.
 	Blocked string
 	// Unjudged is the agent CLI's version if the rules were not judged on this version.
 	// Otherwise it is "".
@@ -73,8 +73,8 @@ type SignalFlags struct {
 	Distributed     bool   `json:"distributed"`
 }
 
-// Runtime is an arm's health with the reasons for it. A field in seconds is nil if
-// Coleo does not know when that time began.
+// Runtime is an arm's health with the reasons for it. A field in seconds counts from a point in
+// time. The field is nil if Coleo does not know this point in time.
 type Runtime struct {
 	State                 Health      `json:"state"`
 	Reason                string      `json:"reason"`

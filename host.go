@@ -9,7 +9,7 @@ import (
 // agent. No host agent has this id.
 const LocalHost = "local"
 
-// LocalNote tells users what it means that an arm runs on host local.
+// LocalNote explains to users what it means that an arm runs on host local.
 const LocalNote = "runs without a host agent: nobody reads it while serve is down"
 
 // Host is a host agent's description of itself and its machine.
@@ -41,8 +41,8 @@ type OnPartition string
 // The values of OnPartition. With both values, the agent CLI continues its work.
 const (
 	PartitionRun OnPartition = "run" // the default: the host agent still types what serve has ordered
-	// PartitionFreeze makes the holder refuse all keys, except within 10 s after serve
-	// has confirmed that no second generation of the arm can be running.
+	// PartitionFreeze makes the holder refuse all keys. The holder accepts keys only for 10 s after
+	// serve has confirmed that no second generation of the arm can be running.
 	PartitionFreeze OnPartition = "freeze"
 )
 

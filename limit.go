@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LimitKind says which limit of its model an agent CLI has met. The log stores kinds, so
+// LimitKind is the kind of a limit that an agent CLI has met at its model. The log stores kinds, so
 // the meaning of a kind never changes.
 type LimitKind string
 
@@ -43,19 +43,20 @@ type Limit struct {
 	Kind LimitKind `json:"kind"`
 	Text string    `json:"text"` // what the agent CLI says, in one line
 	Seen time.Time `json:"seen"` // when the turn ended
-	// Until is when the limit ends, as the agent CLI says. It is zero if the agent CLI does
-	// not say that.
+	// Until is the time at which the limit ends, as reported by the agent CLI. It is zero if the
+	// agent CLI does not report this time.
 	Until time.Time `json:"until,omitzero"`
-	// Forgets means that the agent CLI keeps nothing of a turn to which the model has not
-	// replied. To go on, it needs the prompt of that turn again.
+	// Forgets means that the agent CLI keeps nothing of a turn to which the model has not replied.
+	// To continue, the agent CLI needs the prompt of that turn again.
 	Forgets bool `json:"forgets,omitempty"`
 }
 
 // Limiter is a session that recognises the limits of its agent CLI's model.
 type Limiter interface {
-	// Limit returns the limit with which the last turn ended at the time now. It returns nil
-	// if the turn ended with another error. Call it only after a turn that has failed. The
-	// errors are what the agent CLI's record tells of that turn, and can be empty.
+	// Limit returns the limit that ended the last turn. It returns nil if the turn ended with
+	// another error. Call Limit only after a turn that has failed. The list contains the errors of
+	// that turn from the agent CLI's record, and can be empty. The second parameter is the present
+	// time.
 	Limit(errors []string, now time.Time) *Limit
 }
 
@@ -64,8 +65,8 @@ type OnLimit string
 
 // The values of OnLimit.
 const (
-	// OnLimitWait is the default: the arm waits until the limit has passed, and goes on by
-	// itself. A limit that does not pass by itself waits for a person.
+	// OnLimitWait is the default: the arm waits until the limit has passed, and continues by
+	// itself. If a limit does not pass by itself, the arm waits for a person.
 	OnLimitWait OnLimit = "wait"
 	OnLimitAsk  OnLimit = "ask" // the arm waits for a person
 )
@@ -73,32 +74,33 @@ const (
 // Valid reports whether o is one of the values above or empty.
 func (o OnLimit) Valid() bool { return o == "" || o == OnLimitWait || o == OnLimitAsk }
 
-// ContinuePrompt is the default of the prompt with which a parked arm goes on.
+// ContinuePrompt is the default prompt with which a parked arm continues.
 const ContinuePrompt = "continue"
 
-// Parked says why an arm is parked: it has met a limit, and its queue is held. The arm
-// goes on at the time Wake, or when a person prompts it.
+// Parked says why an arm is parked. Such an arm has met a limit, and nothing is sent from its
+// queue. The arm continues at the time Wake, or when a person prompts it.
 type Parked struct {
 	Limit
 	Run string `json:"run"` // the run that met the limit
-	// Wake is when the arm goes on by itself. It is zero if the arm waits for a person.
+	// Wake is the time at which the arm continues by itself. It is zero if the arm waits for a
+	// person.
 	Wake time.Time `json:"wake,omitzero"`
 	Why  string    `json:"why,omitempty"` // without Wake: why the arm waits for a person
-	// Try is 1 for the first time. It is one more for each time that the arm has gone on
-	// and has met a limit again.
+	// Try is 1 when the arm meets a limit for the first time. It increases by one each time the arm
+	// has continued and meets a limit again.
 	Try int `json:"try"`
-	// Prompt is the prompt with which the arm goes on, if it is not the one of its start
-	// configuration. Only the host agent's record of the arm has it.
+	// Prompt is the prompt with which the arm continues. It is "" if this is the prompt in the
+	// start configuration. Only the host agent's record of the arm contains Prompt.
 	Prompt string `json:"prompt,omitempty"`
 }
 
-// Told returns what events and rows say of a parked arm: everything but the prompt.
+// Told returns a copy of p without the prompt. Events and rows contain this copy.
 func (p Parked) Told() Parked {
 	p.Prompt = ""
 	return p
 }
 
-// Line says in one line until when the arm is parked, and why.
+// Line returns one line that says until when the arm is parked, and why.
 func (p Parked) Line() string {
 	if p.Wake.IsZero() {
 		return fmt.Sprintf("its %s limit waits for you: %s (%s)", p.Kind, p.Why, p.Text)
@@ -123,7 +125,7 @@ type ParkChange struct {
 	// Why is Parked.Why with ParkBegun. With the other steps, it is why the arm is not parked
 	// any more. JSON has only this Why, and not that of Parked.
 	Why string `json:"why,omitempty"`
-	// Run is the id of the run with which the arm goes on, with ParkContinued.
+	// Run is the id of the run with which the arm continues. It is set only with ParkContinued.
 	Run string `json:"run,omitempty"`
 	Parked
 }

@@ -9,27 +9,29 @@ import (
 	"time"
 )
 
-// Mode is a way of working of an agent CLI, such as planning. The agent CLI itself has
-// the mode, except if Instructions is set and Switchable is false.
+// Mode is a way of working of an agent CLI, such as planning. Usually the agent CLI itself has the
+// mode. If Instructions is set and Switchable is false, the agent CLI does not know the mode.
 type Mode struct {
 	ID    string `json:"id"`              // the name for orders, such as "plan"
 	Title string `json:"title,omitempty"` // the name for people
-	// Permission is the permission mode whose start gives this mode. It is "" if no start
-	// gives the mode.
+	// Permission is the permission mode with which the agent CLI starts in this mode. It is "" if
+	// no permission mode does that.
 	Permission PermissionMode `json:"permission,omitempty"`
-	// DefaultModel is the model of the mode, as PROVIDER/MODEL or MODEL, until a user has
-	// chosen another one. It is "" if the mode keeps the model.
+	// DefaultModel is the model of the mode, as PROVIDER/MODEL or MODEL, until a user has chosen
+	// another one. It is "" if a switch to the mode does not change the model.
 	DefaultModel string `json:"default_model,omitempty"`
-	// Instructions are put before the next prompt, for a mode to which no key switches.
+	// Instructions is text that Coleo puts before the next prompt. It is for a mode to which no key
+	// switches.
 	Instructions string `json:"instructions,omitempty"`
-	// TransitionsTo has the ids of the modes that can follow. If it is empty, each mode can.
+	// TransitionsTo contains the ids of the modes that can follow this mode. If it is empty, every
+	// mode can follow.
 	TransitionsTo []string `json:"transitions_to,omitempty"`
 	Color         string   `json:"color,omitempty"` // for people: a name or #rrggbb
-	// Confirm means that the agent CLI asks for less in this mode than a user may expect.
-	// Coleo switches to it only if ModeOrder.Allow is set.
+	// Confirm means that the agent CLI asks for less in this mode than a user may expect. Coleo
+	// switches to this mode only if ModeOrder.Allow is set.
 	Confirm bool `json:"confirm,omitempty"`
-	// Switchable means that Coleo can switch a running agent CLI to the mode. Without it,
-	// the mode is only read, or it has only instructions.
+	// Switchable means that Coleo can switch a running agent CLI to the mode. If it is false, Coleo
+	// can only read the mode on the screen, or the mode has only instructions.
 	Switchable bool `json:"switchable"`
 }
 
@@ -46,24 +48,24 @@ type ModeSwitch struct {
 	To      string   `json:"to"`                // the mode that was seen last
 	Pressed []string `json:"pressed,omitempty"` // the keys that were pressed, or the command, in order
 	Seen    []string `json:"seen,omitempty"`    // the modes that the screen showed after each of them
-	// Instructions means that the mode is one of instructions alone. They go with the next
-	// prompt, and the agent CLI's own mode has not changed.
+	// Instructions means that the mode has only instructions. The instructions are sent with the
+	// next prompt, and the agent CLI's own mode has not changed.
 	Instructions bool `json:"instructions,omitempty"`
-	// Model is the model that the mode has brought with it. It is "" if the model is the
-	// same as before.
+	// Model is the model that the switch to the mode has set. It is "" if the model is the same as
+	// before.
 	Model string `json:"model,omitempty"`
 	// Warning says what was not done, for example that the mode's model was not set.
 	Warning string `json:"warning,omitempty"`
 }
 
-// ModelScope says for what an order for a model holds.
+// ModelScope says what an order for a model applies to.
 type ModelScope string
 
 // The scopes.
 const (
 	ScopeArm    ModelScope = "arm"    // all conversations of the arm that have no model of their own
 	ScopeThread ModelScope = "thread" // the present conversation alone
-	// ScopeDefault is for the arm's next starts. The agent CLI that runs keeps its model.
+	// ScopeDefault is for the arm's next starts. A running agent CLI keeps its model.
 	ScopeDefault ModelScope = "default"
 )
 
@@ -71,13 +73,13 @@ const (
 type ModelOrder struct {
 	Model string     `json:"model"` // PROVIDER/MODEL or MODEL
 	Scope ModelScope `json:"scope"`
-	// Restart allows a restart that resumes the conversation, for an agent CLI that takes a
+	// Restart allows a restart that resumes the conversation. It is for an agent CLI that takes a
 	// model only at its start.
 	Restart bool `json:"restart,omitempty"`
-	// Fallback says which model may be used if this one is not available.
+	// Fallback says which model may be used if the requested model is not available.
 	Fallback FallbackStrategy `json:"fallback,omitempty"`
-	// Seen changes no model. It says that a person has seen which model the arm has in place
-	// of the requested one. The other fields are empty then.
+	// Seen means that the order changes no model. It reports that a person has seen which model
+	// replaces the requested one. If Seen is set, the other fields are empty.
 	Seen bool `json:"seen,omitempty"`
 }
 
@@ -85,7 +87,8 @@ type ModelOrder struct {
 // Programs send and store strategies, so their meaning never changes.
 type FallbackStrategy string
 
-// The strategies. An empty strategy is that of config.toml, and FallbackAny without one.
+// The strategies. An empty strategy means the strategy in config.toml. If there is none, it means
+// FallbackAny.
 const (
 	FallbackAny       FallbackStrategy = "any"        // any model, so that an arm always starts
 	FallbackSamePrice FallbackStrategy = "same-price" // one with the same two prices
@@ -98,15 +101,15 @@ func (s FallbackStrategy) Valid() bool {
 	return slices.Contains([]FallbackStrategy{"", FallbackAny, FallbackSamePrice, FallbackCheaper, FallbackNone}, s)
 }
 
-// ModelFallback says that an arm has another model than the one that was asked for.
+// ModelFallback describes a model that an arm has in place of the requested model.
 type ModelFallback struct {
 	Asked    PricedModel      `json:"asked"`
 	Used     PricedModel      `json:"used"`
 	Reason   string           `json:"reason"` // one line for people
 	Strategy FallbackStrategy `json:"strategy"`
 	Time     time.Time        `json:"time"`
-	// Seen means that a person has said so: see 'coleo arm model NAME --seen'. Until then,
-	// the arm has a badge.
+	// Seen means that a person has confirmed the fallback: see 'coleo arm model NAME --seen'. Until
+	// then, the arm has a badge.
 	Seen bool `json:"seen"`
 }
 
@@ -124,7 +127,7 @@ func (m PricedModel) String() string {
 	return fmt.Sprintf("%s ($%g in, $%g out)", m.Model, m.Price.Input, m.Price.Output)
 }
 
-// FirstLine returns the line that comes first in the output of a verb, with its end. It
+// FirstLine returns the line that comes first in the output of a verb, including the newline. It
 // returns "" for nil.
 func (f *ModelFallback) FirstLine() string {
 	if f == nil {
@@ -142,15 +145,15 @@ func (f ModelFallback) Line() string {
 type ModelSwitch struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
-	// Pending means that the agent CLI takes the model at its next start.
+	// Pending means that the agent CLI will take the model at its next start.
 	Pending   bool `json:"pending,omitempty"`
 	Restarted bool `json:"restarted,omitempty"`
-	// Fallback says which model was asked for, if To is another one.
+	// Fallback names the requested model, if To is another one.
 	Fallback *ModelFallback `json:"fallback,omitempty"`
 }
 
-// Done returns what was pressed and seen, for an error: "SHIFT_TAB was pressed and plan
-// was seen". It returns "nothing was typed" if no key was pressed.
+// Done returns what was typed and seen, for an error message, such as "typed: SHIFT_TAB; seen:
+// plan". It returns "nothing was typed" if no key was pressed.
 func (s ModeSwitch) Done() string {
 	switch {
 	case len(s.Pressed) == 0:
@@ -161,34 +164,34 @@ func (s ModeSwitch) Done() string {
 	return "typed: " + strings.Join(s.Pressed, " ") + "; seen: " + strings.Join(s.Seen, ", ")
 }
 
-// Chosen is what a user has chosen for an arm that runs. It is a part of the arm's start
-// configuration, so that a later start continues with it.
+// Chosen is what a user has chosen for a running arm. It is a part of the arm's start
+// configuration, so a later start uses the same choices.
 type Chosen struct {
-	// Number is higher with each change. Of two copies, the one with the higher number
-	// counts.
+	// Number increases with each change. Of two copies, the one with the higher number applies.
 	Number int `json:"number"`
-	// Mode is the id of the mode that a user has ordered. It is "" if nobody has ordered
-	// one, or if the mode was changed in another way since.
+	// Mode is the id of the mode that a user has ordered. It is "" if nobody has ordered a mode, or
+	// if the mode was since changed in another way.
 	Mode string `json:"mode,omitempty"`
-	// Unsaid are the instructions of a mode. They go with the next prompt.
+	// Unsaid contains the instructions of a mode that have not been sent yet. They are sent with
+	// the next prompt.
 	Unsaid string `json:"unsaid,omitempty"`
-	// Model is the arm's model, as PROVIDER/MODEL or MODEL. If it is "", the model of the
-	// start configuration counts.
+	// Model is the arm's model, as PROVIDER/MODEL or MODEL. If it is "", the model of the start
+	// configuration applies.
 	Model   string            `json:"model,omitempty"`
 	Modes   map[string]string `json:"modes,omitempty"`   // the model of each mode that was left, by the mode's id
 	Threads map[string]string `json:"threads,omitempty"` // the model of a conversation, by its id
-	// Labels is a copy of the arm's labels. It serves to find them again if serve has lost its
-	// database. Otherwise the arm's row counts.
+	// Labels is a copy of the arm's labels. If serve has lost its database, it finds the labels
+	// here. Otherwise the labels in the arm's row apply.
 	Labels Labels `json:"labels,omitempty"`
 	// Budget is the arm's own budget, or nil if it has none.
 	Budget *Budget `json:"budget,omitempty"`
 }
 
-// mostThreads limits how many conversations of an arm have a model of their own.
+// mostThreads limits how many conversations of an arm can have their own model.
 const mostThreads = 50
 
-// Change returns a copy of c with the next number. The result shares no map with c. The
-// argument c can be nil.
+// Change applies a change to a copy of c, and returns the copy with the next number. The copy
+// shares no map with c. The receiver c can be nil.
 func (c *Chosen) Change(change func(*Chosen)) *Chosen {
 	var next Chosen
 	if c != nil {
@@ -200,8 +203,8 @@ func (c *Chosen) Change(change func(*Chosen)) *Chosen {
 	return &next
 }
 
-// SetThread gives a conversation its model. If too many conversations have one, it forgets
-// another one.
+// SetThread sets the model of a conversation. If too many conversations have a model, SetThread
+// forgets the model of another one.
 func (c *Chosen) SetThread(conversation, model string) {
 	if c.Threads == nil {
 		c.Threads = map[string]string{}
@@ -215,7 +218,7 @@ func (c *Chosen) SetThread(conversation, model string) {
 	c.Threads[conversation] = model
 }
 
-// SetMode notes the model with which a mode is left.
+// SetMode records the model that the arm had when it left a mode.
 func (c *Chosen) SetMode(mode, model string) {
 	if c.Modes == nil {
 		c.Modes = map[string]string{}
@@ -223,8 +226,8 @@ func (c *Chosen) SetMode(mode, model string) {
 	c.Modes[mode] = model
 }
 
-// NewerChosen returns the copy with the higher number. If both have the same number, it
-// returns a. Each can be nil.
+// NewerChosen returns the copy with the higher number. If both have the same number, it returns a.
+// Both parameters can be nil.
 func NewerChosen(a, b *Chosen) *Chosen {
 	if a == nil || b != nil && b.Number > a.Number {
 		return b
@@ -249,8 +252,9 @@ func SplitModel(name string) (provider, model string) {
 	return "", name
 }
 
-// ModelOf returns the provider and the model with which the arm is started. The model of
-// the conversation comes first, then that of the mode, then the arm's own one.
+// ModelOf returns the provider and the model with which the arm is started. If the conversation has
+// a model, this model applies. Otherwise the model of the mode applies. If neither has a model, the
+// arm's own model applies.
 func (c SpawnConfig) ModelOf() (provider, model string) {
 	if c.Chosen == nil || c.Scripted() {
 		return c.Provider, c.Model
@@ -271,9 +275,9 @@ type Moded interface {
 
 // ModelSetter is a session that can give its running agent CLI another model.
 type ModelSetter interface {
-	// SetModel returns when the screen shows the model. It returns EUnsupported if the
-	// agent CLI can change its model only by a restart. It also returns the errors of
-	// SendPrompt.
+	// SetModel changes the model, and returns when the screen shows the new model. It returns
+	// EUnsupported if the agent CLI can change its model only by a restart. It also returns the
+	// errors of SendPrompt.
 	SetModel(ctx context.Context, model string) error
 }
 
@@ -291,8 +295,9 @@ type Modal interface {
 	SwitchMode(ctx context.Context, id string) (ModeSwitch, error)
 }
 
-// ModeByID returns the mode with the given id. It returns ENotFound if the list does not
-// have it, and EUnsupported if the list is empty. The argument of names the agent CLI.
+// ModeByID returns the mode with the given id. It returns ENotFound if the list does not contain
+// the mode, and EUnsupported if the list is empty. The last parameter is the name of the agent CLI,
+// for the error message.
 func ModeByID(list []Mode, id, of string) (Mode, error) {
 	if len(list) == 0 {
 		return Mode{}, Errorf(EUnsupported, "the harness of %s knows no modes: nothing was typed", of)
@@ -304,9 +309,12 @@ func ModeByID(list []Mode, id, of string) (Mode, error) {
 	return list[i], nil
 }
 
-// MayFollow returns an error if a user must not switch from the mode with the id from to
-// the mode m: EConflict if the mode before does not lead to it, EUnsupported if nothing
-// switches to it, and EInvalid if it must be allowed. The argument from can be "".
+// MayFollow returns an error if a user must not switch from one mode to another. The id is that of
+// the first mode, or "". The errors are:
+//
+//   - EConflict if the first mode does not lead to the second
+//   - EUnsupported if nothing switches to the second mode
+//   - EInvalid if the second mode must be allowed and is not
 func MayFollow(list []Mode, from string, m Mode, allowed bool) error {
 	i := slices.IndexFunc(list, func(m Mode) bool { return m.ID == from })
 	switch {
@@ -323,7 +331,7 @@ func MayFollow(list []Mode, from string, m Mode, allowed bool) error {
 	return nil
 }
 
-// ModeIDs returns the ids of the modes to which an order can switch, in order.
+// ModeIDs returns the ids of the modes to which an order can switch, in the order of the list.
 func ModeIDs(list []Mode) []string {
 	var out []string
 	for _, m := range list {
@@ -334,21 +342,21 @@ func ModeIDs(list []Mode) []string {
 	return out
 }
 
-// Login says whether a user of a host is logged in to an agent CLI, as far as that can be
-// seen without reading a secret.
+// Login says whether a user of a host is logged in to an agent CLI. Coleo judges only by what it
+// can see without reading a secret.
 type Login struct {
 	Harness string `json:"harness"`
 	Host    string `json:"host,omitempty"` // id of the host agent
-	// LoggedIn means that a variable with a key, or a file with a login, is there. Nobody
-	// has tried whether the model server accepts it.
+	// LoggedIn means that a variable with a key, or a file with a login, exists. Nobody has tried
+	// whether the model server accepts this key or login.
 	LoggedIn bool     `json:"logged_in"`
 	Env      []string `json:"env,omitempty"`   // names of the set variables with a key, never values
 	Files    []string `json:"files,omitempty"` // paths below HOME of the files that are there
 }
 
-// Logged is a harness that can tell whether its user is logged in.
+// Logged is a harness that can find out whether its user is logged in.
 type Logged interface {
-	// Login looks at the variables of environ, and for files below its HOME. It reads no
-	// file, and returns no value of a variable.
+	// Login looks at the variables in environ, and checks which files exist below its HOME. It
+	// reads no file, and returns no value of a variable.
 	Login(environ []string) Login
 }

@@ -19,11 +19,11 @@ var (
 // names.
 const nameTries = 40
 
-// NameCount returns how many names of two words there are.
+// NameCount returns the number of possible two-word names.
 func NameCount() int { return len(nameHeads) * len(nameTails) }
 
-// NewName returns a random arm name that is not in use. It calls taken to find out
-// whether a name is in use.
+// NewName returns a random arm name that is not in use. The parameter taken reports whether a name
+// is in use.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {
 		name := nameHeads[rand.IntN(len(nameHeads))] + "-" + nameTails[rand.IntN(len(nameTails))]

@@ -4,12 +4,12 @@ import "time"
 
 // Bounds of the queue of one arm.
 const (
-	// MaxQueued is the largest number of prompts in a queue. A longer list is a plan. It
-	// belongs in a file.
+	// MaxQueued is the largest number of prompts in a queue. A longer list is a plan, and belongs
+	// in a file.
 	MaxQueued = 200
-	// MaxQueuedBytes is the largest total size of the texts and paths in a queue, in bytes.
-	// The queue is written with the arm's record at each change, and has to fit into one
-	// message of the bus.
+	// MaxQueuedBytes is the largest total size of the texts and paths in a queue, in bytes. Each
+	// change of the queue writes the whole queue into the arm's record. The queue must also fit
+	// into one message of the bus.
 	MaxQueuedBytes = 1 << 20
 )
 
@@ -21,29 +21,29 @@ type Queued struct {
 	Added time.Time `json:"added"`
 	By    string    `json:"by,omitempty"`    // who added it, for users
 	Check *Check    `json:"check,omitempty"` // of a prompt that asks a model again; nil for all others
-	// Continues is not 0 if a parked arm goes on with this prompt. It is the number of such
-	// prompts since the arm's last turn without a limit, this one included.
+	// Continues is 0 unless this prompt continues a parked arm. Otherwise it counts such prompts
+	// since the arm's last turn without a limit, including this prompt.
 	Continues int `json:"continues,omitempty"`
 }
 
-// Queue has the prompts that wait until their arm is idle, in the order in which they are
-// sent.
+// Queue holds the prompts that wait until their arm is idle, in the order in which they are sent.
 type Queue struct {
 	Entries []Queued `json:"entries"`
-	// Paused is the reason why nothing is sent, or "" if the queue is not paused.
+	// Paused is the reason why Coleo sends nothing, or "" if the queue is not paused.
 	Paused string `json:"paused,omitempty"`
 	ByHand bool   `json:"by_hand,omitempty"` // a person has paused the queue
 	// Held is the reason why the first entry was not sent when its turn came, or "".
 	Held string `json:"held,omitempty"`
-	// Parked says why the arm is parked. Nothing is sent then. It is nil if the arm is not
-	// parked.
+	// Parked says why the arm is parked. It is nil if the arm is not parked. While the arm is
+	// parked, Coleo sends nothing from the queue.
 	Parked *Parked `json:"parked,omitempty"`
 	// Handover says which arm has got the task of this arm. It is nil if none has, or if a
 	// person has resumed the queue since.
 	Handover *Handover `json:"handover,omitempty"`
 }
 
-// State returns the summary of the queue, or nil if there is nothing to say.
+// State returns the summary of the queue. It returns nil if the queue is empty and is neither
+// paused nor held nor parked.
 func (q Queue) State() *QueueState {
 	s := QueueState{Length: len(q.Entries), Paused: q.Paused, ByHand: q.ByHand, Held: q.Held}
 	if q.Handover != nil {
@@ -60,11 +60,12 @@ func (q Queue) State() *QueueState {
 	return &s
 }
 
-// QueueState is a summary of an arm's queue. Its other fields are those of Queue.
+// QueueState is a summary of an arm's queue. The fields Paused, ByHand, Held and Parked have the
+// same meaning as in Queue.
 type QueueState struct {
 	Length int `json:"length"`
-	// Sending is the id of the prompt that has left the queue and is being typed. It is ""
-	// if there is none, and from the start of the prompt's run.
+	// Sending is the id of the prompt that has left the queue and is being typed. It is "" if there
+	// is no such prompt. It becomes "" when the prompt's run starts.
 	Sending string  `json:"sending,omitempty"`
 	Paused  string  `json:"paused,omitempty"`
 	ByHand  bool    `json:"by_hand,omitempty"`
@@ -137,8 +138,8 @@ type Predecessor struct {
 // String returns the predecessor in a few words, for users.
 func (p Predecessor) String() string { return "arm " + p.Name + " (" + p.Harness + ")" }
 
-// QueueStep says what was done to a queue. The log stores steps, so the meaning of a step
-// never changes.
+// QueueStep says what was done to a queue. The log stores steps, so the meaning of a step must
+// never change.
 type QueueStep string
 
 // The steps.
@@ -147,15 +148,15 @@ const (
 	QueueEdited  QueueStep = "edited"
 	QueueMoved   QueueStep = "moved"
 	QueueRemoved QueueStep = "removed" // by a person
-	// QueueSent means that the entry is about to be sent. Then one of these follows: the
+	// QueueSent means that the entry is about to be sent. One of these steps or events follows: the
 	// start of the run with the entry's id, QueueHeld, or QueuePaused with the entry's id.
 	QueueSent    QueueStep = "sent"
 	QueueHeld    QueueStep = "held"   // the entry was not sent, and is the first of the queue again
 	QueuePaused  QueueStep = "paused" // with an ID: because nothing proves that this entry has arrived
 	QueueResumed QueueStep = "resumed"
 
-	// QueueContinued and QueueUnparked are orders for a parked arm. The log tells them as
-	// events of the kind parked.
+	// QueueContinued and QueueUnparked are orders for a parked arm. The log records them as events
+	// of the kind parked.
 	QueueContinued QueueStep = "continued" // go on now
 	QueueUnparked  QueueStep = "unparked"  // do not go on by itself; the queue is sent again
 )
@@ -174,7 +175,7 @@ type QueueReport struct {
 	Queue Queue  `json:"queue"`
 }
 
-// QueueOrder changes the queue of an arm, or asks for it.
+// QueueOrder is an order to change the queue of an arm, or a request for the queue.
 type QueueOrder struct {
 	Step  QueueStep `json:"step,omitempty"` // "" only asks for the queue; otherwise one of the orders
 	ID    string    `json:"id,omitempty"`   // of the entry to edit, to move or to remove

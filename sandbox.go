@@ -2,7 +2,7 @@ package coleo
 
 import "slices"
 
-// SandboxKind is the program that keeps an agent CLI in a sandbox.
+// SandboxKind names the program that makes the sandbox of an agent CLI.
 type SandboxKind string
 
 // The kinds of sandboxes.
@@ -13,31 +13,31 @@ const (
 	SandboxPodman SandboxKind = "podman" // not supported yet
 )
 
-// SandboxNetwork is what a sandboxed agent CLI reaches of the network.
+// SandboxNetwork says which part of the network a sandboxed agent CLI can reach.
 type SandboxNetwork string
 
 // The values of SandboxNetwork.
 const (
-	// NetworkAll is the network of the machine, loopback included. It is the default.
+	// NetworkAll gives access to the network of the machine, including loopback. It is the default.
 	NetworkAll SandboxNetwork = "all"
-	// NetworkNone is a network with loopback alone. With the scripted model, the arm reaches
-	// the model there.
+	// NetworkNone gives access to loopback only. An arm with the scripted model reaches the model
+	// over loopback.
 	NetworkNone SandboxNetwork = "none"
 )
 
-// Sandbox says in which sandbox an agent CLI runs.
+// Sandbox describes the sandbox in which an agent CLI runs.
 type Sandbox struct {
 	Kind    SandboxKind    `json:"kind" enum:"none,bwrap,docker,podman" doc:"What makes the sandbox"`
 	Network SandboxNetwork `json:"network,omitempty" enum:"all,none" doc:"What it reaches of the network; default all"`
-	// Folder is the folder in which the agent CLI can write, if that is not the arm's work
-	// folder alone. A subarm has the folder of its parent.
+	// Folder is the folder in which the agent CLI can write. If Folder is empty, the agent CLI can
+	// write in the arm's work folder. A subarm has the folder of its parent.
 	Folder string `json:"folder,omitempty" doc:"Coleo sets it for a subarm: the folder of its parent"`
 }
 
-// On reports whether there is a sandbox. A nil Sandbox is none.
+// On reports whether there is a sandbox. It returns false for a nil Sandbox.
 func (s *Sandbox) On() bool { return s != nil && s.Kind != "" && s.Kind != SandboxNone }
 
-// String returns the sandbox in a few words for users.
+// String describes the sandbox in a few words for users.
 func (s *Sandbox) String() string {
 	switch {
 	case !s.On():
@@ -48,8 +48,8 @@ func (s *Sandbox) String() string {
 	return string(s.Kind)
 }
 
-// Check returns an error if Coleo cannot make such a sandbox on any machine. The error is
-// EInvalid for a wrong word, and EUnsupported for a kind that is not built yet.
+// Check returns an error if Coleo cannot make such a sandbox on any machine. The error is EInvalid
+// for an unknown word. It is EUnsupported for a kind that Coleo does not make yet.
 func (s *Sandbox) Check() error {
 	if s == nil {
 		return nil

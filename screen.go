@@ -12,18 +12,18 @@ import (
 type Screen struct {
 	Cols int `json:"cols"` // cells
 	Rows int `json:"rows"` // cells
-	// Lines has Rows lines, without trailing blanks. A wide character in a line counts
-	// as one character: no filler follows it.
+	// Lines holds Rows lines, without trailing blanks. A wide character in a line counts as one
+	// character: no filler follows it.
 	Lines         []string `json:"lines"`
 	Cursor        [2]int   `json:"cursor"`         // x, y from 0; x is Cols if the next character will wrap
 	CursorVisible bool     `json:"cursor_visible"` //
 	Alt           bool     `json:"alt"`            // the alternate screen is shown
 	Title         string   `json:"title"`          // OSC 0/2, without control characters
-	// Wrapped has one value for each line. The value is true if the line continues the
-	// line above it, because the terminal has wrapped the text. Wrapped is nil if this
-	// is unknown.
+	// Wrapped has one value for each line. The value is true if the line continues the line above
+	// it, because the terminal has wrapped the text. Wrapped is nil if nobody knows which lines
+	// were wrapped.
 	Wrapped []bool `json:"-"`
-	// History has lines that have scrolled off the top, oldest first. It is set only on
+	// History holds the lines that have scrolled off the top, oldest first. It is set only on
 	// request.
 	History []string        `json:"history,omitempty"`
 	Modes   map[string]bool `json:"modes"` // the keys are the names of pty.Mode, such as "bracketed_paste"
@@ -43,9 +43,9 @@ func (s Screen) Text() []string {
 	return append(slices.Clip(s.History), s.Lines[:shown]...)
 }
 
-// Output is a piece of a terminal's output. It begins at the byte offset Offset. A
-// viewer asks for the next piece with the offset at which its last piece ended. So, if
-// a piece is lost, the viewer asks for it again.
+// Output is a piece of a terminal's output. It begins at the byte offset Offset. To get the next
+// piece, a viewer passes the offset at which its last piece ended. If a piece is lost, the viewer
+// therefore asks for the same piece again.
 type Output struct {
 	Offset int64  `json:"offset"`
 	Data   []byte `json:"data"`
@@ -54,21 +54,21 @@ type Output struct {
 	Rows   int    `json:"rows"`
 }
 
-// Lease is the right to type by hand into one arm, until the time Until. While somebody
-// has the lease, Coleo returns EBusy for the prompts and approvals of everybody else.
+// Lease is the right to type by hand into one arm, until the time Until. While somebody has the
+// lease, Coleo refuses the prompts and approvals of everybody else with EBusy.
 type Lease struct {
 	ID     string    `json:"id"`
 	Holder string    `json:"holder"` // the owner's name for users
 	Until  time.Time `json:"until"`
 }
 
-// WindowPlace says where an arm's window is opened.
+// WindowPlace says where Coleo opens an arm's window.
 type WindowPlace struct {
 	Terminal string `json:"terminal" doc:"Terminal program, such as tmux"`
 	// Name is the arm's name. It becomes the title of the window.
 	Name string `json:"name,omitempty"`
-	// Environ has the variables by which the terminal program finds its display or its
-	// server, such as DISPLAY and TMUX_TMPDIR.
+	// Environ holds the variables with which the terminal program finds its display or its server,
+	// such as DISPLAY and TMUX_TMPDIR.
 	Environ map[string]string `json:"environ,omitempty" doc:"Variables such as DISPLAY and TMUX"`
 }
 
@@ -83,7 +83,7 @@ func WindowVariables() []string {
 // WindowState is the state of an arm's window.
 type WindowState string
 
-// The states of a window. In each of them the agent CLI may run.
+// The states of a window. The agent CLI may be running in each of them.
 const (
 	WindowOpening WindowState = "opening" // the terminal program was started
 	WindowOpen    WindowState = "open"
@@ -91,8 +91,8 @@ const (
 	WindowFailed  WindowState = "failed" // it could not be opened, or the program in it has crashed
 )
 
-// Window is the terminal window in which a person sees an arm. A window that is closed ends
-// nothing: the arm goes on.
+// Window is the terminal window in which a person sees an arm. If the window is closed, the arm
+// continues.
 type Window struct {
 	State    WindowState `json:"state"`
 	Terminal string      `json:"terminal,omitempty"`
@@ -101,21 +101,22 @@ type Window struct {
 	Since    time.Time   `json:"since,omitzero"`   // the time when State began
 }
 
-// Windowed is a session whose agent CLI a person sees in a window of its own.
+// Windowed is a session whose agent CLI has its own window for a person.
 type Windowed interface {
 	// Window returns the present state of the window without waiting.
 	Window() Window
-	// OpenWindow opens the window. It returns when the program in the window runs. The
-	// variables in environ are those of the terminal program. OpenWindow returns EConflict
-	// if the window is open. It returns EBusy while the agent CLI starts or the window is
-	// being opened, and EExited if the agent CLI has ended. It returns ENotInstalled,
-	// EInvalid, EUnsupported or EInternal if the terminal program is missing or refuses.
+	// OpenWindow opens the window. It returns when the program in the window is running. The
+	// parameter environ holds the environment of the terminal program. OpenWindow returns EConflict
+	// if the window is open. It returns EBusy while the agent CLI starts or the window is being
+	// opened. It returns EExited if the agent CLI has ended. It returns ENotInstalled, EInvalid,
+	// EUnsupported or EInternal if the terminal program is missing or refuses.
 	OpenWindow(ctx context.Context, p WindowPlace, environ []string) error
 }
 
-// WindowEnviron returns the environment of a terminal program that opens a window at p. The
-// variables of environ are those of the process that starts it. If p has variables, they
-// replace all of WindowVariables, because they belong together.
+// WindowEnviron returns the environment of a terminal program that opens a window at the place p.
+// The parameter environ is the environment of the process that starts the terminal program. If p
+// contains variables, they replace all variables that WindowVariables names, because these
+// variables belong together.
 func WindowEnviron(environ []string, p WindowPlace) []string {
 	if len(p.Environ) == 0 {
 		return environ

@@ -81,10 +81,10 @@ type Reading struct {
 	Known  bool      `json:"known"`            // false if no rule matches the screen, so that Coleo types nothing
 	Detail string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
 	Dialog *Dialog   `json:"dialog,omitempty"` // set in waiting_approval
-	// Background says what still runs in the background while the state is idle, in the
-	// words of the agent CLI: "1 shell still running".
+	// Background says what still runs in the background while the state is idle. It is in the words
+	// of the agent CLI: "1 shell still running".
 	Background string `json:"background,omitempty"`
-	// Mode is the id of the agent CLI's mode. It is "" as long as the mode was not seen.
+	// Mode is the id of the agent CLI's mode. It is "" until Coleo has seen the mode.
 	Mode     string `json:"mode,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
 }
@@ -137,12 +137,12 @@ type Prompt struct {
 	// Files are absolute paths on the arm's machine. The host agent adds them to the text.
 	// A session ignores this field.
 	Files []string `json:"files,omitempty"`
-	// Check says what Coleo checks of the prompt; nil if nothing. The host agent adds the
-	// input and the schema to the text. A session ignores this field.
+	// Check says what Coleo checks for this prompt. It is nil if Coleo checks nothing. The host
+	// agent adds the input and the schema to the text. A session ignores this field.
 	Check *Check `json:"check,omitempty"`
 }
 
-// Interruption says what an interrupt did, and the states before and after it.
+// Interruption says what an interrupt did. It also has the states before and after the interrupt.
 type Interruption struct {
 	Was     State    `json:"was"`               // the state before the interrupt
 	Pressed []string `json:"pressed,omitempty"` // names of the pressed keys, in order; over HTTP "abort"; empty if none
@@ -155,15 +155,17 @@ type Interruption struct {
 // dialog.
 func (i Interruption) Stopped() bool { return len(i.Pressed) > 0 || i.Denied != "" }
 
-// Steering says how a prompt for now reached an agent CLI.
+// Steering says how a prompt that does not wait for the end of the turn reached an agent CLI.
 type Steering struct {
 	How SteeringWay `json:"how"`
-	// Interruption is what was done to the running turn; nil unless How is SteerInterrupted.
+	// Interruption says what was done to the running turn. It is nil unless How is
+	// SteerInterrupted.
 	Interruption *Interruption `json:"interruption,omitempty"`
 	Receipt      Receipt       `json:"receipt"`
 }
 
-// SteeringWay is a way in which a prompt for now reaches an agent CLI.
+// SteeringWay is a way in which a prompt that does not wait for the end of the turn reaches an
+// agent CLI.
 type SteeringWay string
 
 // The ways.
@@ -205,26 +207,27 @@ type Receipt struct {
 
 	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt arrived; see EUnsettled
 
-	// Compact means that the agent CLI shortens its conversation in this turn. Text is
-	// then the command that shortens the conversation. Such a turn has no answer.
+	// Compact means that the agent CLI shortens its conversation in this turn. Text is then the
+	// command that shortens the conversation. The turn has no answer.
 	Compact bool `json:"compact,omitempty"`
 
 	FollowUp bool `json:"follow_up,omitempty"` // the prompt comes from the arm's queue, where its entry had the same ID
 
-	// SpecHash identifies with what the run was begun, and what was asked if the prompt is
-	// checked. Equal runs have the same hash. It is "" if Coleo did not begin the turn.
+	// SpecHash identifies the harness, model, arguments and mode with which the run began. If the
+	// prompt is checked, it also identifies what was asked. Equal runs have the same hash. It is ""
+	// if Coleo did not begin the turn.
 	SpecHash string `json:"spec_hash,omitempty"`
 	Check    *Check `json:"check,omitempty"` // what is checked of the prompt; nil if nothing
 
 	Continues int `json:"continues,omitempty"` // see Queued.Continues
 }
 
-// CompactText is the text of a receipt if the agent CLI's own command for shortening
-// the conversation is unknown.
+// CompactText is the text of a receipt if Coleo does not know the agent CLI's own command for
+// shortening the conversation.
 const CompactText = "/compact"
 
-// Origin says how a turn began, for a turn that did not begin in the usual way. In the
-// usual way, Coleo types a prompt and proves that the prompt has arrived.
+// Origin says how a turn began, if it did not begin in the usual way. In the usual way, Coleo types
+// a prompt and proves that the prompt has arrived.
 type Origin string
 
 // The origins.
@@ -255,34 +258,32 @@ const (
 type Decision struct {
 	Choice Choice `json:"choice"`
 	Option int    `json:"option,omitempty"` // with Reply: the number of the option to choose, from 1; 0 means none
-	// With Reply, Options are the numbers of the options to tick, from 1, for a dialog
-	// that accepts several. All other options are unticked, and then the dialog is
+	// Options are the numbers of the options to tick, from 1. Options belongs to Reply, for a
+	// dialog that accepts several options. All other options are unticked, and then the dialog is
 	// submitted.
 	Options []int  `json:"options,omitempty"`
 	Words   string `json:"words,omitempty"`
-	// With Reply, Key is typed into a dialog that no rule knows. It is the name of one
-	// key, such as ESCAPE, or one character. If Key is set, all other fields must be
-	// empty.
+	// Key is the key to type into a dialog that no rule knows. Key belongs to Reply. It is the name
+	// of one key, such as ESCAPE, or one character. If Key is set, all other fields must be empty.
 	Key string `json:"key,omitempty"`
 }
 
-// Session is one live agent CLI. Several goroutines can call its methods at the same
-// time. If several of these methods type, the session carries out one of them at a
-// time.
+// Session is one live agent CLI. Several goroutines can call its methods at the same time. Methods
+// that type are carried out one at a time.
 type Session interface {
 	// Handle returns the data with which a host agent finds the session again after a
 	// restart.
 	Handle() Handle
 	// State returns the last reading. It neither waits nor asks the process.
 	State() Reading
-	// Changes returns the changes after the given cursor, and then new changes as they
-	// happen. The sequence ends when ctx ends, or when the session is dead or closed.
-	// The session keeps a bounded number of changes. If it has dropped the next change,
-	// the sequence continues with the oldest change that it still has.
+	// Changes returns the changes after the given cursor, and then new changes as they happen. The
+	// sequence ends when ctx ends, or when the session is dead or closed. The session keeps a
+	// bounded number of changes. If the session has dropped the next change, the sequence continues
+	// with the oldest change that the session still has.
 	Changes(ctx context.Context, from Cursor) iter.Seq2[Change, error]
-	// SendPrompt sends a prompt, and returns when there is proof that the agent CLI has
-	// taken the prompt. Without proof it returns an error: EBlocked with the dialog,
-	// EBusy, EUnrecognised, EPromptLost or EExited.
+	// SendPrompt sends a prompt. It returns when there is proof that the agent CLI has taken the
+	// prompt. Without proof it returns an error: EBlocked with the dialog, EBusy, EUnrecognised,
+	// EPromptLost or EExited.
 	SendPrompt(ctx context.Context, p Prompt) (Receipt, error)
 	// Answer returns the agent CLI's answer to the prompt with the receipt r. Call
 	// Answer after the session has become idle.
@@ -291,8 +292,8 @@ type Session interface {
 	// dialog is gone. It returns EStale if the screen shows another dialog or no
 	// dialog.
 	Respond(ctx context.Context, dialog Fingerprint, d Decision) error
-	// Interrupt stops the running turn, and returns when the turn has stopped. If it
-	// returns an error, it also returns what it did before the error.
+	// Interrupt stops the running turn, and returns when the turn has stopped. If Interrupt fails,
+	// it returns the error together with what it did before the error.
 	Interrupt(ctx context.Context) (Interruption, error)
 	// Kill ends all processes of the session, and returns when none of them is left.
 	Kill(ctx context.Context) error
@@ -325,8 +326,8 @@ type Prover interface {
 type Terminal interface {
 	// Screen returns the present screen.
 	Screen() Screen
-	// Output returns the terminal's output, beginning at the given byte offset. After
-	// the present end of the output, the reader waits for new output and returns it.
+	// Output returns the terminal's output, beginning at the given byte offset. At the present end
+	// of the output, the reader waits for new output.
 	Output(ctx context.Context, from int64) (io.ReadCloser, error)
 	// Input types raw bytes. Only the owner of the arm's lease is allowed to call it.
 	Input(ctx context.Context, p []byte) error
@@ -343,11 +344,11 @@ type Talker interface {
 
 // Held is a session whose agent CLI runs under a holder.
 type Held interface {
-	// Held checks, over the session's existing connection, that the holder at the other
-	// end is the one that the session's handle names. The result blocked is the reason why the arm
-	// cannot continue, or "" if it can. Held returns EUnproven if the handle belongs to
-	// another start or to other processes. Any other error proves nothing, because the
-	// connection can be busy or broken.
+	// Held checks whether the holder is the one that the session's handle names. It asks over the
+	// session's existing connection. The result blocked is the reason why the arm cannot continue,
+	// or "" if the arm can continue. Held returns EUnproven if the handle belongs to another start
+	// or to other processes. Any other error proves nothing, because the connection can be busy or
+	// broken.
 	Held() (blocked string, err error)
 }
 
@@ -362,8 +363,8 @@ type Explanation struct {
 	Reading   Reading   `json:"reading"`
 	Now       time.Time `json:"now"` // the time of the explanation, from which the age of witnesses is computed
 	Witnesses []Witness `json:"witnesses"`
-	// Blocked is the reason why the arm cannot continue: its output cannot be stored,
-	// or its holder does not answer.
+	// Blocked is the reason why the arm cannot continue. Either its output cannot be stored, or its
+	// holder does not answer.
 	Blocked      string   `json:"blocked,omitempty"`
 	Disagreement string   `json:"disagreement,omitempty"` // for users: which witnesses contradict the screen
 	Version      string   `json:"version,omitempty"`      // the version of the agent CLI, if it is known

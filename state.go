@@ -2,9 +2,8 @@ package coleo
 
 import "slices"
 
-// State is what an agent CLI is doing, according to its harness. The database stores the
-// seven values, and the API sends them. So no version of Coleo may give a value another
-// meaning.
+// State is what an agent CLI is doing, according to its harness. The database stores the seven
+// values, and the API sends them. So the meaning of a value must never change.
 type State string
 
 // The seven states of an agent CLI.
@@ -18,11 +17,11 @@ const (
 	Dead            State = "dead"             // the process has ended
 )
 
-// states has all seven states, in the order in which an agent CLI usually enters them.
+// states lists all seven states, in the order in which an agent CLI usually enters them.
 var states = []State{Initializing, Idle, Processing, Executing, WaitingApproval, Failed, Dead}
 
-// transitions has the legal changes of state. Real agent CLIs also make some changes
-// that look wrong:
+// transitions lists the legal changes of state. Real agent CLIs also make some changes that look
+// wrong:
 //   - At its start, an agent CLI can show a trust or login dialog.
 //   - An idle agent CLI can start a tool directly.
 //   - An agent CLI can ask for an approval in the middle of a tool.
@@ -43,7 +42,7 @@ func States() []State { return slices.Clone(states) }
 // Valid reports whether s is one of the seven states.
 func (s State) Valid() bool { return slices.Contains(states, s) }
 
-// CanBecome reports whether the state s is allowed to change to next. A state is always
+// CanBecome reports whether the state s is allowed to change to the state next. A state is always
 // allowed to stay the same.
 func (s State) CanBecome(next State) bool {
 	return s == next || slices.Contains(transitions[s], next)

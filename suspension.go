@@ -21,15 +21,15 @@ const (
 	SuspensionMessage  SuspensionKind = "message"  // approval of a message to another arm
 )
 
-// ArmRequest is what an arm's model wants Coleo to do with another arm: to start a subarm, or
-// to send a message. The kind of the suspension says which.
+// ArmRequest is what an arm's model wants Coleo to do with another arm: start a subarm, or send a
+// message. The kind of the suspension says which of the two it is.
 type ArmRequest struct {
 	Arm  string `json:"arm"`  // the id of the other arm; of a subarm, the id that it will have
 	Name string `json:"name"` // of the other arm
-	// Prompt is the subarm's first prompt, or the message, as the other arm gets it.
+	// Prompt is the subarm's first prompt, or the message that the other arm gets.
 	Prompt string `json:"prompt"`
 
-	// The other fields are set for a subarm.
+	// These fields are set only for a subarm.
 	Harness        string         `json:"harness,omitempty"`
 	Workdir        string         `json:"workdir,omitempty"`
 	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
@@ -41,8 +41,8 @@ type RequestOutcome struct {
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// Suspension is a question on which an arm waits. The arm's model has asked it with one of
-// Coleo's tools, or it is the dialog that the arm's screen shows.
+// Suspension is a question on which an arm waits. Either the arm's model has asked the question
+// with one of Coleo's tools, or the question is the dialog on the arm's screen.
 type Suspension struct {
 	ID      string         `json:"id"` // of a dialog: its fingerprint
 	Arm     string         `json:"arm"`
@@ -62,15 +62,15 @@ type Suspension struct {
 	By         string    `json:"by,omitempty"`         // who has answered
 
 	Request *ArmRequest `json:"request,omitempty"` // only with SuspensionSubarm and SuspensionMessage
-	// Outcome is nil until the request was approved and carried out.
+	// Outcome is the outcome of the approved request. It is nil until Coleo has carried out the
+	// request.
 	Outcome *RequestOutcome `json:"outcome,omitempty"`
 }
 
 // Waits reports whether the suspension still waits for its answer.
 func (s Suspension) Waits() bool { return s.AnsweredAt.IsZero() }
 
-// Allowed reports whether the suspension has a request that was approved and must be carried
-// out.
+// Allowed reports whether the suspension has an approved request that Coleo must carry out.
 func (s Suspension) Allowed() bool {
 	return s.Request != nil && s.Outcome == nil && s.Decision != nil && s.Decision.Choice == Approve
 }
@@ -85,8 +85,8 @@ func (s Suspension) Line() string {
 	return line
 }
 
-// Check returns EInvalid if d cannot answer the suspension. It does not check answers to
-// dialogs, which the arm's session checks.
+// Check returns EInvalid if d cannot answer the suspension. It does not check answers to dialogs,
+// because the arm's session checks these.
 func (s Suspension) Check(d Decision) error {
 	chosen := d.Chosen()
 	wrong := func(n int) bool { return n < 1 || n > len(s.Options) }
@@ -209,7 +209,7 @@ type PolicyDecision struct {
 	Rule     string      `json:"rule"`     // the rule that decided, with its scope; "default" if there was none
 	Why      string      `json:"why"`      // one line, for users
 	Mode     PolicyMode  `json:"mode"`
-	// Applied means that the policy has answered the dialog. Nothing else answers it then.
+	// Applied means that the policy has answered the dialog. Then nothing else answers the dialog.
 	Applied bool   `json:"applied"`
 	Problem string `json:"problem,omitempty"` // why an allowed or denied dialog was not answered
 	Tool    string `json:"tool,omitempty"`
@@ -225,7 +225,7 @@ type PolicyDecision struct {
 // MaxPolicySubject is the largest size of PolicyDecision.Subject, in bytes.
 const MaxPolicySubject = 2 << 10
 
-// ToolRequest is the call of a tool that an open approval dialog asks about.
+// ToolRequest is the tool call about which an open approval dialog asks.
 type ToolRequest struct {
 	Tool     string // the agent CLI's name of the tool
 	Category string // see PolicyDecision
@@ -238,23 +238,23 @@ type ToolRequest struct {
 // ShellRule says which shell runs the commands of an agent CLI. The page
 // docs/harness-reference.md repeats the comments of the fields.
 type ShellRule struct {
-	// The variables that name the program of the shell: `["SHELL"]`. The first one counts
-	// that is set in the agent CLI's environment.
+	// The variables that name the program of the shell: `["SHELL"]`. The first one that is set in
+	// the agent CLI's environment applies.
 	Env []string `toml:"env"`
-	// The names that the program can have: `["bash", "zsh"]`. With any other program, the
-	// shell is not known.
+	// The names that the program can have: `["bash", "zsh"]`. If the program has any other name,
+	// the shell is not known.
 	Names []string `toml:"names"`
 	// Variables of the agent CLI that change how it runs commands. If one of them is set,
 	// the shell is not known.
 	Unless []string `toml:"unless"`
 }
 
-// ToolAsker is a session that can tell which call of a tool a dialog asks about.
+// ToolAsker is a session that knows the tool call about which a dialog asks.
 type ToolAsker interface {
-	// AskedTool returns the call that the approval dialog with the given fingerprint asks
-	// about. The agent CLI's hook has reported that call, and the screen shows no other one.
-	// AskedTool waits for a report that comes late. It returns EStale if the dialog is not
-	// open. It returns EUnsupported if the call is not known for certain. Then the message
-	// says why.
+	// AskedTool returns the tool call about which the approval dialog with the given fingerprint
+	// asks. The agent CLI's hook has reported that call, and the screen shows no other call. If the
+	// report comes late, AskedTool waits for it. AskedTool returns EStale if the dialog is not
+	// open. It returns EUnsupported if the call is not known for certain. The message then says
+	// why.
 	AskedTool(ctx context.Context, dialog Fingerprint) (ToolRequest, error)
 }

@@ -2,8 +2,9 @@ package coleo
 
 import "time"
 
-// Thread is a conversation of an agent CLI. The agent CLI keeps it in its own files, and
-// continues it by its id. Coleo adds a title and the mark that it is deleted.
+// Thread is a conversation of an agent CLI. The agent CLI keeps the conversation in its own files,
+// and continues it by its id. Coleo adds a title, and a mark if a user has deleted the
+// conversation.
 type Thread struct {
 	ID      string `json:"id"`      // the agent CLI's own id
 	Harness string `json:"harness"` // the harness that continues it
@@ -24,13 +25,13 @@ type Thread struct {
 	// Hidden says why lists leave out the conversation: fork, subagent or deleted. It is
 	// empty for any other conversation.
 	Hidden string `json:"hidden,omitempty"`
-	// Arm is the name of the live arm that has the conversation; "" if there is none.
+	// Arm is the name of the live arm that has the conversation. It is "" if no live arm has it.
 	Arm   string        `json:"arm,omitempty"`
 	Match []SnippetPart `json:"match,omitempty"` // where the words of a search were found
 	Rank  float64       `json:"rank,omitempty"`  // of a search; a lower rank is a better match
 }
 
-// ForkOrigin is a conversation of which an arm has got a copy.
+// ForkOrigin is the conversation of which an arm has got a copy.
 type ForkOrigin struct {
 	Arm          string `json:"arm,omitempty"`  // id of the arm that was forked; "" if a conversation was copied
 	Name         string `json:"name,omitempty"` // name of that arm at that time
@@ -79,7 +80,7 @@ type ThreadFilter struct {
 type ThreadList struct {
 	Threads []Thread `json:"threads"`
 	// Unread is the number of conversations that could not be read in time. Another request
-	// goes on with them.
+	// continues with them.
 	Unread int `json:"unread,omitempty"`
 	// Failed says which hosts or files could not be read, and why.
 	Failed []string `json:"failed,omitempty"`
@@ -92,8 +93,8 @@ type ThreadPage struct {
 	Next     int             `json:"next,omitempty"` // after this message the next page begins; 0 if there is none
 }
 
-// ThreadSummary is a conversation in a few lines. Its texts are parts of the conversation.
-// Each has a bound, so that the whole is shorter than 8,000 characters.
+// ThreadSummary is a conversation in a few lines. Its texts are parts of the conversation. Each
+// text has a bound, so that the whole summary is shorter than 8,000 characters.
 type ThreadSummary struct {
 	ID      string    `json:"id"`
 	Harness string    `json:"harness"`
@@ -107,15 +108,15 @@ type ThreadSummary struct {
 	First   string    `json:"first,omitempty"`  // the first prompt
 	Recent  []string  `json:"recent,omitempty"` // the last prompts, the oldest first, without the first prompt
 	Answer  string    `json:"answer,omitempty"` // the last answer
-	// Files are the files that an arm of Coleo has changed in the conversation, as the model
-	// has named them. The one that was changed last is the first.
+	// Files are the files that an arm of Coleo has changed in the conversation, as the model has
+	// named them. The file that was changed last comes first.
 	Files     []string `json:"files,omitempty"`
 	MoreFiles int      `json:"more_files,omitempty"` // changed files that Files leaves out
 	Tasks     []Task   `json:"tasks,omitempty"`      // the open tasks of the agent CLI's own list
 	MoreTasks int      `json:"more_tasks,omitempty"` // open tasks that Tasks leaves out
 }
 
-// ThreadChange changes what Coleo stores of a conversation.
+// ThreadChange changes what Coleo stores about a conversation.
 type ThreadChange struct {
 	Title  *string `json:"title,omitempty"`  // "" means the agent CLI's own title
 	Delete bool    `json:"delete,omitempty"` // hide it, and forget its texts

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Usage is how many tokens a conversation has used so far, as counted by the agent CLI.
-// The count can lack side requests of the agent CLI, such as a request for a title.
+// Usage is how many tokens a conversation has used so far, as counted by the agent CLI. The count
+// can omit side requests of the agent CLI, such as a request for a title.
 type Usage struct {
 	Input     int     `json:"input_tokens"`             // tokens sent, including those from a cache
 	Cached    int     `json:"cached_tokens"`            // the part of Input that came from a cache
@@ -25,8 +25,8 @@ type Usage struct {
 // Total returns the number of tokens sent plus the number of tokens received.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// SumUsage returns the sum of the usages in list, one for each reply. The sum has no
-// Source and no Approximate.
+// SumUsage returns the sum of the usages in list. The list contains one Usage for each reply. The
+// sum has no Source and no Approximate.
 func SumUsage(list iter.Seq[Usage]) Usage {
 	var sum Usage
 	for u := range list {
@@ -37,7 +37,8 @@ func SumUsage(list iter.Seq[Usage]) Usage {
 	return sum
 }
 
-// Minus returns u minus earlier, which must be an older Usage of the same conversation.
+// Minus returns the difference between u and the parameter earlier. This must be an older Usage of
+// the same conversation.
 func (u Usage) Minus(earlier Usage) Usage {
 	u.Input, u.Cached, u.Written = u.Input-earlier.Input, u.Cached-earlier.Cached, u.Written-earlier.Written
 	u.Output, u.Reasoning = u.Output-earlier.Output, u.Reasoning-earlier.Reasoning
@@ -52,11 +53,11 @@ type UsageMeter interface {
 	Usage(ctx context.Context) (Usage, error)
 }
 
-// PriceSource says who has told a price. The log stores sources, so the meaning of a source
-// never changes.
+// PriceSource names the source of a price. The log stores sources, so the meaning of a source must
+// never change.
 type PriceSource string
 
-// The sources of prices, the one that counts first at the top.
+// The sources of prices, from the highest priority to the lowest.
 const (
 	PriceOverride  PriceSource = "override"  // the user's config.toml
 	PriceCatalog   PriceSource = "catalog"   // the agent CLI's own catalogue of models
@@ -74,8 +75,8 @@ type Price struct {
 	Date   string      `json:"date,omitempty"` // of the source, as 2026-01-31; "" if unknown
 }
 
-// Rates are the rates of one price. If a source tells no rate of caches, the two rates are
-// that of other input.
+// Rates are the rates of one price. If a source gives no rates for caches, CacheRead and CacheWrite
+// are the same as Input.
 type Rates struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
@@ -83,14 +84,14 @@ type Rates struct {
 	CacheWrite float64 `json:"cache_write"` // of input tokens that were written to a cache
 }
 
-// PriceTier has the rates of large calls.
+// PriceTier holds the rates of large calls.
 type PriceTier struct {
 	Above int `json:"above"` // for calls with at least so many input tokens
 	Rates
 }
 
-// Of returns the cost of usage in US dollars. The argument context is the number of input
-// tokens of each of the calls, or a lower bound of it. It selects the tier.
+// Of returns the cost of the usage u in US dollars. The parameter context is the number of input
+// tokens of each call, or a lower bound of this number. It selects the tier.
 func (p Price) Of(u Usage, context int) float64 {
 	rates := p.Rates
 	for _, tier := range p.Tiers {
@@ -104,11 +105,12 @@ func (p Price) Of(u Usage, context int) float64 {
 		float64(u.Output)*rates.Output) / million
 }
 
-// contextSteps are the bounds of tiers that vendors have, in input tokens.
+// contextSteps lists the bounds of the tiers that vendors have, in input tokens.
 var contextSteps = []int{32_000, 64_000, 128_000, 200_000, 256_000, 272_000, 512_000}
 
-// ContextStep returns the largest usual bound of a tier that a call with so many input
-// tokens reaches, or 0. Calls of the same step have the same price.
+// ContextStep returns the largest usual bound of a tier that a call reaches. The parameter tokens
+// is the number of the call's input tokens. ContextStep returns 0 if the call reaches no bound.
+// Calls of the same step have the same price.
 func ContextStep(tokens int) int {
 	step := 0
 	for _, s := range contextSteps {
@@ -119,8 +121,8 @@ func ContextStep(tokens int) int {
 	return step
 }
 
-// UsageEntry is what an arm has used of one model in one hour and one run, as one source has
-// told it. Usage.Cost is what the agent CLI has said that it costs.
+// UsageEntry is what an arm has used of one model in one hour and one run, according to one source.
+// Usage.Cost is the cost that the agent CLI has reported.
 type UsageEntry struct {
 	Arm      string    `json:"arm"`
 	ArmName  string    `json:"arm_name"`

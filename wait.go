@@ -25,8 +25,8 @@ func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 // NewestCursor returns the position after the newest change of a session.
 func NewestCursor(s Session) Cursor { return newestChange(s).Cursor }
 
-// newestChange returns the newest change that is not of the kind work, with the cursor of
-// the newest change of any kind.
+// newestChange returns the newest change that is not of the kind work. The Cursor of the result is
+// that of the newest change of any kind.
 func newestChange(s Session) (newest Change) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // because ctx is cancelled, Changes returns the existing changes and then ends
@@ -110,9 +110,8 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 	return last, ctx.Err()
 }
 
-// reached reports whether the state of r is one of the states in want. For
-// waiting_approval, the dialog must also be on the screen, because otherwise nobody can
-// answer it.
+// reached reports whether the state of the reading r is one of the states in want. For
+// waiting_approval, the dialog must also be on the screen, because otherwise nobody can answer it.
 func reached(r Reading, want []State) bool {
 	return slices.Contains(want, r.State) && (r.State != WaitingApproval || r.Dialog != nil)
 }
@@ -133,9 +132,9 @@ func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// Left returns for how much longer Coleo is allowed to type for ctx. This is the
-// shorter one of two times: the time until ctx's deadline, and the result of the
-// function in WithLeft. If ctx has neither, Left returns false.
+// Left returns for how much longer Coleo is allowed to type for ctx. There are two limits: the time
+// until ctx's deadline, and the result of the function in WithLeft. Left returns the shorter time.
+// If ctx has neither limit, Left returns false.
 func Left(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)
@@ -170,14 +169,14 @@ const (
 	insteadTries = 50
 )
 
-// SendInstead tells an agent CLI what to do instead of the action that was just denied.
-// The user's words go into the next prompt, because the dialog of the denied action
-// takes no words. SendInstead waits until that dialog is gone and the turn has ended.
-// Then it calls send, which must deliver the words.
+// SendInstead tells an agent CLI what to do instead of the action that was just denied. The user's
+// words go into the next prompt, because the dialog of the denied action accepts no words.
+// SendInstead waits until that dialog is gone and the turn has ended. Then it calls the function
+// send, which must deliver the words.
 //
-// SendInstead returns EBlocked if the agent CLI shows another dialog. It returns
-// EExited if the agent CLI has ended. It returns ETimeout if ctx ends first. It returns
-// the errors of send unchanged.
+// SendInstead returns EBlocked if the agent CLI shows another dialog. It returns EExited if the
+// agent CLI has ended. It returns ETimeout if ctx ends first. It returns the errors of send
+// unchanged.
 func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(context.Context) error) error {
 	for try := 1; ; try++ {
 		if err := awaitDenied(ctx, s, denied); err != nil {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Source says who has told an event of a run's work.
+// Source names the source of an event of a run's work.
 type Source string
 
 // The sources. An event without a source is Coleo's own.
@@ -19,12 +19,12 @@ const (
 	SourceScreen     Source = "screen"     // what the terminal showed
 )
 
-// MaxWorkText is the largest size of a text in the payload of an event of work, in bytes.
-// A longer text is cut, and Truncated is set.
+// MaxWorkText is the largest size of a text in the payload of an event of work, in bytes. If a text
+// is longer, it is cut, and Truncated is set.
 const MaxWorkText = 64 << 10
 
-// CutWork shortens a text to at most MaxWorkText bytes, at the end of a character. It
-// reports whether it has cut anything.
+// CutWork shortens a text to at most MaxWorkText bytes, at the end of a character. It reports
+// whether it has cut the text.
 func CutWork(text string) (short string, cut bool) {
 	if len(text) <= MaxWorkText {
 		return text, false
@@ -40,8 +40,8 @@ func CutWork(text string) (short string, cut bool) {
 // see KindOf.
 type Work interface{ isWork() }
 
-// Activity is one piece of work, as one source has told it. Package trace turns
-// activities into events.
+// Activity is one piece of work, as one source has reported it. Package trace turns activities into
+// events.
 type Activity struct {
 	Work   Work
 	Source Source
@@ -49,18 +49,18 @@ type Activity struct {
 	// Reply is the agent CLI's own id of the model's reply to which the work belongs. It
 	// is "" if the source gives no id.
 	Reply string
-	// Model is the model that gives this reply. It is "" if the source does not tell it, or
-	// there is no reply.
+	// Model is the model that gives this reply. It is "" if the source does not name the model, or
+	// if there is no reply.
 	Model string
-	// Position is the place of the activity in its source. A file's positions are offsets
-	// in bytes. A later activity never has a lower position. Key tells activities with the
-	// same position apart. Position and Key are the same each time the source is read.
+	// Position is the place of the activity in its source. In a file, positions are offsets in
+	// bytes. A later activity never has a lower position. Key distinguishes activities with the
+	// same position. Position and Key are the same each time the source is read.
 	Position int64
 	Key      string
 }
 
-// Prompted is the work of taking a prompt. It is not an event, because run_start tells
-// the prompt. It says to which run the work after it belongs.
+// Prompted says that the agent CLI has taken a prompt. It is not an event, because run_start
+// contains the prompt. It shows to which run the following work belongs.
 type Prompted struct {
 	Text string `json:"text"`
 }
@@ -84,7 +84,7 @@ type Block struct {
 // AssistantText is the payload of an assistant_text event: what the model says.
 type AssistantText struct{ Block }
 
-// Thinking is the payload of a thinking event: what the model thinks, if it is told.
+// Thinking is the payload of a thinking event: what the model thinks, if the source reports it.
 type Thinking struct{ Block }
 
 // ToolKind says what a tool can do.
@@ -112,13 +112,14 @@ type ToolCall struct {
 	Files     []string        `json:"files,omitempty"`     // with ToolRead and ToolEdit: paths, as the model gave them
 }
 
-// Malformed has arguments of a tool that are not valid JSON.
+// Malformed holds the arguments of a tool call that are not valid JSON.
 type Malformed struct {
 	Error string `json:"error"` // why they are not valid
 	Raw   string `json:"raw"`   // the arguments as they came
 }
 
-// ToolProgress is the payload of a tool_progress event: output between call and end.
+// ToolProgress is the payload of a tool_progress event: output between the start and the end of a
+// call.
 type ToolProgress struct {
 	ID        string `json:"id"` // of the call
 	Output    string `json:"output"`
@@ -192,10 +193,10 @@ type ModeChanged struct {
 type ModelChanged struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
-	// Ordered means that a user of Coleo has ordered it. To is then PROVIDER/MODEL or MODEL,
-	// and not the agent CLI's own word.
+	// Ordered means that a user of Coleo has ordered the change. To is then PROVIDER/MODEL or
+	// MODEL, and not the agent CLI's own word.
 	Ordered bool `json:"ordered,omitempty"`
-	// Fallback says which model was asked for, if it was not available.
+	// Fallback says which model was requested, if that model was not available.
 	Fallback *ModelFallback `json:"fallback,omitempty"`
 }
 
@@ -216,7 +217,7 @@ type Task struct {
 	Status TaskStatus `json:"status"`
 }
 
-// TasksUpdated is the payload of a task_updated event. It has the whole list.
+// TasksUpdated is the payload of a task_updated event. It contains the whole list of tasks.
 type TasksUpdated struct {
 	Tasks []Task `json:"tasks"`
 }
@@ -259,7 +260,7 @@ type Remark struct {
 	Report *StatusReport `json:"report,omitempty"` // how the work goes, by the model's own account
 }
 
-// StatusReport is what the model of an arm reports of its work.
+// StatusReport is what the model of an arm reports about its work.
 type StatusReport struct {
 	// Status is on_track, blocked, issues_found, needs_review or completed_with_issues.
 	Status       string   `json:"status"`
@@ -274,11 +275,11 @@ type StatusReport struct {
 // Suspended is the payload of a suspension event.
 type Suspended struct{ Suspension }
 
-// SuspensionAnswered is the payload of a suspension_answered event. Without a Decision, the
+// SuspensionAnswered is the payload of a suspension_answered event. If it has no Decision, the
 // suspension was withdrawn.
 type SuspensionAnswered struct{ Suspension }
 
-// workTypes has the type of the payload for each kind of event that tells work.
+// workTypes maps each kind of event of work to the type of its payload.
 var workTypes = map[EventKind]reflect.Type{
 	EventTurn:          reflect.TypeFor[Turn](),
 	EventAssistantText: reflect.TypeFor[AssistantText](),
@@ -311,11 +312,11 @@ var workKinds = func() map[reflect.Type]EventKind {
 	return out
 }()
 
-// IsWork reports whether events of kind k tell what an agent CLI did in a run.
+// IsWork reports whether events of kind k describe what an agent CLI did in a run.
 func (k EventKind) IsWork() bool { return workTypes[k] != nil }
 
-// ChangesArm reports whether an event of kind k can change the row of its arm. Most events
-// of work, of which there are many, cannot.
+// ChangesArm reports whether an event of kind k can change the row of its arm. There are many
+// events of work, and most of them cannot.
 func (k EventKind) ChangesArm() bool {
 	switch k {
 	case EventMode, EventModel, EventSuspension, EventAnswered:
@@ -325,12 +326,12 @@ func (k EventKind) ChangesArm() bool {
 	}
 }
 
-// KindOf returns the kind of the events that have w as their payload. It returns "" if w
-// is not an event by itself.
+// KindOf returns the kind of the events whose payload is w. It returns "" if w is not an event by
+// itself.
 func KindOf(w Work) EventKind { return workKinds[reflect.TypeOf(w)] }
 
-// DecodeWork returns the payload of an event that tells work. It returns EInvalid if the
-// event is of another kind, and EInternal if the payload is unreadable.
+// DecodeWork returns the payload of an event of work. It returns EInvalid if the event is of
+// another kind, and EInternal if the payload is unreadable.
 func DecodeWork(e Event) (Work, error) {
 	t := workTypes[e.Kind]
 	if t == nil {

@@ -122,8 +122,8 @@ func (s *Server) createArm(ctx context.Context, in *spawnInput) (*reply[wire.Spa
 	return s.spawn(ctx, in.Body, false)
 }
 
-// spawnArm starts the arm in the path. The path has the id of an existing arm, or the
-// name of an arm. If the body also has a name, it must be the name of this arm.
+// spawnArm starts the arm in the path. The path contains the id of an existing arm, or the name of
+// an arm. If the body also contains a name, it must be the name of the same arm.
 func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) (*reply[wire.SpawnReply], error) {
 	var r wire.SpawnRequest
 	if in.Body != nil {
@@ -144,7 +144,7 @@ func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) 
 	return s.spawn(ctx, r, err == nil)
 }
 
-// spawn starts an arm. known says that the arm exists already.
+// spawn starts an arm. The parameter known is true if the arm already exists.
 func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, known bool) (*reply[wire.SpawnReply], error) {
 	if err := coleo.CheckName(r.Name); err != nil {
 		return nil, err
@@ -159,8 +159,8 @@ func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, known bool) (*r
 	return &reply[wire.SpawnReply]{out}, err
 }
 
-// checkSpawn returns EForbidden if the caller has an operator token, and the request has an option
-// that such a token must not set.
+// checkSpawn returns EForbidden if the caller has an operator token and the request sets an option
+// that operator tokens must not set.
 func (s *Server) checkSpawn(ctx context.Context, r wire.SpawnRequest, known bool) error {
 	if operatorOf(ctx) == nil {
 		return nil
@@ -219,8 +219,8 @@ func (s *Server) killArm(ctx context.Context, in *armOnly) (*reply[killReply], e
 	return &reply[killReply]{killReply{err == nil, arm}}, err
 }
 
-// Label changes the labels of an arm, and returns the arm. Only a person can do this. It
-// returns EInvalid for a bad label, and EForbidden if the client has a token.
+// Label changes the labels of an arm, and returns the arm. Only a person can do this: if the client
+// has a token, Label returns EForbidden. It returns EInvalid for a bad label.
 func (c *Client) Label(ctx context.Context, arm string, change coleo.LabelChange) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, lookTime, post, armPath(arm, "/labels"), change, &out)
@@ -240,8 +240,8 @@ func (c *Client) Budget(ctx context.Context, arm string, o coleo.BudgetOrder) (c
 	return out, err
 }
 
-// The function list replaces a nil list by an empty one. JSON would have null for a nil list, and
-// clients in other languages could fail on null.
+// list replaces a nil list with an empty one. JSON encodes a nil list as null, and clients in other
+// languages could fail on null.
 func list[T any](l []T) []T {
 	if l == nil {
 		return []T{}

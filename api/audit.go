@@ -10,20 +10,20 @@ import (
 	"coleo.dev/wire"
 )
 
-// auditedText is the maximum number of bytes that the audit stores of one text. 200
-// bytes are enough to recognize a prompt. The event log has the whole prompt.
+// auditedText is the maximum length of a text in the audit, in bytes. 200 bytes are enough to
+// recognize a prompt. The event log contains the whole prompt.
 const auditedText = 200
 
-// auditPage is the number of records on a page if the request gives no limit.
+// auditPage is the number of records on a page if the request does not set a limit.
 const auditPage = 100
 
-// goesFirst lists the commands that are carried out even if the audit cannot be written. These
+// goesFirst contains the commands that are carried out even if the audit cannot be written. These
 // commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true, "abort-arm": true}
 
-// The function audited wraps the function of a route that changes something. The wrapper first
-// writes the caller into the audit, then calls the route's function, and then writes its result
-// into the audit.
+// audited wraps the function of a route that changes something. The wrapper first writes the caller
+// into the audit. Then it calls the route's function, and writes the function's result into the
+// audit.
 func audited[I, O any](s *Server, command string,
 	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
@@ -38,8 +38,8 @@ func audited[I, O any](s *Server, command string,
 	}
 }
 
-// The method audit records a command before the command is carried out. After the command, the
-// caller must call end with the error of the command.
+// audit records a command before the command is carried out. After the command, the caller must
+// call the function end with the command's error.
 func (s *Server) audit(ctx context.Context, command, arm string, detail any) (end func(error), err error) {
 	a := coleo.Audit{Time: s.now().UTC(), Caller: callerOf(ctx), Command: command, Arm: arm}
 	if detail != nil {
@@ -68,9 +68,8 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 	}, nil
 }
 
-// auditOf returns the arm of a request, and the details of the request for the audit.
-// The details have no secrets and no typed keys. They have only the first part of a
-// long text.
+// auditOf returns the arm of a request, and the details of the request for the audit. The details
+// contain no secrets and no typed keys. They contain only the first part of a long text.
 func auditOf(in any) (arm string, detail any) {
 	type prompt struct {
 		Begin     string `json:"begin"`
@@ -179,7 +178,7 @@ func auditOf(in any) (arm string, detail any) {
 	return "", nil
 }
 
-// spawnDetail is what the audit stores of a request to start a new arm.
+// spawnDetail is what the audit stores about a request to start a new arm.
 type spawnDetail struct {
 	wire.SpawnRequest
 	Env []string `json:"env,omitempty"` // only the names; this field hides the Env of SpawnRequest
@@ -195,8 +194,8 @@ func triggered(q wire.TriggerRequest) wire.TriggerRequest {
 	return q
 }
 
-// spawned returns the audit details of a request to start a new arm. They have only the
-// first part of a long prompt or script, and no values of environment variables.
+// spawned returns the audit details of a request to start a new arm. The details contain only the
+// first part of a long prompt or script. They do not contain the values of environment variables.
 func spawned(q wire.SpawnRequest) spawnDetail {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)
@@ -204,8 +203,8 @@ func spawned(q wire.SpawnRequest) spawnDetail {
 	return spawnDetail{SpawnRequest: q, Env: names}
 }
 
-// The function short cuts a text with more than auditedText bytes, and adds "…". It returns any
-// other text unchanged.
+// short cuts a text with more than auditedText bytes, and adds "…". It returns a shorter text
+// unchanged.
 func short(text string) string {
 	if len(text) <= auditedText {
 		return text

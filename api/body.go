@@ -15,7 +15,7 @@ import (
 	"coleo.dev/trigger"
 )
 
-// times has the time limits of the server. Tests shorten them.
+// times contains the time limits of the server. Tests shorten them.
 type times struct {
 	body   time.Duration // for a request's body to arrive
 	write  time.Duration // for sending one message to a WebSocket client
@@ -38,8 +38,8 @@ func usualTimes() times {
 	}
 }
 
-// boundBodies reads the body of each request before it calls the route. It bounds the
-// size of the body and the time to read it.
+// boundBodies reads the body of each request before it calls the route. It limits the size of the
+// body and the time for reading the body.
 func (s *Server) boundBodies(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := s.readBody(w, r); err != nil {
@@ -60,10 +60,9 @@ type bodyError struct{ error }
 
 func (e bodyError) Unwrap() error { return e.error }
 
-// readBody reads the body of a request, within limits of size and time. Then it
-// replaces the body with a copy in memory, which the route can read. net/http clears
-// the connection's deadline at the end of the body, so the time limit does not apply to
-// the route.
+// readBody reads the body of a request. It limits the size of the body and the time for reading the
+// body. It then replaces the body with a copy in memory, which the route can read. net/http clears
+// the connection's deadline at the end of the body, so the time limit does not apply to the route.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if _, ok := r.Body.(bodyRead); ok || r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -105,16 +104,16 @@ func refuseBody(w http.ResponseWriter, err error) {
 	writeFailure(w, f)
 }
 
-// headerDeadline is the header that says how long the caller waits for an order. Its value is a
-// time in the format of RFC 3339, with fractions of a second.
+// headerDeadline is the header that contains the time at which the caller stops waiting for an
+// order. The time is in the format of RFC 3339, with fractions of a second.
 const headerDeadline = "Coleo-Deadline"
 
-// The context of a request has the request's connection under connKey.
+// connKey is the key under which the context of a request stores the request's connection.
 type connKey struct{}
 
-// The function awaited refuses an order if its deadline has passed, or if the caller has closed the
-// connection. Such an order has waited in the socket while serve was stopped, and its caller has
-// already got an error.
+// awaited refuses an order if the order's deadline has passed, or if the caller has closed the
+// connection. Such an order waited in the socket while serve was stopped. Its caller has already
+// got an error.
 func awaited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {

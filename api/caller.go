@@ -37,7 +37,7 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 // sign-in becomes invalid.
 var errRevoked = errors.New("signed out, or the token was replaced, was revoked, has expired or has lost an arm")
 
-// A pass is the permission to call the API. Its context live ends when the caller's token or
+// A pass is the permission to call the API. The context live ends when the caller's token or
 // sign-in becomes invalid.
 type pass struct {
 	caller   coleo.Caller
@@ -51,7 +51,7 @@ type operator struct {
 	place place
 }
 
-// place is where a caller runs, as the kernel shows it.
+// place is what the kernel reveals about where a caller runs.
 type place struct {
 	seen bool   // false if the kernel does not show it, as over TCP
 	arm  string // the id of the arm; "" outside of arms
@@ -66,9 +66,9 @@ func operatorOf(ctx context.Context) *operator {
 	return o
 }
 
-// operatorPass returns a pass for the value of an operator token. The argument by is what the
-// kernel says about the caller. A token can be made for an arm. If the caller runs in another arm,
-// the error is EForbidden.
+// operatorPass returns a pass for the value of an operator token. The parameter by is what the
+// kernel says about the caller. If the caller runs in an arm, the token must have been made for
+// this arm. Otherwise operatorPass returns EForbidden.
 func (s *Server) operatorPass(ctx context.Context, value string, by visitor) (*pass, error) {
 	found, live, err := s.tokens.Check(ctx, value)
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *Server) operatorPass(ctx context.Context, value string, by visitor) (*p
 	return &pass{by.caller, live, &operator{found, by.place}}, nil
 }
 
-// The method within refuses a request whose operator token does not allow the route, or does not
-// reach the arm in the path.
+// within refuses a request if the caller's operator token does not allow the route. It also refuses
+// the request if the token does not reach the arm in the path.
 func (s *Server) within(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o := operatorOf(r.Context()); o != nil {
@@ -130,7 +130,7 @@ func newToken(value string) *apiToken {
 	return t
 }
 
-// The method check reports whether a text is the API token. If it is, the method also returns a
+// check reports whether a text is the API token. If the text is the API token, check also returns a
 // pass.
 func (t *apiToken) check(shown string) (pass, bool) {
 	t.mu.Lock()
@@ -141,8 +141,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true
 }
 
-// The method replace makes a new value the API token, after the function keep has stored the value.
-// It ends all calls that were made with the old token.
+// replace makes a new value the API token, after the function keep has stored the value. It ends
+// all calls that were made with the old token.
 func (t *apiToken) replace(value string, keep func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +155,7 @@ func (t *apiToken) replace(value string, keep func(string) error) error {
 	return nil
 }
 
-// fingerprint returns a name for a token that does not reveal the token.
+// fingerprint returns a name for a token. The name does not reveal the token.
 func fingerprint(token string) string {
 	sum := sha256.Sum256([]byte("coleo API token " + token))
 	return hex.EncodeToString(sum[:6])
@@ -171,7 +171,7 @@ type visitor struct {
 // visitorKey is the key under which the context of a connection stores the visitor.
 type visitorKey struct{}
 
-// The method connected finds the process at the other end of a socket connection, and stores it in
+// connected finds the process at the other end of a socket connection, and stores the process in
 // the connection's context. For a TCP connection it stores nothing, because the kernel does not
 // reveal the process.
 func (s *Server) connected(ctx context.Context, conn net.Conn) context.Context {
@@ -210,7 +210,7 @@ func programOf(pid int) string {
 	return filepath.Base(name)
 }
 
-// visitorOf returns the process that has sent the request r over the socket.
+// visitorOf returns the process that has sent a request over the socket.
 func visitorOf(r *http.Request) visitor {
 	v, _ := r.Context().Value(visitorKey{}).(visitor)
 	return v

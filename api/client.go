@@ -16,6 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/api/signin"
 	"coleo.dev/brain"
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
@@ -28,19 +29,18 @@ type ClientConfig struct {
 	URL    string // used if Socket is empty
 	Token  string
 
-	// Peer checks whether the server's process can answer. It returns an error with the
-	// reason if the process cannot, for example because a signal has stopped it. If the
-	// process can answer, or if this is unknown, Peer returns nil. The client calls
-	// Peer before each request and while it waits for an answer. The field Peer can be
-	// nil.
+	// Peer checks whether the server's process can answer. If the process cannot answer, Peer
+	// returns an error with the reason, for example that a signal has stopped the process. If the
+	// process can answer, or if this is unknown, Peer returns nil. The client calls Peer before
+	// each request and while it waits for an answer. The field Peer can be nil.
 	Peer func() error
 }
 
 // Client calls the API. Several goroutines can use it at the same time.
 //
-// The methods of Client return the server's *coleo.Error unchanged. They return
-// EUnavailable if no server answers. Each method has a time limit, and returns ETimeout
-// when the time is over. If the caller cancels ctx, a method returns ctx's error.
+// The methods of Client return the server's *coleo.Error unchanged. They return EUnavailable if no
+// server answers. Each method has a time limit. When this time has passed, the method returns
+// ETimeout. If the caller cancels ctx, a method returns ctx's error.
 type Client struct {
 	base  string // with the scheme, without a slash at the end
 	token string
@@ -86,13 +86,13 @@ func NewClient(c ClientConfig) (*Client, error) {
 // Close closes the idle connections of the client.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// The method call sends a request, and decodes the answer into out unless out is nil. It waits for
-// the answer for at most lookTime.
+// call sends a request. If out is not nil, call decodes the answer into out. It waits for the
+// answer for at most lookTime.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	return c.callFor(ctx, lookTime, method, path, in, out)
 }
 
-// callFor is like call, but with the given time limit.
+// callFor does the same as call, but with the given time limit.
 func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
 		coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit))
@@ -118,8 +118,8 @@ func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path 
 	return nil
 }
 
-// The method send sends a request and returns the answer. The caller must close the body of the
-// answer. If the answer has the status of an error, send returns that error instead.
+// send sends a request and returns the answer. The caller must close the body of the answer. If the
+// status of the answer is an error, send returns this error instead.
 func (c *Client) send(ctx context.Context, method, path, accept string, in any) (*http.Response, error) {
 	var body io.Reader
 	if in != nil {
@@ -168,8 +168,8 @@ func (c *Client) decodeError(resp *http.Response) error {
 // polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls its function argument repeatedly. It stops when ctx ends, or when the
-// function returns an answer or an error other than ETimeout.
+// poll calls the function once repeatedly. It stops when ctx ends, or when the function returns an
+// answer. It also stops if the function returns an error that is not ETimeout.
 func poll[T any](ctx context.Context, once func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor
@@ -185,8 +185,8 @@ func poll[T any](ctx context.Context, once func(timeout time.Duration) (T, error
 
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
-// These are the times for which a client waits for an answer. Serve gives up answerMargin earlier,
-// so that serve's own error arrives in time.
+// These constants are the times for which a client waits for an answer. Serve gives up answerMargin
+// earlier, so that serve's own error arrives in time.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to reply
@@ -224,8 +224,8 @@ func (u undialled) Unwrap() error { return u.error }
 // Unsent reports whether err means that no server received the request.
 func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// The method watched returns a context for one request. The context ends when the server's process
-// can no longer answer. If the process cannot answer now, the method returns an error instead.
+// watched returns a context for one request. The context ends when the server's process can no
+// longer answer. If the process already cannot answer, watched returns an error instead.
 func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFunc, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := func() { cancel(nil) }
@@ -250,7 +250,7 @@ func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, done, nil
 }
 
-// rest waits for the time d and returns true. If ctx ends first, it returns false.
+// rest waits for the given duration and returns true. If ctx ends first, rest returns false.
 func rest(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -304,10 +304,46 @@ func notDelivered(err error) error {
 	return unsent{&marked}
 }
 
-// spawnTime bounds the wait for a start.
+// spawnTime returns how long a client waits for the start of an arm.
 func spawnTime(r wire.SpawnRequest) time.Duration {
 	if r.Worktree != nil {
 		return startTime + worktreeTime
 	}
 	return startTime
+}
+
+// The following methods work only over the server's socket. Over TCP, they return EForbidden.
+
+// NewLink creates a link that signs one browser in.
+func (c *Client) NewLink(ctx context.Context) (Link, error) {
+	var out Link
+	err := c.call(ctx, post, "/api/browsers/links", nil, &out)
+	return out, err
+}
+
+// Browsers returns the browsers that are signed in.
+func (c *Client) Browsers(ctx context.Context) ([]signin.Browser, error) {
+	var out browsersReply
+	err := c.call(ctx, get, "/api/browsers", nil, &out)
+	return out.Browsers, err
+}
+
+// SignOut signs one browser out. It returns ENotFound if no such browser is signed in.
+func (c *Client) SignOut(ctx context.Context, id string) error {
+	return c.call(ctx, del, "/api/browsers/"+url.PathEscape(id), nil, nil)
+}
+
+// SignOutAll signs all browsers out, and returns their number.
+func (c *Client) SignOutAll(ctx context.Context) (int, error) {
+	var out signedOut
+	err := c.call(ctx, del, "/api/browsers", nil, &out)
+	return out.SignedOut, err
+}
+
+// ReplaceToken makes the server create a new API token. It returns the fingerprint of the new
+// token. Logs also show this fingerprint. The old token becomes invalid immediately.
+func (c *Client) ReplaceToken(ctx context.Context) (string, error) {
+	var out tokenReply
+	err := c.call(ctx, post, "/api/token", nil, &out)
+	return out.Fingerprint, err
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/api/signin"
 	"coleo.dev/display"
 	"coleo.dev/wire"
 )
@@ -70,9 +69,10 @@ func (c *Client) Rename(ctx context.Context, arm, name string) (coleo.Arm, error
 	return out.Arm, err
 }
 
-// Memo returns the JSON value that is kept with an arm. SetMemo replaces it, and PatchMemo changes
-// a part of it, by the rules of JSON Merge Patch (RFC 7396). Both return the new memo. If the value
-// does not fit the memo's schema, they return EInvalid, and the memo is unchanged.
+// Memo returns the memo of an arm, which is a JSON value that is kept with the arm. SetMemo
+// replaces the memo, and PatchMemo changes a part of it by the rules of JSON Merge Patch (RFC
+// 7396). Both return the new memo. If the result does not fit the memo's schema, both return
+// EInvalid and do not change the memo.
 func (c *Client) Memo(ctx context.Context, arm string) (wire.Memo, error) {
 	var out wire.Memo
 	err := c.call(ctx, get, armPath(arm, "/memo"), nil, &out)
@@ -93,8 +93,9 @@ func (c *Client) PatchMemo(ctx context.Context, arm string, change json.RawMessa
 	return out, err
 }
 
-// Remove deletes a stopped arm. It returns EConflict if the arm is running, or if its
-// worktree has unsaved work. With force, such work is kept under a ref.
+// Remove deletes a stopped arm. It returns EConflict if the arm is running. It also returns
+// EConflict if the arm's worktree contains unsaved work and force is false. If force is true,
+// Remove keeps the unsaved work under a git ref.
 func (c *Client) Remove(ctx context.Context, arm string, force bool) (wire.Removed, error) {
 	var out deleteReply
 	path := armPath(arm, "")
@@ -131,16 +132,17 @@ func (c *Client) Compact(ctx context.Context, arm string) (coleo.Receipt, error)
 	return out.Receipt, notDelivered(err)
 }
 
-// Modes returns the modes of an arm, and the mode that was seen last.
+// Modes returns the modes of an arm, and the mode that Coleo has seen last.
 func (c *Client) Modes(ctx context.Context, arm string) (wire.Modes, error) {
 	var out wire.Modes
 	err := c.callFor(ctx, lookTime, get, armPath(arm, "/mode"), nil, &out)
 	return out, err
 }
 
-// SwitchMode switches an arm to another mode, and returns when the screen shows it. It returns
-// EConflict if the keys do not lead to it, EUnsupported if nothing switches to it, and EInvalid if
-// it must be allowed. It also returns the errors of Prompt.
+// SwitchMode switches an arm to another mode. It returns when the screen shows the new mode. It
+// returns EConflict if the keys do not lead to the mode. It returns EUnsupported if nothing
+// switches to the mode. It returns EInvalid if the order must allow the mode and does not. It also
+// returns the errors of Prompt.
 func (c *Client) SwitchMode(ctx context.Context, arm string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var out modeReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/mode"), modeBody(o), &out)
@@ -155,7 +157,7 @@ func (c *Client) SwitchModel(ctx context.Context, arm string, o coleo.ModelOrder
 }
 
 // OpenWindow opens the window of an arm, and returns the arm. It returns EUnsupported if the arm's
-// harness shows no window, and EConflict if the window is open.
+// harness shows no window. It returns EConflict if the window is already open.
 func (c *Client) OpenWindow(ctx context.Context, arm string, r wire.WindowRequest) (coleo.Arm, error) {
 	var out armReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/window"), r, &out)
@@ -172,28 +174,29 @@ func (c *Client) Respond(ctx context.Context, arm string, dialog coleo.Fingerpri
 	return c.callFor(ctx, steerTime, post, armPath(arm, "/respond"), in, nil)
 }
 
-// Interrupt stops the running turn, waits until the turn has stopped, and returns what
-// was done.
+// Interrupt stops the running turn and waits until the turn has stopped. It returns what it has
+// done.
 func (c *Client) Interrupt(ctx context.Context, arm string) (coleo.Interruption, error) {
 	var out interruptReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/interrupt"), nil, &out)
 	return out.Interruption, err
 }
 
-// Lease takes, renews or releases the lease of an arm, which is the right to type by hand. It
-// returns EBusy while another caller has the lease.
+// Lease takes, renews or releases the lease of an arm. The lease is the right to type by hand.
+// Lease returns EBusy while another caller has the lease.
 func (c *Client) Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error) {
 	var out leaseReply
 	err := c.call(ctx, post, armPath(arm, "/lease"), r, &out)
 	return out.Lease, err
 }
 
-// Input types data by hand. It returns EBusy if lease is not the id of the arm's lease.
+// Input types data, for a caller that types by hand. It returns EBusy if the parameter lease is not
+// the id of the arm's lease.
 func (c *Client) Input(ctx context.Context, arm, lease string, data []byte) error {
 	return c.call(ctx, post, armPath(arm, "/input"), inputBody{Lease: lease, Data: data}, nil)
 }
 
-// Resize changes the size of the terminal, in cells. It returns EBusy if the argument lease is not
+// Resize changes the size of the terminal, in cells. It returns EBusy if the parameter lease is not
 // the id of the arm's lease.
 func (c *Client) Resize(ctx context.Context, arm, lease string, cols, rows int) error {
 	return c.call(ctx, post, armPath(arm, "/resize"), resizeBody{Lease: lease, Cols: cols, Rows: rows}, nil)
@@ -222,7 +225,7 @@ func (c *Client) Usage(ctx context.Context, arm string) (coleo.Usage, error) {
 	return out, err
 }
 
-// Display returns what the arm does, in one picture for people.
+// Display returns one picture for people of what the arm is doing.
 func (c *Client) Display(ctx context.Context, arm string) (display.Snapshot, error) {
 	var out display.Snapshot
 	err := c.call(ctx, get, armPath(arm, "/display"), nil, &out)
@@ -236,9 +239,9 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 	return out, err
 }
 
-// Output returns a piece of terminal output, which begins at the given byte offset. A
-// negative offset counts from the end of the output. If there is no output at the
-// offset yet, Output waits for output, but not longer than wait.
+// Output returns a piece of terminal output. The parameter from is the byte offset at which the
+// piece begins. A negative offset counts from the end of the output. If there is no output at the
+// offset yet, Output waits for output. The parameter wait is the longest time for which it waits.
 func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil,
@@ -286,14 +289,16 @@ func (c *Client) Harnesses(ctx context.Context) ([]coleo.Info, error) {
 	return out.Harnesses, err
 }
 
-// Providers returns the catalogue of models: the JSON body of the published route.
+// Providers returns the catalogue of models. The catalogue is the JSON body of the answer of the
+// published route.
 func (c *Client) Providers(ctx context.Context) (json.RawMessage, error) {
 	var out json.RawMessage
 	err := c.call(ctx, get, providersPath, nil, &out)
 	return out, err
 }
 
-// Models returns the models, how many arms have each, and where a user is logged in.
+// Models returns the models, and how many arms have each model. It also returns where a user is
+// logged in.
 func (c *Client) Models(ctx context.Context) (wire.Models, error) {
 	var out wire.Models
 	err := c.callFor(ctx, startTime, get, "/api/models", nil, &out)
@@ -332,52 +337,17 @@ func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit
 	return out.Commands, err
 }
 
-// The following methods work only over the server's socket. Over TCP they return
-// EForbidden.
-
-// NewLink creates a link that signs one browser in.
-func (c *Client) NewLink(ctx context.Context) (Link, error) {
-	var out Link
-	err := c.call(ctx, post, "/api/browsers/links", nil, &out)
-	return out, err
-}
-
-// Browsers returns the browsers that are signed in.
-func (c *Client) Browsers(ctx context.Context) ([]signin.Browser, error) {
-	var out browsersReply
-	err := c.call(ctx, get, "/api/browsers", nil, &out)
-	return out.Browsers, err
-}
-
-// SignOut signs one browser out. It returns ENotFound if no such browser is signed in.
-func (c *Client) SignOut(ctx context.Context, id string) error {
-	return c.call(ctx, del, "/api/browsers/"+url.PathEscape(id), nil, nil)
-}
-
-// SignOutAll signs all browsers out, and returns their number.
-func (c *Client) SignOutAll(ctx context.Context) (int, error) {
-	var out signedOut
-	err := c.call(ctx, del, "/api/browsers", nil, &out)
-	return out.SignedOut, err
-}
-
-// ReplaceToken makes the server create a new API token. It returns the fingerprint of
-// the new token, which logs also show. The old token becomes invalid immediately.
-func (c *Client) ReplaceToken(ctx context.Context) (string, error) {
-	var out tokenReply
-	err := c.call(ctx, post, "/api/token", nil, &out)
-	return out.Fingerprint, err
-}
-
-// Suspensions returns everything for which the arm waits, or all arms for "".
+// Suspensions returns everything that the arm waits for. If the parameter arm is empty, Suspensions
+// returns everything that any arm waits for.
 func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error) {
 	var out suspensionsReply
 	err := c.call(ctx, get, "/api/suspensions?arm="+url.QueryEscape(arm), nil, &out)
 	return out.Suspensions, err
 }
 
-// AnswerSuspension answers a suspension of an arm. Without an id, exactly one suspension must be
-// open. Otherwise it returns EConflict with the list. Without an arm, the id is enough.
+// AnswerSuspension answers a suspension of an arm. If the parameter id is empty, exactly one
+// suspension must be open. If several suspensions are open, AnswerSuspension returns EConflict with
+// the list of suspensions. If the parameter arm is empty, the id is enough to find the suspension.
 func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision) (coleo.Suspension, error) {
 	var out suspensionReply
 	in := suspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}

@@ -18,8 +18,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// connect opens a WebSocket. It closes the WebSocket when ctx ends, or when it finds
-// that the server's process cannot answer.
+// connect opens a WebSocket. It closes the WebSocket when ctx ends, or when it detects that the
+// server's process cannot answer.
 func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, func(), error) {
 	header := http.Header{}
 	if c.token != "" {
@@ -43,8 +43,8 @@ func (c *Client) connect(ctx context.Context, path string) (*websocket.Conn, fun
 	return conn, func() { stop(); unwatch(); hangUp() }, nil
 }
 
-// Runs returns a page of the runs that match a filter, the newest first. It also returns the cursor
-// for the next page. An empty page means that there are no more runs.
+// Runs returns a page of the runs that match a filter, newest first. It also returns the cursor for
+// the next page. An empty page means that there are no more runs.
 func (c *Client) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
 	query := url.Values{}
 	set(query, "arm", f.Arm)
@@ -61,16 +61,16 @@ func (c *Client) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, strin
 	return out.Runs, out.Next, err
 }
 
-// Run returns the summary of one run. The id can be cut to a beginning that only one run
-// has. Run returns ENotFound if there is no such run.
+// Run returns the summary of one run. The id can be shortened if only one run's id begins with the
+// remaining text. Run returns ENotFound if there is no such run.
 func (c *Client) Run(ctx context.Context, id string) (coleo.Run, error) {
 	var out runReply
 	err := c.call(ctx, get, "/api/runs/"+url.PathEscape(id), nil, &out)
 	return out.Run, err
 }
 
-// Events returns a page of the events of an arm, of a run or of all arms, and the cursor
-// for the next page. If the events are large, the page can have fewer events than the
+// Events returns a page of the events of an arm, of a run or of all arms. It also returns the
+// cursor for the next page. If the events are large, the page can contain fewer events than the
 // limit. An empty page means that there are no more events.
 func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
 	var out eventsReply
@@ -78,10 +78,10 @@ func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event,
 	return out.Events, out.Next, err
 }
 
-// FollowEvents returns a sequence of the events that match a filter. It goes on until ctx ends.
-// Each update has an event with its cursor, or as a sign of life only a cursor. The client has got
-// everything up to that cursor. If the connection breaks, the sequence ends with EUnavailable. To
-// continue, call FollowEvents again with the last cursor.
+// FollowEvents returns a sequence of the events that match a filter. The sequence goes on until ctx
+// ends. Each update contains an event and its cursor, or only a cursor as a sign of life. The
+// client has got every event up to the cursor. If the connection breaks, the sequence ends with
+// EUnavailable. To continue, call FollowEvents again with the last cursor.
 func (c *Client) FollowEvents(ctx context.Context, f wire.EventFilter) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
 		ctx, done, err := c.watched(ctx)
@@ -139,18 +139,18 @@ func eventsPath(f wire.EventFilter) string {
 	return path + "?" + query.Encode()
 }
 
-// set sets a parameter that is not empty.
+// set sets a parameter of the query if the value is not empty.
 func set(query url.Values, name, value string) {
 	if value != "" {
 		query.Set(name, value)
 	}
 }
 
-// Follow returns a sequence of updates. It ends when ctx ends. It begins with all present arms, one
-// after another. Then it has every change of an arm, and every event after the given cursor. If the
-// given cursor is empty, the first event is the next new event. If the connection breaks, the
-// sequence ends with EUnavailable. To continue, call Follow again with the cursor of the last
-// event.
+// Follow returns a sequence of updates. The sequence ends when ctx ends. It begins with all present
+// arms, one after another. After that, it contains every change of an arm, and every event after
+// the given cursor. If the given cursor is empty, the first event is the next new event. If the
+// connection breaks, the sequence ends with EUnavailable. To continue, call Follow again with the
+// cursor of the last event.
 func (c *Client) Follow(ctx context.Context, after string) iter.Seq2[wire.Update, error] {
 	return func(yield func(wire.Update, error) bool) {
 		conn, done, err := c.connect(ctx, "/ws")

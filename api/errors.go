@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// statusOf has the HTTP status of each code. For ETimeout it is 504 and not 408,
-// because browsers repeat a request after a 408 without being told to.
+// statusOf contains the HTTP status of each code. The status of ETimeout is 504 and not 408,
+// because browsers repeat a request by themselves after a 408.
 var statusOf = map[coleo.Code]int{
 	coleo.EInvalid:      http.StatusUnprocessableEntity,
 	coleo.EUnauthorized: http.StatusUnauthorized,
@@ -75,8 +75,8 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%w", err)
 }
 
-// writeError sends the answer that reports err. It is for requests that reach no
-// described route.
+// writeError sends the answer that reports err. It is for requests that reach none of the described
+// routes.
 func writeError(w http.ResponseWriter, err error) { writeFailure(w, fail(err)) }
 
 func writeFailure(w http.ResponseWriter, f *failure) {
@@ -85,8 +85,8 @@ func writeFailure(w http.ResponseWriter, f *failure) {
 	_ = json.NewEncoder(w).Encode(f)
 }
 
-// sameBody gives errors of huma, the HTTP layer, the same body as all other errors.
-// huma reports an error if a request does not match the description of its route.
+// sameBody gives the errors of huma, the HTTP layer, the same body as all other errors. huma
+// reports an error if a request does not match the description of its route.
 func sameBody(ctx huma.Context, _ string, body any) (any, error) {
 	m, ok := body.(*huma.ErrorModel)
 	if !ok {

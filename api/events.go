@@ -18,7 +18,7 @@ import (
 
 var outputType = reflect.TypeFor[coleo.Output]()
 
-// Limits for a page of events or of runs.
+// These constants limit the size of a page of events or of runs.
 const (
 	usualEvents = 100
 	maxEvents   = 1000
@@ -42,8 +42,8 @@ type endReply struct {
 	End coleo.RunEnd `json:"end"`
 }
 
-// EventsQuery has the parameters that all routes of events share. It is exported, because huma
-// reads an embedded type only if it is.
+// EventsQuery contains the parameters that all event routes share. It is exported because huma
+// reads only exported embedded types.
 type EventsQuery struct {
 	After  string   `query:"after" doc:"Cursor that an earlier answer gave as next, or now"`
 	From   string   `query:"from" doc:"The same as after"`
@@ -132,7 +132,7 @@ func (s *Server) events(ctx context.Context, f wire.EventFilter) (*reply[eventsR
 	return &reply[eventsReply]{eventsReply{list(events), next}}, err
 }
 
-// The method followed answers requests that want new events as they come. It passes all other
+// followed answers requests that ask for new events as soon as they happen. It passes all other
 // requests on.
 func (s *Server) followed(next http.Handler) http.Handler {
 	streams := http.NewServeMux()
@@ -149,9 +149,10 @@ func (s *Server) followed(next http.Handler) http.Handler {
 	})
 }
 
-// stream sends the events that a request asks for, as they come, until the client or the server
-// ends the connection. It waits for a slow client as long as the connection stands. Meanwhile the
-// brain keeps nothing in memory for the client, because it can read the events from its log.
+// stream sends the events that a request asks for, as soon as they happen. It ends when the client
+// or the server ends the connection. While the connection is open, stream waits for a slow client.
+// During this time the brain keeps no events in memory for the client, because it can read the
+// events from its log.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	f := EventsQuery{After: query.Get("after"), From: query.Get("from")}.filter()
@@ -253,7 +254,7 @@ func (c *Client) Graph(ctx context.Context, run string) (graph.Document, error) 
 	return out, err
 }
 
-// Why tells which call wrote a line of a file.
+// Why returns the call that wrote a line of a file.
 func (c *Client) Why(ctx context.Context, q wire.WhyQuestion) (graph.Answer, error) {
 	var out graph.Answer
 	asked := url.Values{"path": q.Paths, "line": {strconv.Itoa(q.Line)}, "text": {q.Text}}

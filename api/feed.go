@@ -13,23 +13,24 @@ import (
 	"coleo.dev/wire"
 )
 
-// newsBox is how many messages can wait for a slow client. If there are more, the feed waits, and
-// later gets the events from the brain's log.
+// newsBox is how many messages can wait for a slow client. If there are more messages, the feed
+// waits. It later gets the events from the brain's log.
 const newsBox = 256
 
 // The channels of /ws.
 const (
 	channelArms   = "arms"       // the present arms, and then their changes
 	channelEvents = "arm-events" // every event in the log of every arm
-	// channelDisplay has a snapshot of an arm whenever the arm has changed. A new subscription
-	// sends no snapshot at first. So a client reads the first ones from /api/arms/{id}/display.
+	// channelDisplay sends a snapshot of an arm each time the arm has changed. A new subscription
+	// sends no snapshots at first. A client therefore reads the first snapshots from
+	// /api/arms/{id}/display.
 	channelDisplay = "display"
 	channelAll     = "all"
 )
 
-// The type news is one message of /ws. Data is an arm, an event, all present arms (arms.snapshot),
-// or {"id"} of a removed arm. To get the events after an event, a client subscribes with the Cursor
-// of that event as "after".
+// news is one message of /ws. Data is an arm, an event, all present arms (arms.snapshot), or {"id"}
+// of a removed arm. To get the events after a certain event, a client subscribes with that event's
+// Cursor as "after".
 type news struct {
 	Channel string    `json:"channel"`
 	Event   string    `json:"event"`
@@ -95,9 +96,9 @@ func (f *feed) read(_ int, data []byte) {
 	}
 }
 
-// The method subscribe begins to send the news of a channel. In the first subscription, a client
-// can ask for the events after a cursor. A filter is for the channels with events, and replaces the
-// filter of an earlier subscription.
+// subscribe begins to send the news of a channel. In the first subscription, a client can ask for
+// the events after a cursor. Filters apply only to the channels with events. A new filter replaces
+// the filter of an earlier subscription.
 func (f *feed) subscribe(c control) {
 	switch c.Channel {
 	case channelArms, channelEvents, channelDisplay, channelAll:
@@ -142,8 +143,8 @@ func (f *feed) subscribe(c control) {
 	}
 }
 
-// show sends snapshots of arms until the connection ends. It does not hold the lock while it
-// waits for room. Meanwhile the brain bundles new snapshots.
+// show sends snapshots of arms until the connection ends. It does not hold the lock while it waits
+// for room in the queue. Meanwhile the brain bundles new snapshots.
 func (f *feed) show(displays iter.Seq[display.Snapshot]) {
 	for s := range displays {
 		f.mu.Lock()
@@ -155,7 +156,7 @@ func (f *feed) show(displays iter.Seq[display.Snapshot]) {
 	}
 }
 
-// snapshot sends all present arms to the client. All messages after it are changes.
+// snapshot sends all present arms to the client. All messages after the snapshot are changes.
 func (f *feed) snapshot() {
 	arms, err := f.s.brain.Arms(f.ctx, true)
 	if err != nil {
@@ -168,8 +169,8 @@ func (f *feed) snapshot() {
 	f.tell(news{Channel: channelArms, Event: "arms.snapshot", Data: armsReply{list(arms)}})
 }
 
-// The method follow sends news until the connection ends, or until the brain ends the sequence of
-// updates. The brain does so when serve's log cannot be read.
+// follow sends news until the connection ends, or until the brain ends the sequence of updates. The
+// brain ends the sequence if serve's log cannot be read.
 func (f *feed) follow(ctx context.Context) error {
 	select {
 	case source := <-f.source:
@@ -220,14 +221,15 @@ func (f *feed) passEvent(u wire.Update) {
 	}
 }
 
-// milestones lists the kinds of event that clients of the arms channel also receive. Each value is
+// milestones lists the kinds of events that clients of the arms channel also receive. Each value is
 // the name of the event in that channel.
 var milestones = map[coleo.EventKind]string{
 	coleo.EventSpawned: "arm.spawned",
 	coleo.EventStopped: "arm.killed",
 }
 
-// tell sends n to a client that has subscribed to its channel. It waits for a slow client.
+// tell sends a message to a client that has subscribed to the message's channel. It waits for a
+// slow client.
 func (f *feed) tell(n news) {
 	if f.on[n.Channel] || f.on[channelAll] {
 		n.Time = f.s.now().UTC()

@@ -15,18 +15,18 @@ import (
 	"coleo.dev/wire"
 )
 
-// A fence is the brain as callers with an operator token see it. For all other callers, it changes
-// nothing.
+// A fence is the brain as callers with an operator token see it. For all other callers, the fence
+// changes nothing.
 //
-// If the token reaches only some arms, the fence changes the methods that return several arms, or
+// If the token reaches only some arms, the fence changes the methods that return several arms or
 // runs. For all other methods, Server.within has already checked the arm. The methods in tokens.go
-// hold tokens to the rule for dialogs.
+// enforce the rule for dialogs on callers with a token.
 type fence struct {
 	Brain
 	tokens *token.Tokens
 }
 
-// limitsOf returns the operator token of the caller, and true if the token is limited.
+// limitsOf returns the caller's operator token, and true if the token is limited.
 func limitsOf(ctx context.Context) (coleo.OperatorToken, bool) {
 	o := operatorOf(ctx)
 	if o == nil || !o.token.Limited() {
@@ -35,8 +35,8 @@ func limitsOf(ctx context.Context) (coleo.OperatorToken, bool) {
 	return o.token, true
 }
 
-// reaches reports whether the caller reaches the arm with an id. A token with labels reaches
-// no arm that was removed, because such an arm has no labels.
+// reaches reports whether the caller reaches the arm with the given id. A token with labels does
+// not reach a removed arm, because a removed arm has no labels.
 func (f fence) reaches(ctx context.Context, id string) bool {
 	t, limited := limitsOf(ctx)
 	if !limited {
@@ -49,7 +49,7 @@ func (f fence) reaches(ctx context.Context, id string) bool {
 	return err == nil && arm.ID == id && t.Reaches(id, arm.Labels)
 }
 
-// only returns the elements of a list whose arms the caller reaches.
+// only returns those elements of a list whose arms the caller reaches.
 func only[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T {
 	if _, limited := limitsOf(ctx); !limited {
 		return list
@@ -64,14 +64,14 @@ func only[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T
 	})
 }
 
-// The function outside returns the error for an arm that the caller does not reach. The error is
-// the same whether there is such an arm or not.
+// outside returns the error for an arm that the caller does not reach. The error does not depend on
+// whether such an arm exists.
 func outside(t coleo.OperatorToken, what string) error {
 	return coleo.Errorf(coleo.ENotFound, "the operator token %q reaches no %s", t.Name, what)
 }
 
-// reached returns the arm with the given id or name. It returns ENotFound if the caller does
-// not reach it.
+// reached returns the arm with the given id or name. It returns ENotFound if the caller does not
+// reach the arm.
 func (f fence) reached(ctx context.Context, word string) (coleo.Arm, error) {
 	arm, err := f.Arm(ctx, word)
 	t, limited := limitsOf(ctx)
@@ -81,9 +81,9 @@ func (f fence) reached(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, err
 }
 
-// withArm replaces the arm's name in the path of a request by the arm's id. So the route uses the
-// same arm that was checked. If a limited token does not reach the arm, the error is ENotFound. But
-// a token with labels can start a new arm.
+// withArm replaces the arm's name in the path of a request with the arm's id. The route therefore
+// uses the same arm that was checked. If a limited token does not reach the arm, withArm returns
+// ENotFound. One exception is that a token with labels can start a new arm.
 func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Request, error) {
 	if !o.token.Limited() {
 		return r, nil
@@ -109,7 +109,7 @@ func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Requ
 	return out, nil
 }
 
-// spawnRoute starts an arm, and makes it if it is missing.
+// spawnRoute is the route that starts an arm. If there is no such arm, the route creates it.
 const spawnRoute = "POST /api/arms/{id}/spawn"
 
 func (f fence) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
@@ -139,7 +139,8 @@ func (f fence) FindRun(ctx context.Context, id string) (coleo.Run, error) {
 	return run, err
 }
 
-// WaitRun checks the run only after it has ended, because a queued prompt has no run at first.
+// WaitRun checks the run only after the run has ended, because the run of a queued prompt does not
+// exist at first.
 func (f fence) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	end, err := f.Brain.WaitRun(ctx, run)
 	if _, limited := limitsOf(ctx); limited && err == nil {
@@ -159,8 +160,8 @@ func (f fence) Graph(ctx context.Context, run string) (graph.Document, error) {
 	return f.Brain.Graph(ctx, run)
 }
 
-// Runs asks for further pages until one has a run that the caller reaches, because an empty
-// page means the end.
+// Runs asks for further pages until a page contains a run that the caller reaches. It never returns
+// an empty page before the end, because an empty page means the end.
 func (f fence) Runs(ctx context.Context, q wire.RunFilter) ([]coleo.Run, string, error) {
 	if _, limited := limitsOf(ctx); limited && q.Arm != "" {
 		if _, err := f.reached(ctx, q.Arm); err != nil {
@@ -177,7 +178,7 @@ func (f fence) Runs(ctx context.Context, q wire.RunFilter) ([]coleo.Run, string,
 	}
 }
 
-// filterable returns ENotFound if a filter of a limited caller names an arm or a run that the
+// filterable returns ENotFound if the caller is limited and a filter names an arm or a run that the
 // caller does not reach.
 func (f fence) filterable(ctx context.Context, q wire.EventFilter) error {
 	if _, limited := limitsOf(ctx); !limited {
@@ -203,7 +204,7 @@ func (f fence) WholeFilter(ctx context.Context, q wire.EventFilter) (wire.EventF
 	return f.Brain.WholeFilter(ctx, q)
 }
 
-// Events asks for further pages as Runs does.
+// Events asks for further pages, as Runs does.
 func (f fence) Events(ctx context.Context, q wire.EventFilter) ([]coleo.Event, string, error) {
 	if err := f.filterable(ctx, q); err != nil {
 		return nil, "", err
@@ -232,7 +233,8 @@ func (f fence) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Updat
 }
 
 // onlyUpdates leaves out the updates about arms that the caller does not reach. It passes on the
-// removal of an arm if it has passed on the arm before, or if the token names the arm.
+// removal of an arm if it has passed on the arm before. It also passes on the removal if the token
+// names the arm.
 func (f fence) onlyUpdates(ctx context.Context, updates iter.Seq[wire.Update]) iter.Seq[wire.Update] {
 	t, limited := limitsOf(ctx)
 	if !limited || updates == nil {

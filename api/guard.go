@@ -33,10 +33,10 @@ func withHeaders(next http.Handler) http.Handler {
 	})
 }
 
-// The method trust accepts requests over the socket without a token, because only the user can open
-// the socket. A process inside an arm also runs as this user. Its requests are refused, unless they
-// have an operator token that was made for that arm. A request with an operator token has only the
-// rights of that token.
+// trust accepts requests over the socket without a token, because only the user can open the
+// socket. A process inside an arm also runs as this user. Its requests are refused, unless they
+// contain an operator token that was made for this arm. A request with an operator token has only
+// the rights of this token.
 func (s *Server) trust(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := visitorOf(r)
@@ -59,11 +59,10 @@ func (s *Server) trust(next http.Handler) http.Handler {
 	})
 }
 
-// The method guard accepts a request over TCP under these conditions:
+// guard accepts a request over TCP under these conditions:
 //   - The Host header names this server.
 //   - The request does not come from a page of another origin.
-//   - The request has the API token, an operator token, or the signature of a signed-in
-//     page.
+//   - The request has the API token, an operator token, or the signature of a signed-in page.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := s.checkPlace(r); err != nil {
@@ -89,8 +88,8 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// isOpen reports whether guard accepts a request without a token or a signature. The routes of such
-// requests decide themselves whom they answer.
+// isOpen reports whether guard accepts a request without a token or a signature. The route of such
+// a request decides itself whether it answers the caller.
 func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/api/health":
@@ -101,10 +100,10 @@ func isOpen(r *http.Request) bool {
 	return isWebhook(r) || r.Method == get && isSocket(r) // the first message on the WebSocket must contain the token
 }
 
-// checkPlace refuses a request whose Host is not a name of this server, and a request from a page
-// of another origin. The check of Host stops DNS rebinding. In this attack, the host name of a
-// foreign page is suddenly resolved to this server. The browser then believes that the page and
-// this server have the same origin.
+// checkPlace refuses a request if its Host header is not a name of this server. It also refuses a
+// request from a page of another origin. The check of the Host header stops DNS rebinding. In this
+// attack, the host name of a foreign page suddenly resolves to this server. The browser then
+// believes that the page and this server have the same origin.
 func (s *Server) checkPlace(r *http.Request) error {
 	if !s.ownHost(r.Host) {
 		return coleo.Errorf(coleo.EForbidden, "%q is not a name of this server", r.Host)
@@ -152,9 +151,9 @@ func checkLoopback(addr string) error {
 	return nil
 }
 
-// The method shown returns a pass for the caller of a request, from a token or the signature. If
-// the request has neither, the pass is nil, without an error. A wrong token is always an error,
-// even if the request also has a signature.
+// shown returns a pass for the caller of a request, based on a token or on the signature. If the
+// request contains neither, shown returns nil and no error. A wrong token is always an error, even
+// if the request also has a signature.
 func (s *Server) shown(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	value, ok := headerToken(r)
 	switch {

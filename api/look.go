@@ -17,7 +17,7 @@ import (
 	"coleo.dev/changes"
 )
 
-// These are the limits for a long poll. If a client wants to wait longer, it sends several polls. A
+// These constants limit a long poll. A client that wants to wait longer sends several polls. A
 // single long request would not work, because software between the client and the server can end a
 // request after minutes of silence.
 const (
@@ -25,7 +25,7 @@ const (
 	maxWait   = 10 * time.Minute
 )
 
-// The headers of an answer with raw terminal output.
+// These constants are the headers of an answer with raw terminal output.
 const (
 	headerOffset = "Coleo-Offset" // the offset of the first byte
 	headerNext   = "Coleo-Next"   // the offset after the last byte, from which to read next
@@ -125,8 +125,7 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 		now.Name, strings.Join(in.State, " or "), limit, now.State)
 }
 
-// inTime returns false if err is a time-out. It returns true for any other error and
-// for nil.
+// inTime returns false if err is a timeout. It returns true for any other error and for nil.
 func inTime(err error) bool {
 	return !errors.Is(err, context.DeadlineExceeded) && coleo.ErrorCode(err) != coleo.ETimeout
 }
@@ -260,18 +259,19 @@ func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[chan
 	return &reply[changes.Merged]{out}, err
 }
 
-// Merge merges the work of an arm into another branch. If there are conflicts, the result has
-// them, and nothing was changed. With ask, they then go to the arm as one prompt. Merge
-// returns EUnsupported if the arm has no worktree, and EConflict if its uncommitted work or
-// a checked out branch does not let it merge.
+// Merge merges the work of an arm into another branch. If there are conflicts, Merge changes
+// nothing, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
+// the arm as one prompt. Merge returns EUnsupported if the arm has no worktree. It returns
+// EConflict if the arm's uncommitted work or a checked-out branch prevents the merge.
 func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, ask bool) (changes.Merged, error) {
 	var out changes.Merged
 	err := c.callFor(ctx, mergeTime, post, armPath(arm, "/merge"), mergeBody{w, ask}, &out)
 	return out, err
 }
 
-// Diff returns the changes of the arm in its folder. If why is true, each hunk has the call of the
-// arm that made it. Diff returns EUnsupported if the folder is in no git repository.
+// Diff returns the changes of the arm in its folder. If the parameter why is true, each hunk
+// contains the call of the arm that made the hunk. Diff returns EUnsupported if the folder is not
+// in a git repository.
 func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {
@@ -295,8 +295,8 @@ func (c *Client) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpo
 	return out.Checkpoints, err
 }
 
-// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same
-// repository may change files, and ENotFound if there is no such checkpoint.
+// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same repository
+// could be changing files. It returns ENotFound if there is no such checkpoint.
 func (c *Client) Restore(ctx context.Context, arm string, n int) (changes.Restored, error) {
 	var out changes.Restored
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/restore"), restoreBody{n}, &out)
@@ -350,9 +350,9 @@ func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Scre
 	return out, err
 }
 
-// Record returns one piece of the recording of a generation of the arm. The piece
-// begins at the byte offset from. Generation 0 means the newest generation. Offset 0
-// means the oldest part of the recording that is still kept.
+// Record returns one piece of the recording of a generation of the arm. The parameter from is the
+// byte offset at which the piece begins. Generation 0 means the newest generation. Offset 0 means
+// the oldest part of the recording that is still kept.
 func (c *Client) Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error) {
 	var out coleo.Recording
 	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, from)), nil, &out)

@@ -19,13 +19,12 @@ const (
 	opencodePath  = "/api/opencode/health"
 )
 
-// httpHarnesses are the harnesses whose arms have an OpenCode server each.
+// httpHarnesses contains the harnesses whose arms each have their own OpenCode server.
 var httpHarnesses = []string{"opencode-api", "opencode-tui"}
 
-// openCodeReply is the health of the OpenCode servers. The reply in the published API
-// also has the version and the url of one common server. Both are left out here,
-// because each arm has its own server, with a password that only the arm's host agent
-// knows.
+// openCodeReply is the health of the OpenCode servers. The reply in the published API also contains
+// the version and the url of one common server. openCodeReply leaves out both, because each arm has
+// its own server. Only the arm's host agent knows the password of this server.
 type openCodeReply struct {
 	Running bool             `json:"running" doc:"An arm with an OpenCode server runs"`
 	Healthy bool             `json:"healthy" doc:"One runs, and all that run are healthy"`
@@ -94,8 +93,9 @@ func (s *Server) cost(ctx context.Context, in *costInput) (*reply[cost.Report], 
 	return &reply[cost.Report]{out}, err
 }
 
-// Cost returns the costs of arms since a time, grouped by keys. If arm is not empty, only that arm
-// counts. The zero time means always. It returns ENotFound if there is no such arm.
+// Cost returns what arms have cost since a given time, grouped by the given keys. If the parameter
+// arm is not empty, the report covers only that arm. The zero time means that there is no lower
+// limit. Cost returns ENotFound if there is no such arm.
 func (c *Client) Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error) {
 	q := url.Values{}
 	for _, key := range by {

@@ -44,7 +44,7 @@ type steerReply struct {
 	coleo.Steering
 }
 
-// entryOnly is the request of a route that needs nothing but an entry of a queue.
+// entryOnly is the request of a route that needs only an entry of a queue.
 type entryOnly struct {
 	ID    string `path:"id" doc:"Id or name of the arm"`
 	Entry string `path:"entry" doc:"Id of the entry"`
@@ -149,7 +149,7 @@ func (s *Server) abort(ctx context.Context, in *armOnly) (*reply[abortReply], er
 	return &reply[abortReply]{abortReply{err == nil, out}}, err
 }
 
-// callerWord returns who gives a command, for people.
+// callerWord returns words for people about who gives a command.
 func callerWord(c coleo.Caller) string {
 	switch c.Kind {
 	case coleo.CallerSocket:
@@ -164,21 +164,21 @@ func callerWord(c coleo.Caller) string {
 	return "an unknown caller"
 }
 
-// Queue returns the queue of an arm. It returns EUnsupported if an older host agent keeps
-// no queue.
+// Queue returns the queue of an arm. It returns EUnsupported if the host agent is too old to keep a
+// queue.
 func (c *Client) Queue(ctx context.Context, arm string) (coleo.Queue, error) {
 	r, err := c.queue(ctx, get, armPath(arm, "/queue"), nil)
 	return r.Queue, err
 }
 
-// FollowUp adds a prompt to the queue of an arm, and returns when it is on the disk. The
-// ID of the report becomes the id of the prompt's run.
+// FollowUp adds a prompt to the queue of an arm. It returns when the prompt is on the disk. The ID
+// of the report becomes the id of the prompt's run.
 func (c *Client) FollowUp(ctx context.Context, arm, text string, files []string) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/followup"), followUpBody{Prompt: text, Files: files})
 }
 
-// EditQueued changes an entry of the queue. It returns ENotFound if there is no such
-// entry, and EBusy if it is just being sent.
+// EditQueued changes an entry of the queue. It returns ENotFound if there is no such entry, and
+// EBusy if the entry is being sent now.
 func (c *Client) EditQueued(ctx context.Context, arm, entry, text string, files []string) (coleo.QueueReport, error) {
 	return c.queue(ctx, edit, armPath(arm, "/queue/"+url.PathEscape(entry)), followUpBody{Prompt: text, Files: files})
 }
@@ -188,13 +188,13 @@ func (c *Client) RemoveQueued(ctx context.Context, arm, entry string) (coleo.Que
 	return c.queue(ctx, del, armPath(arm, "/queue/"+url.PathEscape(entry)), nil)
 }
 
-// MoveQueued moves an entry of the queue to another place, from 1. It returns the errors
+// MoveQueued moves an entry of the queue to a new position, counted from 1. It returns the errors
 // of EditQueued.
 func (c *Client) MoveQueued(ctx context.Context, arm, entry string, to int) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/queue/move"), moveBody{Entry: entry, To: to})
 }
 
-// PauseArm keeps the queue of an arm from being sent until ResumeArm.
+// PauseArm pauses the queue of an arm. No entry of the queue is sent until ResumeArm is called.
 func (c *Client) PauseArm(ctx context.Context, arm, why string) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/pause"), pauseBody{Why: why})
 }
@@ -204,8 +204,8 @@ func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, 
 	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
 }
 
-// UnparkArm lets a parked arm go on now. With cancel, the arm does not continue its last turn, but
-// its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
+// UnparkArm lets a parked arm go on now. If cancel is true, the arm does not continue its last
+// turn, but its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
 func (c *Client) UnparkArm(ctx context.Context, arm string, cancel bool) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{cancel})
 }
@@ -216,8 +216,8 @@ func (c *Client) queue(ctx context.Context, method, path string, in any) (coleo.
 	return out, err
 }
 
-// Steer sends a prompt at once, even during a turn, and returns how it reached the agent CLI. It
-// returns the errors of Prompt. If a dialog is open, it returns EBlocked.
+// Steer sends a prompt at once, even during a turn. It returns how the prompt reached the agent
+// CLI. If a dialog is open, Steer returns EBlocked. It also returns the errors of Prompt.
 func (c *Client) Steer(ctx context.Context, arm string, p coleo.Prompt) (coleo.Steering, error) {
 	var out steerReply
 	err := c.callFor(ctx, promptTime(p.Text)+steerTime, post, armPath(arm, "/steer"),
@@ -225,8 +225,8 @@ func (c *Client) Steer(ctx context.Context, arm string, p coleo.Prompt) (coleo.S
 	return out.Steering, notDelivered(err)
 }
 
-// Abort stops the running turn, waits until it has stopped, and pauses a queue that is
-// not empty.
+// Abort stops the running turn and waits until the turn has stopped. If the queue is not empty,
+// Abort also pauses the queue.
 func (c *Client) Abort(ctx context.Context, arm string) (coleo.Aborted, error) {
 	var out abortReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/abort"), nil, &out)
@@ -237,7 +237,7 @@ type commentsReply struct {
 	Comments []changes.Comment `json:"comments"`
 }
 
-// commentBody is a comment without what serve sets.
+// commentBody is a comment without the fields that serve sets.
 type commentBody struct {
 	Path string `json:"path" minLength:"1" maxLength:"4096" doc:"The file, relative to the arm's folder"`
 	Line int    `json:"line" minimum:"1" doc:"Number of the line, from 1"`
@@ -259,28 +259,28 @@ func (s *Server) dropComments(ctx context.Context, in *armOnly) (*reply[comments
 	return &reply[commentsReply]{commentsReply{list(out)}}, err
 }
 
-// Comments returns the comments on the arm's changes that are not sent yet.
+// Comments returns the unsent comments on the arm's changes.
 func (c *Client) Comments(ctx context.Context, arm string) ([]changes.Comment, error) {
 	var out commentsReply
 	err := c.call(ctx, get, armPath(arm, "/comments"), nil, &out)
 	return out.Comments, err
 }
 
-// Comment stores one more comment, and returns all.
+// Comment stores a new comment, and returns all comments.
 func (c *Client) Comment(ctx context.Context, arm string, one changes.Comment) ([]changes.Comment, error) {
 	var out commentsReply
 	err := c.callFor(ctx, steerTime, post, armPath(arm, "/comments"), commentBody{one.Path, one.Line, one.Text}, &out)
 	return out.Comments, err
 }
 
-// DropComments deletes the comments that are not sent, and returns them.
+// DropComments deletes the unsent comments, and returns the deleted comments.
 func (c *Client) DropComments(ctx context.Context, arm string) ([]changes.Comment, error) {
 	var out commentsReply
 	err := c.callFor(ctx, steerTime, del, armPath(arm, "/comments"), nil, &out)
 	return out.Comments, err
 }
 
-// SendComments sends all comments to the arm as one prompt. After an error they are all kept.
+// SendComments sends all comments to the arm as one prompt. If this fails, all comments are kept.
 func (c *Client) SendComments(ctx context.Context, arm string) (changes.Sent, error) {
 	var out changes.Sent
 	most := strings.Repeat("x", changes.MaxCommentPrompt)

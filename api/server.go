@@ -22,7 +22,7 @@ import (
 	"coleo.dev/web"
 )
 
-// Limits for what a caller sends, and for the time that a caller takes.
+// These constants limit the size of what a caller sends, and the time that a caller takes.
 const (
 	maxBody       = 1 << 20          // bytes; a prompt has the largest body
 	maxHeader     = 64 << 10         // bytes; much more than a browser sends to one host
@@ -41,7 +41,8 @@ type Config struct {
 	Version string
 	Admit   func(pid int) error // returns why a process must not call over the socket; nil accepts all
 	// ArmOf returns the id of the arm to which a process belongs, or "". It returns an error if the
-	// system does not reveal this. If ArmOf is nil, the server does not know it for any process.
+	// system does not reveal the arm. If ArmOf is nil, the server does not know the arm of any
+	// process.
 	ArmOf  func(pid int) (arm string, err error)
 	Tokens token.Store // keeps the operator tokens; nil means that there are none
 	// KeepToken stores a new API token where programs look for it. If KeepToken is nil,
@@ -114,10 +115,8 @@ func New(c Config) (*Server, error) {
 }
 
 // Handler returns the handler for all requests.
-//   - If trusted is true, requests need no token. Such a handler is for a socket that
-//     only the user can open.
-//   - If trusted is false, requests need the token or a signed-in browser. Such a
-//     handler is for TCP.
+//   - If trusted is true, requests need no token. This handler is for a socket that only the user can open.
+//   - If trusted is false, requests need the token or a signed-in browser. This handler is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
 	h := s.within(s.boundBodies(awaited(s.followed(s.routes))))
 	if trusted {
@@ -193,7 +192,7 @@ func (s *Server) route() error {
 	return s.routes.unknown()
 }
 
-// routes is a mux that knows its patterns.
+// routes is a mux that knows the patterns of its routes.
 type routes struct {
 	*http.ServeMux
 	patterns []string
@@ -205,7 +204,7 @@ func (r *routes) HandleFunc(pattern string, f func(http.ResponseWriter, *http.Re
 	r.ServeMux.HandleFunc(pattern, f)
 }
 
-// unknown returns an error if a route is not in the table of what operator tokens allow.
+// unknown returns an error if a route is missing from the table of what operator tokens allow.
 func (r *routes) unknown() error {
 	for _, pattern := range r.patterns {
 		_, needs := token.Of(pattern)

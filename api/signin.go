@@ -17,25 +17,24 @@ import (
 	"coleo.dev/web"
 )
 
-// signaturePlace is the header with the page's signature of a request. Because a page
-// cannot set headers of a WebSocket handshake, the signature of a handshake is the last
-// part of the query, after signatureQuery.
+// signaturePlace is the header that contains the page's signature of a request. A page cannot set
+// headers of a WebSocket handshake. The signature of a handshake is therefore the last part of the
+// query, after signatureQuery.
 const (
 	signaturePlace = "Coleo-Signature"
 	signatureQuery = "signature="
 )
 
-// The method origin returns the only allowed origin of the page. It is the address on which this
-// server listens, as browsers write it. Another loopback name with the same port is a different
-// origin, where another program can answer. For example, browsers resolve localhost to [::1] first.
+// origin returns the only allowed origin of the page. It is the address on which this server
+// listens, as browsers write it. Another loopback name with the same port is a different origin,
+// where another program can answer. For example, browsers resolve localhost to [::1] first.
 func (s *Server) origin() string { return "http://" + s.ownName() }
 
-// ownName returns the Host header of a request to the origin.
+// ownName returns the Host header that a request to the origin contains.
 func (s *Server) ownName() string { return strings.TrimSuffix(s.addr, ":80") }
 
-// signedBy returns a pass for the browser that has signed a request. It returns nil
-// without an error if the request has no signature, or does not come from a signed-in
-// browser.
+// signedBy returns a pass for the browser that has signed a request. If the request has no
+// signature, or does not come from a signed-in browser, signedBy returns nil and no error.
 func (s *Server) signedBy(w http.ResponseWriter, r *http.Request) (*pass, error) {
 	cookie, ok := s.pageCookie(r)
 	if !ok {
@@ -110,8 +109,8 @@ type entry struct {
 	Key []byte `json:"key"`
 }
 
-// The method enter signs a browser in. For the code of a link and the browser's public key, the
-// browser gets a cookie.
+// enter signs a browser in. The browser sends the code of a link and its public key, and gets a
+// cookie.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Origin") != s.origin() || r.Host != s.ownName() {
 		writeError(w, coleo.Errorf(coleo.EForbidden, "a browser can sign in only at %s", s.origin()))
@@ -159,8 +158,8 @@ type nonce struct {
 	Life  int64  `json:"life"` // ms
 }
 
-// giveNonce sends a nonce to a browser that has a valid cookie. Without the browser's
-// key, a nonce is useless.
+// giveNonce sends a nonce to a browser that has a valid cookie. A nonce is useless without the
+// browser's key.
 func (s *Server) giveNonce(w http.ResponseWriter, r *http.Request) {
 	cookie, _ := s.pageCookie(r)
 	drawn, life, err := s.browsers.Nonce(cookie)
@@ -178,8 +177,8 @@ func isPage(r *http.Request) bool {
 	return (r.Method == get || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path, "/api/") && !isSocket(r)
 }
 
-// The method page serves the files of the dashboard. A browser that is not signed in gets a page at
-// / that explains how to sign in. A link for signing in opens the same page at /enter.
+// page serves the files of the dashboard. At /, a browser that is not signed in gets a page that
+// explains how to sign in. A link for signing in opens the same page at /enter.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	door := r.URL.Path == "/enter"
 	if (door || r.URL.Path == "/") && r.Host != s.ownName() {
@@ -199,8 +198,9 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showDoor sends the page that explains how to sign in. A browser gets this page after
-// it has opened a link for signing in, or the dashboard without being signed in.
+// showDoor sends the page that explains how to sign in. A browser gets this page after it has
+// opened a link for signing in. It also gets the page if it opens the dashboard without being
+// signed in.
 func showDoor(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
@@ -224,9 +224,9 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 `)
 }
 
-// browserRoutes adds the routes that only processes of the user can call. With the API
-// token alone, a caller must not be able to create a sign-in, because the sign-in would
-// stay valid after the token is replaced.
+// browserRoutes adds the routes that only processes of the user can call. The API token alone must
+// not be enough to create a sign-in, because the sign-in would stay valid after the token is
+// replaced.
 func (s *Server) browserRoutes(described table) {
 	add(described, operation{post, "/api/browsers/links", "create-link",
 		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))

@@ -22,7 +22,7 @@ const (
 	ioBuffer   = 16 << 10 // bytes
 )
 
-// The reasons for which the server ends a WebSocket.
+// These errors are the reasons for which the server ends a WebSocket.
 var (
 	errSlow     = errors.New("too slow: connect again")
 	errNoNews   = errors.New("the server has no news now: connect again")
@@ -40,8 +40,8 @@ type socket struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
 
-	// A patient client can take any time to read. As long as data for it are on their way, it need
-	// not give a sign of life.
+	// If patient is true, the client can take any time to read. While data is on its way to the
+	// client, the client need not give a sign of life.
 	patient bool
 	until   atomic.Pointer[time.Time] // the client must give a sign of life until then
 }
@@ -70,9 +70,9 @@ type control struct {
 	Error   *coleo.Error      `json:"error,omitempty"`
 }
 
-// The method accept upgrades a request to a WebSocket, and checks that the client has shown the
-// token. If either step fails, it also answers the client. The argument box is how many messages
-// can wait to be sent.
+// accept upgrades a request to a WebSocket, and checks that the client has shown the token. If
+// either step fails, accept also answers the client. The parameter box is how many messages can
+// wait to be sent.
 func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socket, error) {
 	up := websocket.Upgrader{HandshakeTimeout: headerTimeout, ReadBufferSize: ioBuffer, WriteBufferSize: ioBuffer}
 	conn, err := up.Upgrade(w, r, nil)
@@ -121,7 +121,7 @@ func (k *socket) heard() {
 	_ = k.conn.SetReadDeadline(until)
 }
 
-// The method run serves the socket until one of these events:
+// run serves the socket until one of these events happens:
 //   - The client closes the socket, gives no sign of life, or falls behind.
 //   - The function produce returns.
 //   - The server stops.
@@ -159,9 +159,8 @@ func readError(err error) error {
 	return err
 }
 
-// The method write sends the queued messages, and pings. When the socket ends, it sends the reason
-// to the client and closes the connection. Closing the connection also ends the goroutine that
-// reads.
+// write sends the queued messages and the pings. When the socket ends, write sends the reason to
+// the client and closes the connection. Closing the connection also ends the goroutine that reads.
 func (k *socket) write() {
 	ping := time.NewTicker(k.times.ping)
 	defer ping.Stop()
@@ -192,7 +191,7 @@ func (k *socket) put(m message) {
 	}
 }
 
-// putPatiently does the same as put, for a patient socket. While it writes, the client need not
+// putPatiently does the same as put, for a patient socket. During the write, the client need not
 // give a sign of life. A completed write counts as a sign of life, because the client must have
 // read the data before it.
 func (k *socket) putPatiently(m message) {
@@ -227,8 +226,7 @@ func (k *socket) close(cause error) {
 	_ = k.conn.Close()
 }
 
-// The method post puts a message into the queue. If the queue is full, it waits until there is
-// room.
+// post puts a message into the queue. If the queue is full, post waits until there is room.
 func (k *socket) post(v any) {
 	if m, ok := k.text(v); ok {
 		k.push(m)
@@ -255,8 +253,8 @@ func (k *socket) postError(err error) {
 	k.post(control{Type: "error", Error: asError(err)})
 }
 
-// The method parse decodes a text message. If this fails, it sends an error to the client and
-// returns false.
+// parse decodes a text message. If this fails, parse sends an error to the client and returns
+// false.
 func (k *socket) parse(data []byte) (control, bool) {
 	var c control
 	if err := json.Unmarshal(data, &c); err != nil {

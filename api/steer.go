@@ -23,7 +23,7 @@ type promptBody struct {
 	InputSchema json.RawMessage `json:"input_schema,omitempty" doc:"JSON Schema that the input must fit"`
 }
 
-// check returns what is to be checked of the prompt, or nil if that is nothing.
+// check returns the Check of the prompt, or nil if the request contains nothing to check.
 func (b promptBody) check() *coleo.Check {
 	if len(b.Schema) == 0 && len(b.Input) == 0 && len(b.InputSchema) == 0 {
 		return nil
@@ -59,7 +59,7 @@ type respondBody struct {
 	Lease   string `json:"lease,omitempty"`
 }
 
-// suspensionBody answers a suspension. It has a decision, options or a text.
+// suspensionBody answers a suspension. It contains a decision, options or a text.
 type suspensionBody struct {
 	ID       string       `json:"id,omitempty" doc:"Which suspension of the arm; can be left out if exactly one waits"`
 	Decision coleo.Choice `json:"decision,omitempty" enum:"approve,approve_always,deny" doc:"For a plan, an access or a permission"`
@@ -168,7 +168,7 @@ func (s *Server) suspensionRoutes(d table) {
 		})
 }
 
-// orEmpty makes a list that JSON shows as [] if it is empty.
+// orEmpty returns a copy of a list. If the list is empty, JSON encodes the copy as [].
 func orEmpty[T any](list []T) []T { return append([]T{}, list...) }
 
 func (s *Server) suspensions(ctx context.Context, in *suspensionsInput) (*reply[suspensionsReply], error) {

@@ -16,9 +16,9 @@ import (
 // server can get one piece from the brain while it sends the other piece.
 const pieceBox = 2
 
-// terminal is one viewer of an arm's terminal. The server sends output in binary
-// messages. It sends the offset, the size of the terminal and the end of the output in
-// text messages. A viewer that has the lease sends keys in binary messages.
+// terminal is one viewer of an arm's terminal. The server sends output in binary messages. It sends
+// the offset, the size of the terminal and the end of the output in text messages. A viewer that
+// holds the lease sends keys in binary messages.
 type terminal struct {
 	*socket
 	s     *Server
@@ -52,9 +52,9 @@ func orElse(value, other string) string {
 	return value
 }
 
-// The method show sends the output after the given offset, and then new output. It gets the next
-// piece only when there is room for it, so a slow viewer does not fill the memory. The first call
-// of Brain.Output does not wait for output, so that the viewer gets its offset without delay.
+// show sends the output after the given offset, and then new output. It gets the next piece only
+// when there is room for the piece, so a slow viewer does not fill the memory. The first call of
+// Brain.Output does not wait for output. The viewer therefore gets its offset without delay.
 func (t *terminal) show(ctx context.Context, from int64) error {
 	cols, rows, next, wait := 0, 0, int64(-1), time.Duration(0)
 	for ctx.Err() == nil {
@@ -126,8 +126,8 @@ func (t *terminal) keys(data []byte) {
 	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
 }
 
-// The method take takes or renews the lease. The audit records that a viewer takes the lease,
-// because the owner of the lease can type anything. It does not record renewals.
+// take takes or renews the lease. The audit records that a viewer takes the lease, because the
+// owner of the lease can type anything. The audit does not record renewals.
 func (t *terminal) take(holder string) {
 	if operatorOf(t.ctx) != nil {
 		t.postError(coleo.Errorf(coleo.EForbidden, "an operator token never types keys by hand"))
@@ -153,7 +153,7 @@ func (t *terminal) take(holder string) {
 	t.post(control{Type: "lease", Lease: &lease})
 }
 
-// letGo releases the lease, so that other clients need not wait until the lease ends.
+// letGo releases the lease, so that other clients need not wait until the lease expires.
 func (t *terminal) letGo(ctx context.Context) {
 	if t.lease.ID == "" {
 		return

@@ -16,26 +16,28 @@ type Threads interface {
 	// Threads lists the conversations that a filter selects, or searches them. A method of
 	// this interface reads the agent CLIs' files only when it is called.
 	Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error)
-	// Thread returns one conversation, with messages whose numbers are higher than the argument
-	// after, at most limit of them. It returns ENotFound if there is no such conversation.
+	// Thread returns one conversation, with some of its messages. These are the messages with
+	// numbers higher than the parameter after. The parameter limit is the maximum number of
+	// messages. Thread returns ENotFound if there is no such conversation.
 	Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error)
-	// ThreadSummary returns a conversation in a few lines. It returns ENotFound if there is
-	// no such conversation.
+	// ThreadSummary returns a summary of a conversation, in a few lines. It returns ENotFound if
+	// there is no such conversation.
 	ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error)
 	// ChangeThread changes what Coleo stores about a conversation. If the change is a deletion and
-	// an arm has the conversation, it returns EThreadLocked.
+	// an arm has the conversation, ChangeThread returns EThreadLocked.
 	ChangeThread(ctx context.Context, harness, id string, c coleo.ThreadChange) (coleo.Thread, error)
-	// CloneThread starts an arm with a copy of a conversation. It returns EUnsupported if the
-	// agent CLI makes no copies.
+	// CloneThread starts an arm with a copy of a conversation. It returns EUnsupported if the agent
+	// CLI cannot copy conversations.
 	CloneThread(ctx context.Context, harness, id string, r wire.SpawnRequest) (wire.SpawnReply, error)
-	// ForkArm starts a new arm with a copy of an arm's conversation and with its
-	// configuration. It returns EUnsupported if no copy can be made, and EBusy while the arm
-	// works.
+	// ForkArm starts a new arm with a copy of another arm's conversation and with the other arm's
+	// configuration. It returns EUnsupported if no copy can be made. It returns EBusy while the
+	// other arm works.
 	ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error)
 	// HandOver gives the task of an arm to a new arm of another harness, its successor. It returns
 	// EBusy while the arm works, unless the request says that its turn is to be interrupted.
 	HandOver(ctx context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error)
-	// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has none.
+	// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has no
+	// conversation.
 	ArmThread(ctx context.Context, arm string) (coleo.Thread, error)
 	// SwitchThread makes an arm continue another conversation. It returns EThreadLocked if
 	// another arm has that conversation, and EBusy while the arm works.
@@ -198,8 +200,8 @@ func threadPath(harness, id string) string {
 	return "/api/threads/" + url.PathEscape(harness) + "/" + url.PathEscape(id)
 }
 
-// Threads lists the conversations that a filter selects, newest first. If the filter has
-// words, Threads searches for them, and the best match comes first.
+// Threads lists the conversations that a filter selects, newest first. If the filter contains
+// words, Threads searches for these words, and the best match comes first.
 func (c *Client) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"project": f.Project, "harness": f.Harness, "prefix": f.Prefix,
@@ -222,9 +224,9 @@ func (c *Client) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.Threa
 	return out, err
 }
 
-// Thread returns a conversation, with its messages whose numbers are higher than the argument
-// after. With the limit 0 it returns no messages. It returns ENotFound if there is no such
-// conversation.
+// Thread returns one conversation, with some of its messages. These are the messages with numbers
+// higher than the parameter after. If the limit is 0, Thread returns no messages. It returns
+// ENotFound if there is no such conversation.
 func (c *Client) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
 	var out coleo.ThreadPage
 	query := url.Values{"after": {strconv.Itoa(after)}, "limit": {strconv.Itoa(limit)}}
@@ -232,23 +234,25 @@ func (c *Client) Thread(ctx context.Context, harness, id string, after, limit in
 	return out, err
 }
 
-// ThreadSummary returns a conversation in a few lines, which are parts of its texts. It
-// returns ENotFound if there is no such conversation.
+// ThreadSummary returns a summary of a conversation, in a few lines. These lines are parts of the
+// conversation's texts. ThreadSummary returns ENotFound if there is no such conversation.
 func (c *Client) ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error) {
 	var out coleo.ThreadSummary
 	err := c.callFor(ctx, lookTime, get, threadPath(harness, id)+"/summary", nil, &out)
 	return out, err
 }
 
-// RenameThread gives a conversation a title. The title "" means the agent CLI's own title.
+// RenameThread gives a conversation a title. If the title is "", the conversation gets the agent
+// CLI's own title.
 func (c *Client) RenameThread(ctx context.Context, harness, id, title string) (coleo.Thread, error) {
 	var out threadReply
 	err := c.callFor(ctx, lookTime, patch, threadPath(harness, id), threadTitle{title}, &out)
 	return out.Thread, err
 }
 
-// DeleteThread hides a conversation and forgets its texts. If file is true, it also deletes
-// the agent CLI's own file. It returns EThreadLocked if an arm has the conversation.
+// DeleteThread hides a conversation and forgets its texts. If the parameter file is true,
+// DeleteThread also deletes the agent CLI's own file. It returns EThreadLocked if an arm has the
+// conversation.
 func (c *Client) DeleteThread(ctx context.Context, harness, id string, file bool) error {
 	return c.callFor(ctx, lookTime, del, threadPath(harness, id)+"?file="+strconv.FormatBool(file), nil, nil)
 }
@@ -261,8 +265,9 @@ func (c *Client) CloneThread(ctx context.Context, harness, id string, r wire.Spa
 }
 
 // ForkArm starts the arm r.Name with a copy of another arm's conversation. The new arm also gets
-// that arm's configuration, except for values that r has. It returns EUnsupported if no copy can be
-// made, ENotFound if the arm has no conversation, and EBusy while the arm works.
+// the other arm's configuration, except for the values that r sets. ForkArm returns EUnsupported if
+// no copy can be made. It returns ENotFound if the other arm has no conversation, and EBusy while
+// the other arm works.
 func (c *Client) ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error) {
 	var out wire.SpawnReply
 	err := c.callFor(ctx, startTime, post, armPath(arm, "/fork"), r, &out)
@@ -278,7 +283,8 @@ func (c *Client) HandOver(ctx context.Context, arm string, r wire.HandoverReques
 	return out, err
 }
 
-// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has none.
+// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has no
+// conversation.
 func (c *Client) ArmThread(ctx context.Context, arm string) (coleo.Thread, error) {
 	var out threadReply
 	err := c.callFor(ctx, lookTime, get, armPath(arm, "/thread"), nil, &out)

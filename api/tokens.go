@@ -27,7 +27,7 @@ type revokeReply struct {
 	Revoked bool `json:"revoked"`
 }
 
-// tokenRoutes adds the routes with which a person makes and revokes operator tokens.
+// tokenRoutes adds the routes with which a person creates and revokes operator tokens.
 func (s *Server) tokenRoutes(d table) {
 	add(d, operation{post, "/api/tokens", "create-token",
 		"Make an operator token; the answer has its value, once (not with a token)", http.StatusCreated},
@@ -93,12 +93,12 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 	return &reply[revokeReply]{revokeReply{err == nil}}, err
 }
 
-// mostAncestors is how many ancestors of an arm are looked up. No arm can have so many. The limit
-// ends a search in a circle.
+// mostAncestors is the maximum number of ancestors that are looked up for an arm. No arm can have
+// so many ancestors. The limit ends a search in a circle.
 const mostAncestors = 100
 
-// The method ancestors returns the id of an arm, and then the ids of its ancestors, the parent
-// first. If an ancestor was removed, it is the last one.
+// ancestors returns the id of an arm, followed by the ids of the arm's ancestors, the parent first.
+// If an ancestor was removed, it is the last id.
 func (f fence) ancestors(ctx context.Context, arm coleo.Arm) ([]string, error) {
 	line := []string{arm.ID}
 	for arm.ParentArmID != "" && len(line) <= mostAncestors {
@@ -115,8 +115,8 @@ func (f fence) ancestors(ctx context.Context, arm coleo.Arm) ([]string, error) {
 	return line, nil
 }
 
-// mayAnswer returns EForbidden if the caller has an operator token that must not answer
-// dialogs of an arm. It returns the arm.
+// mayAnswer returns the arm with the given id or name. It returns EForbidden if the caller has an
+// operator token that must not answer dialogs of this arm.
 func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	arm, err := f.Arm(ctx, word)
 	o := operatorOf(ctx)
@@ -148,8 +148,8 @@ func (f fence) mayAnswer(ctx context.Context, word string) (coleo.Arm, error) {
 	return arm, token.CheckAnswer(own, target, arm.Name, f.tokens.Prompted(o.token))
 }
 
-// If the caller has an operator token, the method prompts records that the caller prompts an arm.
-// It must be called before the prompt is sent.
+// prompts records that the caller prompts an arm, if the caller has an operator token. It must be
+// called before the prompt is sent.
 func (f fence) prompts(ctx context.Context, word string) error {
 	o := operatorOf(ctx)
 	if o == nil {
@@ -162,8 +162,8 @@ func (f fence) prompts(ctx context.Context, word string) error {
 	return f.tokens.NotePrompted(ctx, o.token, arm.ID, "")
 }
 
-// The method answers checks an answer of a caller with an operator token. Such an answer must name
-// the dialog, because otherwise it could answer a later dialog. Words count as a prompt.
+// answers checks an answer of a caller with an operator token. The answer must name the dialog,
+// because otherwise it could answer a later dialog. An answer in words counts as a prompt.
 func (f fence) answers(ctx context.Context, word, dialog string, d coleo.Decision) (coleo.Arm, error) {
 	arm, err := f.mayAnswer(ctx, word)
 	if err != nil || operatorOf(ctx) == nil {
@@ -260,9 +260,9 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 	})
 }
 
-// The method starts records that a token starts an arm, before the start. A new arm gets its id
-// only at the start, so its name is recorded first. An arm that exists counts only if the request
-// prompts it.
+// starts records that a token starts an arm, before the start. A new arm gets its id only at the
+// start, so starts first records the arm's name. If the arm already exists, starts records it only
+// if the request also prompts the arm.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)
@@ -298,24 +298,24 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	return out, err
 }
 
-// CreateToken makes an operator token. The reply has its value, which nobody can read later.
-// CreateToken returns EInvalid for a bad request, and EConflict if there is a token with
-// this name.
+// CreateToken creates an operator token. The reply contains the token's value, which nobody can
+// read later. CreateToken returns EInvalid for a bad request, and EConflict if there is already a
+// token with this name.
 func (c *Client) CreateToken(ctx context.Context, q wire.TokenRequest) (wire.NewToken, error) {
 	var out wire.NewToken
 	err := c.call(ctx, post, "/api/tokens", q, &out)
 	return out, err
 }
 
-// OwnToken returns the operator token of this client. It returns EUnauthorized if the client
-// has none.
+// OwnToken returns the operator token of this client. It returns EUnauthorized if the client has no
+// operator token.
 func (c *Client) OwnToken(ctx context.Context) (coleo.OperatorToken, error) {
 	var out coleo.OperatorToken
 	err := c.call(ctx, get, "/api/token", nil, &out)
 	return out, err
 }
 
-// Tokens returns the operator tokens, by name. It also returns expired tokens.
+// Tokens returns the operator tokens, sorted by name. The list includes expired tokens.
 func (c *Client) Tokens(ctx context.Context) ([]coleo.OperatorToken, error) {
 	var out tokensReply
 	err := c.call(ctx, get, "/api/tokens", nil, &out)

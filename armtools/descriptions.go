@@ -6,11 +6,12 @@ import (
 	"coleo.dev"
 )
 
-// description is what an agent CLI is told of a tool.
+// description is what an agent CLI gets to know about a tool.
 type description struct {
 	text  string
 	reads bool // it changes nothing
-	// The properties of the arguments, as JSON, and the names of those that are required.
+	// properties contains the properties of the arguments, as JSON. required contains the names of
+	// the required arguments.
 	properties string
 	required   []string
 }
@@ -31,7 +32,7 @@ func (d description) schema() json.RawMessage {
 
 const statusSchema = `"status":{"type":"string","enum":["pending","in_progress","completed"]}`
 
-// descriptions has the description of each tool, by its name.
+// descriptions contains the description of each tool, by the tool's name.
 var descriptions = map[string]description{
 	coleo.ToolAskUser: {
 		text: "Ask your user a question, and wait for the answer. Use it when you need a decision. " +
@@ -118,7 +119,8 @@ var descriptions = map[string]description{
 	coleo.ToolListArms: {text: "List your subarms and your parent, with what they do now.", reads: true},
 }
 
-// lists returns the schemas of arguments that are lists of texts.
+// lists returns the schemas of arguments with the given names. Each of these arguments is a list of
+// texts.
 func lists(names ...string) (out string) {
 	for _, name := range names {
 		out += `"` + name + `":{"type":"array","items":{"type":"string"}},`

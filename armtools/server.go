@@ -16,7 +16,7 @@ import (
 )
 
 // progressEvery is the time between two progress notifications of one call. Each measured agent CLI
-// waits longer than that before it cuts a silent call.
+// waits longer than this time before it ends a silent call.
 const progressEvery = 10 * time.Second
 
 // Config is the configuration of a server.
@@ -24,8 +24,8 @@ type Config struct {
 	Door    string   // path of the arm's door
 	Tools   []string // the names of the tools to offer
 	Version string
-	// Longest is how long a call waits for an answer. After that, its result names the
-	// question for await_answer. 0 means forever.
+	// Longest is how long a call waits for an answer. After this time, the result of the call names
+	// the question for await_answer. 0 means that the call waits without a limit.
 	Longest time.Duration
 
 	progress time.Duration // tests shorten progressEvery
@@ -34,7 +34,7 @@ type Config struct {
 const instructions = "Tools of Coleo, which runs you. Use ask_user when you need a decision of your user."
 
 // Run serves one client over an input and an output, until the input ends or ctx is cancelled. The
-// end of the input is no error. Run returns EInvalid for an unknown tool.
+// end of the input is not an error. Run returns EInvalid for an unknown tool.
 func Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c Config) error {
 	if err := coleo.CheckTools(c.Tools); err != nil {
 		return err
@@ -86,7 +86,8 @@ func (c Config) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 	return result(err.Error(), true), nil
 }
 
-// tell sends progress notifications until ctx ends, if the client asks for them.
+// tell sends progress notifications until ctx ends. It sends none if the client does not ask for
+// them.
 func (c Config) tell(ctx context.Context, q *mcp.CallToolRequest) {
 	token := q.Params.GetProgressToken()
 	if token == nil {

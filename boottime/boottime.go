@@ -21,5 +21,5 @@ func Now() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Until returns the duration from now until moment, which is a time on this clock.
+// Until returns the duration from now until the given moment, which is a time on this clock.
 func Until(moment time.Duration) time.Duration { return moment - Now() }

@@ -37,7 +37,7 @@ type Config struct {
 	// RemoteOnly forbids arms without a host agent, even if a request allows such arms.
 	RemoteOnly bool
 	// AllowLocal allows arms of daemon-managed harnesses without a host agent. If a request says
-	// whether it allows them, that counts instead.
+	// whether it allows such arms, the request decides instead.
 	AllowLocal bool
 	// Local makes this process carry out orders as host local. Local returns as soon as
 	// the process can carry out orders, or with an error. If Local is nil, every arm
@@ -48,7 +48,8 @@ type Config struct {
 	Arbiter Arbiter
 }
 
-// Defaults has the settings for arms from config.toml. The field of a missing setting is empty.
+// Defaults contains the settings for arms from config.toml. The field of a missing setting is
+// empty.
 type Defaults struct {
 	Harness  string
 	Provider string
@@ -89,8 +90,9 @@ type Brain struct {
 	counting   sync.Mutex // held while subarms are counted and the row of another one is made
 	publishing sync.Mutex // held while an arm's row is read and published
 
-	// publishFrom is the end of serve's log at the time when this brain was made. A follower begins
-	// later. It reads the log up to its beginning, and gets the rest from publishLog.
+	// publishFrom is the end of serve's log at the time when this brain was created. Each follower
+	// begins later. The follower reads the log up to the position at which it begins. It gets later
+	// events from publishLog.
 	publishFrom uint64
 
 	displays  *displays
@@ -218,7 +220,7 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 	return b.Arm(ctx, arm.ID)
 }
 
-// memoKey is the setting that has the memo of an arm.
+// memoKey returns the name of the setting that stores the memo of an arm.
 func memoKey(arm string) string { return "memo." + arm }
 
 // Memo returns the memo of an arm. A memo is a JSON value that people and programs keep with the
@@ -239,9 +241,9 @@ func (b *Brain) memoOf(ctx context.Context, arm string) (m wire.Memo, err error)
 	return m, err
 }
 
-// SetMemo replaces the value of an arm's memo. PatchMemo changes a part of it, by the rules of JSON
-// Merge Patch. Both return ENotFound if there is no such arm, and EInvalid if the value is too
-// large or does not fit the memo's schema. After an error the memo is as it was.
+// SetMemo replaces the value of an arm's memo. PatchMemo changes a part of the value, by the rules
+// of JSON Merge Patch. Both return ENotFound if there is no such arm. Both return EInvalid if the
+// value is too large or does not fit the memo's schema. After an error, the memo is unchanged.
 func (b *Brain) SetMemo(ctx context.Context, idOrName string, value json.RawMessage) (wire.Memo, error) {
 	return b.changeMemo(ctx, idOrName, func(m wire.Memo) (wire.Memo, error) { return memo.Set(m, value, b.Now()) })
 }
@@ -269,7 +271,7 @@ func (b *Brain) changeMemo(ctx context.Context, idOrName string,
 	return m, b.keepMemo(ctx, arm.ID, m)
 }
 
-// keepMemo stores the memo of an arm. The caller holds memos.
+// keepMemo stores the memo of an arm. The caller must hold b.memos.
 func (b *Brain) keepMemo(ctx context.Context, arm string, m wire.Memo) error {
 	if len(m.Value) == 0 && len(m.Schema) == 0 {
 		return b.DB.SetConfig(ctx, memoKey(arm), "")
@@ -281,8 +283,8 @@ func (b *Brain) keepMemo(ctx context.Context, arm string, m wire.Memo) error {
 	return b.DB.SetConfig(ctx, memoKey(arm), string(text))
 }
 
-// takeSchema sets the schema of an arm's memo, before the arm is started. Without a schema it
-// changes nothing. The function undo restores the memo.
+// takeSchema sets the schema of an arm's memo, before the arm is started. If there is no schema,
+// takeSchema changes nothing. The function undo restores the memo.
 func (b *Brain) takeSchema(ctx context.Context, arm string, schema json.RawMessage) (undo func(), err error) {
 	if len(schema) == 0 {
 		return func() {}, nil

@@ -16,26 +16,29 @@ import (
 )
 
 const (
-	// diffTimeout bounds the reading of a large repository.
+	// diffTimeout is the time limit for reading the changes in a repository, which can be large.
 	diffTimeout = 60 * time.Second
-	// restoreTimeout bounds a restore. It can end while an agent CLI is being started.
+	// restoreTimeout is the time limit for a restore. A restore waits while the arm's agent CLI is
+	// being started.
 	restoreTimeout = 120 * time.Second
-	// mergeTimeout bounds a merge. The host agent ends it after 24 minutes.
+	// mergeTimeout is the time limit for a merge. The host agent already ends a merge after 24
+	// minutes.
 	mergeTimeout = 25 * time.Minute
-	// whyTime is how long the search for the calls that made a diff may take. whyHunks is for how
-	// many of its hunks the brain searches.
+	// whyTime is the maximum time of the search for the calls that made a diff. whyHunks is the
+	// maximum number of the diff's hunks for which the brain searches.
 	whyTime  = 20 * time.Second
 	whyHunks = 500
-	// whyLines is how many lines of a hunk are tried until a call is found for one.
+	// whyLines is the maximum number of lines of a hunk that the brain tries until it finds a call
+	// for one of them.
 	whyLines = 3
 )
 
-// Diff returns the changes of an arm in its folder. If why is true, Diff also finds the call that
-// made each hunk.
+// Diff returns the changes of an arm in its folder. If the parameter why is true, Diff also finds
+// the call that made each hunk.
 //
-// Diff returns ENotFound if there is no such arm or checkpoint, EUnsupported if the arm's
-// folder is in no git repository, EExited if the arm has never run, and EUnavailable if the
-// host agent cannot be asked.
+// Diff returns ENotFound if there is no such arm or checkpoint. It returns EUnsupported if the
+// arm's folder is not in a git repository. It returns EExited if the arm has never run, and
+// EUnavailable if the host agent cannot be asked.
 func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, why bool) (changes.Diff, error) {
 	var d changes.Diff
 	arm, err := b.Arm(ctx, idOrName)
@@ -64,8 +67,7 @@ func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, why b
 	return d, err
 }
 
-// Checkpoints returns the checkpoints of an arm, the oldest first. It returns the errors of
-// Diff.
+// Checkpoints returns the checkpoints of an arm, oldest first. It returns the errors of Diff.
 func (b *Brain) Checkpoints(ctx context.Context, idOrName string) ([]changes.Checkpoint, error) {
 	var list []changes.Checkpoint
 	arm, err := b.Arm(ctx, idOrName)
@@ -75,8 +77,8 @@ func (b *Brain) Checkpoints(ctx context.Context, idOrName string) ([]changes.Che
 	return list, b.ask(ctx, arm, bus.OpCheckpoints, diffTimeout, onArm(arm), &list)
 }
 
-// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same
-// repository may change files. It also returns the errors of Diff.
+// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same repository
+// could be changing files. It also returns the errors of Diff.
 func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Restored, error) {
 	var r changes.Restored
 	arm, err := b.Arm(ctx, idOrName)
@@ -86,13 +88,15 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 	return r, b.ask(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
 }
 
-// Merge merges the work of an arm into another branch. If git finds conflicts, the result has them,
-// and nothing was changed. With ask, they then go to the arm as one prompt. The argument by says
-// who has ordered the merge, for the event in the arm's log.
+// Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes
+// nothing, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
+// the arm as one prompt. The parameter by says who has ordered the merge, for the event in the
+// arm's log.
 //
-// Merge returns ENotFound if there is no such arm, EUnsupported if it has no worktree, and
-// EConflict if the arm's work or the branch does not let it merge. If the wish is to commit first,
-// and the arm may change files, it returns EBusy. With ask, it also returns the errors of Prompt.
+// Merge returns ENotFound if there is no such arm. It returns EUnsupported if the arm has no
+// worktree. It returns EConflict if the arm's work or the branch prevents the merge. If the request
+// is to commit first, and the arm could be changing files, Merge returns EBusy. If ask is true,
+// Merge also returns the errors of Prompt.
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
@@ -161,8 +165,9 @@ func (w *hunkWriters) file(ctx context.Context, f *changes.File, left *int) erro
 	return nil
 }
 
-// pathsOf returns the absolute paths that the arm's model may use for a file. One has no symbolic
-// links. The other has the symbolic links of the work folder in the arm's configuration.
+// pathsOf returns the absolute paths that the arm's model may use for a file. The first path
+// contains no symbolic links. The second path contains the symbolic links of the work folder in the
+// arm's configuration.
 func (w *hunkWriters) pathsOf(name string) []string {
 	paths := []string{path.Join(w.diff.Root, name)}
 	if alias := w.diff.Alias; alias != "" {
@@ -192,8 +197,8 @@ func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hun
 	return err
 }
 
-// The function telling returns the longest lines of a hunk, by which the brain searches for its
-// call. For a hunk that only deletes, it returns one line without text.
+// telling returns the longest lines of a hunk. The brain uses these lines to search for the call
+// that made the hunk. If the hunk only deletes lines, telling returns one line without text.
 func telling(lines []changes.NewLine, start int) []changes.NewLine {
 	lines = slices.DeleteFunc(lines, func(l changes.NewLine) bool { return strings.TrimSpace(l.Text) == "" })
 	slices.SortStableFunc(lines, func(x, y changes.NewLine) int { return len(y.Text) - len(x.Text) })
@@ -306,8 +311,8 @@ func (b *Brain) DropComments(ctx context.Context, idOrName string) ([]changes.Co
 	return list, b.keepComments(ctx, arm, nil)
 }
 
-// lockComments locks b.commenting, and returns the id of an arm with its comments. The
-// caller must unlock b.commenting. After an error it is not locked.
+// lockComments locks b.commenting, and returns the id of an arm with its comments. The caller must
+// unlock b.commenting. After an error, b.commenting is not locked.
 func (b *Brain) lockComments(ctx context.Context, idOrName string) (id string, list []changes.Comment, err error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -320,9 +325,9 @@ func (b *Brain) lockComments(ctx context.Context, idOrName string) (id string, l
 	return arm.ID, list, err
 }
 
-// SendComments sends all comments of an arm as one prompt, and then deletes them. After an
-// error it deletes none, even if the prompt may have arrived. It returns EConflict if there
-// are no comments, and the errors of Prompt.
+// SendComments sends all comments of an arm as one prompt, and then deletes them. If SendComments
+// fails, it deletes no comments, even if the prompt may have arrived. It returns EConflict if there
+// are no comments. It also returns the errors of Prompt.
 func (b *Brain) SendComments(ctx context.Context, idOrName string) (changes.Sent, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

@@ -10,18 +10,19 @@ import (
 	"coleo.dev/wire"
 )
 
-// Time limits for commands to host agents.
+// These constants are the time limits for commands to host agents.
 const (
 	spawnTimeout  = 60 * time.Second // for a start or an attach
 	promptTimeout = 90 * time.Second // an agent CLI can need 30 s to start before its first prompt
-	// promptPerKB is added for each 1,000 bytes of the prompt. An agent CLI can be unresponsive
-	// while it reads a long prompt, shows it and begins to work on it.
+	// promptPerKB is added to promptTimeout for each 1,000 bytes of the prompt. An agent CLI can be
+	// unresponsive while it reads a long prompt, shows the prompt and begins to work on it.
 	promptPerKB = 6 * time.Second
 	killTimeout = 30 * time.Second
-	// removeTimeout is for the removal of an arm. Its worktree can have much to keep.
+	// removeTimeout is the time limit for the removal of an arm. The arm's worktree can contain
+	// much work that must be kept.
 	removeTimeout = 10 * time.Minute
-	// worktreeTimeout is for a start that makes a worktree. The checkout of a large repository
-	// takes minutes, and a set-up script may run for 20 minutes.
+	// worktreeTimeout is the time limit for a start that creates a worktree. The checkout of a
+	// large repository takes minutes, and a set-up script may run for 20 minutes.
 	worktreeTimeout = 25 * time.Minute
 )
 
@@ -68,13 +69,13 @@ func (u unsent) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// The function commanded sends a command about one arm to the arm's host agent, and then reads the
-// host's new events into the store. If the command types and the arm needs a permit, it first gets
+// commanded sends a command about one arm to the arm's host agent. After that, it reads the host's
+// new events into the store. If the command types and the arm needs a permit, commanded first gets
 // a permit.
 //
-// The error is ENotFound if there is no such arm. It is EUnproven if the arm gets no permit before
-// ctx ends. It is EExited if the arm has never run, and EUnavailable if the host agent cannot be
-// asked. Other errors come from the host agent.
+// It returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
+// before ctx ends. It returns EExited if the arm has never run, and EUnavailable if the host agent
+// cannot be asked. Other errors come from the host agent.
 func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any,
 	out any) error {
 	arm, err := b.Arm(ctx, idOrName)
@@ -94,7 +95,7 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 	return err
 }
 
-// catchUp reads all new events of a host into the store, before it returns. It stops at the first
+// catchUp reads all new events of a host into the store before it returns. It stops at the first
 // error.
 func (b *Brain) catchUp(ctx context.Context, host string) {
 	for more := host != ""; more; {
@@ -137,8 +138,8 @@ func PromptTime(text string) time.Duration {
 	return promptTimeout + time.Duration(len(text)/1000)*promptPerKB
 }
 
-// If an error proves that the prompt was not delivered, the function refused sets Delivered to
-// false in the error. It returns any other error unchanged.
+// refused sets Delivered to false in an error that proves that the prompt was not delivered. It
+// returns any other error unchanged.
 func refused(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || bus.Unanswered(err) {
@@ -184,10 +185,10 @@ func (b *Brain) Compact(ctx context.Context, idOrName string) (coleo.Receipt, er
 	return r, refused(err)
 }
 
-// Interrupt stops the running turn of an arm, and returns what was done. It returns
-// ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
-// before ctx ends. It returns EExited if the arm has never run. It returns EUnavailable
-// if the host agent cannot be asked. Other errors come from the host agent.
+// Interrupt stops the running turn of an arm, and returns what it has done. It returns ENotFound if
+// there is no such arm. It returns EUnproven if the arm gets no permit before ctx ends. It returns
+// EExited if the arm has never run. It returns EUnavailable if the host agent cannot be asked.
+// Other errors come from the host agent.
 func (b *Brain) Interrupt(ctx context.Context, idOrName string) (coleo.Interruption, error) {
 	var out coleo.Interruption
 	err := b.commanded(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, &out)
@@ -205,11 +206,11 @@ func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
 	return b.Arm(ctx, idOrName)
 }
 
-// Remove deletes a stopped arm and its files, including the journal and the queue. It
-// returns how many prompts were in the queue. It returns
-// ENotFound if there is no such arm. It returns EConflict if the arm is not stopped, or if
-// its worktree has unsaved work. With force, such work is kept under a ref. It
-// returns EUnavailable if the host agent cannot be asked.
+// Remove deletes a stopped arm and its files, including the journal and the queue. It returns how
+// many prompts were in the queue. It returns ENotFound if there is no such arm. It returns
+// EConflict if the arm is not stopped. It also returns EConflict if the arm's worktree contains
+// unsaved work and force is false. If force is true, Remove keeps the unsaved work under a git ref.
+// It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.Removed, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -252,13 +253,13 @@ func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error)
 	return u, err
 }
 
-// Screen returns the screen of an arm at the given time. If at is zero, Screen returns
-// the present screen. The screen includes up to history lines that have scrolled off
-// the top.
+// Screen returns the screen of an arm at the given time. If the time is zero, Screen returns the
+// present screen. The result also includes lines that have scrolled off the top. The parameter
+// history is the maximum number of these lines.
 //
-// Screen returns ENotFound if there is no such arm. It returns EExited if the arm has
-// no session. It returns EUnsupported if the arm has no terminal. It returns
-// EUnavailable if the host agent cannot be asked.
+// Screen returns ENotFound if there is no such arm. It returns EExited if the arm has no session.
+// It returns EUnsupported if the arm has no terminal. It returns EUnavailable if the host agent
+// cannot be asked.
 func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, history int) (coleo.Screen, error) {
 	var s coleo.Screen
 	arm, err := b.Arm(ctx, idOrName)
@@ -270,12 +271,12 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, histo
 	return s, err
 }
 
-// Record returns one piece of the recording of a generation of an arm. The piece begins
-// at the byte offset from. Generation 0 means the newest generation. Record returns
-// ENotFound if there is no such arm. It returns EExited if the arm has never run. It
-// returns EInvalid if there is no recording of the generation. It returns EUnsupported
-// if the arm has no terminal. It returns EUnavailable if the host agent cannot be
-// asked.
+// Record returns one piece of the recording of a generation of an arm. The parameter from is the
+// byte offset at which the piece begins. Generation 0 means the newest generation.
+//
+// Record returns ENotFound if there is no such arm. It returns EExited if the arm has never run. It
+// returns EInvalid if there is no recording of the generation. It returns EUnsupported if the arm
+// has no terminal. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Record(ctx context.Context, idOrName string, generation int, from int64) (coleo.Recording, error) {
 	var r coleo.Recording
 	arm, err := b.Arm(ctx, idOrName)
@@ -297,12 +298,13 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 	return err
 }
 
-// Output returns a piece of an arm's terminal output, which begins at the given byte
-// offset. A negative offset counts from the end of the output. If there is no output at
-// the offset yet, Output waits for output, but not longer than wait.
+// Output returns a piece of an arm's terminal output. The parameter from is the byte offset at
+// which the piece begins. A negative offset counts from the end of the output. If there is no
+// output at the offset yet, Output waits for output. The parameter wait is the longest time for
+// which it waits.
 //
-// Output returns ENotFound if there is no such arm. It returns EExited if the arm has
-// never run. It returns EUnavailable if the host agent cannot be asked.
+// Output returns ENotFound if there is no such arm. It returns EExited if the arm has never run. It
+// returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
 	arm, err := b.Arm(ctx, idOrName)
@@ -314,10 +316,10 @@ func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait ti
 	return out, err
 }
 
-// Input types bytes into an arm by hand. It returns ENotFound if there is no such arm. It returns
-// EBusy if the argument lease is not the id of the arm's lease. It returns EExited if the arm has
-// no live session. It returns EUnavailable if the host agent cannot be asked. It returns EUnproven
-// if the arm gets no permit before ctx ends.
+// Input types bytes into an arm, for a caller that types by hand. It returns ENotFound if there is
+// no such arm. It returns EBusy if the parameter lease is not the id of the arm's lease. It returns
+// EExited if the arm has no live session. It returns EUnavailable if the host agent cannot be
+// asked. It returns EUnproven if the arm gets no permit before ctx ends.
 func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -329,10 +331,9 @@ func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) 
 	return b.ask(ctx, arm, bus.OpInput, bus.DefaultTimeout, bus.InputOrder{Arm: arm.ID, Lease: lease, Data: data}, nil)
 }
 
-// Resize changes the size of an arm's terminal, in cells. It returns ENotFound if there
-// is no such arm. It returns EBusy if lease is not the id of the arm's lease. It
-// returns EExited if the arm has no live session. It returns EUnavailable if the host
-// agent cannot be asked.
+// Resize changes the size of an arm's terminal, in cells. It returns ENotFound if there is no such
+// arm. It returns EBusy if the parameter lease is not the id of the arm's lease. It returns EExited
+// if the arm has no live session. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows int) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -342,10 +343,10 @@ func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows i
 		bus.ResizeOrder{Arm: arm.ID, Lease: lease, Cols: cols, Rows: rows}, nil)
 }
 
-// Lease takes, renews or releases the lease of an arm, which is the right to type by hand. It
-// returns ENotFound if there is no such arm. It returns EBusy while another caller has the lease.
-// It returns EExited if the arm has never run. It returns EUnavailable if the host agent cannot be
-// asked.
+// Lease takes, renews or releases the lease of an arm. The lease is the right to type by hand.
+// Lease returns ENotFound if there is no such arm. It returns EBusy while another caller has the
+// lease. It returns EExited if the arm has never run. It returns EUnavailable if the host agent
+// cannot be asked.
 func (b *Brain) Lease(ctx context.Context, idOrName string, q wire.LeaseRequest) (coleo.Lease, error) {
 	var l coleo.Lease
 	arm, err := b.Arm(ctx, idOrName)
@@ -357,20 +358,21 @@ func (b *Brain) Lease(ctx context.Context, idOrName string, q wire.LeaseRequest)
 	return l, err
 }
 
-// BeginAudit records a command before the command is carried out. In the record it
+// BeginAudit records a command before the command is carried out. In the record, BeginAudit
 // replaces the arm's id with the arm's name. It returns the id of the record.
 func (b *Brain) BeginAudit(ctx context.Context, a coleo.Audit) (int64, error) {
 	a.Arm = b.nameOf(ctx, a.Arm)
 	return b.DB.BeginAudit(ctx, a)
 }
 
-// EndAudit records the result of a command. If the command failed, the argument why is the reason.
+// EndAudit records the result of a command. If the command failed, the parameter why contains the
+// reason.
 func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
 	return b.DB.EndAudit(ctx, id, result, why)
 }
 
-// nameOf turns the id or name of an arm into its name. If there is no such arm, it returns its
-// argument unchanged.
+// nameOf returns the name of the arm with the given id or name. If there is no such arm, nameOf
+// returns its argument unchanged.
 func (b *Brain) nameOf(ctx context.Context, word string) string {
 	if arm, err := b.DB.Arm(ctx, word); err == nil {
 		return arm.Name

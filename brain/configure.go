@@ -161,8 +161,8 @@ func (b *Brain) knowsBudget(host string, o bus.SpawnOrder) error {
 }
 
 // configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
-// arm keeps its own, and a subarm gets that of its parent. If the request does not mention the
-// sandbox's network, the network stays the same too.
+// arm keeps its own sandbox, and a subarm gets the sandbox of its parent. If the request does not
+// mention the sandbox's network, the network also stays the same.
 func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
 	asked := q.Sandbox
 	if asked == nil {
@@ -197,8 +197,8 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 	return nil
 }
 
-// checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits
-// go into the main repository, which the sandbox does not show.
+// checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits go
+// into the main repository, which is not visible in the sandbox.
 func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
 	if c.Worktree == nil || !c.Sandbox.On() {
 		return nil
@@ -225,8 +225,9 @@ func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 }
 
 // checkScripted returns an error if the options of a request do not fit the scripted model. A
-// request for the scripted model may name neither a provider nor an endpoint. Then checkScripted
-// clears both in c, because their values came from the stopped arm or from the defaults.
+// request for the scripted model must name neither a provider nor an endpoint. checkScripted then
+// clears the provider and the endpoint in the configuration. Their values came from the stopped arm
+// or from the defaults.
 func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 	if q.Model == coleo.ModelScripted && q.Provider == "" && q.Endpoint == "" {
 		c.Provider, c.Endpoint = "", ""
@@ -258,8 +259,8 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.Spawn
 }
 
 // checkHostUnderstands returns EUnsupported if the host agent is too old to carry out the whole
-// order to start an arm. Such a host agent would ignore the options that it does not know. It would
-// start the arm without its environment variables, with a real model, without a freeze, or in
+// order to start an arm. An older host agent would ignore the options that it does not know. It
+// would start the arm without its environment variables, with a real model, without a freeze, or in
 // another folder.
 func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 	if err := b.knowsTools(host, o); err != nil {

@@ -11,28 +11,30 @@ import (
 	"coleo.dev/store"
 )
 
-// Bounds of what is read of the log when the snapshot of an arm is made again.
+// These constants limit what is read from the log when the snapshot of an arm is created again.
 const (
-	// displayRecent is how many of the newest events of an arm are always read. Most
-	// runs have fewer.
+	// displayRecent is how many of the newest events of an arm are always read. Most runs have
+	// fewer events.
 	displayRecent = 2_000
-	// displayMost is how many events of the newest run are read. Reading them takes less
-	// than a second. The snapshot of a longer run is marked as partial.
+	// displayMost is the maximum number of events of the newest run that are read. Reading them
+	// takes less than a second. The snapshot of a longer run is marked as partial.
 	displayMost = 50_000
-	// displaySeeds is how many events of each kind are read from before the newest run. One is not
-	// enough, because some do not contain what a snapshot needs.
+	// displaySeeds is how many events of each kind from before the newest run are read. One event
+	// of each kind is not enough, because some events do not contain what a snapshot needs.
 	displaySeeds = 10
 )
 
-// displayKinds has the kinds of event that a snapshot keeps from before its newest run.
+// displayKinds contains the kinds of events for which a snapshot also uses events from before its
+// newest run.
 var displayKinds = []coleo.EventKind{
 	coleo.EventSpawned, coleo.EventStopped, coleo.EventState, coleo.EventUnrecognised, coleo.EventRunEnd,
 	coleo.EventMode, coleo.EventModel, coleo.EventTurn, coleo.EventUsage, coleo.EventTasks,
 	coleo.EventBudget,
 }
 
-// displays has the snapshots of the arms that somebody has asked for. The first request makes an
-// arm's snapshot from the log. After that, publishLog keeps it up to date.
+// displays contains the snapshots of the arms that somebody has asked for. The first request
+// creates the snapshot of an arm from the log. After that, publishLog keeps the snapshot up to
+// date.
 type displays struct {
 	mu        sync.Mutex
 	known     map[string]shown // by arm id
@@ -40,7 +42,8 @@ type displays struct {
 	followers map[*display.Coalescer]bool
 }
 
-// shown is a snapshot with the position up to which it has the events of its arm.
+// shown is a snapshot together with a position in the log. The snapshot includes the events of its
+// arm up to this position.
 type shown struct {
 	display.Snapshot
 	upTo uint64
@@ -73,7 +76,7 @@ func (d *displays) changed(arm string) {
 	}
 }
 
-// Display returns what an arm does. It returns ENotFound if there is no such arm.
+// Display returns a snapshot of what an arm is doing. It returns ENotFound if there is no such arm.
 func (b *Brain) Display(ctx context.Context, idOrName string) (display.Snapshot, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -88,9 +91,9 @@ func (b *Brain) Display(ctx context.Context, idOrName string) (display.Snapshot,
 }
 
 // Displays returns a sequence of snapshots of the arms that change after the call. Changes of an
-// arm that follow one another within display.Window become one snapshot, but no change waits longer
-// than display.MaxWait. A slow reader gets fewer snapshots, and always the newest. The sequence
-// ends when ctx ends. The caller must read it.
+// arm that follow one another within display.Window become one snapshot. No change waits longer
+// than display.MaxWait. A slow reader gets fewer snapshots, but always the newest. The sequence
+// ends when ctx ends. The caller must read the sequence.
 func (b *Brain) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
 	changes := display.NewCoalescer(display.Window, display.MaxWait, nil)
 	b.displays.mu.Lock()
@@ -117,7 +120,7 @@ func (b *Brain) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
 	}
 }
 
-// mark tells two snapshots of an arm apart.
+// mark contains the values by which two snapshots of an arm are told apart.
 type mark struct {
 	host, epoch string
 	seq         uint64
@@ -126,8 +129,8 @@ type mark struct {
 	dialog      coleo.Fingerprint
 }
 
-// The method displayed returns the snapshot of an arm. The bool is false if the arm is gone, or if
-// its snapshot has not changed since the last one that was yielded.
+// displayed returns the snapshot of an arm. It returns false if the arm is gone, or if the snapshot
+// has not changed since it was last yielded.
 func (b *Brain) displayed(ctx context.Context, id string, told map[string]mark) (display.Snapshot, bool) {
 	arm, err := b.Arm(ctx, id)
 	if err != nil {
@@ -153,8 +156,8 @@ func (b *Brain) displayed(ctx context.Context, id string, told map[string]mark) 
 	return s, true
 }
 
-// The method snapshot returns the snapshot of an arm up to the end of serve's log. It reads the log
-// without the lock, so that it never delays publishLog.
+// snapshot returns the snapshot of an arm up to the end of serve's log. It reads the log without
+// holding the lock, so it never delays publishLog.
 func (b *Brain) snapshot(ctx context.Context, arm string) (display.Snapshot, error) {
 	d := b.displays
 	d.mu.Lock()
@@ -188,7 +191,7 @@ func (b *Brain) snapshot(ctx context.Context, arm string) (display.Snapshot, err
 	}
 }
 
-// continued applies the events that the log has after those of s.
+// continued applies the events that follow the snapshot's last event in the log.
 func (b *Brain) continued(ctx context.Context, s shown) (shown, error) {
 	if b.DB.Head() <= s.upTo {
 		return s, nil
@@ -204,8 +207,8 @@ func (b *Brain) continued(ctx context.Context, s shown) (shown, error) {
 	}
 }
 
-// The method rebuilt makes the snapshot of an arm from the log. It uses the events of the arm's
-// newest run, and the newest events before that.
+// rebuilt creates the snapshot of an arm from the log. It uses the events of the arm's newest run,
+// and the newest events before this run.
 func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
 	s := shown{Snapshot: display.Snapshot{Arm: arm}}
 	recent, err := b.DB.Newest(ctx, arm, "", 0, displayRecent)
@@ -239,7 +242,8 @@ func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
 	return s, nil
 }
 
-// seeds returns the newest events before a position, of the kinds in displayKinds.
+// seeds returns the newest events of an arm before a position. It returns only events of the kinds
+// in displayKinds.
 func (b *Brain) seeds(ctx context.Context, arm string, before uint64) ([]store.Entry, error) {
 	var all []store.Entry
 	for _, kind := range displayKinds {
@@ -253,8 +257,8 @@ func (b *Brain) seeds(ctx context.Context, arm string, before uint64) ([]store.E
 	return all, nil
 }
 
-// ofLongRun applies the events from the start of a run up to a position. If there are too
-// many, it applies the first ones, and marks the snapshot.
+// ofLongRun applies the events from the start of a run up to a position. If there are too many
+// events, it applies only the first ones, and marks the snapshot as partial.
 func (b *Brain) ofLongRun(ctx context.Context, s shown, start store.Entry, until uint64) (shown, error) {
 	s.upTo = start.Position - 1
 	for n := 0; ; {

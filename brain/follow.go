@@ -12,7 +12,7 @@ import (
 // pause, the brain tries again.
 const followRetry = 2 * time.Second
 
-// Whenever a host's log has grown, followHost reads the new events into the store.
+// followHost reads a host's new events into the store each time the host's log has grown.
 func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}) {
 	for {
 		select {
@@ -43,9 +43,9 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 	}
 }
 
-// pull reads the next piece of a host's log into the store. It returns true if the log has more
-// events after that piece. Several goroutines can call pull for the same host. One of them reads,
-// and the others wait.
+// pull reads the next piece of a host's log into the store. It returns true if the log contains
+// more events after this piece. Several goroutines can call pull for the same host. One of them
+// reads, and the others wait.
 func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 	m := b.member(id)
 	m.pulling.Lock()
@@ -100,10 +100,10 @@ func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, err
 	return position{epoch, seq}, err
 }
 
-// The method piece asks a host for the events after a position. If the host's log does not have
-// this position, the reply begins with the first event of the log. The store skips the events that
-// it already has. Each reply is decoded into a new variable, because decoding into a used variable
-// would leave old fields in the new events.
+// piece asks a host for the events after a position. If the host's log does not contain this
+// position, the reply begins with the first event of the log. The store skips the events that it
+// already contains. Each reply is decoded into a new variable, because decoding into a used
+// variable would leave old fields in the new events.
 func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events
 	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout,

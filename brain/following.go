@@ -13,17 +13,16 @@ import (
 )
 
 // Subscribe returns a sequence of updates:
-//   - each event of serve's log after the given cursor, once, in order, with its own
-//     cursor;
+//   - each event of serve's log after the given cursor, once, in order, with its own cursor;
 //   - the row of each arm that changes after the call of Subscribe.
 //
 // If the given cursor is empty, the sequence begins with the next new event. For Events, in
 // contrast, an empty cursor means the beginning of the log. The sequence ends when ctx ends, or
 // when the store cannot be read. A slow reader gets every event. Instead of each change of an arm,
-// it gets the present rows of all arms.
+// a slow reader gets the present rows of all arms.
 //
-// Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is
-// bad, because it comes from another store, or from a newer copy of this store.
+// Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is bad, because
+// it comes from another store, or from a newer copy of this store.
 func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
 	if after == "" {
 		after = wire.Now
@@ -36,14 +35,15 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Upda
 	return f.follow, nil
 }
 
-// Follow returns a sequence of the events that match a filter, each once and in order, with its own
-// cursor. When it has nothing more to yield, it yields an update with only a cursor, up to which
-// the reader has got everything. It yields such an update at least once in the time beat. The
-// sequence ends when ctx ends, or when the store cannot be read. Even a slow reader gets every
-// event, from serve's log.
+// Follow returns a sequence of the events that match a filter. It contains each event once and in
+// order, with the event's own cursor. When the sequence has yielded all events so far, it yields an
+// update with only a cursor. The reader has got every event up to this cursor. While the sequence
+// waits for new events, it repeats such an update. The parameter beat is the time between two
+// repetitions. The sequence ends when ctx ends, or when the store cannot be read. Even a slow
+// reader gets every event, from serve's log.
 //
-// Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of
-// the log, as Subscribe does.
+// Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of the log,
+// as Subscribe does.
 func (b *Brain) Follow(ctx context.Context, filter wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update],
 	error) {
 	f, err := b.newFollower(ctx, filter)
@@ -54,8 +54,8 @@ func (b *Brain) Follow(ctx context.Context, filter wire.EventFilter, beat time.D
 	return f.follow, nil
 }
 
-// follower is one reader of the updates. It takes recent updates from memory. If it needs
-// older ones, it reads serve's log.
+// follower is one reader of the updates. It takes recent updates from memory. If it needs older
+// updates, it reads serve's log.
 type follower struct {
 	b      *Brain
 	ctx    context.Context
@@ -109,7 +109,7 @@ func (f *follower) follow(yield func(wire.Update) bool) {
 	}
 }
 
-// pass yields an update unless the reader has got it or does not want it.
+// pass yields an update, unless the reader has already got the update or does not want it.
 func (f *follower) pass(u update, yield func(wire.Update) bool) bool {
 	number := f.at
 	f.at++
@@ -148,8 +148,8 @@ func (f *follower) readLog(yield func(wire.Update) bool) bool {
 	}
 }
 
-// readRows is for a reader that has missed changes of arms. The argument missed is the number of
-// the first one. readRows yields the missed removals and the present rows of all arms.
+// readRows yields the missed removals and the present rows of all arms. It is for a reader that has
+// missed changes of arms. The parameter missed is the number of the first missed change.
 func (f *follower) readRows(missed uint64, yield func(wire.Update) bool) bool {
 	if !f.rows {
 		return true
@@ -174,8 +174,8 @@ func (f *follower) readRows(missed uint64, yield func(wire.Update) bool) bool {
 	return true
 }
 
-// The method rest waits for more updates. It yields the reader's cursor first, and again after each
-// beat.
+// rest waits for more updates. It first yields the reader's cursor. While it waits, it yields the
+// cursor again after each beat. If the follower has no beat, rest yields nothing.
 func (f *follower) rest(more <-chan struct{}, yield func(wire.Update) bool) bool {
 	if f.beat == 0 {
 		select {
@@ -206,14 +206,15 @@ func (f *follower) rest(more <-chan struct{}, yield func(wire.Update) bool) bool
 // cursor begins with the next new event.
 func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
 
-// news is Subscribe with an empty cursor: the sequence begins with the next new event.
+// news returns the sequence that Subscribe returns for an empty cursor. This sequence begins with
+// the next new event.
 func (b *Brain) news(ctx context.Context) iter.Seq[wire.Update] {
 	news, _ := b.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
 	return news
 }
 
-// Events returns the events of all hosts that match a filter and follow the cursor in the filter.
-// It also returns the cursor for the next call. Callers must not interpret cursors. Events returns
+// Events returns the events of all hosts that match a filter and follow the filter's cursor. It
+// also returns the cursor for the next call. Callers must not interpret cursors. Events returns
 // EInvalid for a bad cursor and for an unknown kind. It returns ENotFound if the filter names an
 // unknown arm or run.
 func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
@@ -226,15 +227,15 @@ func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, 
 	return list, cursorOf(next), err
 }
 
-// WholeFilter returns a filter in which the arm and the run have their whole ids. It returns the
-// errors of Events.
+// WholeFilter returns a filter with the complete ids of its arm and its run. It returns the errors
+// of Events.
 func (b *Brain) WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error) {
 	f, _, err := b.wholeFilter(ctx, f)
 	return f, err
 }
 
-// wholeFilter returns a filter with whole ids and without repeated kinds, and the position
-// of its cursor.
+// wholeFilter returns a filter with complete ids and without repeated kinds. It also returns the
+// position of the filter's cursor.
 func (b *Brain) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, uint64, error) {
 	after, err := positionOf(f.After)
 	if err != nil {
@@ -272,9 +273,9 @@ func (b *Brain) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.Event
 // cursorOf returns the cursor for a position in serve's log.
 func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
 
-// positionOf turns a cursor into the position in serve's log. It returns EInvalid if the text is
-// not a cursor. For the empty cursor and for wire.Now it returns 0, which is the beginning of the
-// log.
+// positionOf returns the position in serve's log that a cursor stands for. It returns EInvalid if
+// the text is not a cursor. For the empty cursor and for wire.Now, it returns 0, which is the
+// beginning of the log.
 func positionOf(cursor string) (uint64, error) {
 	if cursor == "" || cursor == wire.Now {
 		return 0, nil

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// These bounds limit how much of the log is read for one request. The answer to a request that
-// reaches one of them says that not everything was read.
+// These constants limit how much of the log is read for one request. If a request reaches one of
+// these limits, the answer says that not everything was read.
 const (
 	graphEvents = 200_000  // events of a run
 	graphBytes  = 64 << 20 // bytes of their payloads
@@ -24,12 +24,12 @@ const (
 	whyEvents   = 500_000  // events of these runs
 	whyLooked   = 20_000   // newest changes of files, and newest calls, of each arm
 	whyPage     = 1_000    // of these, in one read
-	// approverWindow is the longest time between the order of a decision and its event. The host
-	// types the answer and waits until the dialog is gone.
+	// approverWindow is the longest time between the order of a decision and the decision's event.
+	// During this time, the host types the answer and waits until the dialog is gone.
 	approverWindow = 2 * time.Minute
 )
 
-// Graph returns the graph of one run. It returns ENotFound if the log has no such run.
+// Graph returns the graph of one run. It returns ENotFound if the log contains no such run.
 func (b *Brain) Graph(ctx context.Context, run string) (graph.Document, error) {
 	log, err := b.logOf(ctx, run)
 	if err != nil {
@@ -40,8 +40,8 @@ func (b *Brain) Graph(ctx context.Context, run string) (graph.Document, error) {
 	return d, nil
 }
 
-// runLog has the events of one arm from the start of one of its runs to the end of that run. Some
-// of them name no run, because the host does not name the run of an approval.
+// runLog contains the events of one arm from the start of one of its runs to the end of that run.
+// Some of these events name no run, because the host does not name the run of an approval.
 type runLog struct {
 	run     string
 	arm     string // the arm's id
@@ -59,7 +59,7 @@ func (l runLog) graph() graph.Graph {
 	return g
 }
 
-// logOf reads the events of a run. It returns ENotFound if there are none.
+// logOf reads the events of a run. It returns ENotFound if there are no such events.
 func (b *Brain) logOf(ctx context.Context, run string) (runLog, error) {
 	log := runLog{run: run}
 	begin, err := b.DB.Entries(ctx, store.EventFilter{Run: run, Limit: 1})
@@ -126,8 +126,8 @@ func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, erro
 	return a, b.approver(ctx, &a)
 }
 
-// changesOf returns the runs that changed the file, newest first. It also returns commands that
-// name the file. They are commands of arms that work in one of the file's folders.
+// changesOf returns the runs that changed the file, newest first. It also returns the commands that
+// name the file. These commands come from arms whose work folder contains the file.
 func (b *Brain) changesOf(ctx context.Context, q graph.Question, arms []coleo.Arm) ([]string, []graph.Mention, error) {
 	var changes, calls []store.Entry
 	for _, arm := range arms {
@@ -165,12 +165,12 @@ func (b *Brain) changesOf(ctx context.Context, q graph.Question, arms []coleo.Ar
 	return runs, mentions, nil
 }
 
-// below reports whether the path p is below the folder.
+// below reports whether a path is below the folder.
 func below(folder, p string) bool {
 	return folder != "" && strings.HasPrefix(p, strings.TrimSuffix(path.Clean(folder), "/")+"/")
 }
 
-// newestFirst calls do for the newest events of an arm that have the kind.
+// newestFirst calls the function do for the newest events of an arm that have the given kind.
 func (b *Brain) newestFirst(ctx context.Context, arm string, kind coleo.EventKind, do func(store.Entry)) error {
 	before := uint64(0)
 	for n := 0; n < whyLooked; {
@@ -186,7 +186,8 @@ func (b *Brain) newestFirst(ctx context.Context, arm string, kind coleo.EventKin
 	return nil
 }
 
-// readRun reads the events of a run, and the newest start of its arm before it.
+// readRun reads the events of a run. It also reads the newest start of the run's arm before the
+// run.
 func (b *Brain) readRun(ctx context.Context, run string) (runLog, error) {
 	log, err := b.logOf(ctx, run)
 	if err != nil {
@@ -204,9 +205,9 @@ func (b *Brain) readRun(ctx context.Context, run string) (runLog, error) {
 	return log, err
 }
 
-// The method writer looks through the runs, newest first, for the call that wrote the line. If no
-// call did, it returns the newest call that changed the file. It also returns the log of the call's
-// run. The function read reads the logs.
+// writer looks through the runs, newest first, for the call that wrote the line. If no call wrote
+// the line, writer returns the newest call that changed the file. It also returns the log of the
+// run to which the call belongs. The function read reads the logs.
 func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
 	read func(context.Context, string) (runLog, error)) (graph.Finding, runLog, bool, error) {
 	found, of := graph.Finding{Certainty: graph.Nothing}, runLog{}
@@ -235,8 +236,8 @@ func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
 	return found, of, partial, nil
 }
 
-// approver looks in the audit for the person who approved the answer's call. It does nothing
-// if a policy has approved it, because the audit has no policies.
+// approver looks in the audit for the person who approved the answer's call. If a policy has
+// approved the call, approver does nothing, because the audit contains no policies.
 func (b *Brain) approver(ctx context.Context, a *graph.Answer) error {
 	if a.Approval == nil || a.ArmName == "" || a.Approval.Approval != nil && a.Approval.Approval.Policy != "" {
 		return nil

@@ -30,10 +30,10 @@ func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) 
 	return out, nil
 }
 
-// SwitchMode switches an arm to another mode. It returns when the screen shows the mode. It returns
-// ENotFound if there is no such arm or mode, and EConflict if the keys do not lead from the present
-// mode to it. It returns EInvalid for a mode that the order must allow and does not. Other errors
-// come from the host agent.
+// SwitchMode switches an arm to another mode. It returns when the screen shows the new mode. It
+// returns ENotFound if there is no such arm or mode. It returns EConflict if the keys do not lead
+// from the present mode to the new mode. It returns EInvalid if the order must allow the new mode
+// and does not. Other errors come from the host agent.
 func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var report bus.ModeReport
 	err := b.commanded(ctx, idOrName, bus.OpMode, promptTimeout, func(arm coleo.Arm) any {
@@ -46,7 +46,7 @@ func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrd
 }
 
 // keepChosen stores the mode and the models that a user has chosen in the arm's row. The host agent
-// has them too, with a number that says which copy is newer.
+// stores them too. A number says which copy is newer.
 func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.Chosen) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil || chosen == nil {
@@ -66,8 +66,9 @@ func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.C
 	return err
 }
 
-// If a request for a start names a model or a permission mode, forgetChosen drops what the user has
-// chosen earlier in its place.
+// forgetChosen drops what the user has chosen earlier. If a request for a start names a permission
+// mode, forgetChosen drops the chosen mode. If the request names a model, forgetChosen drops the
+// chosen model.
 func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
 	if c.Chosen == nil || model == "" && permission == "" {
 		return
@@ -85,9 +86,9 @@ func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
 }
 
 // Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
-// arm, and EInvalid for a bad change. If the host agent did not reply, it returns EUnavailable or
-// ETimeout, and the arm has either the old labels or the new ones. After every other error, the arm
-// has its old labels.
+// arm, and EInvalid for a bad change. If the host agent did not reply, Label returns EUnavailable
+// or ETimeout. In this case the arm has either the old labels or the new labels. After every other
+// error, the arm has its old labels.
 func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error) {
 	b.labelling.Lock()
 	defer b.labelling.Unlock()
@@ -137,8 +138,8 @@ func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder
 	return report.BudgetReport, b.keepChosen(ctx, idOrName, report.Chosen)
 }
 
-// labelNew adds labels to those that a new arm has from its parent. It returns EInvalid for bad
-// labels, and for labels of an arm that is not new.
+// labelNew adds labels to the labels that a new arm has from its parent. It returns EInvalid for
+// bad labels, and for labels of an arm that is not new.
 func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+
@@ -155,12 +156,12 @@ func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known b
 }
 
 // SwitchThread makes an arm continue another conversation. It ends the agent CLI, and starts it
-// again with that conversation. The conversation must be one of the arm's harness, HOME and folder.
+// again with this conversation. The conversation must belong to the arm's harness, HOME and folder.
 //
-// SwitchThread returns ENotFound if there is no such arm or conversation. It returns
-// EThreadLocked if another arm has the conversation. It returns EBusy while the arm works,
-// and EBlocked while it asks something. After these errors, the arm is as it was.
-// If the start fails, the arm is stopped, and Recover continues its former conversation.
+// SwitchThread returns ENotFound if there is no such arm or conversation. It returns EThreadLocked
+// if another arm has the conversation. It returns EBusy while the arm works, and EBlocked while the
+// arm asks something. After these errors, the arm is unchanged. If the start fails, the arm is
+// stopped, and Recover continues the arm's earlier conversation.
 func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string) (wire.SpawnReply, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -190,7 +191,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 	return reply, err
 }
 
-// switchable returns an error if an arm cannot continue a conversation now.
+// switchable returns an error if an arm cannot switch to the given conversation now.
 func (b *Brain) switchable(ctx context.Context, arm coleo.Arm, conversation string) error {
 	h, err := b.Registry.Get(arm.Harness)
 	if err != nil {
@@ -217,7 +218,7 @@ func (b *Brain) switchable(ctx context.Context, arm coleo.Arm, conversation stri
 	return b.atRest(ctx, arm)
 }
 
-// atRest returns EBusy if an arm works, and EBlocked if it asks something.
+// atRest returns EBusy if an arm works, and EBlocked if the arm asks something.
 func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
 	if arm.Status == coleo.StatusStopped {
 		return nil

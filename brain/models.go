@@ -16,7 +16,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// catalog returns the catalogue with all prices that the price book adds.
+// catalog returns the model catalogue, including all prices that the price book adds.
 func (b *Brain) catalog(ctx context.Context) (modelresolver.Catalog, error) {
 	raw, err := b.Providers(ctx)
 	if err != nil {
@@ -34,9 +34,10 @@ func (b *Brain) prices() *pricebook.Book {
 	return b.Prices()
 }
 
-// Models returns the models of all harnesses, each with its price and the number of its arms. It
-// also returns to which agent CLIs the user is logged in. The models of a harness come from the
-// catalogue, or from its provider in the price book. Models leaves out hosts that do not answer.
+// Models returns the models of all harnesses, each with its price and the number of arms that have
+// it. It also returns to which agent CLIs the user is logged in. The models of a harness come from
+// the catalogue, or from the harness's provider in the price book. The logins of hosts that do not
+// answer are missing.
 func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	out := wire.Models{Models: []wire.Model{}, Logins: []coleo.Login{}}
 	arms, err := b.Arms(ctx, true)
@@ -71,7 +72,7 @@ func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	return out, nil
 }
 
-// modelList collects models, each once.
+// modelList collects models. It contains each model once.
 type modelList struct {
 	models []wire.Model
 	at     map[string]int // by PROVIDER/MODEL
@@ -88,7 +89,7 @@ func (l *modelList) model(provider, model string) *wire.Model {
 	return &l.models[at]
 }
 
-// listModels adds the models of all harnesses to a list, those of the catalogue first.
+// listModels adds the models of all harnesses to a list. The models of the catalogue come first.
 func (b *Brain) listModels(l *modelList, catalog modelresolver.Catalog) {
 	var ofCatalog []string
 	for _, name := range b.Registry.List() {
@@ -120,8 +121,8 @@ func (b *Brain) listModels(l *modelList, catalog modelresolver.Catalog) {
 	}
 }
 
-// priceOf returns the price of an offer. The prices of cached tokens come from the price book, if
-// it has them.
+// priceOf returns the price of an offer. If the price book contains the prices of cached tokens,
+// priceOf takes them from there.
 func (b *Brain) priceOf(o modelresolver.Offer) *coleo.Price {
 	p, ok := b.prices().Find(o.ProviderID, o.ModelID)
 	if ok && p.Input == o.Cost.Input && p.Output == o.Cost.Output {
@@ -134,15 +135,16 @@ func (b *Brain) priceOf(o modelresolver.Offer) *coleo.Price {
 	return &coleo.Price{Rates: rates, Source: o.Source}
 }
 
-// resolve replaces the model in c if that model is not available and the strategy allows another
-// one. It changes nothing for a harness without a list of models, for a model server of the user's
-// own, and for the scripted model. Without a catalogue, it keeps the model unchecked.
+// resolve replaces the model in the configuration if this model is not available and the strategy
+// allows another model. It changes nothing for a harness without a list of models, for a model
+// server of the user's own, and for the scripted model. If there is no catalogue, it keeps the
+// model and does not check it.
 //
-// If kept is true, the request names no model, and the arm keeps its model. If that model is a
-// replacement, resolve tries the originally requested model again.
+// If the parameter kept is true, the request names no model, and the arm keeps its model. If this
+// model is a replacement, resolve tries the originally requested model again.
 //
-// resolve returns nil if the arm gets the model that was asked for. It returns ENotFound if
-// the strategy allows no model, and EInvalid if the agent CLI has no such model.
+// resolve returns nil if the arm gets the model that was asked for. It returns ENotFound if the
+// strategy allows no model, and EInvalid if the agent CLI has no such model.
 func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig, kept bool,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	ownProvider, own := c.ModelOf()
@@ -166,7 +168,7 @@ func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfi
 	return change, nil
 }
 
-// The method available replaces a model that is not available, as resolve says. It uses the
+// available replaces a model that is not available, in the same way as resolve. It uses the
 // configuration only to find out which model server the arm uses.
 func (b *Brain) available(ctx context.Context, harness string, c coleo.SpawnConfig, provider, model *string,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
@@ -226,17 +228,17 @@ func knownModel(i coleo.Info, provider, model string) error {
 		i.ModelPattern, i.Name)
 }
 
-// tellChange says in a reply which model was asked for.
+// tellChange writes into a reply which model was asked for, if the arm gets another model.
 func tellChange(reply *wire.SpawnReply, change *coleo.ModelFallback) {
 	if reply.ModelChange = change; change != nil {
 		reply.ModelFallback = change.Reason
 	}
 }
 
-// SwitchModel gives an arm another model. Some agent CLIs take a model only at their start.
-// If the order allows a restart and the arm is idle, SwitchModel restarts such an agent CLI
-// and resumes the conversation. Otherwise the model takes effect at the next start.
-// SwitchModel replaces a model that is not available, as a start does.
+// SwitchModel gives an arm another model. Some agent CLIs take a model only at their start. If the
+// order allows a restart and the arm is idle, SwitchModel restarts such an agent CLI and resumes
+// the conversation. Otherwise the model takes effect at the next start. If the model is not
+// available, SwitchModel replaces it in the same way as a start.
 func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
 	o.Scope = coleo.ModelScope(first(string(o.Scope), string(coleo.ScopeArm)))
 	arm, err := b.Arm(ctx, idOrName)
@@ -280,7 +282,7 @@ func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelO
 	return out, nil
 }
 
-// resolveOrder replaces the model of an order if it is not available.
+// resolveOrder replaces the model of an order if this model is not available.
 func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelOrder) (*coleo.ModelFallback, error) {
 	var c coleo.SpawnConfig
 	if len(arm.Config) > 0 {
@@ -294,8 +296,8 @@ func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelO
 	return change, err
 }
 
-// orderModel sends an order for a model to the arm's host. If no host knows the arm, the model of
-// the next start is only in the arm's row.
+// orderModel sends an order for a model to the arm's host. If no host knows the arm, only the arm's
+// row stores the model of the next start.
 func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrder,
 	change *coleo.ModelFallback) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {
@@ -310,8 +312,8 @@ func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrde
 	return report, err
 }
 
-// knowsDefaults returns EUnsupported if a host agent is too old to change the model of the
-// next start alone. It would change the model at once.
+// knowsDefaults returns EUnsupported if a host agent is too old to change only the model of the
+// next start. An older host agent would change the model at once.
 func (b *Brain) knowsDefaults(host string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// For providersFresh, a catalogue comes from memory, and no host is asked again. Prices and
-	// models change from day to day.
+	// providersFresh is how long a catalogue is used from memory. During this time, no host is
+	// asked again. Prices and models change from day to day.
 	providersFresh = 10 * time.Minute
 	// providersTimeout is how long the brain waits for the replies of hosts. A host starts an agent
 	// CLI to get the catalogue.
 	providersTimeout = 90 * time.Second
-	// providersKey is the setting in which the store keeps the last catalogue, so that
-	// the catalogue survives a restart of serve.
+	// providersKey is the name of the setting in which the store keeps the last catalogue. The
+	// catalogue therefore survives a restart of serve.
 	providersKey = "opencode.providers"
 )
 
@@ -36,12 +36,13 @@ type cachedProviders struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// Providers returns the reply of the API route for model catalogues. The reply has the providers,
-// their models, and which providers are connected. It comes from OpenCode on one of the hosts.
+// Providers returns the reply of the API route for model catalogues. The reply contains the
+// providers, their models, and which providers are connected. It comes from OpenCode on one of the
+// hosts.
 //
-// If no host can reply, Providers returns the last catalogue, marked as cached. If
-// there is also no last catalogue, it returns the error of the last host that it asked.
-// If there is also no host agent to ask, it returns EUnavailable.
+// If no host can reply, Providers returns the last catalogue, marked as cached. If there is also no
+// last catalogue, it returns the error of the last host that it asked. If there is also no host
+// agent to ask, it returns EUnavailable.
 func (b *Brain) Providers(ctx context.Context) (json.RawMessage, error) {
 	c := &b.providers
 	c.mu.Lock()
@@ -87,7 +88,7 @@ func (b *Brain) lastProviders(ctx context.Context) (cachedProviders, bool) {
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 
-// The function marked copies a catalogue and adds fields for its source, its time and the problem.
+// marked copies a catalogue. It adds fields for the catalogue's source, its time and the problem.
 func marked(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// permitTime is how long one permit allows typing into an arm with
-	// `--on-partition freeze`. If the host agent of such an arm is cut off from serve,
-	// the arm freezes within this time. If the arm is then started on another host,
-	// nothing can be typed into it until the last permit of the old host has expired.
+	// permitTime is how long one permit allows typing into an arm with `--on-partition freeze`. If
+	// the host agent of such an arm is cut off from serve, the arm freezes within this time. If the
+	// arm is then started on another host, nothing can be typed into it at first. Typing becomes
+	// possible when the last permit of the old host has expired.
 	permitTime = 10 * time.Second
 	// permitEvery is the time between two renewals. Permits stay valid even if three
 	// renewals in a row are lost.
@@ -24,11 +24,12 @@ const (
 	clockDrift = time.Second
 )
 
-// An Arbiter decides on which host an arm accepts typed keys. At any time this is at most one host.
+// An Arbiter decides on which host an arm accepts typed keys. At any time, an arm accepts typed
+// keys on at most one host.
 type Arbiter interface {
 	// Grant gives the host a permit for the arm, and returns 0. The permit is valid for permitTime
-	// from now. If a permit of another host could still be valid, Grant gives no permit. In that
-	// case it returns how long the other permit could still be valid.
+	// from now. If a permit of another host could still be valid, Grant gives no permit. In this
+	// case, Grant returns how long the other permit could still be valid.
 	Grant(arm, host string) time.Duration
 }
 
@@ -42,7 +43,7 @@ type soleArbiter struct {
 	last map[string]grant // the last permit of each arm, by arm id
 }
 
-// grant is a permit for an arm: the host that got it, and when.
+// grant is a permit for an arm. It contains the host that got the permit, and the time.
 type grant struct {
 	host string
 	at   time.Time
@@ -74,8 +75,8 @@ func freezes(arm coleo.Arm) bool {
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
 }
 
-// renewPermits renews the permits for the arms of a host. The result has the arms that
-// got no permit. For each arm id it says how long to wait until the arm can get a
+// renewPermits renews the permits for the arms of a host. The result contains the arms that got no
+// permit. For the id of each such arm, it contains how long the arm must wait until it can get a
 // permit.
 func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.Duration, error) {
 	var clock bus.Clock
@@ -103,8 +104,8 @@ func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.
 	return waits, b.Bus.Ask(ctx, host, bus.OpPermit, order, &clock)
 }
 
-// keepPermits renews the permits for a host's arms, as long as the host reports arms
-// that need permits.
+// keepPermits renews the permits for a host's arms regularly, as long as the host reports arms that
+// need permits.
 func (b *Brain) keepPermits(ctx context.Context, id string, m *member) {
 	tick := time.NewTicker(permitEvery)
 	defer tick.Stop()
@@ -138,8 +139,8 @@ func (m *member) needsPermits(b *Brain) bool {
 	return false
 }
 
-// permit waits until the host has a permit for the arm. It does not wait if the arm
-// needs no permit. It returns EUnproven if ctx ends first.
+// permit waits until the host has a permit for the arm. It does not wait if the arm needs no
+// permit. If ctx ends first, permit returns EUnproven.
 func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 	if arm.AgentID == "" || !freezes(arm) {
 		return nil

@@ -8,16 +8,16 @@ import (
 	"coleo.dev/bus"
 )
 
-// The brain writes one of these rules into a row whose state does not come from an event of a
-// host's log.
+// The brain writes one of these rules into a row if the row's state does not come from an event of
+// a host's log.
 const (
 	ruleOrdered    = "ordered"     // a host agent was told to start the arm and has not yet replied
 	ruleNotStarted = "not started" // the host agent has reported that it did not start the arm
 )
 
-// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only
-// if the brain has read the host's log exactly up to the position in the pulse. If the
-// brain has read further, the rows are newer than the pulse.
+// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only if the brain
+// has read the host's log exactly up to the position in the pulse. If the brain has read beyond
+// this position, the rows are newer than the pulse.
 func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	list, err := b.DB.Doubtful(ctx, id, ruleOrdered)
 	if err != nil {
@@ -56,10 +56,11 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	b.mu.Unlock()
 }
 
-// learnName writes the name of an arm into the arm's row, if the row still has the arm's id as its
-// name. A row has the id as its name if it was made from the log alone. Such a row has no start
-// configuration either, and may lack the summary of the queue, so learnName stores both too. All
-// three come from the host agent. It returns true if it has written a name.
+// learnName writes the name of an arm into the arm's row, if the row still contains the arm's id as
+// the name. This is so if the row was created from the log alone. Such a row has no start
+// configuration either, and may lack the summary of the queue. learnName therefore also stores the
+// configuration and the summary. The name, the configuration and the summary come from the host
+// agent. learnName returns true if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -90,9 +91,9 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// The method correct writes a host agent's reading of an arm into the arm's row. It does nothing if
-// the row has changed since the caller read it, which is the argument was. It also does nothing if
-// the brain has read the host's log past the pulse.
+// correct writes a host agent's reading of an arm into the arm's row. The parameter was is the row
+// as the caller has read it. If the row has changed since then, correct does nothing. It also does
+// nothing if the brain has read the host's log beyond the position in the pulse.
 func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was coleo.Arm, r coleo.Reading) {
 	b.mu.Lock()
 	m := b.hosts[id]
@@ -118,9 +119,9 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 	b.publishArm(ctx, arm.ID)
 }
 
-// noteWorktree writes the worktree that the host agent has made into the configuration of
-// the arm's row. If that fails, the row shows no worktree until the next start. The host agent
-// has a record of the worktree in any case.
+// noteWorktree stores the worktree that the host agent has created. It writes the worktree into the
+// configuration in the arm's row. If this fails, the row shows no worktree until the next start.
+// The host agent has a record of the worktree in any case.
 func (b *Brain) noteWorktree(ctx context.Context, id string, made *coleo.SpawnConfig) {
 	if made == nil || made.Worktree == nil {
 		return

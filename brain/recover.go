@@ -11,14 +11,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// Recover makes an arm work again. It gathers evidence, calls recovery.Decide for a
-// remedy, and carries out the remedy. If the remedy is a reattach, Recover returns
-// success only after the session has proved its identity and the host agent is attached
-// to it.
+// Recover makes an arm work again. It gathers evidence, calls recovery.Decide for a remedy, and
+// carries out the remedy. If the remedy is a reattach, Recover returns success only after two
+// conditions hold. The session has proved its identity, and the host agent is attached to the
+// session.
 //
-// Recover returns ENotFound if there is no such arm. It returns EUnavailable, with the
-// reason, if there is no remedy. It returns EUnproven if the session cannot prove its
-// identity. Other errors come from the host agent.
+// Recover returns ENotFound if there is no such arm. It returns EUnavailable, with the reason, if
+// there is no remedy. It returns EUnproven if the session cannot prove its identity. Other errors
+// come from the host agent.
 func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequest) (wire.SpawnReply, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -105,20 +105,20 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	return e, nil
 }
 
-// The function ended reports whether an arm's row proves that all processes of the last generation
-// have ended. Only a report of a host agent makes a row stopped. If the host agent could not prove
-// that all processes have ended, the row's Rule says so.
+// ended reports whether an arm's row proves that all processes of the last generation have ended. A
+// row becomes stopped only after a report of a host agent. If the host agent could not prove that
+// all processes have ended, the row's Rule says so.
 func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
-// The function forgotten reports whether the agent CLI has ended at its start, because it does not
-// have the arm's conversation.
+// forgotten reports whether the agent CLI ended at its start because it does not have the arm's
+// conversation.
 func forgotten(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConversation }
 
-// The method find asks the arm's host agent for a report about the arm. A host agent that does not
-// know the arm has also searched the folders of arms. So the finding is then Gone. If the host
-// agent cannot be asked, find returns the zero Finding.
+// find asks the arm's host agent for a report about the arm. If the host agent does not know the
+// arm, the finding is Gone, because the host agent has also searched the folders of arms. If the
+// host agent cannot be asked, find returns the zero Finding.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
 	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
@@ -134,8 +134,8 @@ func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	}
 }
 
-// reattach tells the host agent to attach to the arm's session, and checks that the
-// host agent is attached.
+// reattach orders the host agent to attach to the arm's session. It then checks that the host agent
+// is attached.
 func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	var report bus.ArmReport
 	if err := b.ask(ctx, arm, bus.OpAdopt, spawnTimeout, onArm(arm), &report); err != nil {
@@ -149,7 +149,8 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	return nil
 }
 
-// resolveRecovery replaces the model of a request if it is not available, as at a start.
+// resolveRecovery replaces the model of a request if the model is not available. It does so in the
+// same way as a start.
 func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.RecoverRequest) (*coleo.ModelFallback,
 	error) {
 	o := coleo.ModelOrder{Model: coleo.ModelName(q.Provider, q.Model), Fallback: q.Fallback}
@@ -161,8 +162,8 @@ func (b *Brain) resolveRecovery(ctx context.Context, arm coleo.Arm, q *wire.Reco
 }
 
 // restart starts the next generation of an arm with the configuration of the last generation. If
-// the request names a model, the arm may get another one. Then the argument change has the model
-// that was asked for.
+// the request names a model, the arm may get another model instead. In this case, the parameter
+// change contains the model that was asked for.
 func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverRequest, r recovery.Remedy,
 	change *coleo.ModelFallback) error {
 	var c coleo.SpawnConfig

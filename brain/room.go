@@ -34,8 +34,8 @@ func (b *Brain) tidy() repeat.Task {
 // 200 ms together.
 const thinMost = 20
 
-// thin deletes old records of commands and old events. It begins with the events of the
-// next arm after the given arm id. It returns the arm id for the next call.
+// thin deletes old records of commands and old events. For the events, it begins with the arm whose
+// id follows the given arm id. It returns the arm id for the next call.
 func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bound) (string, error) {
 	deleted, err := b.DB.ThinAudit(ctx, b.Now(), commands)
 	for range thinMost {
@@ -57,8 +57,9 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 	return arm, b.DB.Vacuum(ctx)
 }
 
-// thinRuns deletes old usage, and old runs of the next arm after the given arm id. It returns the
-// arm id for the next call. If it is called with an error, it does nothing but return that error.
+// thinRuns deletes old usage. It also deletes old runs of the arm whose id follows the given arm
+// id. It returns the arm id for the next call. If the parameter err is not nil, thinRuns does
+// nothing and returns this error.
 func (b *Brain) thinRuns(ctx context.Context, arm string, err error) (string, error) {
 	if err != nil {
 		return arm, err
@@ -73,8 +74,8 @@ func (b *Brain) thinRuns(ctx context.Context, arm string, err error) (string, er
 	return next, nil
 }
 
-// project writes events into the store. If the disk is full, and if one of the events
-// ends or removes an arm, project uses the reserve file.
+// project writes events into the store. If the disk is full and one of the events ends or removes
+// an arm, project uses the reserve file.
 func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	err := b.DB.ProjectPast(ctx, events, deleted)
 	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
@@ -100,7 +101,7 @@ func (b *Brain) forget(ctx context.Context, id string) error {
 }
 
 // isOver reports whether an arm has stopped. If the row does not say so, isOver asks the arm's host
-// agent. A full disk may have kept the news out of the row.
+// agent. The row can be out of date because the disk was full.
 func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
 		return arm.Status == coleo.StatusStopped

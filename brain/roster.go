@@ -78,7 +78,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	b.notePart(ctx, beat.ID, *beat.Pulse, position{beat.Epoch, beat.Head}, now)
 }
 
-// putHost stores a host agent's description of itself.
+// putHost stores the description of a host agent. The description comes from the host agent itself.
 func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	host := coleo.Host{
 		ID: beat.ID, Hostname: beat.Hostname, Platform: beat.Platform, Version: beat.Version,
@@ -89,8 +89,8 @@ func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 	}
 }
 
-// The method merged completes a beat about one arm with the other arms from the last beat about all
-// arms. The caller holds the brain's mu.
+// merged completes a beat about one arm. It adds the other arms from the last beat about all arms.
+// The caller must hold the brain's mu.
 func (m *member) merged(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(m.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
@@ -99,7 +99,7 @@ func (m *member) merged(part bus.Beat) bus.Beat {
 }
 
 // takeArms stores the live arms that a host agent reports, with the times of their last output. It
-// publishes the arms that have new output or another health.
+// publishes the arms that have new output or whose health has changed.
 func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bus.ArmBeat, now time.Time) {
 	outputs := make(map[string]time.Time, len(beats))
 	for _, a := range beats {
@@ -126,8 +126,8 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 	}
 }
 
-// The method rows returns the rows of the arms in a beat, by arm id. If the beat is about one arm,
-// it reads only that row.
+// rows returns the rows of the arms in a beat, by arm id. If the beat is about one arm, rows reads
+// only the row of that arm.
 func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo.Arm, error) {
 	var list []coleo.Arm
 	var err error
@@ -150,18 +150,17 @@ func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo
 	return rows, err
 }
 
-// The method tells stores the arm's health. It returns true if this health differs from the last
-// stored health. It needs no lock of its own, because only takeArms calls it, and beats are handled
-// one at a time.
+// tells stores the arm's health. It returns true if this health differs from the previously stored
+// health. It needs no lock, because only takeArms calls it, and beats are handled one at a time.
 func (m *member) tells(arm coleo.Arm) bool {
 	last, known := m.told[arm.ID]
 	m.told[arm.ID] = arm.Runtime.State
 	return !known || last != arm.Runtime.State
 }
 
-// endOutrun tells a host agent to end its generation of an arm if a newer generation
-// runs on another host. This happens when the host agent was away for some time. Serve
-// no longer follows the older generation.
+// endOutrun orders a host agent to end its generation of an arm if a newer generation runs on
+// another host. This happens when the host agent was away for some time. Serve no longer follows
+// the older generation.
 func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row coleo.Arm) {
 	if row.AgentID == "" || row.AgentID == host || a.Generation == 0 || a.Generation >= row.Generation {
 		return
@@ -177,7 +176,7 @@ func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row c
 	})
 }
 
-// takeGrowth wakes the goroutine that follows the host when the host's log has grown.
+// takeGrowth wakes the goroutine that follows the host. It is called when the host's log has grown.
 func (b *Brain) takeGrowth(g bus.Grown) { wake(b.member(g.Host).grown) }
 
 func wake(c chan struct{}) {
@@ -187,7 +186,7 @@ func wake(c chan struct{}) {
 	}
 }
 
-// The brain's method member returns the member for a host id. If there is none yet, it creates one
+// member returns the member for a host id. If there is no such member yet, the method creates it
 // and starts to follow the host.
 func (b *Brain) member(id string) *member {
 	b.mu.Lock()
@@ -206,8 +205,8 @@ func (b *Brain) member(id string) *member {
 	return m
 }
 
-// The method live returns the last beats of the host agents that can be asked now. The host agent
-// with the fewest arms comes first. Host local is not included, because it is not a host agent.
+// live returns the last beats of the host agents that can be asked now. The host agent with the
+// fewest arms comes first. Host local is not included, because it is not a host agent.
 func (b *Brain) live() []bus.Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -245,7 +244,7 @@ func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 func generationKey(arm string) string { return "generation." + arm }
 
 // nextGeneration stores and returns a new generation number. No earlier order to start the arm has
-// used it, not even an order to another host agent that never replied.
+// used this number. This includes orders to another host agent that never replied.
 func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
 	b.numbering.Lock()
 	defer b.numbering.Unlock()

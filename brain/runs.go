@@ -11,9 +11,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// Runs returns the runs of all hosts that match a filter, the newest first. It also returns a
-// cursor. The next call with this cursor returns older runs. Runs returns EInvalid for a bad cursor
-// or an unknown outcome. It returns ENotFound if the filter names an unknown arm.
+// Runs returns the runs that match a filter, from all hosts, newest first. It also returns a
+// cursor. The caller passes this cursor in the next call to get older runs. Runs returns EInvalid
+// for a bad cursor or an unknown outcome. It returns ENotFound if the filter names an unknown arm.
 func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
 	before, err := positionOf(f.Before)
 	if err != nil {
@@ -40,12 +40,12 @@ func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string
 	return list, cursorOf(next), err
 }
 
-// FindRun returns the run whose id begins with the given text. It returns ENotFound if there is no
-// such run, and EInvalid if there are several.
+// FindRun returns the run whose id begins with the given text. It returns ENotFound if no run
+// matches, and EInvalid if several runs match.
 func (b *Brain) FindRun(ctx context.Context, id string) (coleo.Run, error) { return b.DB.Run(ctx, id) }
 
-// LastRun returns the newest ended run of an arm. It returns ENotFound if there is no
-// such arm, or if no run of the arm has ended.
+// LastRun returns an arm's most recent run that has ended. It returns ENotFound if there is no such
+// arm, or if no run of the arm has ended.
 func (b *Brain) LastRun(ctx context.Context, idOrName string) (wire.LastRun, error) {
 	arm, err := b.DB.Arm(ctx, idOrName)
 	if err != nil {
@@ -63,8 +63,8 @@ func (b *Brain) LastRun(ctx context.Context, idOrName string) (wire.LastRun, err
 	return wire.LastRun{Run: e.Run, Time: e.Time, RunEnd: end}, err
 }
 
-// Cost returns what arms have cost since a time, grouped by keys. If idOrName is not "",
-// Cost counts only that arm. It returns ENotFound if there is no such arm.
+// Cost returns what arms have cost since the given time. It groups the costs by the given keys. If
+// idOrName is not empty, Cost counts only that arm. It returns ENotFound if there is no such arm.
 func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since time.Time) (cost.Report, error) {
 	if idOrName != "" {
 		arm, err := b.DB.Arm(ctx, idOrName)
@@ -78,13 +78,13 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 	return cost.Tell(used, by, b.prices(), b.Now().Location()), err
 }
 
-// Queue changes and returns the queue of an arm. If o.Step is empty, it changes nothing.
-// The arm's host keeps the queue. A change is on that host's disk when Queue returns.
+// Queue changes the queue of an arm and returns the queue. If o.Step is empty, it changes nothing.
+// The arm's host keeps the queue. When Queue returns, a change is already on that host's disk.
 //
 // Queue returns ENotFound if there is no such arm or entry. It returns EInvalid for a bad order,
 // EConflict if the queue is full, and EBusy while the entry is being sent. It returns EExited if
-// the arm has never run. It returns EUnavailable if the host agent cannot be asked, and
-// EUnsupported if an older host agent keeps no queue.
+// the arm has never run. It returns EUnavailable if the host agent cannot be asked. It returns
+// EUnsupported if the host agent is too old to keep a queue.
 func (b *Brain) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) (coleo.QueueReport, error) {
 	var r coleo.QueueReport
 	err := b.commanded(ctx, idOrName, bus.OpQueue, bus.DefaultTimeout, func(arm coleo.Arm) any {
@@ -97,7 +97,7 @@ func (b *Brain) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) 
 }
 
 // takesFiles returns EUnsupported if the arm's host agent is too old to add files to a prompt. Such
-// a host agent would send the prompt without them.
+// a host agent would send the prompt without the files.
 func (b *Brain) takesFiles(ctx context.Context, idOrName string, files []string) error {
 	if len(files) == 0 {
 		return nil

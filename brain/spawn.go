@@ -14,14 +14,13 @@ import (
 	"coleo.dev/wire"
 )
 
-// Spawn starts a new arm, or starts a stopped arm again. It returns EInvalid for a bad
-// request. It returns EConflict if the arm is running or could still be running, or if
-// all hosts are full. It returns EUnavailable if there is no host agent. It returns
-// ENotInstalled if the agent CLI is not installed. Other errors come from the host
-// agent.
+// Spawn starts a new arm, or starts a stopped arm again. It returns EInvalid for a bad request. It
+// returns EConflict if the arm is running or could still be running, or if all hosts are full. It
+// returns EUnavailable if there is no host agent. It returns ENotInstalled if the agent CLI is not
+// installed. Other errors come from the host agent.
 //
-// If the host agent does not reply, Spawn keeps the arm's row. The events of the host
-// show later whether the arm was started.
+// If the host agent does not reply, Spawn keeps the arm's row. Later events of the host show
+// whether the arm was started.
 func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	return b.spawn(ctx, q, nil, nil)
 }
@@ -132,8 +131,8 @@ func (b *Brain) firstPrompt(text string) (*coleo.Queued, error) {
 	return &coleo.Queued{ID: rand.Text(), Text: text, Added: b.Now().UTC()}, nil
 }
 
-// The method named returns the arm with the given name, and true. If there is no such arm, it
-// returns a new arm, and false. It returns EConflict if the arm is not stopped.
+// named returns the arm with the given name, and true. If there is no such arm, named returns a new
+// arm, and false. It returns EConflict if the arm exists and is not stopped.
 func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bool, err error) {
 	if err := coleo.CheckName(name); err != nil {
 		return coleo.Arm{}, false, err
@@ -152,10 +151,10 @@ func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bo
 	return arm, true, nil
 }
 
-// The method harness returns the name of the harness for an arm. It returns the first of these that
-// is set: the requested harness, the arm's own harness, and the configured default. If none is set,
-// it returns the preferred harness if that is installed. Otherwise it returns the only installed
-// harness.
+// harness returns the name of the harness for an arm. It returns the first of these that is set:
+// the requested harness, the arm's own harness, and the configured default. If none is set, harness
+// returns the preferred harness if that harness is installed. Otherwise it returns the only
+// installed harness.
 func (b *Brain) harness(asked, own string) (string, error) {
 	if name := first(asked, own, b.Defaults.Harness); name != "" {
 		_, err := b.Registry.Get(name)
@@ -186,9 +185,9 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		strings.Join(installed, ", "))
 }
 
-// The method place chooses the host agent for a harness. If the request names a host agent, it
-// chooses that one. Otherwise it prefers the host agent that last had the arm. If that one cannot
-// start the arm, it chooses the host agent with the fewest arms.
+// place chooses the host agent for a harness. If the request names a host agent, place chooses that
+// one. Otherwise place prefers the host agent that last had the arm. If that host agent cannot
+// start the arm, place chooses the host agent with the fewest arms.
 func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 	live := b.live()
 	var able []bus.Beat
@@ -233,8 +232,8 @@ func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
 		h.Info().Title, h.Info().Command, h.Info().Install)
 }
 
-// The method shared returns a warning if another arm that is not stopped uses the same work folder.
-// Otherwise it returns "".
+// shared returns a warning if another arm that is not stopped uses the same work folder. Otherwise
+// shared returns "".
 func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 	other, err := b.DB.Beside(ctx, arm.ID, arm.Workdir)
 	if err != nil || other == "" {
@@ -288,9 +287,9 @@ func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	})
 }
 
-// The method ordered marks an order to start an arm as open, until the caller calls the returned
-// function. While an order is open, a host agent's pulse does not prove whether the arm was
-// started.
+// ordered marks an order to start an arm as open. The order stays open until the caller calls the
+// returned function. While an order is open, a host agent's pulse does not prove whether the arm
+// was started.
 func (b *Brain) ordered(id string) func() {
 	add := func(n int) {
 		b.mu.Lock()
@@ -310,8 +309,8 @@ func (b *Brain) ordered(id string) func() {
 	}
 }
 
-// The method order tells the host agent to start the next generation of an arm. It changes no row,
-// because the events of the host change the row.
+// order tells the host agent to start the next generation of an arm. It changes no row, because the
+// events of the host change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.checkHostUnderstands(arm.AgentID, o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// Suspensions returns everything that an arm waits for: the dialog on its screen, and its
-// open calls of Coleo's tools. For the arm "", it returns the suspensions of all arms. It
+// Suspensions returns everything that an arm waits for: the dialog on its screen, and its open
+// calls of Coleo's tools. If idOrName is empty, Suspensions returns the suspensions of all arms. It
 // returns ENotFound if there is no such arm.
 func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspension, error) {
 	if idOrName != "" {
@@ -31,12 +31,12 @@ func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspe
 	return out, err
 }
 
-// AnswerSuspension answers one suspension, and returns it with its answer. The argument by says who
-// answers. Without an arm, AnswerSuspension looks for the id among all arms. Without an id, exactly
-// one suspension must be open.
+// AnswerSuspension answers one suspension, and returns it with its answer. The parameter by names
+// the person or program that answers. If idOrName is empty, AnswerSuspension looks for the id among
+// all arms. If id is empty, exactly one suspension must be open.
 //
 // AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the decision
-// does not fit. If an id is missing and several suspensions are open, it returns EConflict with the
+// does not fit. If id is empty and several suspensions are open, it returns EConflict with the
 // list. It also returns the errors of Respond.
 func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d coleo.Decision,
 	by string) (coleo.Suspension, error) {
@@ -67,7 +67,7 @@ func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d col
 	return s, err
 }
 
-// oneOf returns the suspension with the given id. Without an id, it returns the only one.
+// oneOf returns the suspension with the given id. If id is empty, it returns the only suspension.
 func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
 	for _, s := range list {
 		if s.ID == id || id == "" && len(list) == 1 {
@@ -139,8 +139,8 @@ func (b *Brain) configureTools(c *coleo.SpawnConfig, q wire.SpawnRequest, harnes
 	return coleo.CheckTools(c.Tools)
 }
 
-// fulfil starts the approved subarms of a host's arms. If it is interrupted or cannot reach the
-// host, the host's next beat makes serve call it again.
+// fulfil starts the approved subarms of a host's arms. If fulfil is interrupted or cannot reach the
+// host, serve calls fulfil again after the host's next beat.
 func (b *Brain) fulfil(ctx context.Context, host string) {
 	var list []coleo.Suspension
 	if err := b.askHost(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {
@@ -197,8 +197,8 @@ func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) 
 var errUnread = errors.New("its parent is not read now")
 
 // startSubarm makes the row of a subarm and orders its start. If the row exists, an earlier attempt
-// was interrupted, and startSubarm only repeats the order. The host agent carries out a repeated
-// order only once.
+// was interrupted, and startSubarm only repeats the order. If the host agent gets an order several
+// times, it starts the subarm only once.
 func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension) error {
 	arm, err := b.DB.Arm(ctx, s.Request.Arm)
 	known := err == nil
@@ -225,7 +225,8 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 	return err
 }
 
-// enterSubarm checks again whether the parent may have the subarm, and makes the subarm's row.
+// enterSubarm checks again whether the parent may have the subarm. If so, it makes the subarm's
+// row.
 func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension) (coleo.Arm, coleo.SpawnConfig,
 	error) {
 	var none coleo.SpawnConfig

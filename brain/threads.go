@@ -16,11 +16,11 @@ import (
 	"coleo.dev/wire"
 )
 
-// Threads lists the conversations of agent CLIs on all hosts, or searches them. The newest
-// conversation comes first, or after a search, the best match. If some hosts cannot be asked, the
-// result says so. Threads returns an error if no host can be asked. It returns EUnsupported if a
-// search is not possible, and EInvalid for a search without a word. It returns ENotFound if there
-// is no arm f.Arm.
+// Threads lists the conversations of agent CLIs on all hosts, or searches them. A list begins with
+// the newest conversation. A search result begins with the best match. If some hosts cannot be
+// asked, the result says so. Threads returns an error if no host can be asked. It returns
+// EUnsupported if a search is not possible, and EInvalid for a search without a word. It returns
+// ENotFound if the arm in f.Arm does not exist.
 func (b *Brain) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error) {
 	hosts := b.threadHosts()
 	if f.Arm != "" {
@@ -61,8 +61,8 @@ func (b *Brain) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.Thread
 	return out, nil
 }
 
-// threadHosts returns the hosts that can list conversations. Host local is one of them only if it
-// already runs, or if there is no host agent.
+// threadHosts returns the hosts that can list conversations. It includes host local only if host
+// local already runs, or if there is no host agent.
 func (b *Brain) threadHosts() []string {
 	var out []string
 	for _, beat := range b.live() {
@@ -81,8 +81,8 @@ func noThreadHost() error {
 	return coleo.Errorf(coleo.EUnavailable, "no host agent runs that could list conversations: 'coleo up' starts one")
 }
 
-// The function merged sorts the conversations of several hosts. All hosts are on this machine, so
-// two hosts may have read the same file. Such a conversation is in the result only once.
+// merged sorts the conversations of several hosts. All hosts are on this machine, so two hosts may
+// have read the same file. The result contains such a conversation only once.
 func merged(list []coleo.Thread, f coleo.ThreadFilter) []coleo.Thread {
 	slices.SortStableFunc(list, func(x, y coleo.Thread) int {
 		if f.Words != "" {
@@ -123,9 +123,9 @@ func (b *Brain) onThread(ctx context.Context, op bus.Op, in, out any) error {
 	return err
 }
 
-// Thread returns a conversation, with its messages whose numbers are higher than the argument
-// after. With the limit 0 it returns no messages. If harness is "", any harness may have the
-// conversation. Thread returns ENotFound if there is no such conversation.
+// Thread returns a conversation and its messages. It returns only messages with numbers higher than
+// the parameter after. If limit is 0, it returns no messages. If harness is empty, the conversation
+// can belong to any harness. Thread returns ENotFound if there is no such conversation.
 func (b *Brain) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
 	var page coleo.ThreadPage
 	err := b.onThread(ctx, bus.OpThread, bus.ThreadOrder{Harness: harness, ID: id, After: after, Limit: limit}, &page)
@@ -138,9 +138,9 @@ func (b *Brain) Thread(ctx context.Context, harness, id string, after, limit int
 // summaryPage is how many messages or events are read at once.
 const summaryPage = 200
 
-// ThreadSummary returns a summary of a conversation. It reads the whole conversation, and
-// the events of the arms that may have had it. It returns ENotFound if there is no such
-// conversation.
+// ThreadSummary returns a summary of a conversation. It reads the whole conversation. It also reads
+// the events of all arms that may have had the conversation. It returns ENotFound if there is no
+// such conversation.
 func (b *Brain) ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error) {
 	return b.summariseThread(ctx, harness, id, func(coleo.ThreadMessage) bool { return true })
 }
@@ -184,8 +184,8 @@ func (b *Brain) summariseThread(ctx context.Context, harness, id string,
 	return m.Summary(), nil
 }
 
-// eachEvent selects the events of an arm that have one of the given kinds. It calls the function
-// take with each of them, in the order of the log.
+// eachEvent calls the function take with each event of an arm that has one of the given kinds. The
+// events come in the order of the log.
 func (b *Brain) eachEvent(ctx context.Context, arm string, kinds []coleo.EventKind, take func(coleo.Event)) error {
 	for after := uint64(0); ; {
 		list, next, err := b.DB.RunEvents(ctx, store.EventFilter{Arm: arm, Kinds: kinds, After: after, Limit: summaryPage})
@@ -213,8 +213,9 @@ func (b *Brain) ChangeThread(ctx context.Context, harness, id string, c coleo.Th
 	return t, err
 }
 
-// The method holder returns the name of the arm that has a conversation, or "". The arm with the id
-// except does not count. A host knows only its own arms, so this method looks at the rows.
+// holder returns the name of the arm that has a conversation. It returns "" if no arm has the
+// conversation. It ignores the arm whose id is in the parameter except. A host knows only its own
+// arms, so holder looks at the rows.
 func (b *Brain) holder(ctx context.Context, conversation, except string) (string, error) {
 	arms, err := b.DB.Arms(ctx, true)
 	if err != nil {
@@ -228,8 +229,8 @@ func (b *Brain) holder(ctx context.Context, conversation, except string) (string
 	return "", nil
 }
 
-// The method unlocked returns EThreadLocked if an arm that has not ended has the conversation. The
-// arm with the id except does not count.
+// unlocked returns EThreadLocked if an arm that has not ended has the conversation. It ignores the
+// arm whose id is in the parameter except.
 func (b *Brain) unlocked(ctx context.Context, conversation, except string) error {
 	name, err := b.holder(ctx, conversation, except)
 	if err != nil || name == "" {
@@ -259,9 +260,9 @@ func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
 }
 
 // CloneThread starts an arm with a copy of a conversation. The agent CLI makes the copy. The arm
-// works in the folder of the conversation, unless the request has another one. CloneThread returns
-// ENotFound if there is no such conversation, and EUnsupported if the agent CLI makes no copies. It
-// also returns the errors of Spawn.
+// works in the folder of the conversation, unless the request names another folder. CloneThread
+// returns ENotFound if there is no such conversation. It returns EUnsupported if the agent CLI
+// cannot copy conversations. It also returns the errors of Spawn.
 func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	page, err := b.Thread(ctx, harness, id, 0, 0)
 	if err != nil {
@@ -280,14 +281,14 @@ func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.Spaw
 	return b.Spawn(ctx, q)
 }
 
-// ForkArm starts a new arm with a copy of an arm's conversation. The new arm also gets that arm's
-// configuration, except for values that the request has. The agent CLI makes the copy, and the
-// first arm stays as it is.
+// ForkArm starts a new arm with a copy of another arm's conversation. The new arm also gets the
+// other arm's configuration. Values in the request replace values of this configuration. The agent
+// CLI makes the copy. The other arm does not change.
 //
 // ForkArm returns ENotFound if there is no such arm, or if the arm has no conversation yet. It
-// returns EUnsupported if the agent CLI makes no copies. It returns EBusy while the arm works, and
-// EBlocked while it asks something, because its conversation is then incomplete. It also returns
-// the errors of Spawn.
+// returns EUnsupported if the agent CLI cannot copy conversations. While an arm works or asks
+// something, its conversation is incomplete. ForkArm then returns EBusy if the arm works, and
+// EBlocked if the arm asks something. It also returns the errors of Spawn.
 func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnRequest) (wire.SpawnReply, error) {
 	parent, err := b.Arm(ctx, idOrName)
 	if err == nil {
@@ -310,7 +311,7 @@ func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnReques
 	return b.spawn(ctx, q, &parent, nil)
 }
 
-// forkable returns an error if no copy of the arm's conversation can be made at any time.
+// forkable returns an error if the arm's conversation can never be copied.
 func (b *Brain) forkable(parent coleo.Arm, q wire.SpawnRequest) error {
 	h, err := b.Registry.Get(parent.Harness)
 	if err != nil {
@@ -331,8 +332,8 @@ func (b *Brain) forkable(parent coleo.Arm, q wire.SpawnRequest) error {
 	return nil
 }
 
-// inherit gives a new arm the configuration of its parent, with the parent as its origin. It
-// returns EConflict if the arm is not new.
+// inherit gives a new arm the configuration of its parent, and stores the parent as the new arm's
+// origin. It returns EConflict if the arm is not new.
 func inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 	if known {
 		return coleo.Errorf(coleo.EConflict, "Arm %s already exists: a fork is a new arm, with another name", arm.Name)
@@ -354,8 +355,9 @@ func noConversation(arm coleo.Arm) error {
 	return coleo.Errorf(coleo.ENotFound, "arm %s has no conversation yet: it begins with the first prompt", arm.Name)
 }
 
-// ArmThread returns the conversation that an arm has, or had last. It returns ENotFound if
-// there is no such arm, or if the arm has no conversation yet.
+// ArmThread returns the conversation that an arm has now. If the arm has ended, ArmThread returns
+// the arm's last conversation. It returns ENotFound if there is no such arm, or if the arm has no
+// conversation yet.
 func (b *Brain) ArmThread(ctx context.Context, idOrName string) (coleo.Thread, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -371,7 +373,8 @@ func (b *Brain) ArmThread(ctx context.Context, idOrName string) (coleo.Thread, e
 	case coleo.ErrorCode(err) != coleo.ENotFound:
 		return coleo.Thread{}, err
 	}
-	// The agent CLI has written nothing yet, or Coleo cannot read what it writes.
+	// Coleo found no such conversation. The agent CLI has written nothing yet, or Coleo cannot read
+	// what the agent CLI writes.
 	t := coleo.Thread{ID: arm.SessionID, Harness: arm.Harness, Host: arm.AgentID, Folder: arm.Workdir}
 	if arm.Status != coleo.StatusStopped {
 		t.Arm = arm.Name

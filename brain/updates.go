@@ -12,23 +12,23 @@ import (
 
 const (
 	// recentMost is how many updates the brain keeps in memory for its followers. A busy fleet
-	// publishes as many in some seconds. A follower that is further behind reads serve's log
-	// instead.
+	// publishes this many updates within a few seconds. A follower that is further behind reads
+	// serve's log instead.
 	recentMost = 4096
-	// recentBytes bounds the size of the payloads of these updates.
+	// recentBytes is the limit for the total size of the payloads of these updates.
 	recentBytes = 8 << 20
-	// rowBytes is about the size of an arm's row, for recentBytes.
+	// rowBytes is the approximate size of an arm's row. It counts towards recentBytes.
 	rowBytes = 2 << 10
-	// Between two wake-ups of all followers, the pause is at least wakeCost for each follower. A
-	// woken follower works for some 20 µs. So all followers together need less than half a core,
-	// however many events come.
+	// wakeCost is the pause that each follower adds between two wake-ups of all followers. A woken
+	// follower works for about 20 µs. So all followers together need less than half a core, however
+	// many events come.
 	wakeCost = 50 * time.Microsecond
 	// takeMost is how many updates a follower takes at once.
 	takeMost = 256
 )
 
-// The type updates keeps the most recent updates, and wakes the followers. A publisher never waits
-// for a follower, and a follower has no queue of its own.
+// updates keeps the most recent updates, and wakes the followers. A publisher never waits for a
+// follower, and a follower has no queue of its own.
 type updates struct {
 	mu     sync.Mutex
 	list   []update
@@ -84,8 +84,8 @@ func (u *updates) publish(list ...update) {
 	u.wake()
 }
 
-// The method wake wakes the followers at once, or at the end of the pause between two wake-ups. The
-// caller holds mu.
+// wake wakes the followers at once, or at the end of the pause between two wake-ups. The caller
+// holds mu.
 func (u *updates) wake() {
 	if u.waking {
 		return
@@ -125,7 +125,8 @@ func (u *updates) next() uint64 {
 	return u.first + uint64(len(u.list))
 }
 
-// removedSince returns the ids of the arms whose removal has the number at or a higher one.
+// removedSince returns the ids of removed arms. It returns those whose removal has at least the
+// number in the parameter at.
 func (u *updates) removedSince(at uint64) (ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -137,7 +138,7 @@ func (u *updates) removedSince(at uint64) (ids []string) {
 	return ids
 }
 
-// follow counts one more follower. The caller must call leave when it ends.
+// follow counts one more follower. When this follower ends, the caller must call leave.
 func (u *updates) follow() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -150,9 +151,9 @@ func (u *updates) leave() {
 	u.followers--
 }
 
-// The method take returns at most takeMost updates. The number of the first one is the argument at.
-// If that update is no longer in memory, the bool is false. The channel is closed when there are
-// more updates. It is nil if the updates have ended.
+// take returns at most takeMost updates, beginning with the update whose number is in the parameter
+// at. If that update is no longer in memory, the result kept is false. The channel more is closed
+// when there are more updates. It is nil if the updates have ended.
 func (u *updates) take(at uint64) (list []update, more <-chan struct{}, kept bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -172,16 +173,16 @@ func asUpdate(e store.Entry) update {
 	return update{u, e.Position}
 }
 
-// shared returns u with one encoding for all followers.
+// shared returns an update whose event is encoded only once for all followers.
 func (u update) shared() update {
 	event := u.Event
 	u.Update = u.Shared(sync.OnceValues(func() ([]byte, error) { return json.Marshal(event) }))
 	return u
 }
 
-// publishLog publishes each event of serve's log after the given position, once and in
-// order. After the events of each page it publishes the present rows of their arms.
-// publishLog returns when ctx ends or when the store is closed.
+// publishLog publishes each event of serve's log after the given position, once and in order. It
+// reads the log in pages. After the events of each page, it publishes the present rows of the arms
+// in these events. publishLog returns when ctx ends or when the store is closed.
 func (b *Brain) publishLog(ctx context.Context, after uint64) {
 	for ctx.Err() == nil && b.DB.Wait(ctx, after) == nil {
 		page, err := b.DB.Entries(ctx, store.EventFilter{After: after})

@@ -11,15 +11,14 @@ import (
 	"coleo.dev/store"
 )
 
-// WaitArm waits until an arm is in one of the states, and returns the arm. If the state
-// is waiting_approval, WaitArm also waits until the arm's row has the dialog. An arm that
-// has asked something with one of Coleo's tools counts as waiting_approval too. WaitArm
-// does not trust the row alone, because the host agent may already know of a newer
-// state. So WaitArm also waits until the host agent has confirmed the row.
+// WaitArm waits until an arm is in one of the states, and returns the arm. If the state is
+// waiting_approval, WaitArm also waits until the arm's row contains the dialog. An arm that has
+// asked something with one of Coleo's tools also counts as waiting_approval. WaitArm does not trust
+// the row alone, because the host agent may already know of a newer state. So WaitArm also waits
+// until the host agent has confirmed the row.
 //
-// WaitArm returns ENotFound if the arm does not exist or is removed. It returns
-// ETimeout if ctx ends first. It returns EExited if the arm stops in a state that is
-// not in states.
+// WaitArm returns ENotFound if the arm does not exist or is removed. It returns ETimeout if ctx
+// ends first. It returns EExited if the arm stops in a state that is not in states.
 func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
 	news := b.news(ctx) // before the first look at the arm, so that no change is missed
 	arm, err := b.Arm(ctx, idOrName)
@@ -47,13 +46,13 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
 
-// confirmRetry is the pause between two requests to a host agent to confirm a row. A
-// host agent that has just started needs about this long until it can confirm the row.
+// confirmRetry is the pause between two requests to a host agent to confirm a row. After its start,
+// a host agent needs about this long until it can confirm a row.
 const confirmRetry = 200 * time.Millisecond
 
-// The method reached returns the arm's present row, and whether WaitArm can return it. If the row
-// is in one of the states, it asks the host agent to confirm the row, again and again. It stops
-// when the host agent has confirmed the row, when the row has another state, or when ctx ends.
+// reached returns the arm's present row, and whether WaitArm can return that row. If the row is in
+// one of the states, reached asks the host agent repeatedly to confirm the row. It stops when the
+// host agent has confirmed the row, when the row has another state, or when ctx ends.
 func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
 	isIn := func(arm coleo.Arm) bool {
 		if len(arm.Suspensions) > 0 && slices.Contains(states, coleo.WaitingApproval) {
@@ -91,9 +90,10 @@ func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State
 	}
 }
 
-// The method confirms asks the arm's host agent whether an arm's row is up to date. The host agent
-// must have a session of the arm, and serve must have read the host's log up to the host agent's
-// reply. A host agent that is too old to be asked confirms every row.
+// confirms asks the arm's host agent whether the arm's row is up to date. To confirm the row, the
+// host agent must have a session of the arm. Serve must also have read the host's log up to the
+// position in the host agent's reply. A host agent that is too old for this question confirms every
+// row.
 func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
 		return true // without a host, nobody knows more than the row
@@ -105,7 +105,7 @@ func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 		return coleo.ErrorCode(err) == coleo.EUnsupported
 	}
 	held := slices.ContainsFunc(pulse.Arms, func(a bus.ArmPulse) bool {
-		// While a holder does not answer, the arm has no session, and is initializing.
+		// While a holder does not answer, the arm has no session and its state is initializing.
 		reads := a.Attached || arm.State == coleo.Initializing
 		return a.ID == arm.ID && a.Generation == arm.Generation && reads && !a.Starting
 	})
@@ -135,11 +135,11 @@ func stopped(arm coleo.Arm) error {
 }
 
 // WaitRun waits until a run has ended, and returns the payload of the run_end event. The run of a
-// queued prompt gets the prompt's id, so WaitRun can also wait until that run begins.
+// queued prompt gets the prompt's id. So WaitRun can also wait for a run that has not begun.
 //
-// WaitRun returns ETimeout if ctx ends first. It returns ENotFound if there is no such
-// run, or if its prompt was removed from the queue. It returns EPromptLost if nothing
-// proves that a queued prompt has arrived.
+// WaitRun returns ETimeout if ctx ends first. It returns ENotFound if there is no such run, or if
+// its prompt was removed from the queue. It returns EPromptLost if nothing proves that a queued
+// prompt has arrived.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	news := b.news(ctx)
 	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})

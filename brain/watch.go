@@ -12,8 +12,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// watchHost asks a host agent for its pulse every PulseEvery and after each beat, until
-// Run ends.
+// watchHost asks a host agent for its pulse at intervals of PulseEvery and after each beat. It
+// stops when Run ends.
 func (b *Brain) watchHost(ctx context.Context, id string, m *member) {
 	tick := time.NewTicker(bus.PulseEvery)
 	defer tick.Stop()
@@ -37,12 +37,12 @@ func (b *Brain) watchHost(ctx context.Context, id string, m *member) {
 	}
 }
 
-// pulsesAtOnce is the largest number of open pulse requests to one host agent. In the
-// time SilentAfter, serve sends this many requests.
+// pulsesAtOnce is the largest number of open pulse requests to one host agent. Within SilentAfter,
+// serve sends this many requests.
 const pulsesAtOnce = 3
 
-// takePulse asks a host agent for its pulse and stores the reply. A host agent that is
-// too old to know pulses counts as alive, but nothing is known about its arms.
+// takePulse asks a host agent for its pulse and stores the reply. If a host agent is too old to
+// know pulses, it counts as alive, but serve knows nothing about its arms.
 func (b *Brain) takePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -87,8 +87,8 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	}
 }
 
-// takePulseOf asks a host agent for a report about one arm and stores the report. It
-// does not correct the arm's row. That happens after the next pulse about all arms.
+// takePulseOf asks a host agent for a report about one arm and stores the report. It does not
+// correct the arm's row. Serve corrects the row after the next pulse about all arms.
 func (b *Brain) takePulseOf(ctx context.Context, id, arm string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
@@ -116,16 +116,14 @@ func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as posi
 	}
 }
 
-// partPulse is a host agent's report about one arm that is newer than the last pulse
-// about all arms.
+// partPulse is a host agent's report about one arm. It is newer than the last pulse about all arms.
 type partPulse struct {
 	bus.ArmPulse
 	as position // the end of the host's log just before the host agent made the report
 }
 
-// The member's method notePart stores a report about one arm, unless the report is older than the
-// stored one. It returns true if the new report differs from the stored one. The caller holds the
-// brain's mu.
+// notePart stores a report about one arm, unless the stored report is newer. It returns true if the
+// new report differs from the stored one. The caller holds the brain's mu.
 func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[a.ID]; ok {
@@ -143,9 +141,9 @@ func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	return !known || before != a
 }
 
-// The method note stores a pulse about all arms. It returns the ids of the arms whose report has
-// changed. If a stored report about a single arm is newer than the pulse, it keeps that report. The
-// caller holds the brain's mu.
+// note stores a pulse about all arms. It returns the ids of the arms whose report has changed. If a
+// stored report about a single arm is newer than the pulse, note keeps that report. The caller
+// holds the brain's mu.
 func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
@@ -167,7 +165,7 @@ func (m *member) note(pulse bus.Pulse, at time.Time) []string {
 	return changed
 }
 
-// differing returns the ids of the arms whose reports are not the same before and now.
+// differing returns the ids of the arms whose reports differ between the two maps.
 func differing(before, now map[string]bus.ArmPulse) (out []string) {
 	for id, a := range now {
 		if was, known := before[id]; !known || was != a {
@@ -208,11 +206,11 @@ func notConnected(id string) string {
 		id)
 }
 
-// notTakenUp is why nobody watches an arm of host local just after serve's start.
+// notTakenUp is the reason why nobody watches an arm of host local just after serve's start.
 const notTakenUp = "serve has not taken it up yet"
 
-// The method lose marks a host agent as away and stores the reason. The next sign of life from the
-// host agent clears the reason.
+// lose marks a host agent as away and stores the reason. The next sign of life from the host agent
+// clears the reason.
 func (b *Brain) lose(ctx context.Context, id, why string) {
 	b.mu.Lock()
 	m, ok := b.hosts[id]
@@ -227,8 +225,8 @@ func (b *Brain) lose(ctx context.Context, id, why string) {
 	}
 }
 
-// The method away returns the reason why a host agent cannot be asked now. It returns "" if the
-// host agent can be asked.
+// away returns the reason why a host agent cannot be asked now. It returns "" if the host agent can
+// be asked.
 func (b *Brain) away(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -238,7 +236,8 @@ func (b *Brain) away(id string) string {
 	return ""
 }
 
-// watchOf returns the Watch of an arm, from the last report of the arm's host agent.
+// watchOf returns the Watch of an arm. It takes the Watch from the host agent's last report about
+// the arm.
 func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	if arm.AgentID == "" {
 		return coleo.Watch{}
@@ -272,9 +271,9 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 	return w
 }
 
-// upToDate reports whether the host agent's last report about an arm is as new as the
-// arm's row. For that, the report must be at least as new as the last event that serve
-// has read from the host's log. The caller holds the brain's mu.
+// upToDate reports whether the host agent's last report about an arm is as new as the arm's row.
+// This is so if the report is at least as new as the last event that serve has read from the host's
+// log. The caller holds the brain's mu.
 func (m *member) upToDate(arm string) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[arm]; ok {
@@ -283,8 +282,7 @@ func (m *member) upToDate(arm string) bool {
 	return !m.pulsed.IsZero() && last.epoch == m.head.epoch && last.seq >= m.head.seq
 }
 
-// If the host agent has no session of the arm, the method unheld returns a message that says so.
-// Otherwise it returns "".
+// unheld returns a message if the host agent has no session of the arm. Otherwise it returns "".
 func (m *member) unheld(arm coleo.Arm) string {
 	a, known := m.arms[arm.ID]
 	switch {
@@ -297,8 +295,8 @@ func (m *member) unheld(arm coleo.Arm) string {
 		agentWord(arm.AgentID), arm.Name)
 }
 
-// publishRowsOf publishes the present rows of the arms that have events on a page of
-// serve's log. Most events of work change no row.
+// publishRowsOf publishes the present rows of the arms that have events on a page of serve's log.
+// Most events about work change no row.
 func (b *Brain) publishRowsOf(ctx context.Context, page []store.Entry) {
 	var changed []string
 	for _, e := range page {
@@ -313,8 +311,8 @@ func (b *Brain) publishRowsOf(ctx context.Context, page []store.Entry) {
 	b.publishArms(ctx, changed)
 }
 
-// publishArm publishes the present row of an arm with the arm's health. It reads and
-// publishes under a lock, so an older row is never published after a newer row.
+// publishArm publishes the present row of an arm with the arm's health. It reads and publishes the
+// row under one lock. So it never publishes an older row after a newer row.
 func (b *Brain) publishArm(ctx context.Context, id string) {
 	b.publishing.Lock()
 	defer b.publishing.Unlock()

@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// fence matches a fenced block of a text in Markdown.
+// fence matches a fenced code block in Markdown.
 var fence = regexp.MustCompile("(?ms)^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$")
 
 // Extract returns the JSON of an answer, without spaces around its parts. The answer must

@@ -8,7 +8,7 @@ import (
 	"errors"
 )
 
-// Spec is the input of a specHash: the configuration of a run and its prompt.
+// Spec contains what a specHash is computed from: the configuration of a run and its prompt.
 type Spec struct {
 	Harness string   `json:"harness"`
 	Model   string   `json:"model"` // PROVIDER/MODEL or MODEL; "" if the agent CLI has chosen it
@@ -26,8 +26,8 @@ type Asked struct {
 }
 
 // Hash returns the SHA-256 of the JSON of the spec, as 64 hexadecimal digits. The JSON is
-// canonical: it has no spaces, the keys of each object are sorted, and numbers are as they
-// were given. The schemas must be JSON; otherwise Hash returns "".
+// canonical: it has no spaces, the keys of each object are sorted, and numbers keep their given
+// form. If the schemas are not JSON, Hash returns "".
 func Hash(s Spec) string {
 	if s.Args == nil {
 		s.Args = []string{}

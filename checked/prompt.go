@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// Accept checks the schemas and the input of a prompt, before anything is typed. With an
-// input schema, it also returns the result of checking the input. It returns EInvalid for
+// Accept checks the schemas and the input of a prompt, before anything is typed. If the check has
+// an input schema, Accept also returns the result of checking the input. It returns EInvalid for
 // every fault, including an input that does not fit.
 func Accept(c coleo.Check) (input coleo.Validated, err error) {
 	switch {
@@ -44,13 +44,13 @@ func Accept(c coleo.Check) (input coleo.Validated, err error) {
 
 func unsent(err error) error { return coleo.Errorf(coleo.EInvalid, "%w: nothing was typed", err) }
 
-// The texts that Coleo adds to the caller's text.
+// Coleo adds these texts to the caller's text.
 const (
 	beforeInput  = "\n\nThe input, as JSON: "
 	beforeSchema = "\n\nAnswer with JSON alone. It must fit this JSON Schema: "
 )
 
-// Text returns the text of a prompt with its input and with the schema of its answer. The
+// Text returns the text of a prompt, with the input of the prompt and the schema of its answer. The
 // check can be nil.
 func Text(prompt string, c *coleo.Check) string {
 	if c == nil {
@@ -65,14 +65,14 @@ func Text(prompt string, c *coleo.Check) string {
 	return prompt
 }
 
-// asText returns JSON as a part of a prompt. It writes each @ as an escape of JSON, because
-// some agent CLIs take a word with @ for the name of a file.
+// asText returns JSON as a part of a prompt. It writes each @ as a JSON escape, because some agent
+// CLIs treat a word with @ as a file name.
 func asText(raw json.RawMessage) string { return withoutAt(Plain(raw)) }
 
 func withoutAt(text string) string { return strings.ReplaceAll(text, "@", `\u0040`) }
 
-// Plain returns JSON on one line, without spaces around its parts. The characters <, > and &
-// are themselves. Package encoding/json writes them as escapes.
+// Plain returns JSON on one line, without spaces around its parts. It writes the characters <, >
+// and & as themselves, while package encoding/json writes them as escapes.
 func Plain(raw json.RawMessage) string {
 	text := string(raw)
 	if out, err := compact(text); err == nil {
@@ -98,14 +98,14 @@ func Plain(raw json.RawMessage) string {
 	return b.String() + text
 }
 
-// html has the characters that package encoding/json writes as escapes.
+// html maps the escapes that package encoding/json writes to their characters.
 var html = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
 
-// quotedPrompt is how many characters of a prompt are enough to recognise it.
+// quotedPrompt is the number of characters that are enough to recognise a prompt.
 const quotedPrompt = 80
 
-// Again returns the check and the text of the prompt that asks a model again. The parameter
-// run is the run whose answer does not fit. The run must have retries left.
+// Again returns the check and the text of the prompt that asks a model again. The parameter run
+// contains the run whose answer does not fit. This run must have retries left.
 func Again(run coleo.Receipt, fault coleo.Validated) (coleo.Check, string) {
 	next := *run.Check
 	next.Input, next.InputSchema = nil, nil

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// document is a decoded JSON Schema. It maps JSON Pointers to all objects in the schema
-// that can be schemas themselves.
+// document is a decoded JSON Schema. It maps JSON Pointers to all objects that can be schemas
+// themselves.
 type document map[string]map[string]any
 
 // dataWords are keywords whose values are data and not schemas.
 var dataWords = []string{"const", "enum", "default", "examples"}
 
-// refuse returns why a schema is unusable, or "" for a usable one. It refuses references
-// that the library would load from elsewhere, and references that would check one value
-// forever.
+// refuse returns the reason why a schema is unusable, or "" if the schema is usable. It refuses
+// references that the library would load from elsewhere. It also refuses references that would
+// check one value forever.
 func refuse(root any) string {
 	switch root.(type) {
 	case bool, map[string]any:
@@ -44,7 +44,7 @@ func refuse(root any) string {
 	return ""
 }
 
-// collect adds value and everything in it to the document.
+// collect adds a value and everything inside the value to the document.
 func (d document) collect(at string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -65,7 +65,8 @@ func escape(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
-// unknownReference returns why Coleo does not support a reference in the object, or "".
+// unknownReference returns the reason why Coleo does not support a reference in the object. It
+// returns "" if Coleo supports all references in the object.
 func unknownReference(at string, object map[string]any) string {
 	for _, word := range []string{"$dynamicRef", "$recursiveRef"} {
 		if _, ok := object[word].(string); ok {
@@ -81,14 +82,14 @@ func unknownReference(at string, object map[string]any) string {
 	return ""
 }
 
-// States of an object in a search for circles.
+// These are the states of an object in a search for circles.
 const (
 	entered = 1
 	left    = 2
 )
 
-// circles reports whether an object of the schema leads back to itself through keywords
-// that check the same value. The search starts at the object at the pointer.
+// circles reports whether an object of the schema leads back to itself through keywords that check
+// the same value. The parameter at is the JSON Pointer of the object where the search starts.
 func (d document) circles(at string, seen map[string]int) bool {
 	switch seen[at] {
 	case entered:
@@ -106,8 +107,8 @@ func (d document) circles(at string, seen map[string]int) bool {
 	return false
 }
 
-// inPlace returns the pointers of the schemas that the object at the pointer applies to the
-// same value.
+// inPlace returns JSON Pointers to the schemas that an object applies to the same value. The
+// parameter at is the JSON Pointer of this object.
 func (d document) inPlace(at string) (out []string) {
 	object := d[at]
 	if ref, ok := object["$ref"].(string); ok {

@@ -16,14 +16,14 @@ import (
 // Schema is a compiled JSON Schema.
 type Schema struct{ resolved *jsonschema.Resolved }
 
-// versions has the values of "$schema" that Compile accepts.
+// versions contains the values of "$schema" that Compile accepts.
 var versions = []string{"", "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#",
 	"https://json-schema.org/draft-07/schema#"}
 
-// Compile compiles a JSON Schema. The parameter what names the schema in errors. Compile
-// returns EInvalid for a schema that is too large, has an unknown draft or is malformed. It
-// also returns EInvalid if the schema refers outside of itself, or if a check would never
-// end.
+// Compile compiles a JSON Schema. Errors name the schema with the text in the parameter what.
+// Compile returns EInvalid for a schema that is too large, has an unknown draft or is malformed. It
+// also returns EInvalid if the schema refers to something outside of itself, or if a check would
+// never end.
 func Compile(what string, raw json.RawMessage) (s *Schema, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library panics for some malformed schemas
@@ -53,11 +53,11 @@ func Compile(what string, raw json.RawMessage) (s *Schema, err error) {
 }
 
 const (
-	// validationTime bounds one validation. A recursive schema with alternatives can take
-	// almost forever, and the end of a run must not wait for that.
+	// validationTime is the time limit for one validation. Without a limit, a recursive schema with
+	// alternatives can take almost forever, and the end of the run would have to wait.
 	validationTime = 5 * time.Second
-	// maxDepth bounds the nesting of lists and objects in a value. The library needs
-	// seconds for a depth of a few thousand. Answers need less than a hundred.
+	// maxDepth is the limit for the nesting of lists and objects in a value. The library needs
+	// seconds for a depth of a few thousand. Answers need a depth of less than a hundred.
 	maxDepth = 100
 )
 
@@ -108,9 +108,9 @@ func (s *Schema) validate(value any) (err error) {
 	return s.resolved.Validate(value)
 }
 
-// place splits an error of the library. The error names the schemas on the way to the
-// fault: "validating root: validating /properties/n: type: ...". place returns the way
-// through the checked value, as a JSON Pointer, and the rest of the error in one line.
+// place takes an error of the library apart. The error names the schemas on the way to the fault:
+// "validating root: validating /properties/n: type: ...". The result path is the way through the
+// checked value, as a JSON Pointer. The result rest is the remaining error in one line.
 func place(text string) (path, rest string) {
 	const step = "validating "
 	at := ""
@@ -132,8 +132,8 @@ func place(text string) (path, rest string) {
 	return path, oneLine(text)
 }
 
-// descent returns the step through the value that belongs to one step from a schema to an
-// inner schema. The parameter keys is the JSON Pointer of the schema's step, without its
+// descent returns the step through the checked value that matches one step from a schema to an
+// inner schema. The parameter keys is the JSON Pointer of the step through the schema, without its
 // first slash.
 func descent(keys string) string {
 	word, key, _ := strings.Cut(keys, "/")
@@ -147,8 +147,8 @@ func descent(keys string) string {
 	return "" // the inner schema checks the same value
 }
 
-// maxFault is the largest length of a fault, in characters. A fault quotes the part that
-// does not fit, which can be a whole answer.
+// maxFault is the largest length of a fault, in characters. A fault quotes the part that does not
+// fit, and that part can be a whole answer.
 const maxFault = 400
 
 // oneLine returns a text as one line of at most maxFault characters.
@@ -156,7 +156,7 @@ func oneLine(text string) string {
 	return shorten(strings.Join(strings.Fields(text), " "), maxFault)
 }
 
-// shorten returns at most n characters of a text. If it has cut the text, … follows.
+// shorten returns at most n characters of a text. If it has cut the text, it adds ….
 func shorten(text string, n int) string {
 	if letters := []rune(text); len(letters) > n {
 		return string(letters[:n]) + "…"

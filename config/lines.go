@@ -11,10 +11,10 @@ import (
 	"coleo.dev"
 )
 
-// Line returns the number of the line in data that has the key with the given path. The
-// number of the first line is 1. A path looks like "rule[2].when[0].where", where [0]
-// is the first element of a list. If the key is missing, Line returns the line of its
-// nearest parent in data. If data has no parent of the key either, Line returns 1.
+// Line returns the number of the line in data that has the key with the given path. The number of
+// the first line is 1. A path looks like "rule[2].when[0].where", where [0] is the first element of
+// a list. If the key is missing, Line returns the line of the key's nearest parent in data. If data
+// contains no parent of the key, Line returns 1.
 func Line(data []byte, path string) int {
 	f := finder{path: path, lists: map[string]int{}}
 	f.parser.Reset(data)
@@ -24,14 +24,14 @@ func Line(data []byte, path string) int {
 	return 1 + bytes.Count(data[:f.at], []byte("\n"))
 }
 
-// Errorf returns an EInvalid error. The message begins with name and with the number of
-// the line in data that has the key with the given path: see Line.
+// Errorf returns an EInvalid error. The message begins with name and a line number. This is the
+// number of the line in data that has the key with the given path: see Line.
 func Errorf(name string, data []byte, path, format string, args ...any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, path), fmt.Sprintf(format, args...))
 }
 
-// finder searches a file for the key with a path. It keeps the position of the nearest
-// key so far: the key itself, or its nearest parent.
+// finder searches a file for the key with a given path. It keeps the position of the nearest key
+// that it has found. This is the key itself, or the key's nearest parent.
 type finder struct {
 	parser unstable.Parser
 	path   string
@@ -62,7 +62,7 @@ func (f *finder) expression(n *unstable.Node) {
 	f.found(f.table, last)
 }
 
-// below returns the path of key in table. If key is a list of tables, below returns the
+// below returns the path of a key in a table. If the key is a list of tables, below returns the
 // path of the last table in the list.
 func (f *finder) below(table, key string) string {
 	path := key
@@ -102,8 +102,8 @@ func (f *finder) value(path string, n *unstable.Node) {
 	}
 }
 
-// found records that the file has a key with this path, at the node n. If this key is
-// nearer than the nearest key so far, the finder keeps its position.
+// found records that the file has a key with the given path, at the node n. If this key is nearer
+// than the nearest key so far, the finder keeps this key's position.
 func (f *finder) found(path string, n *unstable.Node) {
 	rest, is := strings.CutPrefix(f.path, path)
 	if !is || n == nil || n.Raw.Length == 0 || len(path) <= f.best || rest != "" && rest[0] != '.' && rest[0] != '[' {

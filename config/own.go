@@ -12,19 +12,19 @@ import (
 	"coleo.dev"
 )
 
-// ReadOwn reads a file that can make Coleo run commands. It refuses a file that another
-// user could have written. These conditions must hold:
+// ReadOwn reads a file that can make Coleo run commands. It refuses a file that another user could
+// have written. These conditions must be met:
 //
-//   - The file is a regular file, or a link to one.
+//   - The file is a regular file, or a link to a regular file.
 //   - The user or root owns the file, its folder, and the folder of the link.
-//   - Group and others have no permission to write to any of them.
+//   - The group and others have no permission to write to any of them.
 //
-// If a condition does not hold, the error is EForbidden, and says how to repair it. If
-// the file cannot be opened, ReadOwn returns the error of opening it.
+// If a condition is not met, the error is EForbidden, and says how to repair the problem. If
+// ReadOwn cannot open the file, it returns the error from opening the file.
 func ReadOwn(path string) ([]byte, error) { return ReadOwnAtMost(path, math.MaxInt64-1) }
 
-// ReadOwnAtMost works like ReadOwn, but returns EInvalid if the file is larger than the
-// limit most, in bytes.
+// ReadOwnAtMost works like ReadOwn. It returns EInvalid if the file is larger than the parameter
+// most, in bytes.
 func ReadOwnAtMost(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
 	if err != nil {
@@ -62,8 +62,8 @@ func ReadOwnAtMost(path string, most int64) ([]byte, error) {
 	return data, err
 }
 
-// checkOwn returns EForbidden if another user could change the file or folder called
-// name.
+// checkOwn returns EForbidden if another user could change the file or folder. The parameter name
+// is its name.
 func checkOwn(name string, info fs.FileInfo) error {
 	const groupOrWorld, root = 0o022, 0
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != root {

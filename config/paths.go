@@ -44,7 +44,7 @@ func FindPaths(getenv func(string) string) (Paths, error) {
 	}, nil
 }
 
-// Ensure creates the folders State and Logs for their owner only. If one of them exists
+// Ensure creates the folders State and Logs for their owner only. If one of these folders exists
 // and other users have permissions for it, Ensure removes these permissions.
 func (p Paths) Ensure() error {
 	for _, dir := range []string{p.State, p.Logs()} {
@@ -78,7 +78,8 @@ func (p Paths) Harnesses() string { return filepath.Join(p.Config, "harnesses") 
 // Templates returns the folder of the user's own templates of arms.
 func (p Paths) Templates() string { return filepath.Join(p.Config, "templates") }
 
-// TemplateTrust returns the path of the list of projects' templates that the user trusts.
+// TemplateTrust returns the path of the file that lists the projects' templates that the user
+// trusts.
 func (p Paths) TemplateTrust() string { return filepath.Join(p.State, "template-trust.json") }
 
 // WebhookSecrets returns the folder with the secrets of webhooks.
@@ -105,14 +106,13 @@ func (p Paths) BusSocket() string { return filepath.Join(p.State, "bus.sock") }
 // the bus.
 func (p Paths) BusKey() string { return filepath.Join(p.State, "bus.key") }
 
-// OldBusFiles returns the paths of files that are no longer used. In earlier versions
-// the bus had a TCP port, and used these files.
+// OldBusFiles returns the paths of files that are no longer used. In earlier versions, the bus had
+// a TCP port and used these files.
 func (p Paths) OldBusFiles() []string {
 	return []string{filepath.Join(p.State, "bus.json"), filepath.Join(p.State, "bus.json.token")}
 }
 
-// Port returns the path of the file with the address on which serve listens if the
-// default address is taken.
+// Port returns the path of the file that contains serve's address if the default address is taken.
 func (p Paths) Port() string { return filepath.Join(p.State, "serve.addr") }
 
 // Token returns the path of the file with the API's token.
@@ -124,7 +124,7 @@ func (p Paths) Browsers() string { return filepath.Join(p.State, "browsers.json"
 // HostDB returns the path of the host agent's database.
 func (p Paths) HostDB() string { return filepath.Join(p.State, "host.db") }
 
-// LocalDB returns the path of the database for the arms that serve itself drives.
+// LocalDB returns the path of the database of host local, for the arms without a host agent.
 func (p Paths) LocalDB() string { return filepath.Join(p.State, "local.db") }
 
 // ServeDB returns the path of serve's database.
@@ -134,27 +134,28 @@ func (p Paths) ServeDB() string { return filepath.Join(p.State, "serve.db") }
 // subfolder for each way to install.
 func (p Paths) Agents() string { return filepath.Join(p.Data, "agents") }
 
-// Workspaces returns the folder of the records of arms' worktrees, and of the worktrees
-// themselves unless config.toml names another place.
+// Workspaces returns the folder that contains the records of arms' worktrees. It also contains the
+// worktrees themselves, unless config.toml names another place.
 func (p Paths) Workspaces() string { return filepath.Join(p.State, "workspaces") }
 
-// ArmFolders returns the folder with one folder for each arm.
+// ArmFolders returns the folder that contains one folder for each arm.
 func (p Paths) ArmFolders() string { return filepath.Join(p.State, "arms") }
 
-// HostPolicy is the path of the policy of this machine's administrator.
+// HostPolicy is the path of the policy that this machine's administrator sets.
 const HostPolicy = "/etc/coleo/policy.toml"
 
 // PolicyFile returns the path of the user's policy.
 func (p Paths) PolicyFile() string { return filepath.Join(p.Config, "policy.toml") }
 
-// PolicyGrants returns the path of what the user has granted arms for a while.
+// PolicyGrants returns the path of the file that lists the user's temporary grants to arms.
 func (p Paths) PolicyGrants() string { return filepath.Join(p.State, "policy-grants.json") }
 
-// PolicyTrust returns the path of the list of projects whose policies the user trusts.
+// PolicyTrust returns the path of the file that lists the projects whose policies the user trusts.
 func (p Paths) PolicyTrust() string { return filepath.Join(p.State, "policy-trust.json") }
 
-// ScriptTrust returns the path of the list of projects' scripts that the user trusts.
+// ScriptTrust returns the path of the file that lists the projects' scripts that the user trusts.
 func (p Paths) ScriptTrust() string { return filepath.Join(p.State, "script-trust.json") }
 
-// FetchedPrices is the file with the prices that 'coleo models refresh' has fetched.
+// FetchedPrices returns the path of the file that contains the prices that 'coleo models refresh'
+// has fetched.
 func (p Paths) FetchedPrices() string { return filepath.Join(p.State, "prices.json") }

@@ -15,7 +15,7 @@ import (
 type Settings struct {
 	Version int `toml:"version"`
 
-	// Arms has the defaults for new arms.
+	// Arms contains the defaults for new arms.
 	Arms struct {
 		Harness  string `toml:"harness"`
 		Provider string `toml:"provider"`
@@ -32,20 +32,19 @@ type Settings struct {
 		Tools bool `toml:"arm_tools"`
 	} `toml:"arms"`
 
-	// Serve has the settings of the process serve.
+	// Serve contains the settings of the process serve.
 	Serve struct {
 		Addr string `toml:"addr"` // address of the API; DefaultAddr if empty
 	} `toml:"serve"`
 
-	// Agents has the folders in which Coleo looks for agent CLIs before it looks in
-	// PATH.
+	// Agents contains the folders in which Coleo looks for agent CLIs before it looks in PATH.
 	Agents struct {
 		Path []string `toml:"path"`
 	} `toml:"agents"`
 
 	// Packs says where to look for newer packs: see docs/packs.md.
 	Packs struct {
-		// Folder is the folder in which 'coleo harness pack update' looks. If it is
+		// Folder is the folder in which 'coleo harness pack update' looks for packs. If Folder is
 		// empty, that command looks nowhere.
 		Folder string `toml:"folder"`
 	} `toml:"packs"`
@@ -57,10 +56,10 @@ type Settings struct {
 
 	// Workspace says how the worktrees of arms are made.
 	Workspace struct {
-		// Path is where worktrees are made: see docs/cli.md. If it is empty, they are made
-		// below the state folder.
+		// Path is the folder in which worktrees are made: see docs/cli.md. If Path is empty,
+		// worktrees are made below the state folder.
 		Path string `toml:"path"`
-		// Copy and Link have files and folders, below the repository's work folder.
+		// Copy and Link list files and folders, as paths below the repository's work folder.
 		Copy []string `toml:"copy"`
 		Link []string `toml:"link"`
 		// ScriptTimeout is how long .coleo/setup and .coleo/check may run, in seconds. 0 means
@@ -68,23 +67,23 @@ type Settings struct {
 		ScriptTimeout int `toml:"script_timeout"`
 	} `toml:"workspace"`
 
-	// Models says which models arms get: see docs/cli.md.
+	// Models says which models arms use: see docs/cli.md.
 	Models struct {
 		// Fallback says what happens if a model is not available. The default is any.
 		Fallback coleo.FallbackStrategy `toml:"fallback"`
-		// PricesURL is where 'coleo models refresh' fetches prices. If it is empty, that
-		// command fetches nothing.
+		// PricesURL is the URL from which 'coleo models refresh' fetches prices. If PricesURL is
+		// empty, that command fetches nothing.
 		PricesURL string `toml:"prices_url"`
 	} `toml:"models"`
 
-	// Prices has the user's own prices, by PROVIDER/MODEL or MODEL.
+	// Prices contains the user's own prices, by PROVIDER/MODEL or MODEL.
 	Prices map[string]Rates `toml:"prices"`
 
-	// Limits says what a new arm does when it meets a limit of its model: see docs/cli.md.
+	// Limits says what a new arm does when it reaches a limit of its model: see docs/cli.md.
 	Limits struct {
 		OnLimit coleo.OnLimit `toml:"on_limit"` // wait if empty
-		// ContinueWith is the prompt with which the arm goes on after a limit; "continue" if
-		// empty.
+		// ContinueWith is the prompt with which the arm continues after a limit. If ContinueWith is
+		// empty, the prompt is "continue".
 		ContinueWith string `toml:"continue_with"`
 		// SameCalls is how often an agent CLI can make the same call of a tool with the same
 		// result in a run. loop.MaxSame if 0; -1 stops nothing.
@@ -106,14 +105,14 @@ type Settings struct {
 		Enabled bool `toml:"enabled"`
 	} `toml:"triggers"`
 
-	// Notify is a shell command. Serve runs it when an arm asks something, and when a
-	// run has ended, with any outcome. The command's environment describes the event:
-	// see docs/cli.md.
+	// Notify is a shell command. Serve runs it when an arm asks something, and when a run has
+	// ended, with any outcome. Environment variables of the command describe the event: see
+	// docs/cli.md.
 	Notify string `toml:"notify"`
 }
 
-// Rates are the prices of a model in US dollars per million tokens. Input and Output are
-// required. Without a price of caches, their tokens cost as much as other input.
+// Rates contains the prices of a model in US dollars per million tokens. Input and Output are
+// required. If a price for caches is missing, cache tokens cost as much as other input.
 type Rates struct {
 	Input      *float64 `toml:"input"`
 	Output     *float64 `toml:"output"`
@@ -121,16 +120,16 @@ type Rates struct {
 	CacheWrite *float64 `toml:"cache_write"`
 }
 
-// Limits and default of arms.keep_mib, in MiB. The minimum is one segment of a journal.
-// A value above maxKeep, a terabyte, is probably a typing error.
+// These are the limits and the default of arms.keep_mib, in MiB. The minimum is one segment of a
+// journal. A value above maxKeep, a terabyte, is probably a typing error.
 const (
 	minKeep     = 4
 	defaultKeep = 256
 	maxKeep     = 1 << 20
 )
 
-// maxScriptTimeout is the largest workspace.script_timeout, in seconds. An order to start an
-// arm waits that long.
+// maxScriptTimeout is the largest value of workspace.script_timeout, in seconds. An order to start
+// an arm waits this long.
 const maxScriptTimeout = 20 * 60
 
 // DefaultAddr is the default address of the API. If another program uses this address,
@@ -226,10 +225,10 @@ func (s Settings) budgetFault() (key, fault string) {
 	return "", ""
 }
 
-// mostDollars is the highest believable price, in US dollars per million tokens.
+// mostDollars is the highest plausible price, in US dollars per million tokens.
 const mostDollars = 1e6
 
-// fault says what is wrong with the rates, or "".
+// fault says what is wrong with the rates. It returns "" if nothing is wrong.
 func (r Rates) fault() string {
 	if r.Input == nil || r.Output == nil {
 		return "needs input and output"

@@ -35,12 +35,11 @@ func Decode(name string, data []byte, v any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s: %v", name, err)
 }
 
-// Encode returns v as TOML. It returns an error if v has a value that TOML cannot
-// express.
+// Encode returns v as TOML. It returns an error if v contains a value that TOML cannot express.
 func Encode(v any) ([]byte, error) { return toml.Marshal(v) }
 
-// Strings returns the list of strings with the given top-level key in data, a TOML file
-// of another program. It ignores other keys. It returns nil if the key is missing. It
+// Strings returns the list of strings with the given top-level key. The parameter data is a TOML
+// file of another program. Strings ignores other keys. It returns nil if the key is missing. It
 // returns EInvalid if the value is not a list of strings, or if data is not TOML.
 func Strings(data []byte, key string) ([]string, error) {
 	var all map[string]any

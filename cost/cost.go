@@ -1,5 +1,5 @@
-// Package cost computes what models have cost, and says how certain each amount is. Its
-// functions are pure: the caller passes the usage and the prices.
+// Package cost computes what models have cost, and says how certain each amount is. Its functions
+// are pure. The caller passes the usage and the prices.
 package cost
 
 import (
@@ -28,8 +28,8 @@ const (
 
 var keys = []Key{ByArm, ByDay, ByModel, ByProject, ByRun, ByHarness}
 
-// ParseKeys parses a list of keys, separated by commas. It returns EInvalid for an unknown
-// or repeated key. For an empty text, it returns ByArm.
+// ParseKeys parses a list of keys, separated by commas. It returns EInvalid for an unknown or
+// repeated key. For an empty text, it returns only ByArm.
 func ParseKeys(text string) ([]Key, error) {
 	var out []Key
 	for word := range strings.SplitSeq(text, ",") {
@@ -52,8 +52,8 @@ func ParseKeys(text string) ([]Key, error) {
 	return out, nil
 }
 
-// Source says where a cost comes from: the source of the price that it was computed with,
-// or Reported.
+// Source says where a cost comes from. A Source is Reported, or the source of the price that was
+// used to compute the cost.
 type Source = coleo.PriceSource
 
 // Reported means that the agent CLI itself reported the cost.
@@ -61,13 +61,13 @@ const Reported Source = "agent"
 
 // Row is the cost of one group.
 type Row struct {
-	// By has the value of each key of the group: the name of an arm, a day such as
-	// 2026-01-31, PROVIDER/MODEL, a folder, the id of a run, or a harness.
+	// By contains the value of each key of the group: the name of an arm, a day such as 2026-01-31,
+	// PROVIDER/MODEL, a folder, the id of a run, or a harness.
 	By map[Key]string `json:"by"`
 	Amount
 }
 
-// Amount is usage with its cost.
+// Amount is usage together with its cost.
 type Amount struct {
 	Calls     int     `json:"calls"`
 	Input     int     `json:"input_tokens"`  // includes tokens of caches
@@ -76,21 +76,21 @@ type Amount struct {
 	Output    int     `json:"output_tokens"`
 	Reasoning int     `json:"reasoning_tokens"`
 	Dollars   float64 `json:"dollars"`
-	// Parts splits Dollars by source. The part of coleo.PriceUnknown is 0: Unpriced counts
-	// its tokens.
+	// Parts splits Dollars by source. The part of coleo.PriceUnknown is 0. Unpriced counts the
+	// tokens of this part.
 	Parts map[Source]float64 `json:"parts"`
 	// Unpriced is the number of tokens without a known price. Dollars does not include
 	// them.
 	Unpriced int `json:"unpriced_tokens"`
-	// Estimated is the number of tokens that the agent CLI has estimated. The model has
-	// reported all others.
+	// Estimated is the number of tokens that the agent CLI has estimated. The model has reported
+	// all other tokens.
 	Estimated int `json:"estimated_tokens"`
 	// TokensFrom lists the sources of the token counts: "transcript", "http" or "account".
 	TokensFrom []string `json:"tokens_from"`
 }
 
-// Report has a row for each group and the total. The most expensive group comes first; with
-// ByDay, the newest day does.
+// Report contains a row for each group, and the total. The most expensive group comes first. If the
+// rows are grouped with ByDay, the newest day comes first.
 type Report struct {
 	Rows  []Row  `json:"rows"`
 	Total Amount `json:"total"`
@@ -104,11 +104,10 @@ type Prices interface {
 	Find(provider, model string) (coleo.Price, bool)
 }
 
-// Tell groups usage by keys and adds up its cost. Days begin at midnight in the given time
-// zone.
+// Tell groups usage by keys and adds up the cost. Days begin at midnight in the given time zone.
 //
-// The user's own price of a model has the highest priority. Next comes the cost that the
-// agent CLI has reported, and then the price that prices.Find returns.
+// The user's own price of a model has the highest priority. The cost that the agent CLI has
+// reported comes second. The price that prices.Find returns comes third.
 func Tell(list []coleo.UsageEntry, by []Key, prices Prices, zone *time.Location) Report {
 	groups := map[string]*Row{}
 	out := Report{Rows: []Row{}, Total: newAmount()}

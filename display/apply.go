@@ -6,9 +6,9 @@ import (
 	"coleo.dev"
 )
 
-// Apply returns the snapshot of an arm after the event e. It does not change s. Call it for
-// each event, in the order of the log. The first event of a zero Snapshot sets the arm.
-// Apply ignores events of other arms, events that s knows already, and events with an
+// Apply returns the snapshot of an arm after the event e. It does not change s. The caller must
+// call Apply for each event, in the order of the log. If s is a zero Snapshot, the event sets the
+// arm. Apply ignores events of other arms, events that s already knows, and events with an
 // unreadable payload.
 func Apply(s Snapshot, e coleo.Event) Snapshot {
 	if s.Arm == "" {
@@ -48,7 +48,7 @@ func Apply(s Snapshot, e coleo.Event) Snapshot {
 	return s
 }
 
-// stopped returns s without everything that ends with the agent CLI, such as its dialog.
+// stopped returns s without the values that end with the agent CLI, such as its dialog.
 func (s Snapshot) stopped() Snapshot {
 	s.Dialog, s.Tools, s.Background, s.Detail, s.Thinking = nil, nil, "", "", false
 	return s
@@ -118,7 +118,7 @@ func (s Snapshot) work(e coleo.Event) Snapshot {
 	return s
 }
 
-// modelOf returns the model that the work names, or "".
+// modelOf returns the model that the work names. It returns "" if the work names none.
 func modelOf(w coleo.Work) string {
 	switch w := w.(type) {
 	case coleo.ModelChanged:
@@ -151,7 +151,7 @@ func (s Snapshot) call(e coleo.Event, c coleo.ToolCall) Snapshot {
 	return s
 }
 
-// told applies work that a snapshot shows for its newest run alone.
+// told applies work that a snapshot shows only for its newest run.
 func (s Snapshot) told(e coleo.Event, w coleo.Work) Snapshot {
 	switch w := w.(type) {
 	case coleo.Turn:

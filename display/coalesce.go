@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The usual times of a Coalescer. With them, a person sees a change within half a second,
+// These are the usual times of a Coalescer. With them, a person sees a change within half a second,
 // and a page draws at most four times a second.
 const (
 	Window  = 250 * time.Millisecond // how long a key must be unchanged before Next returns it
@@ -17,23 +17,23 @@ const (
 // Clock is a source of time.
 type Clock interface {
 	Now() time.Time
-	// After returns a channel that gets a value after the duration d.
+	// After returns a channel that receives a value after the duration d.
 	After(d time.Duration) <-chan time.Time
 }
 
-// System is the clock of the system.
+// System is the system clock.
 type System struct{}
 
 // Now returns the present time.
 func (System) Now() time.Time { return time.Now() }
 
-// After returns a channel that gets the time after the duration d.
+// After returns a channel that receives the time after the duration d.
 func (System) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// Coalescer bundles changes. Each change has a key. Next returns a key when it has not
-// changed for the window, and at the latest maxWait after its first change. It then returns
-// the key once for all its changes. Several goroutines can call Changed. Only one goroutine
-// may call Next.
+// Coalescer bundles changes. Each change has a key. Next returns a key when the key has not changed
+// for the time window. It returns the key no later than maxWait after the key's first change. It
+// returns the key once for all these changes. Several goroutines can call Changed. Only one
+// goroutine may call Next.
 type Coalescer struct {
 	window, most time.Duration
 	clock        Clock
@@ -43,10 +43,11 @@ type Coalescer struct {
 	woken   chan struct{} // has room for one
 }
 
-// span has the times of the first and the last change that Next has not returned.
+// span contains the times of the first and the last change that Next has not yet reported.
 type span struct{ first, last time.Time }
 
-// NewCoalescer returns a Coalescer with the given times. A Clock of nil is the System.
+// NewCoalescer returns a Coalescer with the given times. If clock is nil, the Coalescer uses the
+// system clock.
 func NewCoalescer(window, maxWait time.Duration, clock Clock) *Coalescer {
 	if clock == nil {
 		clock = System{}
@@ -55,7 +56,7 @@ func NewCoalescer(window, maxWait time.Duration, clock Clock) *Coalescer {
 		woken: make(chan struct{}, 1)}
 }
 
-// Changed notes a change under the key. It never waits.
+// Changed records a change of the key. It never waits.
 func (c *Coalescer) Changed(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,8 +75,8 @@ func (c *Coalescer) Changed(key string) {
 	}
 }
 
-// Next waits until some keys are due, and returns them sorted. It returns the error of
-// ctx when ctx ends.
+// Next waits until some keys are due, and returns these keys, sorted. If ctx ends first, it returns
+// the error of ctx.
 func (c *Coalescer) Next(ctx context.Context) ([]string, error) {
 	for {
 		due, wait := c.due()
@@ -95,8 +96,8 @@ func (c *Coalescer) Next(ctx context.Context) ([]string, error) {
 	}
 }
 
-// due removes and returns the keys that are due. If no key is due, it returns the time
-// until the next one. That time is 0 if there are no keys.
+// due removes and returns the keys that are due. If no key is due, it returns the time until the
+// next key is due. That time is 0 if there are no keys.
 func (c *Coalescer) due() (keys []string, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// MaxText is the largest size of a snapshot's Text, in bytes: enough for the end of
-	// an answer on a page. Its beginning is dropped.
+	// MaxText is the largest size of a snapshot's Text, in bytes. This is enough for the end of an
+	// answer on a page. Apply drops the beginning of a longer text.
 	MaxText = 2 << 10
 	// MaxPrompt is the largest size of a snapshot's Prompt, in bytes.
 	MaxPrompt = 1 << 10
-	// MaxTools is how many running tools a snapshot has. A reply has only a few calls. If
-	// there are more, the oldest ones have ended without an event.
+	// MaxTools is the largest number of running tools in a snapshot. A reply contains only a few
+	// calls. If there are more running tools, the oldest ones have ended without an event.
 	MaxTools = 32
-	// maxTitle is the largest size of a tool's Title, in bytes: a line of a wide screen.
+	// maxTitle is the largest size of a tool's Title, in bytes. It is one line of a wide screen.
 	maxTitle = 200
 )
 
-// Snapshot is what an arm does at one moment. A Snapshot never changes: Apply returns a
-// new one. The zero Snapshot is that of an arm without events.
+// Snapshot describes what an arm does at one moment. A Snapshot never changes: Apply returns a new
+// one. The zero Snapshot describes an arm without events.
 type Snapshot struct {
 	Arm string `json:"arm"` // the arm's id
 
@@ -74,7 +74,7 @@ type Tokens struct {
 	Cost   float64 `json:"cost,omitempty"` // US dollars
 }
 
-// Tool is a call of a tool that has begun and not ended.
+// Tool is a call of a tool that has begun and has not ended.
 type Tool struct {
 	ID    string         `json:"id"`
 	Run   string         `json:"run,omitempty"`
@@ -84,7 +84,7 @@ type Tool struct {
 	Since time.Time      `json:"since"`
 }
 
-// TasksDone returns how many of the tasks are completed.
+// TasksDone returns the number of completed tasks.
 func (s Snapshot) TasksDone() int {
 	n := 0
 	for _, t := range s.Tasks {
@@ -95,7 +95,8 @@ func (s Snapshot) TasksDone() int {
 	return n
 }
 
-// With returns s with the data of its arm's row. The row can show an end that has no event.
+// With returns s with the data from its arm's row. The row can show that the arm has ended, even if
+// there was no event.
 func (s Snapshot) With(arm coleo.Arm) Snapshot {
 	s.Arm, s.Queue = arm.ID, arm.Queue
 	if arm.State != "" {
@@ -110,7 +111,7 @@ func (s Snapshot) With(arm coleo.Arm) Snapshot {
 	return s
 }
 
-// title returns the call in one line: the tool, and the command or the files.
+// title returns the call as one line: the tool, and the command or the files.
 func title(c coleo.ToolCall) string {
 	what := c.Command
 	if what == "" {
@@ -123,7 +124,7 @@ func title(c coleo.ToolCall) string {
 	return head(line, maxTitle)
 }
 
-// head returns at most n bytes of the beginning of s, and whole characters.
+// head returns the beginning of s. It returns at most n bytes, and cuts no character.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -134,7 +135,7 @@ func head(s string, n int) string {
 	return s[:n]
 }
 
-// tail returns at most n bytes of the end of s, and whole characters.
+// tail returns the end of s. It returns at most n bytes, and cuts no character.
 func tail(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -155,7 +156,7 @@ func payload[T any](e coleo.Event) (T, bool) {
 	return v, true
 }
 
-// without returns the tools for which gone returns false. It does not change the list.
+// without returns the tools for which the function gone returns false. It does not change the list.
 func without(tools []Tool, gone func(Tool) bool) []Tool {
 	if !slices.ContainsFunc(tools, gone) {
 		return tools

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// Bounds of the pause before the next attempt to connect. The pause doubles after each
-// failure.
+// These are the limits of the pause before the next attempt to connect. The pause doubles after
+// each failure.
 const (
 	firstRetry = 20 * time.Millisecond
 	lastRetry  = time.Second
@@ -22,13 +22,13 @@ const (
 // Client sends the requests of one arm to the arm's door.
 type Client struct{ Path string }
 
-// Call sends a request and returns the text of its result. If the door is closed, Call
-// tries again. After a lost connection, Call sends the same request again. If the request
-// waits for a suspension, Call passes its id to waiting. Call returns ctx's error when ctx
-// ends. Other errors come from the door, or say that another user owns the socket.
+// Call sends a request and returns the text of the result. If the door is closed, Call tries again.
+// If the connection is lost, Call sends the same request again. If the request waits for a
+// suspension, Call passes the suspension's id to the function waiting. If ctx ends, Call returns
+// the error of ctx. Other errors come from the door, or say that another user owns the socket.
 //
-// The caller must call got after it has delivered the text to the model. got reports the
-// delivery to the door.
+// The caller must call the function got after it has delivered the text to the model. This function
+// reports the delivery to the door.
 func (c Client) Call(ctx context.Context, q Request, waiting func(id string)) (text string, got func(), err error) {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		text, got, err := c.try(ctx, q, waiting)
@@ -43,7 +43,7 @@ func (c Client) Call(ctx context.Context, q Request, waiting func(id string)) (t
 	}
 }
 
-// errLost means that the connection has ended without a result.
+// errLost means that the connection ended without a result.
 var errLost = errors.New("the connection to the door was lost")
 
 // try sends the request over one connection.

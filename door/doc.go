@@ -1,20 +1,20 @@
-// Package door connects an arm to its host agent. Each arm has a unix socket in its folder.
-// The socket takes calls of Coleo's own tools, for this arm alone.
+// Package door connects an arm to its host agent. Each arm has a unix socket in its folder. Through
+// this socket, processes of the arm call Coleo's own tools. The calls act for this arm alone.
 //
-// A caller connects, sends a Request as one line of JSON, and reads lines of JSON until it
-// has the result:
+// A caller connects and sends a Request as one line of JSON. It then reads lines of JSON until it
+// gets the result:
 //
 //	→ {"key":"k1","tool":"ask_user","arguments":{"question":"Which colour?"}}
 //	← {"key":"k1","waiting":"q-4x7"}     the call waits for an answer; this may take days
 //	← {"key":"k1","result":"They chose: Red"}
 //	→ {"key":"k1","got":true}            the caller has passed the result on
 //
-// If the call fails, the answer has error in place of result. After a lost connection, the
-// caller sends its request again with the same key. The door recognizes the key and does
-// not carry the request out twice. A connection carries out one request at a time.
+// If the call fails, the answer has the key "error" in place of "result". After a lost connection,
+// the caller sends its request again with the same key. The door recognizes the key and does not
+// carry the request out twice. A connection carries out one request at a time.
 //
-// Only processes of the same user can connect. A caller needs no token, because each socket
-// belongs to one arm: see docs/security.md.
+// Only processes of the same user can connect. A caller needs no token, because each socket belongs
+// to one arm: see docs/security.md.
 package door
 
 import (
@@ -26,11 +26,11 @@ import (
 // File is the name of the socket in the arm's folder.
 const File = "door.sock"
 
-// MaxLine is the largest size of a line in either direction, in bytes. It has room for a
-// plan of 64 KiB whose characters are all escaped in JSON.
+// MaxLine is the largest size of a line in either direction, in bytes. A plan of 64 KiB fits into a
+// line even if JSON escapes all its characters.
 const MaxLine = 512 << 10
 
-// maxKey is the largest size of a key, in bytes. A random key has 26.
+// maxKey is the largest size of a key, in bytes. A random key has 26 bytes.
 const maxKey = 64
 
 // Request asks for a call of a tool.
@@ -38,7 +38,8 @@ type Request struct {
 	Key       string          `json:"key"` // drawn at random by the caller, at most 64 bytes
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Got means that the caller has delivered the result of the request with this key.
+	// Got means that this request calls no tool. It reports that the caller has passed on the
+	// result of the earlier request with the same key.
 	Got bool `json:"got,omitempty"`
 }
 
@@ -50,7 +51,7 @@ type Response struct {
 	Error   *Failure `json:"error,omitempty"`
 }
 
-// Failure says why a call has failed.
+// Failure says why a call failed.
 type Failure struct {
 	Code    coleo.Code `json:"code"`
 	Message string     `json:"message"`

@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// maxConnections bounds the connections of one door. An agent CLI has one for each call
-	// that waits. The door closes further connections at once.
+	// maxConnections bounds the connections of one door. An agent CLI has one connection for each
+	// waiting call. The door closes further connections at once.
 	maxConnections = 64
-	// lineTimeout bounds the wait for a whole line. It starts when the caller has connected
+	// lineTimeout bounds the wait for a whole line. The wait starts when the caller has connected
 	// or has received a result.
 	lineTimeout = 30 * time.Second
-	// writeTimeout bounds the wait for a caller that reads nothing.
+	// writeTimeout bounds the wait for a caller that does not read its answer.
 	writeTimeout = 10 * time.Second
 )
 
 // Handler carries out the calls of one arm.
 type Handler interface {
-	// Call carries out a request and returns the text for the model. If the request must
-	// wait for a suspension, Call first passes the id of the suspension to waiting. The end
-	// of ctx means that the caller has disconnected and cannot receive the result.
+	// Call carries out a request and returns the text for the model. If the request must wait for a
+	// suspension, Call first calls waiting with the id of the suspension. If ctx ends, the caller
+	// has disconnected and cannot receive the result.
 	Call(ctx context.Context, q Request, waiting func(id string)) (string, error)
-	// Got records that the result of the request with this key has reached the model.
+	// Got records that the model has received the result of the request with this key.
 	Got(ctx context.Context, key string)
 }
 
@@ -45,9 +45,9 @@ type Door struct {
 	conns map[net.Conn]bool
 }
 
-// Open opens a door at path. The function admit returns an error for a process that must
-// not use the door. If admit is nil, every process of the user may use it. Open returns the
-// errors of localsocket.Listen.
+// Open opens a door at path. For each process that connects, the door calls admit. If admit returns
+// an error, that process must not use the door. If admit is nil, every process of the user may use
+// it. Open returns the errors of localsocket.Listen.
 func Open(path string, admit func(localsocket.Peer) error, h Handler) (*Door, error) {
 	l, err := localsocket.Listen(path, admit)
 	if err != nil {
@@ -136,8 +136,8 @@ func (d *Door) serve(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// read sends the lines of a connection to lines. It stops when the connection ends, when a
-// line is too long, or when the caller sends too many requests ahead.
+// read reads a connection and sends each line to the channel. It stops when the connection ends,
+// when a line is too long, or when the caller sends too many requests ahead.
 func read(conn net.Conn, lines chan<- []byte) {
 	_ = conn.SetReadDeadline(time.Now().Add(lineTimeout))
 	scanner := bufio.NewScanner(conn)
@@ -154,7 +154,8 @@ func read(conn net.Conn, lines chan<- []byte) {
 	}
 }
 
-// answer carries out one request. It returns false if the connection must be closed.
+// answer carries out one request. It returns false if the caller of answer must close the
+// connection.
 func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
 	var q Request
 	if err := json.Unmarshal(line, &q); err != nil {

@@ -14,15 +14,15 @@ import (
 	"coleo.dev/store"
 )
 
-// arm is an arm of this host, with its session if it has a live session.
+// arm is an arm of this host. If the arm has a live session, it also holds this session.
 type arm struct {
 	host *Host
 
 	// starting is held during a start, an attach or an end, so that only one of them
 	// runs.
 	starting sync.Mutex
-	// writing is held during a write of the record to the database or to the arm's folder. So the
-	// last write always has the newest record.
+	// writing is held during a write of the record to the database or to the arm's folder. The last
+	// write therefore always has the newest record.
 	writing sync.Mutex
 	// changing is held during a change of the mode or the model, so that only one of them runs.
 	changing sync.Mutex
@@ -115,8 +115,8 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 }
 
 // follow writes the changes of a session to the event log. It stops when the session ends, or when
-// the context in following ends. In the second case it still completes the write of a change,
-// because the write uses ctx.
+// the second context ends. If the second context ends during the write of a change, follow still
+// completes the write, because the write uses the first context.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {
@@ -143,7 +143,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	}
 }
 
-// kinds has the kind of the event for each kind of change.
+// kinds maps each kind of change to the kind of its event.
 var kinds = map[coleo.ChangeKind]coleo.EventKind{
 	coleo.ChangeState:        coleo.EventState,
 	coleo.ChangeUnrecognised: coleo.EventUnrecognised,
@@ -232,10 +232,10 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 	a.fileOrLog()
 }
 
-// change records something that has happened. The function fn changes the arm's record and returns
-// events. One transaction writes the record and the events. If the disk is full, change writes them
-// when the disk has room again. Changes reach the disk in order. While it calls fn, it holds mu, so
-// fn can read the fields of the arm.
+// change records something that has happened. It calls fn, which changes the arm's record and
+// returns events. One transaction writes the record and the events. If the disk is full, change
+// writes them when the disk has room again. Changes reach the disk in order. change holds mu during
+// the call of fn, so fn can read the fields of the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	if err := a.changeAs(ctx, happened, fn); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 }
 
 // changeWith is like changeAs. The same transaction also writes the changes that a tool has made.
-// They are read after fn has returned, so fn can still set them.
+// changeWith reads these changes after fn has returned, so fn can still set them.
 func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
@@ -277,9 +277,9 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo takes back a change of the arm's record after the write of the change has failed. The
-// arguments was and changed are the record before and after the change. If observe has recorded
-// newer activity since the change, undo keeps the newer state and activity.
+// undo takes back a change of the arm's record if the change could not be written. The parameters
+// are the record before and after the change. If observe has recorded newer activity since the
+// change, undo keeps the newer state and activity.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -321,7 +321,8 @@ func (a *arm) letGo() {
 // report returns the arm's present condition, and changes nothing.
 func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
 
-// reportBy is like report, but a given function finds out whether the holder belongs to the arm.
+// reportBy is like report, but it calls the given function to find out whether the holder belongs
+// to the arm.
 func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
 	a.mu.Lock()
 	r := bus.ArmReport{
@@ -352,9 +353,9 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 	return r
 }
 
-// prove asks the process that listens in the arm's folder for its identity, and
-// compares the identity with the handle. The result blocked is the reason why the arm
-// cannot continue, or "" if it can.
+// prove asks the process that listens in the arm's folder for its identity, and compares the
+// identity with the handle. The second result is the reason why the arm cannot continue, or "" if
+// it can.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	if process.Look(h.Holder) == process.Stopped {
 		return bus.Silent, silence(h)

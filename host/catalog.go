@@ -72,7 +72,8 @@ func (h *Host) installed(command string) bool {
 	return false
 }
 
-// logins reports to which installed agent CLIs this host's user is logged in. It returns no secret.
+// logins reports, for each installed agent CLI, whether this host's user is logged in to it. It
+// returns no secret.
 func (h *Host) logins(context.Context, struct{}) (any, error) {
 	out := []coleo.Login{}
 	for _, name := range h.Registry.List() {
@@ -103,7 +104,7 @@ func (a *arm) setDefaultModel(ctx context.Context, model string) (bus.ModelRepor
 	return bus.ModelReport{ModelSwitch: coleo.ModelSwitch{From: from, To: model, Pending: true}, Chosen: a.chosen()}, err
 }
 
-// setModel gives the running agent CLI another model, and tells it.
+// setModel gives the running agent CLI another model, and records the change.
 func (a *arm) setModel(ctx context.Context, s coleo.Session, model string, insteadOf *coleo.ModelFallback) error {
 	setter, ok := s.(coleo.ModelSetter)
 	if !ok {
@@ -116,7 +117,7 @@ func (a *arm) setModel(ctx context.Context, s coleo.Session, model string, inste
 	return a.tellModel(context.WithoutCancel(ctx), model, insteadOf)
 }
 
-// tellModel stores the model with which the agent CLI runs. If the model has changed, tellModel
+// tellModel stores the model that the agent CLI now uses. If the model has changed, tellModel
 // appends an event.
 func (a *arm) tellModel(ctx context.Context, model string, insteadOf *coleo.ModelFallback) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {

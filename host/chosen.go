@@ -9,22 +9,25 @@ import (
 	"coleo.dev/store"
 )
 
-// choosing is what an arm knows about the mode that a user has ordered.
+// choosing is what the host agent knows about the mode that a user has ordered for an arm.
 type choosing struct {
-	// owed means that the session may not be in the ordered mode, because it has just been started
-	// or attached to.
+	// owed means that the session is possibly not in the ordered mode, because it has just been
+	// started or attached to.
 	owed bool
-	// switching means that an order for a mode is being carried out, so that a change of
-	// the mode is part of that order.
+	// switching means that an order for a mode is being carried out. A change of the mode is then
+	// part of that order.
 	switching bool
 	seen      coleo.Cursor  // the newest change that was noted
 	moved     chan struct{} // closed and replaced when seen changes; nil if nobody waits
 }
 
-// switchMode switches an arm to another mode. It stores the order first, so that the next host
-// agent completes it. Then it does these things, one after another. It interrupts the turn if the
-// order says so. It keeps the model of the present mode. It switches the mode, and sets the model
-// of the new mode.
+// switchMode switches an arm to another mode. It stores the order first. If this host agent is
+// killed, the next host agent completes the order. Then switchMode takes these steps:
+//
+//   - It interrupts the turn, if the order says so.
+//   - It stores the model of the present mode.
+//   - It switches the mode.
+//   - It sets the model of the new mode.
 func (a *arm) switchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeReport, error) {
 	s, err := a.live()
 	if err != nil {
@@ -81,7 +84,7 @@ func (a *arm) allowedMode(s coleo.Session, o coleo.ModeOrder) (coleo.Mode, error
 	return m, coleo.MayFollow(list, s.State().Mode, m, o.Allow)
 }
 
-// instruct keeps the instructions of a mode for the next prompt, and tells the mode.
+// instruct stores the instructions of a mode for the next prompt, and records the mode in the log.
 func (a *arm) instruct(ctx context.Context, m coleo.Mode) (bus.ModeReport, error) {
 	from := ""
 	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -116,7 +119,7 @@ func (a *arm) pressMode(ctx context.Context, s coleo.Session, id string) (coleo.
 }
 
 // notedTimeout is how long an order waits until the changes of a session are in the log. A write
-// takes milliseconds. On a full disk it stays in memory.
+// takes milliseconds. On a full disk, the write waits in memory.
 const notedTimeout = 5 * time.Second
 
 // awaitNoted waits until all changes that the session has now are in the log.
@@ -145,7 +148,7 @@ func (a *arm) awaitNoted(s coleo.Session) {
 	}
 }
 
-// noted says that a change of the session is in the log.
+// noted records that a change of the session is in the log.
 func (a *arm) noted(c coleo.Cursor) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -173,17 +176,18 @@ func (a *arm) noteMode(ctx context.Context, c coleo.Change) error {
 	})
 }
 
-// owesMode reports whether a new session may not be in the ordered mode. This is so after a start,
-// and if a host agent was killed while it switched the mode. If the ordered mode was reached
-// before, another mode is the choice of somebody else. The caller holds mu.
+// owesMode reports whether a new session is possibly not in the ordered mode. This is so after a
+// start. It is also so if a host agent was killed while it switched the mode. If the session has
+// already been in the ordered mode, somebody else has chosen the present mode, and owesMode returns
+// false. The caller holds mu.
 func (a *arm) owesMode() bool {
 	ordered := modeOf(a.record.Spec.Chosen)
 	return ordered != "" && a.record.Trace.Shown != ordered
 }
 
-// settleMode is for a session that was just started or attached to. It switches the session to the
-// mode that a user has ordered earlier. It types nothing if the session is in that mode, or if
-// nobody has ordered one.
+// settleMode switches a session that was just started or attached to. It switches the session to
+// the mode that a user ordered earlier. It types nothing if the session is already in that mode, or
+// if nobody has ordered a mode.
 func (a *arm) settleMode(ctx context.Context, s coleo.Session) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
@@ -201,8 +205,8 @@ func (a *arm) settleMode(ctx context.Context, s coleo.Session) error {
 	return err
 }
 
-// restoreMode calls settleMode in the background, when a session has become idle for the first
-// time. If it fails, the next prompt calls settleMode again and reports the error.
+// restoreMode calls settleMode in the background when a session becomes idle for the first time. If
+// this call fails, the next prompt calls settleMode again and reports the error.
 func (a *arm) restoreMode(s coleo.Session) {
 	a.mu.Lock()
 	owed := a.choosing.owed && modeOf(a.record.Spec.Chosen) != ""
@@ -219,7 +223,8 @@ func (a *arm) restoreMode(s coleo.Session) {
 	})
 }
 
-// unsaid returns the text of a prompt with the instructions that go with it.
+// unsaid returns the text of a prompt. If a mode has instructions for the next prompt, they come
+// before the text.
 func (a *arm) unsaid(text string) string {
 	if c := a.chosen(); c != nil && c.Unsaid != "" {
 		return c.Unsaid + "\n\n" + text
@@ -227,7 +232,7 @@ func (a *arm) unsaid(text string) string {
 	return text
 }
 
-// said forgets the instructions of a mode after a prompt has taken them along.
+// said forgets the instructions of a mode after they were sent with a prompt.
 func (a *arm) said(ctx context.Context) {
 	if c := a.chosen(); c == nil || c.Unsaid == "" {
 		return
@@ -238,9 +243,10 @@ func (a *arm) said(ctx context.Context) {
 }
 
 // asChosen returns the configuration for a start with the model and the mode that the user has
-// chosen. If a permission mode starts the agent CLI in that mode, asChosen uses it, so that no key
-// is needed. It keeps the permission mode "all". It never does this for a mode that must be
-// allowed, which needs its key.
+// chosen. If a permission mode starts the agent CLI in the chosen mode, asChosen sets this
+// permission mode. Coleo then need not press a key. asChosen always keeps the permission mode
+// "all". It also keeps the permission mode if the chosen mode must be allowed. Coleo then presses
+// the key of the chosen mode.
 func (a *arm) asChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	c.Provider, c.Model = c.ModelOf()
 	moded, ok := h.(coleo.Moded)
@@ -279,7 +285,7 @@ func modeOf(c *coleo.Chosen) string {
 	return c.Mode
 }
 
-// ofArm sets the arm of events.
+// ofArm sets the arm of each given event.
 func ofArm(id string, events []coleo.Event) []coleo.Event {
 	for i := range events {
 		events[i].Arm = id
@@ -288,7 +294,7 @@ func ofArm(id string, events []coleo.Event) []coleo.Event {
 }
 
 // switchModel gives an arm another model. If the agent CLI cannot change its model while it runs,
-// switchModel stores the model for the next start, and the report says so.
+// switchModel stores the model for the next start. The report then says so.
 func (a *arm) switchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {
 		return a.setDefaultModel(ctx, o.Model)

@@ -35,7 +35,7 @@ type driving struct {
 }
 
 // drive locks the arm's folder, unless this process already has the lock. It returns EConflict if
-// another process has the lock. The method rest releases the lock.
+// another process has the lock. Call rest to release the lock.
 func (a *arm) drive() error {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
@@ -56,9 +56,9 @@ func (a *arm) drive() error {
 	return nil
 }
 
-// driveOwn is like drive, but also checks that the arm's folder names this host. It
-// returns ENotFound if the folder names another host. Another host can have taken the
-// arm after this process last read the folder.
+// driveOwn is like drive, but also checks that the arm's folder names this host. It returns
+// ENotFound if the folder names another host. Another host can have taken the arm since this
+// process last read the folder.
 func (a *arm) driveOwn() error {
 	if err := a.drive(); err != nil {
 		return err
@@ -70,18 +70,17 @@ func (a *arm) driveOwn() error {
 	return nil
 }
 
-// The method rest releases the lock on the arm's folder if this process no longer needs it. The
-// process needs the lock while it has a session of the arm or waits for the reply of a holder. It
-// also needs the lock while an action of the arm runs.
+// rest releases the lock on the arm's folder if this process no longer needs it. The process needs
+// the lock while it has a session of the arm or waits for the reply of a holder. It also needs the
+// lock while an action of the arm runs.
 func (a *arm) rest() {
 	if a.release() {
 		a.restTools()
 	}
 }
 
-// If this process no longer needs the lock on the arm's folder, release gives it up, closes the
-// arm's door and returns true. If the process needs the lock or does not have it, release returns
-// false.
+// release releases the lock on the arm's folder and closes the arm's door. It then returns true. If
+// this process still needs the lock or does not have it, release changes nothing and returns false.
 func (a *arm) release() bool {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
@@ -100,7 +99,7 @@ func (a *arm) release() bool {
 	return true
 }
 
-// doing notes whether an action of the arm runs.
+// doing records whether an action of the arm is running.
 func (a *arm) doing(yes bool) {
 	a.driving.mu.Lock()
 	a.driving.doing = yes
@@ -131,8 +130,8 @@ func lockDriver(path string) (*os.File, error) {
 	}
 }
 
-// sameFile reports whether an open file is still the one at a path. If the arm was removed
-// meanwhile, its lock file is gone or is a new file.
+// sameFile reports whether an open file is still the file at path. If the arm was removed in the
+// meantime, the lock file is missing or is a new file.
 func sameFile(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -152,15 +151,15 @@ func driverOf(root string) string {
 	return "another process"
 }
 
-// owns reports whether an arm belongs to this host. The argument is the host that the arm's folder
-// names. owns does not compare ids, because the id of a host agent can have changed. It need not,
-// because a state folder has at most two hosts: one host agent, and host local.
+// owns reports whether an arm belongs to this host. The parameter is the host that the arm's folder
+// names. owns does not compare the ids of host agents, because such an id can have changed. This is
+// enough, because a state folder has at most two hosts: one host agent, and host local.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }
 
 // disowned reports whether the folder of an arm names the other host. If the folder has no readable
-// record, it returns false, and the record in the database counts.
+// record, disowned returns false, and the record in the database applies.
 func (h *Host) disowned(id string) bool {
 	kept, err := readKept(h.Dir, id)
 	return err == nil && !h.owns(kept.Host)

@@ -84,8 +84,8 @@ func (a *arm) vacant() error {
 	return nil
 }
 
-// kill ends all processes of the arm, and returns when they have ended. The generation 0 stands for
-// any. If another generation is given and is not the arm's last one, kill returns EStale.
+// kill ends all processes of the arm, and returns when they have ended. The given generation must
+// be the arm's last one, or 0 for any generation. Otherwise kill returns EStale.
 func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
 	if last := a.generation(); generation != 0 && generation != last {
@@ -183,11 +183,11 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	})
 }
 
-// killGrace is the time between SIGHUP and SIGKILL, if this host agent has no session of the arm.
+// killGrace is the time between SIGHUP and SIGKILL if this host agent has no session of the arm.
 const killGrace = 2 * time.Second
 
-// remove forgets a stopped arm and deletes its files and its worktree. It deletes the files first,
-// because this makes room on a full disk for the remaining writes.
+// remove forgets a stopped arm and deletes its files and its worktree. It deletes the files first.
+// On a full disk, this makes room for the remaining writes.
 func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -229,8 +229,8 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	return bus.Removed{Dropped: dropped, Kept: kept}, h.write(ctx, ending, gone)
 }
 
-// endOthers ends all processes in the folders of the arm's other generations. The
-// database may not have these generations.
+// endOthers ends all processes in the folders of the arm's other generations. The database may lack
+// these generations.
 func (a *arm) endOthers() error {
 	var failed error
 	for _, n := range a.occupied() {
@@ -249,9 +249,9 @@ func (a *arm) endOthers() error {
 	return failed
 }
 
-// endProven ends a generation if its holder reports the same arm and the same
-// generation. It sends the holder a signal instead of an order, because a holder
-// accepts orders only from a client that has the nonce.
+// endProven ends a generation if its holder reports the same arm and the same generation. It sends
+// the holder a signal instead of an order, because a holder accepts orders only from a client with
+// the nonce.
 func endProven(client *holder.Client, arm string, generation int) error {
 	defer client.Close()
 	s, err := client.Status()
@@ -265,9 +265,9 @@ func endProven(client *holder.Client, arm string, generation int) error {
 	return holder.Terminate(s.Holder) // a signal needs no nonce, which may be lost
 }
 
-// A traces value searches all processes for the marks of arms. Starts that happen at the same time
-// share one search, which is called a look. A caller never gets the result of a look that began
-// before the call.
+// traces searches all processes for the marks of arms. Starts that happen at the same time share
+// one search, which is called a look. A caller never gets the result of a look that began before
+// the call.
 type traces struct {
 	look func() map[string][]int // for example process.Traces
 
@@ -283,7 +283,7 @@ type look struct {
 	found   map[string][]int
 }
 
-// of returns the generations of an arm whose mark some process has now.
+// of returns those generations of an arm whose mark is found on a running process.
 func (t *traces) of(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {

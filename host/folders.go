@@ -42,8 +42,8 @@ func (a *arm) fileOrLog() {
 	}
 }
 
-// LastID returns the id of the host agent that last used a state folder. It finds the
-// id in the folders of the arms. It returns "" if no folder has an id of a host agent.
+// LastID returns the id of the host agent that last used a state folder. It finds the id in the
+// folders of the arms. If no folder contains the id of a host agent, it returns "".
 func LastID(dir string) string {
 	for _, id := range armFolders(dir) {
 		if kept, err := readKept(dir, id); err == nil && kept.Host != "" && kept.Host != coleo.LocalHost {
@@ -85,8 +85,8 @@ func readKept(dir, id string) (keptArm, error) {
 
 // takeFolders makes the database agree with the arms' folders. It removes the arms whose folders
 // name another host. It corrects the paths of arms whose folders were moved. The database may have
-// been lost, or restored from a copy. So takeFolders also adds the arms that the database lacks,
-// and updates those that it has in an older form.
+// been lost, or restored from a copy. So takeFolders also adds the arms that the database lacks. It
+// updates an arm if the record in the folder is newer than the one in the database.
 func (h *Host) takeFolders(ctx context.Context) error {
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
@@ -127,8 +127,8 @@ func (h *Host) takeFolders(ctx context.Context) error {
 	return nil
 }
 
-// tellNameless is for the folder of an unknown arm. An arm is unknown if neither the database nor
-// the folder has its record. tellNameless records which processes are in the folder.
+// tellNameless records which processes are in the folder of an unknown arm. An arm is unknown if
+// neither the database nor the folder has its record.
 func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
 	if _, there := known[id]; there || h.ID == coleo.LocalHost { // only the host agent records unknown arms
 		return
@@ -202,9 +202,9 @@ func newer(kept, r store.ArmRecord) bool {
 	return err == nil
 }
 
-// The host agent may have been killed before it stored the handle of a start. The function found
-// asks the start's holder for the handle. It returns nil if the record has no nonce, if no holder
-// replies, or if the holder belongs to another arm or generation.
+// found asks the holder of a start for the handle of that start. This is necessary if the host
+// agent was killed before it stored the handle. found returns nil if the record has no nonce, if no
+// holder replies, or if the holder belongs to another arm or generation.
 func found(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil
@@ -225,9 +225,9 @@ func found(r store.ArmRecord) *coleo.Handle {
 }
 
 // atHome corrects a record that names another state folder, and reports whether it changed the
-// record. In that case the state folder was moved or copied. After a move, atHome corrects the
-// paths. After a copy, the session belongs to the host agent of the original folder, so atHome
-// removes the session from the record.
+// record. A record names another state folder if the folder was moved or copied. After a move,
+// atHome corrects the paths. After a copy, the session belongs to the host agent of the original
+// folder, so atHome removes the session from the record.
 func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	if r.Handle == nil {
 		return r, false
@@ -275,7 +275,7 @@ func (a *arm) newest() int {
 	return n
 }
 
-// occupied returns the generations whose folder a holder or a guard uses.
+// occupied returns the generations whose folders are in use by a holder or a guard.
 func (a *arm) occupied() []int {
 	var out []int
 	for _, n := range a.generations() {

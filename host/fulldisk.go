@@ -12,13 +12,11 @@ import (
 	"coleo.dev/store"
 )
 
-// littleRoom is a number of free bytes, several times as much as a holder writes at
-// once. If the disk has less room, the host agent asks the holders whether they can
-// still write.
+// littleRoom is a number of free bytes. It is several times as much as a holder writes at once. If
+// the disk has less room, the host agent asks the holders whether they can still write.
 const littleRoom = 4 << 20
 
-// fullDisk is a lock. With it, only one goroutine at a time asks the holders whether they can
-// write.
+// fullDisk makes sure that only one goroutine at a time asks the holders whether they can write.
 type fullDisk struct {
 	mu      sync.Mutex
 	looking bool
@@ -86,8 +84,8 @@ const (
 	thinMost = 20
 )
 
-// noteRead notes that serve has stored the events up to a number. This is certain when serve asks
-// for the events after that number.
+// noteRead records that serve has stored all events up to the given number. This is certain when
+// serve asks for the events after that number.
 func (h *Host) noteRead(seq uint64) {
 	for {
 		known := h.read.Load()
@@ -107,8 +105,8 @@ func (h *Host) retain() repeat.Task {
 	}}
 }
 
-// thinLog deletes old events that serve has read. It begins with the next arm after the
-// given arm id. It returns the arm id for the next call.
+// thinLog deletes old events that serve has read. It begins with the arm after the given arm id. It
+// returns the arm id for the next call.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
 	for range thinMost {

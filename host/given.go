@@ -21,11 +21,11 @@ import (
 	"coleo.dev/workspace"
 )
 
-// Files in the arm's folder with the data that the user gave to the arm.
+// These files in the arm's folder contain the data that the user gave to the arm.
 const (
-	// envFile has the arm's environment variables. Their values are in no other file.
+	// envFile contains the arm's environment variables. No other file contains their values.
 	envFile = "env.json"
-	// scriptFile has the replies of the scripted model.
+	// scriptFile contains the replies of the scripted model.
 	scriptFile = "script.json"
 )
 
@@ -101,7 +101,7 @@ func (a *arm) keptEnv() (map[string]string, error) {
 	return env, nil
 }
 
-// envOf returns the stored environment of the arm with an id. It returns nil if this host
+// envOf returns the stored environment of the arm with the given id. It returns nil if this host
 // has no such arm.
 func (h *Host) envOf(id string) (map[string]string, error) {
 	h.mu.Lock()
@@ -113,8 +113,8 @@ func (h *Host) envOf(id string) (map[string]string, error) {
 	return a.keptEnv()
 }
 
-// replace writes a file in the arm's folder. It either replaces the whole file or
-// changes nothing. The function undo restores the previous file.
+// replace writes a file in the arm's folder. It either replaces the whole file or changes nothing.
+// The returned function restores the previous file.
 func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
 	path := filepath.Join(a.root(), name)
 	before, err := os.ReadFile(path)
@@ -156,8 +156,8 @@ func writeWhole(path string, data []byte) error {
 	return err
 }
 
-// startedAs returns an arm's start configuration without secrets and without the data
-// of one start.
+// startedAs returns an arm's start configuration without secrets and without the data that belongs
+// to only one start.
 func startedAs(c coleo.SpawnConfig) *coleo.SpawnConfig {
 	c.Arm, c.Generation, c.Nonce, c.Dir, c.Env, c.Environ = "", 0, "", "", nil, nil
 	return &c
@@ -170,11 +170,11 @@ const scriptedAddr = "127.0.0.1:4180"
 // scriptedHome is the HOME of an arm with the scripted model, below the arm's folder.
 const scriptedHome = "home"
 
-// withModel prepares the configuration of an arm with the scripted model for a start. It returns a
-// configuration with another model unchanged. One command starts the scripted model and then the
-// agent CLI, which has no network and its own HOME. The arm's record says only that the arm uses
-// the scripted model. At each start, withModel computes the command, the profile, HOME and the
-// endpoint again.
+// withModel prepares the configuration of an arm with the scripted model for a start. If the
+// configuration has another model, withModel returns it unchanged. One command starts the scripted
+// model and then the agent CLI. The agent CLI has no network and has its own HOME. The arm's record
+// says only that the arm uses the scripted model. Therefore withModel computes the command, the
+// profile, HOME and the endpoint again at each start.
 func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if !c.Scripted() {
 		return c, nil
@@ -224,9 +224,10 @@ func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 // plainPath matches the paths that every agent CLI takes without quotes.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// attach returns the text of a prompt with its files. The argument way is how the agent CLI names a
-// file, or "". Files that are named in that way come before the text. While the cursor is behind
-// such a name, an agent CLI can offer a menu of files, and ENTER would choose from that menu.
+// attach returns the text of a prompt with its files. The first parameter is the form in which the
+// agent CLI names a file, or "". Files that are named in that form come before the text. If the
+// cursor is directly after such a name, an agent CLI can offer a menu of files. ENTER would then
+// choose from that menu.
 func attach(way string, p coleo.Prompt) string {
 	if way == "" || slices.ContainsFunc(p.Files, func(f string) bool { return !plainPath.MatchString(f) }) {
 		return p.Text + "\n\nAttached files: " + strings.Join(p.Files, ", ")
@@ -238,12 +239,12 @@ func attach(way string, p coleo.Prompt) string {
 	return strings.Join(names, " ") + "\n" + p.Text
 }
 
-// takeCheck checks the input of a prompt, and adds the input and the schema of the answer to its
-// text. It returns the check for the prompt's run, or nil if nothing is checked. After one of these
-// errors, the caller must type nothing:
+// takeCheck checks the input of a prompt, and adds the input and the schema of the answer to the
+// prompt's text. It returns the check for the prompt's run, or nil if nothing is checked. After one
+// of these errors, the caller must type nothing:
 //
-//   - EInvalid if a schema is wrong, or if the input does not fit. In the second case takeCheck
-//     also appends an event.
+//   - EInvalid if a schema is wrong, or if the input does not fit. If the input does not fit,
+//     takeCheck also appends an event.
 //   - EUnsupported if the answer cannot be checked, because only the screen shows it
 func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, error) {
 	if p.Check == nil {
@@ -278,8 +279,8 @@ func (a *arm) tellsAnswers() error {
 		"which may lack a part: nothing was typed", a.name())
 }
 
-// specHash returns the SpecHash for the receipt of a new run. The argument asked is the caller's
-// text. A run that asks a model again has the hash of the first run.
+// specHash returns the SpecHash for the receipt of a new run. The second parameter is the caller's
+// text. If a run asks a model again, it has the hash of the first run.
 func (a *arm) specHash(c *coleo.Check, asked string) string {
 	if c != nil && c.SpecHash != "" {
 		return c.SpecHash
@@ -302,7 +303,7 @@ func (a *arm) harnessName() string {
 	return a.record.Harness
 }
 
-// readable is the mode of access(2) that asks whether a file may be read.
+// readable is the mode of access(2) that checks whether a file can be read.
 const readable = 4
 
 func checkFile(path string) error {
@@ -322,8 +323,8 @@ func checkFile(path string) error {
 	return nil
 }
 
-// If the configuration asks for a git worktree, takeWorktree gives the arm one, and sets its work
-// folder to a folder in it. An arm that is started again keeps its worktree.
+// takeWorktree gives the arm a git worktree if the configuration asks for one. It then sets the
+// arm's work folder to a folder in the worktree. An arm that is started again keeps its worktree.
 func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name string) error {
 	if c.Worktree == nil {
 		return nil
@@ -352,8 +353,8 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 }
 
 // removeWorktree removes the arm's git worktree, if it has one. It returns EConflict if another arm
-// works in the worktree, or if there is unsaved work and force is false. With force, it keeps the
-// unsaved work under a ref, and returns the ref.
+// works in the worktree. It also returns EConflict if there is unsaved work and force is false. If
+// force is true, removeWorktree keeps the unsaved work under a ref, and returns the ref.
 func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err error) {
 	id := a.record.ID
 	w, known, err := a.host.Workspaces.Of(id)
@@ -390,7 +391,7 @@ func (h *Host) worksIn(dir, not string) string {
 }
 
 // tellWorktree appends an event about the arm's worktree. It ignores errors, because the record of
-// the worktree counts, and not the log.
+// the worktree applies, and not the log.
 func (a *arm) tellWorktree(ctx context.Context, kind coleo.EventKind, payload any) {
 	if err := a.host.append(ctx, event(a.record.ID, kind, payload)); err != nil {
 		a.host.Log.Warn("tell of the worktree of an arm", "arm", a.name(), "error", err)

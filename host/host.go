@@ -1,9 +1,9 @@
-// Package host is the host agent. It has the sessions, the states and the event log of
-// the arms on one machine.
+// Package host is the host agent. It keeps the sessions, the states and the event log of the arms
+// on one machine.
 //
-// A host agent can be killed at any moment. The next host agent finds the holders of
-// the arms, attaches to those that prove their identity, and continues. If an arm needs
-// a remedy, the brain chooses the remedy and sends an order to the host agent.
+// A host agent can be killed at any moment. The next host agent finds the holders of the arms,
+// attaches to those that prove their identity, and continues. If an arm needs a remedy, the brain
+// chooses the remedy and sends an order to the host agent.
 package host
 
 import (
@@ -47,11 +47,12 @@ type Config struct {
 	// --addr ADDR [--script FILE] -- PROGRAM [ARG...]. After it has started the model,
 	// the command replaces itself with PROGRAM.
 	ScriptedModel []string
-	// ToolServer is the command that serves Coleo's own tools to an agent CLI by MCP. Its
+	// ToolServer is the command that serves Coleo's own tools to an agent CLI over MCP. Its
 	// arguments are --door PATH --tools NAME[,NAME...].
 	ToolServer []string
-	// Policy says where the rules of arms' policies are. Tests can set Judged. It is called after a
-	// policy has decided about a dialog, and before it answers the dialog.
+	// Policy says where the rules of arms' policies are. Tests can set the function Judged. The
+	// host agent calls Judged after a policy has decided about a dialog, and before the dialog is
+	// answered.
 	Policy PolicyFiles
 	// Workspaces makes and removes the worktrees of arms.
 	Workspaces workspace.Workspaces
@@ -194,8 +195,7 @@ func (h *Host) mine() bus.Claim {
 	return bus.Claim{Instance: h.instance, Hostname: h.Hostname, PID: os.Getpid(), Age: time.Since(h.began)}
 }
 
-// yield closes all sessions, because the id belongs to another host agent, and returns
-// the reason.
+// yield closes all sessions because another host agent has the id. It returns the reason.
 func (h *Host) yield(because error) error {
 	h.letGo()
 	return because
@@ -293,8 +293,8 @@ func (h *Host) all() []*arm {
 	return out
 }
 
-// The function reports returns the report of each arm. It asks all holders at the same time,
-// because a silent holder costs a long time.
+// reports returns the report of each arm. It asks all holders at the same time, because the wait
+// for a silent holder is long.
 func reports(arms []*arm) []bus.ArmReport { return each(arms, (*arm).report) }
 
 func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
@@ -324,8 +324,8 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a beat about one arm. It is called after the write of the arm's start or end.
-// After a start it asks only the holder of this arm. After an end it asks no holder.
+// beatOf publishes a beat about one arm. Call it after the arm's start or end has been written.
+// After a start, it asks only the holder of this arm. After an end, it asks no holder.
 func (h *Host) beatOf(a *arm) {
 	b := h.newBeat() // takes the head of the log before the next line looks at the arm
 	p := a.pulse(0)

@@ -112,7 +112,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err := a.vacant(); err != nil {
 		return err
 	}
-	// The id was made for this order, so no process can have the mark of the arm.
+	// The id was made for this order, so no process can have the arm's mark.
 	if first := o.Drawn && next == 1; !first {
 		if err := a.sweepToStart(next); err != nil {
 			return err
@@ -173,7 +173,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 
 // launch starts the agent CLI of a generation that is already in the database. If it cannot write
 // the new handle into the database, it ends the agent CLI, because nobody would follow it. The
-// argument insteadOf is the field of the order with this name.
+// parameter insteadOf is the field InsteadOf of the order.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
 	insteadOf *coleo.ModelFallback) error {
 	made, err := a.withModel(a.asChosen(harness, c))
@@ -285,8 +285,8 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent is for holders that a signal had stopped and that run again. It attaches to their
-// sessions. Each beat asks the other silent holders.
+// adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. Each
+// beat asks the other silent holders.
 func (h *Host) adoptSilent() {
 	for _, a := range h.all() {
 		a.mu.Lock()
@@ -298,7 +298,7 @@ func (h *Host) adoptSilent() {
 	}
 }
 
-// adoptLate attaches to a session whose holder was silent but now replies.
+// adoptLate attaches to a session whose holder did not reply before but now replies.
 func (a *arm) adoptLate() {
 	a.mu.Lock()
 	silent := a.silent && a.record.Desired == coleo.DesiredRunning
@@ -321,8 +321,8 @@ func (a *arm) adoptOrLog() {
 // to become stable. It is too short for an agent CLI that is still starting.
 const readingTimeout = 2 * time.Second
 
-// awaitReading waits until the session's screen has been read. So a caller who sees that the arm is
-// attached can use it at once.
+// awaitReading waits until the session's screen has been read. A caller who sees that the arm is
+// attached can then use the arm at once.
 func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
 	defer cancel()
@@ -330,10 +330,10 @@ func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 		coleo.Dead)
 }
 
-// The method lost records that the host agent cannot attach to a session. The rest depends on the
+// lost records that the host agent cannot attach to a session. What lost does next depends on the
 // reason:
 //   - If the holder is dead, lost ends the remaining processes of the arm.
-//   - If the holder is there but does not reply, the host agent tries again at each
+//   - If the holder exists but does not reply, the host agent tries again at each
 //     beat.
 //   - If the holder could not prove its identity, lost leaves the arm alone.
 func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {

@@ -11,7 +11,7 @@ import (
 
 type order func(ctx context.Context, data json.RawMessage) (any, error)
 
-// decoded returns an order that decodes its data and passes the data to do.
+// decoded returns an order that decodes its data and calls the given function with the result.
 func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	return func(ctx context.Context, data json.RawMessage) (any, error) {
 		var o T
@@ -24,7 +24,8 @@ func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	}
 }
 
-// onArm returns an order that finds the arm in its data and passes the arm to do.
+// onArm returns an order that finds the arm named in its data and calls the given function with
+// this arm.
 func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
 		a, err := h.arm(o.Arm)
@@ -192,8 +193,8 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
-	// The head is read before the list. Otherwise an event that is written between the two reads
-	// could be missed.
+	// Read the head before the list. Otherwise an event that is written between the two reads could
+	// be missed.
 	head, epoch := h.DB.Head(), h.DB.Epoch()
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
@@ -248,8 +249,8 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	return nil, h.Workspaces.Rename(ctx, a.record.ID, o.Name)
 }
 
-// The method label changes the labels of an arm, even if the arm is stopped. The arm keeps a copy
-// of them, and an event goes to the log.
+// label changes the labels of an arm, even if the arm is stopped. The arm keeps a copy of the
+// labels, and label appends an event to the log.
 func (h *Host) label(ctx context.Context, o bus.LabelOrder) (any, error) {
 	if err := o.Labels.Check(); err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -14,17 +15,17 @@ import (
 	"coleo.dev/store"
 )
 
-// The host agent checks again and again whether a parked arm may continue. maxWake is the longest
-// time between two checks. The wake time is a time of day, so it can pass suddenly when a laptop
-// has slept or its clock was set.
+// maxWake is the longest time between two checks whether a parked arm may continue. The wake time
+// is a time of day. It can therefore pass suddenly when a laptop has slept or its clock was set.
 const maxWake = 15 * time.Second
 
-// maxErrors is how many errors an arm keeps for the end of its turn. An agent CLI reports one or
-// two.
+// maxErrors is the maximum number of errors that an arm keeps until the end of its turn. An agent
+// CLI reports one or two.
 const maxErrors = 10
 
-// keepErrors keeps those errors of a record that may end the turn. If the model works after an
-// error, the turn has continued, so keepErrors drops the errors. The caller must hold mu.
+// keepErrors keeps the errors in the given work, because an error may end the turn. If the model
+// works after an error, the turn has continued, so keepErrors drops the errors. The caller must
+// hold mu.
 func (a *arm) keepErrors(w work) {
 	for _, activity := range w.list {
 		switch told := activity.Work.(type) {
@@ -45,9 +46,9 @@ func (a *arm) forgetErrors() {
 	a.errors = nil
 }
 
-// If the turn has ended at a limit, noteLimit sets the limit and the outcome in the end of the run.
-// It does nothing if neither the screen nor the record shows an error, or if nothing proves the end
-// of the turn.
+// noteLimit sets the limit and the outcome in the end of the run if the turn has ended at a limit.
+// It does nothing if neither the screen nor the agent CLI's record shows an error. It also does
+// nothing if nothing proves the end of the turn.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	a.mu.Lock()
 	errors := a.errors
@@ -63,12 +64,13 @@ func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	}
 }
 
-// The function park parks an arm if its run has ended at a limit. It changes the arm's record, and
-// returns the events. The caller writes both together with the end of the run. A compaction does
-// not park the arm, because the prompt that continues an arm would not repeat a compaction.
+// park parks an arm if its run has ended at a limit. It changes the arm's record and returns the
+// events. The caller writes the record and the events together with the end of the run. A
+// compaction does not park the arm, because the prompt that continues an arm would not repeat a
+// compaction.
 //
-// The argument replied says whether the model has replied in the run. Some agent CLIs forget a turn
-// without a reply. Their arms later continue with the prompt of the run.
+// The parameter replied says whether the model has replied in the run. Some agent CLIs forget a
+// turn without a reply. Their arms later continue with the prompt of the run.
 func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, replied bool) []coleo.Event {
 	if end.Limit == nil || run.Compact {
 		return nil
@@ -105,9 +107,9 @@ func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Ev
 	return []coleo.Event{event(r.ID, coleo.EventParked, c)}
 }
 
-// goOn adds the prompt that continues a parked arm to the queue. It does so if the wake time has
-// come and a prompt may be sent now. One write ends the parking and adds the prompt. So a kill
-// neither loses nor repeats the prompt. The caller must hold delivering.
+// goOn lets a parked arm continue if the wake time has come and a prompt may be sent now. It adds a
+// prompt for this to the queue. One write ends the parking and adds the prompt. A kill of the host
+// agent therefore neither loses nor repeats the prompt. The caller must hold delivering.
 func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	reading := s.State()
 	may := func(r *store.ArmRecord) bool {
@@ -130,8 +132,8 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// The function continued ends the parking of an arm in its record, and adds the prompt that
-// continues the arm. It returns the events.
+// continued ends the parking of an arm in its record, and adds the prompt that continues the arm.
+// It returns the events.
 func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
 	text, id := coleo.ContinuePrompt, rand.Text()
 	if p := queueOf(r).Parked; p != nil && p.Prompt != "" {
@@ -219,4 +221,37 @@ func pauseAnew(r *store.ArmRecord) []coleo.Event {
 	}
 	q = queue.Pause(q, "the arm was started with a new conversation", false)
 	return append(events, setQueue(r, q, coleo.QueuePaused, "")...)
+}
+
+// settleTaken settles a prompt of the queue if the error of SendPrompt does not say whether the
+// prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's run.
+// Otherwise it records the prompt as lost and pauses the queue.
+func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
+	var e *coleo.Error
+	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has reported the loss
+	err := errors.New("nothing proves that it has arrived")
+	if !told {
+		err = a.settle(ctx, s, run)
+	}
+	if err == nil {
+		a.endRun(ctx, s)
+		return
+	}
+	reading := s.State()
+	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Intended = without(r.Intended, run.ID)
+		if told {
+			return pauseAfter(r, run)
+		}
+		return lost(r, run, reading)
+	})
+	if err != nil {
+		a.host.Log.Error("record that a prompt of the queue is lost", "arm", a.name(), "error", err)
+	}
+}
+
+// lost returns the events for a lost prompt of an arm. If the prompt was in the queue, lost also
+// pauses the queue in the record.
+func lost(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
+	return append([]coleo.Event{lostPrompt(r.ID, p, reading)}, pauseAfter(r, p)...)
 }

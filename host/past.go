@@ -49,8 +49,8 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 // because the bus limits the size of a message.
 const historyBytes = 2 << 20
 
-// lastLines returns the last lines of a list. They are at most as many as the argument says, and
-// their total size is at most historyBytes.
+// lastLines returns the last lines of a list. The second parameter is the maximum number of these
+// lines. Their total size is at most historyBytes.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -129,9 +129,9 @@ func (a *arm) noTerminal() error {
 	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", a.name())
 }
 
-// The method earlier returns handles of the generations before the given one, oldest first. It
-// leaves out generations whose journal was deleted. Each handle has only the fields that are needed
-// to read a recording.
+// earlier returns handles of the generations before the given one, oldest first. It leaves out
+// generations whose journal was deleted. Each handle has only the fields that are needed to read a
+// recording.
 func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	var out []coleo.Handle
 	for n := 1; n < last.Generation; n++ {
@@ -143,10 +143,10 @@ func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
 	return out
 }
 
-// thin deletes output of the generations before the last one. Of that output, it keeps the newest,
-// up to Config.Keep bytes in total. It never deletes a generation that still has a process in its
-// folder, such as a holder that never proved its identity. The last generation must have ended, and
-// its output is kept.
+// thin deletes output of the generations before the last one. It keeps the newest part of that
+// output, up to Config.Keep bytes in total. It never deletes a generation that still has a process
+// in its folder, such as a holder that never proved its identity. The last generation must have
+// ended. thin keeps the output of the last generation.
 func (a *arm) thin() error {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -195,15 +195,15 @@ func sizeOf(dir string) (int64, error) {
 	return total, nil
 }
 
-// inFolder returns the arm as package diffs knows it.
+// inFolder returns the arm in the form that package diffs uses.
 func (a *arm) inFolder() diffs.Arm {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return diffs.Arm{ID: a.record.ID, Folder: a.record.Workdir}
 }
 
-// inRepository is like inFolder, but for an arm with a worktree it names the folder for which the
-// worktree was made. The worktree itself may be gone.
+// inRepository is like inFolder, except if the arm has a worktree. It then names the folder for
+// which the worktree was made, because the worktree itself may no longer exist.
 func (a *arm) inRepository() diffs.Arm {
 	in := a.inFolder()
 	a.mu.Lock()
@@ -230,7 +230,7 @@ func (h *Host) diff(ctx context.Context, o bus.DiffOrder) (any, error) {
 }
 
 // restoreFiles puts the files of a checkpoint back. During that time the arm neither starts nor
-// gets a prompt. It returns EBusy if an arm in the same repository may change files.
+// gets a prompt. restoreFiles returns EBusy if an arm in the same repository may change files.
 func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -259,9 +259,9 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 // into the repository. The longest check of a project takes 20 minutes.
 const mergeTime = 24 * time.Minute
 
-// The method merge merges the work of an arm into another branch. If the project has a check, it
-// first runs the check on the result. It commits uncommitted work only while the arm rests. It
-// returns EUnsupported if the arm has no worktree.
+// merge merges the work of an arm into another branch. If the project has a check, merge first runs
+// the check on the result. It commits uncommitted work only while the arm rests. It returns
+// EUnsupported if the arm has no worktree.
 func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -304,8 +304,8 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	return m, err
 }
 
-// Until the returned function is called, restsIn keeps an arm from starting and from getting a
-// prompt. It returns EBusy if an arm in the given folder may change files.
+// restsIn keeps an arm from starting and from getting a prompt until the caller calls the returned
+// function. It returns EBusy if an arm in the given folder may change files.
 func (h *Host) restsIn(a *arm, dir string) (unlock func(), err error) {
 	a.starting.Lock()
 	if !a.delivering.TryLock() {
@@ -333,7 +333,8 @@ func mergeChange(step coleo.MergeStep, by string, m changes.MergeFrom) coleo.Mer
 		Before: m.Before, After: m.After, Committed: m.Committed}
 }
 
-// mayChangeFiles says why the arm's agent CLI may change files now; "" if it is known to rest.
+// mayChangeFiles says why the arm's agent CLI may change files now. It returns "" if the agent CLI
+// is known to rest.
 func (a *arm) mayChangeFiles() string {
 	a.mu.Lock()
 	s, run, status, leased := a.session, a.run, a.record.Status, a.free("") != nil

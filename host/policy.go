@@ -16,11 +16,11 @@ import (
 type PolicyFiles = files.Paths
 
 // policyAnswer is how long a policy can take to answer a dialog. After that time, a person must
-// answer it.
+// answer the dialog.
 const policyAnswer = 30 * time.Second
 
-// If the arm has a policy and a change shows a new approval dialog, considerDialog begins to judge
-// the dialog. It returns at once.
+// considerDialog begins to judge a dialog if the arm has a policy and the change shows a new
+// approval dialog. It returns at once.
 func (a *arm) considerDialog(ctx context.Context, s coleo.Session, c coleo.Change) {
 	d := c.Reading.Dialog
 	if d == nil || d.Kind != coleo.DialogPermission || c.Reading.State != coleo.WaitingApproval || !c.Reading.Known {
@@ -65,8 +65,8 @@ func (a *arm) judge(ctx context.Context, s coleo.Session, d coleo.Dialog) {
 	}
 }
 
-// answerBy answers the dialog about which a policy has decided. It uses the same way as the answer
-// of a person. If the arm already shows another dialog, it types nothing.
+// answerBy answers a dialog with the decision of a policy. It answers in the same way as a person
+// does. If the arm already shows another dialog, answerBy types nothing.
 func (a *arm) answerBy(ctx context.Context, p coleo.PolicyDecision) error {
 	ctx, cancel := context.WithTimeout(ctx, policyAnswer)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// The method pulse looks at the arms' processes, and returns the condition of the arms as this
-// process knows it. It asks no holder, so it never waits and needs little work.
+// pulse looks at the arms' processes, and returns the condition of the arms as this process knows
+// it. It asks no holder, so it never waits and needs little work.
 func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
 	if o.Arm != "" {
@@ -35,8 +35,8 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	return p, nil
 }
 
-// marking gives one number to the pulses of all arms together. The number changes whenever one of
-// the pulses changes.
+// marking gives a common number to the pulses of all arms. The number changes whenever one of the
+// pulses changes.
 type marking struct {
 	mu     sync.Mutex
 	number int
@@ -60,14 +60,13 @@ func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-// A pulse about all arms uses the last look at a living process, if that look is not older than
-// lookAfter. A look at a process costs more than the rest of a pulse. With this value, only every
-// second pulse looks at the process. If a signal has stopped a process, one of the next two pulses
-// reports it.
+// lookAfter is how long a pulse about all arms uses the last look at a living process. A look at a
+// process costs more than the rest of a pulse. With this value, only every second pulse looks at
+// the process. If a signal has stopped a process, one of the next two pulses reports it.
 const lookAfter = 2 * time.Second
 
-// The arm's method pulse returns the part of a pulse for that arm. It looks at the arm's process,
-// unless the last look is not older than the given time.
+// pulse returns the arm's part of a pulse. It looks at the arm's process, unless the last look is
+// not older than the given time.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -89,9 +88,9 @@ func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	return p
 }
 
-// lookAt returns whether the arm's process is alive. If the last look found it alive and is not
-// older than the given time, lookAt returns Alive without a look. While the arm has a session,
-// lookAt is called often. So it keeps a watch on the process open.
+// lookAt returns whether the arm's process is alive. It returns Alive without a new look if the
+// last look was Alive and is not older than the given time. While the arm has a session, lookAt is
+// called often, so it keeps a watch on the process open.
 func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	a.sight.Lock()
 	defer a.sight.Unlock()
@@ -119,8 +118,8 @@ func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) proces
 	return process.Alive
 }
 
-// vouch makes the report for a beat. Other than report, it asks the holder over the session's
-// existing connection. If the reply proves nothing, it opens a new connection.
+// vouch makes the report for a beat. Unlike report, it asks the holder over the session's existing
+// connection. If the reply proves nothing, vouch opens a new connection.
 func (a *arm) vouch() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.live()
@@ -133,8 +132,8 @@ func (a *arm) vouch() bus.ArmReport {
 	})
 }
 
-// The method begin waits until no start, attach or end of the arm runs, and locks the arm for such
-// an action. The returned function unlocks the arm.
+// begin locks the arm for a start, an attach or an end. It first waits until no other action of
+// this kind runs on the arm. The returned function unlocks the arm.
 func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
@@ -157,15 +156,16 @@ func (a *arm) setBusy(busy bool) {
 	a.mu.Unlock()
 }
 
-// The host agent answers serve's order for permits after at most permitAnswer, even if a holder has
-// not replied. A working holder replies within milliseconds. Serve itself gives up after 2.5 s.
+// permitAnswer is the maximum time in which the host agent answers serve's order for permits. The
+// host agent answers even if a holder has not replied. A working holder replies within
+// milliseconds. Serve itself gives up after 2.5 s.
 const permitAnswer = time.Second
 
-// The method permit passes permits from serve to the holders of the arms that need one. It does so
-// at the same time for all holders, because otherwise a slow holder could let the permits of other
-// arms expire. It returns after at most permitAnswer, with the host agent's clock, which serve
-// needs for the next order. If a holder has not replied by then, the attempt continues in the
-// background. Each failure is logged.
+// permit passes permits from serve to the holders of the arms that need one. It contacts all
+// holders at the same time. Otherwise a slow holder could let the permits of other arms expire.
+// permit returns after at most permitAnswer. Its result contains the host agent's clock, which
+// serve needs for the next order. If a holder has not replied by then, the attempt continues in the
+// background. permit logs each failure.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
 	var passing sync.WaitGroup
@@ -189,8 +189,8 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
-// The arm's method permit lets the arm's holder accept keys until o.Until. If the given generation
-// is not the arm's present one, it does nothing.
+// permit lets the arm's holder accept keys until o.Until. If the given generation is not the arm's
+// present one, permit does nothing.
 func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	a.mu.Lock()
 	record := a.record

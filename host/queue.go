@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"slices"
 	"time"
 
@@ -14,18 +13,18 @@ import (
 	"coleo.dev/store"
 )
 
-// These are the times for the delivery of one prompt of a queue. Serve allows the same times for a
-// prompt. An agent CLI can be unresponsive while it reads a long prompt.
+// These constants limit the time for the delivery of one prompt of a queue. Serve allows the same
+// times for a prompt. An agent CLI can be unresponsive while it reads a long prompt.
 const (
 	followUpTime  = 90 * time.Second
 	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
 )
 
-// following is what an arm needs to send its queue.
+// following is the state that an arm needs to send its queue.
 type following struct {
 	nudge chan struct{} // wakes sendQueue; nil before the first session
-	// moves counts events after which a refused prompt may be accepted: changes of the
-	// session, orders about the queue, and ends of leases.
+	// moves counts events after which a refused prompt may be accepted. These events are changes of
+	// the session, orders about the queue, and ends of leases.
 	moves uint64
 	tried uint64 // moves at the beginning of the last attempt that was refused; 0 if there was none
 
@@ -152,8 +151,8 @@ func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string
 	return []coleo.Event{event(r.ID, coleo.EventQueue, change)}
 }
 
-// queueState returns the summary of the queue in the record, with the prompt that has left the
-// queue and has no run yet. It returns nil if there is nothing to say.
+// queueState returns the summary of the queue in the record. The summary includes the prompt that
+// has left the queue and has no run yet. queueState returns nil if there is nothing to report.
 func queueState(r *store.ArmRecord) *coleo.QueueState {
 	state := queueOf(r).State()
 	at := slices.IndexFunc(r.Intended, func(p coleo.Receipt) bool { return p.FollowUp })
@@ -182,7 +181,7 @@ func (a *arm) wake() {
 	}
 }
 
-// moved is like wake. Call it after an event that moves counts.
+// moved increases a.following.moves, and then does the same as wake.
 func (a *arm) moved() {
 	a.mu.Lock()
 	a.following.moves++
@@ -190,8 +189,8 @@ func (a *arm) moved() {
 	a.wake()
 }
 
-// The method permitted notes that the arm's holder has received a permit. An earlier prompt may
-// have been refused for lack of one.
+// permitted records that the arm's holder has received a permit. An earlier prompt may have been
+// refused because there was no permit.
 func (a *arm) permitted() {
 	a.mu.Lock()
 	lacked := a.following.unpermitted
@@ -202,8 +201,8 @@ func (a *arm) permitted() {
 	}
 }
 
-// sendQueue sends the prompts of the queue through a session, one at a time, each as soon as
-// possible. It ends when ctx ends.
+// sendQueue sends the prompts of the queue through a session, one at a time. It sends each prompt
+// as soon as possible. It ends when ctx ends.
 func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struct{}) {
 	lease := time.NewTimer(0) // fires when a lease ends, and once at the beginning
 	defer lease.Stop()
@@ -295,13 +294,13 @@ func sameEntry(a, b coleo.Queued) bool {
 	return a.ID == b.ID && a.Text == b.Text && slices.Equal(a.Files, b.Files)
 }
 
-// mayFollow reports whether a prompt of the queue may be sent now. The session must be idle by
-// proof and show no dialog. No run may be open, no prompt may be on its way, and nobody may be
-// typing by hand.
+// mayFollow reports whether a prompt of the queue may be sent now. It must be proven that the
+// session is idle, and the session must show no dialog. No run may be open, no prompt may be on its
+// way, and nobody may be typing by hand.
 //
-// A prompt that continues a parked arm may also be sent while the session shows the error
-// of the last turn. mayFollow returns false if nothing has changed since a prompt was
-// refused. The caller must hold mu.
+// A prompt that continues a parked arm may also be sent while the session shows the error of the
+// last turn. mayFollow returns false if nothing has changed since a prompt was refused. The caller
+// must hold mu.
 func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
 	calm := func(r coleo.Reading) bool {
 		ready := r.State == coleo.Idle || r.State == coleo.Failed && e.Continues > 0
@@ -348,9 +347,9 @@ func refusedUntyped(code coleo.Code) bool {
 	}
 }
 
-// putBack makes a refused entry the first of the queue again. The argument begun is the number of
-// moves at the beginning of the attempt. If the reason is the text or a file of the entry, a later
-// attempt would be refused too, so putBack pauses the queue.
+// putBack puts a refused entry back at the head of the queue. The parameter begun is the value of
+// a.following.moves when the attempt began. If the text or a file of the entry was the reason, a
+// later attempt would be refused too. In that case, putBack pauses the queue.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, begun uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
 		a.following.tried, a.following.unpermitted = begun, coleo.ErrorCode(refusal) == coleo.EUnproven
@@ -370,37 +369,4 @@ func (a *arm) putBack(ctx context.Context, e coleo.Queued, begun uint64, refusal
 	if err != nil {
 		a.host.Log.Error("put a prompt back into the queue", "arm", a.name(), "error", err)
 	}
-}
-
-// settleTaken is for a prompt of the queue after an error of SendPrompt that does not say whether
-// the prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's
-// run. Otherwise it records the prompt as lost and pauses the queue.
-func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
-	var e *coleo.Error
-	told := errors.As(cause, &e) && e.Code == coleo.EPromptLost && e.Screen != nil // the session has reported the loss
-	err := errors.New("nothing proves that it has arrived")
-	if !told {
-		err = a.settle(ctx, s, run)
-	}
-	if err == nil {
-		a.endRun(ctx, s)
-		return
-	}
-	reading := s.State()
-	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Intended = without(r.Intended, run.ID)
-		if told {
-			return pauseAfter(r, run)
-		}
-		return lost(r, run, reading)
-	})
-	if err != nil {
-		a.host.Log.Error("record that a prompt of the queue is lost", "arm", a.name(), "error", err)
-	}
-}
-
-// The function lost returns the events for a lost prompt of an arm. If the prompt was in the queue,
-// it also pauses the queue in the record.
-func lost(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
-	return append([]coleo.Event{lostPrompt(r.ID, p, reading)}, pauseAfter(r, p)...)
 }

@@ -12,9 +12,9 @@ import (
 	"coleo.dev/store"
 )
 
-// prompt sends a prompt and begins a run. It stores the prompt before it sends it. If
-// the host agent is killed between these steps, the next host agent finds out whether
-// the prompt has arrived.
+// prompt sends a prompt and begins a run. It first stores the prompt, and then sends it. If the
+// host agent is killed between these steps, the next host agent finds out whether the prompt has
+// arrived.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	a.delivering.Lock() // so that no prompt of the queue is sent meanwhile
 	defer a.delivering.Unlock()
@@ -92,8 +92,8 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	return a.deliver(ctx, s, run, c.Compact)
 }
 
-// deliver stores a run's prompt as intended, sends it, and begins the run. The function send sends
-// the prompt and returns its receipt. The caller must hold delivering.
+// deliver stores a run's prompt as intended, sends it, and begins the run. It calls send, which
+// sends the prompt and returns its receipt. The caller must hold delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
 	a.forgetErrors()
@@ -121,7 +121,7 @@ func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	return receipt, nil
 }
 
-// notSent is called when a prompt could not be sent. There are three cases:
+// notSent settles a prompt that could not be sent. There are three cases:
 //   - If the prompt was refused or lost, notSent removes it from the intended prompts.
 //   - If ctx ended while the prompt was being sent, the prompt may have arrived, and
 //     notSent looks for it.
@@ -143,9 +143,9 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	}
 }
 
-// keepUnsettled keeps a prompt if a dialog hides whether it arrived. A later change of the session
-// says whether it did. If the session or the host agent ends before that, the prompt is treated
-// like any intended prompt. Coleo looks for it, or records it as lost.
+// keepUnsettled keeps a prompt if a dialog hides whether the prompt has arrived. A later change of
+// the session shows whether it has. If the session or the host agent ends before that, the prompt
+// is treated like any intended prompt. Coleo then looks for the prompt, or records it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		run.Unsettled = true
@@ -157,8 +157,8 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	}
 }
 
-// The method unsettled returns the prompt whose arrival a dialog hides. The bool is false if there
-// is no such prompt.
+// unsettled returns the prompt whose arrival a dialog hides. It returns false if there is no such
+// prompt.
 func (a *arm) unsettled() (coleo.Receipt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -170,8 +170,8 @@ func (a *arm) unsettled() (coleo.Receipt, bool) {
 	return coleo.Receipt{}, false
 }
 
-// forgetUnsettled removes the prompt whose arrival a dialog has hidden. It is called when the
-// session has reported this prompt as lost.
+// forgetUnsettled removes the prompt whose arrival a dialog has hidden. Call it when the session
+// has reported this prompt as lost.
 func (a *arm) forgetUnsettled(ctx context.Context) error {
 	run, ok := a.unsettled()
 	if !ok {
@@ -183,8 +183,8 @@ func (a *arm) forgetUnsettled(ctx context.Context) error {
 	})
 }
 
-// The method open begins the run of a prompt that has arrived, and removes the prompt from the
-// intended prompts.
+// open begins the run of a prompt that has arrived, and removes the prompt from the intended
+// prompts.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if r.Run != nil {
@@ -203,9 +203,9 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
-// openOther begins the run of a turn that Coleo did not begin, or whose prompt arrived late. It
-// does nothing for the first kind of turn if a run is open or a prompt is being sent. That turn
-// belongs to the open run, or to the run of that prompt.
+// openOther begins the run of a turn that Coleo did not begin, or of a turn whose prompt arrived
+// late. If Coleo did not begin the turn, openOther does nothing while a run is open or a prompt is
+// being sent. The turn then belongs to the open run, or to the run of that prompt.
 func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettled()
@@ -226,8 +226,8 @@ func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 		Proof: coleo.ProofReported})
 }
 
-// The function without copies a list, and leaves out the receipt with the given id. It returns nil
-// if the copy is empty.
+// without returns a copy of a list that leaves out the receipt with the given id. It returns nil if
+// the copy is empty.
 func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	var out []coleo.Receipt
 	for _, r := range list {
@@ -238,9 +238,8 @@ func without(list []coleo.Receipt, id string) []coleo.Receipt {
 	return out
 }
 
-// If the session has become calm after the newest prompt, endRun ends the open runs. Only the run
-// of the newest prompt gets an answer, because nothing shows which answers belong to earlier
-// prompts.
+// endRun ends the open runs if the session has become calm after the newest prompt. Only the run of
+// the newest prompt gets an answer, because nothing shows which answers belong to earlier prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	run, reading := a.run, a.reading
@@ -277,7 +276,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.keepFiles(changes.AfterTurn, run.ID)
 }
 
-// endBy makes the end of a run from the arm's reading at that time.
+// endBy makes the end of a run from the arm's reading at the end of the run.
 func endBy(reading coleo.Reading) coleo.RunEnd {
 	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
 	if reading.Rule == coleo.RuleUnprovenIdle {
@@ -290,10 +289,10 @@ func endBy(reading coleo.Reading) coleo.RunEnd {
 // lacks the lines that have scrolled off the top, and its long lines are cut.
 const onScreen = "screen"
 
-// The function closing removes a run and all earlier runs from a record. It returns the events that
-// end these runs. Only the given run gets the answer. If end has no outcome, or if the given run
-// was interrupted, the outcome is computed from the status. If the given run is not open, the
-// function returns nil.
+// closing removes a run and all earlier runs from a record. It returns the events that end these
+// runs. Only the given run gets the answer. If end has no outcome, or if the given run was
+// interrupted, closing computes the outcome from the status. If the given run is not open, closing
+// returns nil.
 func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
@@ -331,9 +330,8 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	return append(events, park(r, open[last], end, replied)...)
 }
 
-// The function lose is called when the session of an arm has ended. It ends all open runs, and
-// marks the intended prompts as lost. It removes these runs and prompts from the record, and
-// returns the events.
+// lose ends all open runs after the session of an arm has ended. It also marks the intended prompts
+// as lost. It removes these runs and prompts from the record, and returns the events.
 func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
@@ -347,10 +345,10 @@ func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	return events
 }
 
-// resolve is for the prompts that an earlier host agent was about to type when it was killed. If
+// resolve settles the prompts that an earlier host agent was about to type when it was killed. If
 // there is proof that a prompt has arrived, resolve begins the prompt's run. Otherwise it records
-// the prompt as lost. It types no prompt again. The list must contain only prompts from before the
-// attach.
+// the prompt as lost. It never types a prompt again. The list must contain only prompts from before
+// the attach.
 func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Receipt) {
 	for _, p := range intended {
 		if err := a.settle(ctx, s, p); err != nil {

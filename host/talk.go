@@ -27,7 +27,7 @@ const (
 	outputWait = 25 * time.Second
 )
 
-// mayType returns EBusy if another caller has the arm's lease.
+// mayType returns EBusy if another caller holds the arm's lease.
 func (a *arm) mayType(lease string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +45,8 @@ func (a *arm) free(lease string) error {
 // respond answers a dialog. It returns EStale if the arm has no open dialog.
 func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error { return a.respondBy(ctx, o, "") }
 
-// respondBy is respond. If a policy answers, rule is its rule, and otherwise "".
+// respondBy is like respond, but also takes the rule of the policy that answers. If no policy
+// answers, rule is "".
 func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) error {
 	s, err := a.live()
 	if err != nil {
@@ -80,8 +81,8 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 	return a.instead(ctx, s, o.Dialog, words, o.Lease)
 }
 
-// The method instead is for a denial with words that say what to do instead. It sends the words as
-// the next prompt, because this agent CLI's dialogs take no words.
+// instead handles a denial whose words say what to do instead. It sends the words as the next
+// prompt, because this agent CLI's dialogs do not take words.
 func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words, lease string) error {
 	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
 		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
@@ -125,8 +126,8 @@ func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
 
 // steer sends a prompt at once, even during a turn. If it is safe, the agent CLI takes the prompt
 // into its own queue. Otherwise, or if the order says so, steer first stops the turn. It never
-// steers past an open dialog. If it returns an error after it has stopped the turn, the result says
-// what it did.
+// sends the prompt while a dialog is open. If steer returns an error after it has stopped the turn,
+// the result says what it did.
 func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, error) {
 	a.delivering.Lock() // so that no prompt of the queue comes between the interrupt and this prompt
 	defer a.delivering.Unlock()
@@ -157,8 +158,8 @@ func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, err
 	return out, steeringError(done, err)
 }
 
-// steeringError is for a prompt that failed after an interrupt. It adds to the error's message that
-// the turn was interrupted.
+// steeringError returns the error for a prompt that failed after an interrupt. Its message also
+// says that the turn was interrupted.
 func steeringError(done coleo.Interruption, err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) || !done.Stopped() {
@@ -169,8 +170,8 @@ func steeringError(done coleo.Interruption, err error) error {
 	return &told
 }
 
-// abort stops the running turn, and pauses the queue if it is not empty. So the arm stays
-// idle after the abort.
+// abort stops the running turn, and pauses the queue if the queue is not empty. The arm therefore
+// stays idle after the abort.
 func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	var out coleo.Aborted
 	if _, err := a.live(); err != nil {
@@ -193,7 +194,7 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	return coleo.Aborted{Interruption: done, Queue: queueState(&a.record)}, err
 }
 
-// lease grants, renews or releases the lease of an arm: the right to type by hand.
+// lease grants, renews or releases the lease of an arm. The lease is the right to type by hand.
 func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -224,8 +225,8 @@ func (a *arm) takeLease(o bus.LeaseOrder) (coleo.Lease, error) {
 	return a.lease, nil
 }
 
-// The method leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if
-// the given id is not that of the arm's lease.
+// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the given
+// id is not the id of the arm's lease.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
@@ -265,7 +266,7 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
 }
 
-// The method output returns a piece of terminal output, or waits if there is none. It reads the
+// output returns a piece of terminal output. If there is none, it waits for output. It reads the
 // journal, which is kept even after the arm has ended.
 func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 	a, err := h.arm(o.Arm)
@@ -310,7 +311,8 @@ func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, err
 	return out, nil
 }
 
-// waitOutput waits for output after the offset in out, for at most the time wait.
+// waitOutput waits for output after the offset in out. The last parameter limits the time of the
+// wait.
 func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
 	defer cancel()
@@ -338,9 +340,9 @@ func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duratio
 	return out, nil
 }
 
-// The method interrupting marks the open runs as interrupted. It must be called before a key is
-// typed, because the turn can end as soon as the key is typed. After the interrupt, the caller
-// passes the error of the interrupt to undo. If the error proves that no key was typed, undo
+// interrupting marks the open runs as interrupted. Call it before a key is typed, because the turn
+// can end as soon as the key is typed. After the interrupt, the caller passes the error of the
+// interrupt to the returned function. If the error proves that no key was typed, this function
 // removes the marks.
 func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
 	now := s.State().State

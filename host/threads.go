@@ -11,7 +11,7 @@ import (
 	"coleo.dev/thread"
 )
 
-// threads are the conversations of the agent CLIs on this machine.
+// threads holds the conversations of the agent CLIs on this machine.
 type threads struct {
 	keeper *thread.Keeper
 
@@ -27,9 +27,9 @@ func newThreads(c Config) threads {
 	return threads{keeper: &thread.Keeper{Dir: c.Dir, Name: name}, taking: map[string]string{}}
 }
 
-// The method place returns the place of a harness's conversations in one HOME. Several harnesses
-// can drive the same agent CLI, so the place has the name of the harness under which the
-// conversations are listed. The bool is false if Coleo cannot list them.
+// place returns the place of a harness's conversations in one HOME. Several harnesses can drive the
+// same agent CLI. The place therefore names the harness under which the conversations are listed.
+// place returns false if Coleo cannot list the conversations.
 func (h *Host) place(harness, home string) (p thread.Place, ok bool) {
 	got, err := h.Registry.Get(harness)
 	if err != nil || home == "" {
@@ -53,7 +53,7 @@ func (h *Host) place(harness, home string) (p thread.Place, ok bool) {
 	return p, true
 }
 
-// places returns the HOMEs in which this machine's arms and their user use agent CLIs.
+// places returns each HOME in which an arm or the user of this machine uses an agent CLI.
 func (h *Host) places() []thread.Place {
 	var out []thread.Place
 	seen := map[[2]string]bool{}
@@ -76,7 +76,7 @@ func (h *Host) places() []thread.Place {
 	return out
 }
 
-// userHome returns HOME of the user who runs this host agent, or "".
+// userHome returns the HOME of the user who runs this host agent, or "".
 func (h *Host) userHome() string {
 	for _, kv := range h.Environ {
 		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
@@ -127,7 +127,7 @@ func (h *Host) listThreads(ctx context.Context, f coleo.ThreadFilter) (any, erro
 	return out, nil
 }
 
-// complete adds what this host knows of a conversation.
+// complete adds to a conversation what this host knows about it.
 func (h *Host) complete(t *coleo.Thread) {
 	t.Host = h.ID
 	if t.Home == h.userHome() {
@@ -145,8 +145,8 @@ func (h *Host) showThread(ctx context.Context, o bus.ThreadOrder) (any, error) {
 	return page, nil
 }
 
-// changeThread changes what Coleo stores about a conversation. If an arm has the conversation, it
-// deletes no file.
+// changeThread changes what Coleo stores about a conversation. While an arm has the conversation,
+// changeThread deletes no file.
 func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, error) {
 	if o.Change.Delete {
 		free, err := h.takeThread(o.ID, "")
@@ -163,9 +163,9 @@ func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, 
 	return t, nil
 }
 
-// Until the caller calls free, takeThread keeps everybody else from using a conversation. It
-// returns EThreadLocked if another live arm has the conversation, or is being started with it. The
-// argument arm is the id of the caller's arm, or "".
+// takeThread keeps everybody else from using a conversation until the caller calls the returned
+// function. It returns EThreadLocked if another live arm has the conversation, or is being started
+// with it. The second parameter is the id of the caller's arm, or "".
 func (h *Host) takeThread(conversation, arm string) (free func(), err error) {
 	h.threads.mu.Lock()
 	defer h.threads.mu.Unlock()
@@ -196,8 +196,8 @@ func (h *Host) nameOf(id string) string {
 	return "of another request"
 }
 
-// holderOf returns the name of the live arm that has a conversation, or "". One arm does not count:
-// the one with the id except.
+// holderOf returns the name of the live arm that has a conversation, or "". The second parameter is
+// the id of an arm that holderOf ignores.
 func (h *Host) holderOf(conversation, except string) string {
 	if conversation == "" {
 		return ""

@@ -20,7 +20,7 @@ import (
 	"coleo.dev/store"
 )
 
-// An entry is the arm's door. If the arm has tools, the door is open while this process drives the
+// entry is the arm's door. If the arm has tools, the door is open while this process drives the
 // arm.
 type entry struct {
 	mu   sync.Mutex
@@ -33,8 +33,8 @@ func (h *Host) newDesk() *toolcalls.Desk {
 	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: family{h}, Now: h.Now}
 }
 
-// writeTools writes the changes that a call of a tool makes. On a full disk, it refuses them. Only
-// the changes at the end of an arm wait until the disk has room.
+// writeTools writes the changes that a call of a tool makes. On a full disk, it refuses these
+// changes. Only changes at the end of an arm wait until the disk has room.
 func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...coleo.Event) error {
 	p := intended
 	if s := c.Suspension; c.Release || s != nil && s.Decision == nil && !s.Waits() {
@@ -64,9 +64,9 @@ func (h *Host) toolFacts(id string) (toolcalls.Facts, error) {
 	return f, nil
 }
 
-// doorPath returns the path of the arm's door. The door of a sandboxed arm is in a folder of its
-// own. The sandbox shows this folder, and not the arm's other files. It would not be enough to show
-// the socket, because the next host agent makes another one.
+// doorPath returns the path of the arm's door. The door of a sandboxed arm is in a separate folder.
+// This folder is visible in the sandbox, and the arm's other files are not. To show only the socket
+// would not be enough, because the next host agent makes a new socket.
 func (a *arm) doorPath() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,9 +76,9 @@ func (a *arm) doorPath() string {
 	return filepath.Join(a.root(), door.File)
 }
 
-// withTools prepares a configuration for a start with Coleo's tools, and opens the arm's door. It
-// returns a configuration without tools unchanged. The arm's record has only the names of the
-// tools.
+// withTools prepares a configuration for a start with Coleo's tools, and opens the arm's door. If
+// the configuration has no tools, withTools returns it unchanged. The arm's record has only the
+// names of the tools.
 func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if len(c.Tools) == 0 {
 		return c, nil
@@ -146,7 +146,7 @@ func (a *arm) openDoorAgain() {
 	}
 }
 
-// closeDoor closes the arm's door. Calls that wait end without a result.
+// closeDoor closes the arm's door. Waiting calls then end without a result.
 func (a *arm) closeDoor() {
 	a.entry.mu.Lock()
 	defer a.entry.mu.Unlock()
@@ -168,11 +168,11 @@ func (v visitor) Call(ctx context.Context, q door.Request, waiting func(string))
 	return v.desk.Call(ctx, v.arm, q, waiting)
 }
 
-// Got notes that the result of a call has reached the model. If the note cannot be written, the
+// Got records that the result of a call has reached the model. If it cannot write this record, the
 // model may get the result once more.
 func (v visitor) Got(ctx context.Context, key string) { _ = v.desk.Got(ctx, v.arm, key) }
 
-// restTools withdraws what an ended arm has asked, and releases its claims.
+// restTools withdraws the open suspensions of an ended arm, and releases its claims.
 func (a *arm) restTools() {
 	a.mu.Lock()
 	over := !a.gone && a.record.Status == coleo.StatusStopped
@@ -185,7 +185,7 @@ func (a *arm) restTools() {
 	}
 }
 
-// tidyTools does what restTools does for the arms that have ended while no host agent ran.
+// tidyTools calls restTools for the arms that ended while no host agent ran.
 func (h *Host) tidyTools(ctx context.Context) {
 	open, err := h.DB.Suspensions(ctx, "", false)
 	claims, claimErr := h.DB.Claims(ctx, "")
@@ -207,9 +207,13 @@ func (h *Host) tidyTools(ctx context.Context) {
 	}
 }
 
-// The method permissions returns all permission modes that the arm's agent CLI may have now. They
-// are that of its start, that of the mode that a user has chosen since, and that of the mode on the
-// screen. The caller holds mu.
+// permissions returns all permission modes that the arm's agent CLI may have now:
+//
+//   - the permission mode of its start
+//   - the permission mode of the mode that a user has chosen since the start
+//   - the permission mode of the mode on the screen
+//
+// The caller holds mu.
 func (a *arm) permissions() []coleo.PermissionMode {
 	out := []coleo.PermissionMode{a.record.Spec.PermissionMode}
 	moded, ok := a.harness.(coleo.Moded)
@@ -224,10 +228,10 @@ func (a *arm) permissions() []coleo.PermissionMode {
 	return out
 }
 
-// family is what the tools that reach other arms need of the host's arms.
+// family gives the tools that reach other arms access to the host's arms.
 type family struct{ host *Host }
 
-// Relatives returns the subarms of an arm, and its parent, sorted by name.
+// Relatives returns the subarms and the parent of an arm, sorted by name.
 func (f family) Relatives(id string) []toolcalls.Relative {
 	own, err := f.host.arm(id)
 	if err != nil {
@@ -284,8 +288,9 @@ func (f family) Await(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// If the arm has done all its prompts, the method rests says how the arm is. Otherwise it returns
-// "", and a channel that is closed when this may have changed.
+// rests describes the condition of an arm that has ended, has a paused queue, or has done all its
+// prompts. For any other arm, it returns "" and a channel. The channel is closed when the condition
+// may have changed.
 func (a *arm) rests() (how string, changed <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -305,8 +310,8 @@ func (a *arm) rests() (how string, changed <-chan struct{}) {
 	return "", a.watched
 }
 
-// lastAnswer returns a text for the model of the arm's parent. The text says how the arm is, and
-// how its newest run ended.
+// lastAnswer returns a text for the model of the arm's parent. The text describes the arm's
+// condition and the end of its newest run.
 func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
 	a.writing.Lock() // the end of the run may be on its way to the log
 	name := a.name()
@@ -353,7 +358,7 @@ func (f family) Deliver(ctx context.Context, to string, e coleo.Queued, c store.
 	return errors.Join(refusal, err)
 }
 
-// answer answers what an arm has asked with a tool.
+// answer answers a question or a request that an arm has sent with a tool.
 func (h *Host) answer(ctx context.Context, o bus.AnswerOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"coleo.dev/trace"
 )
 
-// work is what one source has told of the agent CLI's work.
+// work is the part of the agent CLI's work that one source has reported.
 type work struct {
 	record string // the name of the source; see coleo.Change.Record
 	list   []coleo.Activity
@@ -125,7 +125,7 @@ func (a *arm) openRun() string {
 	return a.run.ID
 }
 
-// inputWork returns the events of a prompt for a program without a model, so that the prompt is a
+// inputWork returns the events of a prompt for a program without a model. Such a prompt is a
 // command for a shell. The caller holds mu.
 func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 	if a.harness == nil || !a.harness.Info().NoModel {
@@ -134,8 +134,8 @@ func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 	return []coleo.Event{screenWork(a.record.ID, run.ID, coleo.ShellInput{ID: run.ID, Command: run.Text})}
 }
 
-// shownWork returns the events for an answer that comes only from the screen. If a record has the
-// run's texts, it returns nil.
+// shownWork returns the events for an answer that comes only from the screen. It returns nil if a
+// record of the agent CLI contains the run's texts.
 func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []coleo.Event {
 	text, cut := coleo.CutWork(end.Answer)
 	switch {
@@ -148,7 +148,7 @@ func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []
 		Block: coleo.Block{ID: "answer", Text: text, Done: true, Truncated: cut}})}
 }
 
-// If the prompt of an ending run had a schema, checkAnswer checks the answer and sets
+// checkAnswer checks the answer of an ending run if its prompt had a schema. It then sets
 // end.Validated. If Coleo must ask the model again, checkAnswer also sets end.Retry to a random id.
 func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
 	if run.Check == nil || len(run.Check.Schema) == 0 {
@@ -162,8 +162,9 @@ func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
 	}
 }
 
-// The function unanswered is for a run whose turn has ended together with the turn of a later
-// prompt. It returns the result of the run's check, or nil if the run's prompt had no schema.
+// unanswered returns the result of the check for a run without its own answer. The turn of such a
+// run ended together with the turn of a later prompt. unanswered returns nil if the run's prompt
+// had no schema.
 func unanswered(run coleo.Receipt) *coleo.Validated {
 	if run.Check == nil || len(run.Check.Schema) == 0 {
 		return nil
@@ -172,9 +173,9 @@ func unanswered(run coleo.Receipt) *coleo.Validated {
 }
 
 // checkEvents returns the events for the check of an ending run. If Coleo must ask the model again,
-// checkEvents puts the prompt for that before all others of the queue. The caller writes the
-// events, the queue and the end of the run in one write. So a kill neither loses this prompt nor
-// makes it twice. A run that did not finish is not checked.
+// checkEvents puts a prompt for that at the head of the queue. The caller writes the events, the
+// queue and the end of the run in one write. A kill of the host agent therefore neither loses nor
+// repeats this prompt. checkEvents does not check a run that did not finish.
 func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []coleo.Event {
 	v := end.Validated
 	if v == nil {

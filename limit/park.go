@@ -11,11 +11,11 @@ import (
 // that, the arm waits for a person. With the longest waits, the tries take more than a day.
 const MaxTries = 30
 
-// The bounds of a wait. Each try doubles the wait, from the first to the longest wait of
-// the limit's kind.
+// These constants lengthen a wait. Each try also doubles the wait, from the first to the longest
+// wait of the limit's kind.
 const (
-	// margin is added to the end that the agent CLI shows, because the clocks of machine
-	// and model differ.
+	// margin is added to the end of the limit that the agent CLI shows. It is needed because the
+	// clocks of machine and model differ.
 	margin = 2 * time.Second
 	// jitterPart and maxJitter spread arms that met the same limit at the same time. Each
 	// waits up to a tenth longer, but at most five minutes.
@@ -25,8 +25,8 @@ const (
 
 type wait struct{ first, longest time.Duration }
 
-// waits has the waits for limits whose end is not known. A limit on requests per minute
-// ends within minutes, and a quota renews within hours.
+// waits contains the waits for limits whose end is not known. A limit on requests per minute ends
+// within minutes, and a quota renews within hours.
 var waits = map[coleo.LimitKind]wait{
 	coleo.LimitRate:     {time.Minute, time.Hour},
 	coleo.LimitOverload: {time.Minute, time.Hour},
@@ -34,9 +34,9 @@ var waits = map[coleo.LimitKind]wait{
 	coleo.LimitQuota:    {30 * time.Minute, 2 * time.Hour},
 }
 
-// Plan returns the parking of an arm that has met the limit l in a run. The parameter tries
-// is how often the arm has continued by itself since its last turn without a limit. The
-// parameter arm is the arm's id, which determines the arm's share of the jitter.
+// Plan returns the parking of an arm that has met the given limit in a run. The number of tries is
+// how often the arm has continued by itself since its last turn without a limit. The arm's id
+// determines the arm's share of the jitter.
 func Plan(l coleo.Limit, run, arm string, tries int, on coleo.OnLimit) coleo.Parked {
 	p := coleo.Parked{Limit: l, Run: run, Try: tries + 1}
 	switch {
@@ -54,8 +54,8 @@ func Plan(l coleo.Limit, run, arm string, tries int, on coleo.OnLimit) coleo.Par
 	return p
 }
 
-// untilPassed returns how long to wait for the end of a limit. If the limit has come back
-// after its announced end, the wait is longer than announced.
+// untilPassed returns how long to wait for the end of a limit. If the limit has come back after its
+// announced end, the wait can be longer than announced.
 func untilPassed(l coleo.Limit, tries int) time.Duration {
 	w := waits[l.Kind]
 	if l.Until.IsZero() {

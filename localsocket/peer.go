@@ -24,13 +24,12 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 	return p, err
 }
 
-// Inspect calls check with the process at the other end of a connection, and returns
-// check's error. Then it makes sure that the process is still alive. If the process has
-// ended, check could have looked at another process with the same pid.
+// Inspect calls check with the process at the other end of a connection. If check returns an error,
+// Inspect returns this error. Otherwise it makes sure that the process is still alive. If the
+// process has ended, check could have looked at another process with the same pid.
 //
-// Inspect returns EForbidden if another user is at the other end, or if the process has
-// ended. It returns EUnsupported if the system does not tell which process is at the
-// other end.
+// Inspect returns EForbidden if another user is at the other end, or if the process has ended. It
+// returns EUnsupported if the system does not report which process is at the other end.
 func Inspect(conn syscall.Conn, check func(Peer) error) error {
 	return withFD(conn, func(fd int) error { return InspectFD(fd, check) })
 }
@@ -50,8 +49,8 @@ func withFD(conn syscall.Conn, do func(fd int) error) error {
 // InspectFD works like Inspect, for the descriptor of a socket.
 func InspectFD(fd int, check func(Peer) error) error { return inspect(fd, false, check) }
 
-// inspect is InspectFD. If mayHide is true, the process may be one that this process cannot
-// see, because it is outside of the pid namespace of this process.
+// inspect works like InspectFD. If mayHide is true, the other process may be invisible to this
+// process. This is so if the other process is outside the pid namespace of this process.
 func inspect(fd int, mayHide bool, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {
@@ -70,9 +69,9 @@ func inspect(fd int, mayHide bool, check func(Peer) error) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It returns EForbidden if another user listens at
-// path. In that case it has sent nothing. A process in a sandbox does not see the process
-// that listens outside, so only the user is checked there.
+// Dial connects to the socket at path. It returns EForbidden if another user listens at path. In
+// that case, Dial has sent nothing. In a sandbox, a process does not see the process that listens
+// outside. Dial then checks only the user.
 func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// longestPath is the largest length of a socket's path in bytes. On macOS a socket
-// address has room for 104 bytes, including a zero at the end.
+// longestPath is the maximum length of a socket's path, in bytes. On macOS, a socket address has
+// room for 104 bytes, including a zero at the end.
 const longestPath = 103
 
 // Fits returns EUnsupported if path is too long for a socket.

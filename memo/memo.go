@@ -60,8 +60,8 @@ func Merge(m wire.Memo, patch json.RawMessage, now time.Time) (wire.Memo, error)
 	return Set(m, value, now)
 }
 
-// fitting returns next if its value is not too large and fits its schema. Otherwise it
-// returns m and EInvalid.
+// fitting checks a changed memo. It returns the changed memo if the value is not too large and fits
+// the schema. Otherwise it returns the old memo and EInvalid.
 func fitting(m, next wire.Memo) (wire.Memo, error) {
 	if len(next.Value) > wire.MaxMemo {
 		return m, coleo.Errorf(coleo.EInvalid, "the value has %d bytes, more than %d", len(next.Value), wire.MaxMemo)
@@ -79,7 +79,7 @@ func fitting(m, next wire.Memo) (wire.Memo, error) {
 	return next, nil
 }
 
-// merged returns value after the JSON Merge Patch.
+// merged returns the value after the JSON Merge Patch has been applied.
 func merged(value, patch any) any {
 	change, ok := patch.(map[string]any)
 	if !ok {
@@ -100,7 +100,7 @@ func merged(value, patch any) any {
 	return out
 }
 
-// decode keeps each number as it is written.
+// decode decodes a JSON value. It keeps each number as it is written.
 func decode(raw json.RawMessage) (v any, err error) {
 	if !json.Valid(raw) {
 		return nil, coleo.Errorf(coleo.EInvalid, "it is no single JSON value")

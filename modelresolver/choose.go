@@ -15,8 +15,8 @@ type Wish struct {
 	Model    string // with an empty Provider, also PROVIDER/MODEL
 	// Strategy says which other model may be used. Empty means coleo.FallbackAny.
 	Strategy coleo.FallbackStrategy
-	// Cost is the price of the requested model, if the catalogue may lack it. It is nil if
-	// nobody knows the price.
+	// Cost is the price of the requested model. It is used if the catalogue lacks the price. It is
+	// nil if nobody knows the price.
 	Cost *Cost
 }
 
@@ -27,17 +27,18 @@ type Choice struct {
 	Used  coleo.PricedModel `json:"used"`
 }
 
-// Choose resolves a wish. With coleo.FallbackAny, it returns what Resolve returns. With a
-// stricter strategy, another model must have an allowed price. Of these, Choose takes the
-// first one that there is:
+// Choose resolves a wish. With coleo.FallbackAny, it returns what Resolve returns. With a stricter
+// strategy, another model must have an allowed price. Choose takes the first of these allowed
+// models that exists:
 //
 //   - the requested model at another provider
 //   - another model of the requested provider
 //   - any other model
 //
-// Within each line it takes the dearest one, which is the nearest to what was asked. If
-// two have the same price, the ids decide. Choose never takes a model of unknown price,
-// and no model at all if the price of the requested one is unknown.
+// If several models match one line, Choose takes the most expensive one, which is the nearest to
+// the requested model. If two have the same price, the ids decide. Choose never takes another model
+// whose price is unknown. If the price of the requested model is unknown, Choose takes no other
+// model at all.
 //
 // Choose returns ENotFound if there is no allowed model. The error names choices.
 func Choose(c Catalog, w Wish) (Choice, error) {
@@ -61,7 +62,7 @@ func Choose(c Catalog, w Wish) (Choice, error) {
 	return Choice{r, priced(w.Provider, w.Model, asked), used}, nil
 }
 
-// priceWord says in a sentence how the price compares with that of the requested model.
+// priceWord describes a price in a sentence, compared with the price of the requested model.
 var priceWord = map[coleo.FallbackStrategy]string{
 	coleo.FallbackSamePrice: "the same", coleo.FallbackCheaper: "not higher",
 }
@@ -95,7 +96,8 @@ func (c Catalog) costOf(w Wish) *Offer {
 	return nil
 }
 
-// allows reports whether a strategy allows the price of an offer in place of the asked one.
+// allows reports whether a strategy allows the price of an offer in place of the price of the
+// requested model.
 func allows(s coleo.FallbackStrategy, asked *Offer, o Offer) bool {
 	if asked == nil || o.Source == coleo.PriceUnknown {
 		return false
@@ -135,7 +137,8 @@ func nearest(c Catalog, w Wish, asked *Offer) (Offer, bool) {
 	}), true
 }
 
-// mostNamed is how many models an error names. They fit into two lines of a terminal.
+// mostNamed is the maximum number of models that an error names. They fit into two lines of a
+// terminal.
 const mostNamed = 6
 
 // refusal returns the error for a wish that no model may fulfil.

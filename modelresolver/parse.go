@@ -17,12 +17,12 @@ import (
 //   - {all, default, connected}: OpenCode's reply to GET /provider;
 //   - {providers, connected, default}: Coleo's reply to GET /api/opencode/providers.
 //
-// The models of a provider are either a list, or a map with the ids as keys.
-// ParseCatalog ignores all other keys, and reads at most MaxCatalog bytes. For a bad catalogue, it
-// returns EInvalid with
-// the place and the reason.
+// The models of a provider are either a list, or a map with the ids as keys. ParseCatalog ignores
+// all other keys, and reads at most MaxCatalog bytes. For a bad catalogue, it returns EInvalid. The
+// error contains the place and the reason.
 //
-// Control characters of names become blanks, so that a name can be printed. An id has none.
+// Control characters in names become blanks, so that a name can be printed. An id must not contain
+// control characters.
 func ParseCatalog(data []byte) (Catalog, error) {
 	c, err := parse(data)
 	if err != nil {
@@ -65,8 +65,8 @@ func parse(data []byte) (Catalog, error) {
 	return c, err
 }
 
-// wellFormed returns an error if data is not exactly one JSON value. The error has the
-// number of the bad line.
+// wellFormed returns an error if data is not exactly one JSON value. The error contains the number
+// of the bad line.
 func wellFormed(data []byte) error {
 	var v json.RawMessage
 	err := json.Unmarshal(data, &v)

@@ -6,10 +6,9 @@ import "coleo.dev"
 // decides which model is cheaper: models of unknown price come after all others.
 var unknownCost = Cost{Input: 5, Output: 20}
 
-// book has prices for models without a price in the catalogue. The six prices were
-// copied from Coleo's published specification on 2026-11-21. Nobody compared them with
-// the prices of the vendors. If the catalogue has a price, the price in book is not
-// used.
+// book contains prices for models whose price is not in the catalogue. The six prices were copied
+// from Coleo's published specification on 2026-11-21. Nobody compared them with the prices of the
+// vendors. If the catalogue has a price, Coleo does not use the price in book.
 var book = map[string]Cost{
 	"gemini-2.5-flash": {Input: 0.075, Output: 0.30},
 	"gpt-4o-mini":      {Input: 0.15, Output: 0.60},
@@ -19,8 +18,8 @@ var book = map[string]Cost{
 	"claude-opus-4":    {Input: 15, Output: 75},
 }
 
-// Published returns the price of a model in Coleo's published specification, and whether
-// it has one.
+// Published returns the price of a model in Coleo's published specification. It also reports
+// whether the specification has a price.
 func Published(model string) (Cost, bool) {
 	c, ok := book[model]
 	return c, ok

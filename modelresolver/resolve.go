@@ -29,7 +29,7 @@ type Model struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Cost *Cost  `json:"cost,omitempty"` // nil if the catalogue has no price
-	// Source says who has told Cost, if it was not the catalogue itself.
+	// Source names the source of Cost. It is empty if Cost comes from the catalogue itself.
 	Source coleo.PriceSource `json:"price_source,omitempty"`
 }
 
@@ -40,9 +40,9 @@ type Provider struct {
 	Models []Model `json:"models"`
 }
 
-// Catalog has the available models. Connected has the ids of the providers for which
-// the user has credentials. If Connected is empty, this is unknown, and every provider
-// counts as connected.
+// Catalog lists the available models. Connected lists the ids of the providers for which the user
+// has credentials. If Connected is empty, these providers are unknown, and Coleo treats every
+// provider as connected.
 type Catalog struct {
 	Providers []Provider `json:"providers"`
 	Connected []string   `json:"connected"`
@@ -66,7 +66,7 @@ type Offer struct {
 	ModelID      string `json:"model"`
 	ModelName    string `json:"model_name"`
 	Cost         Cost   `json:"cost"`
-	// Source is coleo.PriceUnknown if nobody knows the price. Cost is only a guess then.
+	// Source names the source of the price. If Source is coleo.PriceUnknown, Cost is only a guess.
 	Source coleo.PriceSource `json:"price_source"`
 }
 
@@ -80,20 +80,19 @@ func Split(combined string) (provider, model string) {
 	return provider, model
 }
 
-// Resolve returns the requested provider and model if they are available. Otherwise it
-// returns the first of these:
+// Resolve returns the requested provider and model if they are available. Otherwise it returns the
+// first of these:
 //
 //   - the cheapest model of the requested provider
 //   - the requested model at its cheapest provider
 //   - the cheapest of all models
 //
-// If the parameter provider is empty, the parameter model can have the form
-// "provider/model". If the request leaves out the provider or the model, Resolve can
-// choose any, and this choice is not a fallback. If no model is available, Resolve
-// returns the requested provider and model.
+// If the parameter provider is empty, the parameter model can have the form "provider/model". If
+// the request leaves out the provider or the model, Resolve can choose any. This choice is not a
+// fallback. If no model is available, Resolve returns the requested provider and model.
 //
-// A model of unknown price is the cheapest one only if no other model is left. This is the
-// strategy coleo.FallbackAny. See Choose for stricter ones.
+// Resolve chooses a model of unknown price as the cheapest one only if no other model is left. This
+// is the strategy coleo.FallbackAny. See Choose for stricter strategies.
 func Resolve(c Catalog, provider, model string) Resolution {
 	if provider == "" {
 		provider, model = Split(model)
@@ -116,8 +115,8 @@ func Resolve(c Catalog, provider, model string) Resolution {
 		provider, model))
 }
 
-// reason formats the sentence for Resolution.Reason. If wished is false, the request
-// left the choice to Resolve, and reason returns "".
+// reason formats the sentence for Resolution.Reason. If the request left the choice to Resolve, the
+// parameter wished is false, and reason returns "".
 func reason(wished bool, format string, args ...any) string {
 	if !wished {
 		return ""

@@ -19,9 +19,9 @@ const instructions = "Tools of Coleo, which runs coding agents as arms. arm_list
 	"run: " +
 	"run_wait waits for its end and its answer. You cannot answer for an arm that you have prompted or started."
 
-// Run serves one client over an input and an output, until the input ends or ctx is cancelled. The
-// end of the input is no error. Run returns EUnauthorized if the client of the API has no valid
-// operator token.
+// Run serves one client over an input and an output, until the input ends or ctx is cancelled. Run
+// returns nil when the input ends. It returns EUnauthorized if the API client has no valid operator
+// token.
 func Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser, client *api.Client, version string) error {
 	token, err := client.OwnToken(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser, client *api.
 	return nil
 }
 
-// server returns a server with the tools that a token allows.
+// server returns an MCP server with the tools that the token's scopes allow.
 func server(client *api.Client, token coleo.OperatorToken, version string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "coleo-operator", Version: version},
 		&mcp.ServerOptions{Instructions: instructions, Logger: slog.New(slog.DiscardHandler)})
@@ -46,7 +46,7 @@ func server(client *api.Client, token coleo.OperatorToken, version string) *mcp.
 	return s
 }
 
-// tool is one tool: its name, the scope that it needs, and what a model is told of it.
+// tool describes one tool: its name, the scope that it needs, and its description for the model.
 type tool struct {
 	name  string
 	scope coleo.TokenScope
@@ -54,11 +54,11 @@ type tool struct {
 	add   adder
 }
 
-// adder adds a tool to a server. The calls of the tool use the client.
+// An adder adds a tool to an MCP server. The tool uses the client for its calls.
 type adder func(s *mcp.Server, t tool, client *api.Client)
 
-// The function calls returns a function that adds a tool to the server. The type In has the tool's
-// arguments. The result of the function do is the result of the tool, as JSON.
+// calls returns an adder for a tool whose arguments have the type In. The tool calls the function
+// do, and returns its result as JSON.
 func calls[In any](do func(context.Context, *api.Client, In) (any, error)) adder {
 	return func(s *mcp.Server, t tool, client *api.Client) {
 		described := &mcp.Tool{Name: t.name, Description: t.text, Annotations: &mcp.ToolAnnotations{
@@ -77,9 +77,9 @@ func calls[In any](do func(context.Context, *api.Client, In) (any, error)) adder
 	}
 }
 
-// The function failed returns the result of a failed call. The result has the whole error of the
-// API, with its code, and with what was done and what not. If an open dialog is the reason, it has
-// the dialog too.
+// failed returns the result of a failed call. The result contains the whole API error: its code,
+// what was done, and what was not done. If an open dialog is the reason, the result also contains
+// the dialog.
 func failed(err error) *mcp.CallToolResult {
 	var e *coleo.Error
 	switch {

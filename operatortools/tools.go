@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// A call waits for usualWait if the model gives no time. The model can give at most
-	// longestWait, because many MCP clients cut a call after 60 s. Then the model calls again.
+	// If the model gives no time, a call waits for usualWait. The model can give at most
+	// longestWait, because many MCP clients cut off a call after 60 s. To wait longer, the model
+	// calls again.
 	usualWait   = 30 * time.Second
 	longestWait = 50 * time.Second
 
@@ -149,7 +150,7 @@ func readTools() []tool {
 	}
 }
 
-// onArm is calls for a tool that takes nothing but an arm.
+// onArm returns the adder for a tool whose only argument is an arm.
 func onArm(do func(context.Context, *api.Client, string) (any, error)) adder {
 	return calls(func(ctx context.Context, c *api.Client, in armOnly) (any, error) { return do(ctx, c, in.Arm) })
 }
@@ -173,7 +174,8 @@ func questions(ctx context.Context, c *api.Client, arm string) (any, error) {
 	return map[string]any{"waits": waiting}, err
 }
 
-// during returns a context for a call that waits.
+// during returns a context for a call that waits. The context ends after the given number of
+// seconds, but at most after longestWait. If seconds is 0, the context ends after usualWait.
 func during(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
 	wait := usualWait
 	if seconds > 0 {

@@ -1,8 +1,7 @@
-// Package pricebook has the prices of models, each with its source. The sources are a table
-// inside of Coleo, the prices that 'coleo models refresh' has fetched, and the user's own
-// prices.
+// Package pricebook has the prices of models, each with its source. The sources are a table inside
+// Coleo, the prices that 'coleo models refresh' has fetched, and the user's own prices.
 //
-// Only Refresh uses the network, and only with an address that a user has given.
+// Only Refresh uses the network. It contacts only an address that a user has given.
 package pricebook
 
 import (
@@ -15,28 +14,29 @@ import (
 	"coleo.dev/modelresolver"
 )
 
-// Book has the prices of models. It is safe for concurrent use. The zero Book has only the
+// Book holds the prices of models. It is safe for concurrent use. The zero Book contains only the
 // six prices of the published specification.
 type Book struct {
 	overrides map[string]coleo.Price
 	layers    []*Prices // highest priority first
 }
 
-// New returns a book. Prices in overrides, by PROVIDER/MODEL or MODEL, have the highest
-// priority. The layers follow in their order. A layer can be nil.
+// New returns a book. The parameter overrides holds the user's own prices, keyed by PROVIDER/MODEL
+// or MODEL. They have the highest priority. The layers follow in their order. A layer can be nil.
 func New(overrides map[string]coleo.Price, layers ...*Prices) *Book {
 	layers = slices.DeleteFunc(layers, func(p *Prices) bool { return p == nil })
 	return &Book{overrides, layers}
 }
 
-// Prices are the prices of one source, by PROVIDER/MODEL.
+// Prices holds the prices of one source, keyed by PROVIDER/MODEL.
 type Prices struct {
 	Source coleo.PriceSource
 	Date   string // when the source published them, as 2026-01-31
 	ByName map[string]coleo.Price
 }
 
-// Override returns the user's own price of a model. The argument provider can be "".
+// Override returns the user's own price of a model. It returns false if there is none. The provider
+// can be "".
 func (b *Book) Override(provider, model string) (coleo.Price, bool) {
 	for _, name := range []string{coleo.ModelName(provider, model), model} {
 		if p, ok := b.overrides[name]; ok {
@@ -46,9 +46,9 @@ func (b *Book) Override(provider, model string) (coleo.Price, bool) {
 	return coleo.Price{}, false
 }
 
-// Find returns the price of a model, or false if no source has it. If provider is "", Find
-// searches the prices of the vendors, and ignores a date or "latest" at the end of the
-// name.
+// Find returns the price of a model. It returns false if no source has a price for it. If provider
+// is "", Find searches the prices of the vendors. It first looks for the whole name, and then for
+// the name without a date or "latest" at its end.
 func (b *Book) Find(provider, model string) (coleo.Price, bool) {
 	if p, ok := b.Override(provider, model); ok {
 		return p, true
@@ -121,7 +121,7 @@ func (b *Book) Of(provider string) []coleo.PricedModel {
 	return out
 }
 
-// Fill returns a copy of a catalogue, and adds prices to models without a price. The user's
+// Fill returns a copy of a catalogue, with added prices for the models that have none. The user's
 // own price of a model replaces the price in the catalogue.
 func (b *Book) Fill(c modelresolver.Catalog) modelresolver.Catalog {
 	out := modelresolver.Catalog{Connected: c.Connected}

@@ -24,7 +24,7 @@ type document map[string]struct {
 	} `json:"models"`
 }
 
-// cost has prices in US dollars per million tokens.
+// cost holds prices in US dollars per million tokens.
 type cost struct {
 	rates
 	Tiers []tier `json:"tiers"`
@@ -45,9 +45,9 @@ type tier struct {
 	} `json:"tier"`
 }
 
-// ParseDocument parses the document of models.dev. It ignores unknown keys and models
-// without a price. It returns EInvalid, with the place and the reason, for an invalid price
-// and for a document without any price.
+// ParseDocument parses the document of models.dev. It ignores unknown keys and models without a
+// price. It returns EInvalid for an invalid price and for a document without any price. The error
+// names the place and the reason.
 func ParseDocument(data []byte) (map[string]coleo.Price, error) {
 	out, err := parseDocument(data)
 	if err != nil {
@@ -104,7 +104,8 @@ func (c *cost) price() (coleo.Price, error) {
 	return out, err
 }
 
-// of returns the rates. It returns an error if a rate is missing or negative.
+// of returns the rates. If a cache rate is missing, it is the rate of input. of returns an error if
+// the rate of input or output is missing, or if CheckRates refuses a rate.
 func (r rates) of() (coleo.Rates, error) {
 	if r.Input == nil || r.Output == nil {
 		return coleo.Rates{}, fmt.Errorf("the price lacks input or output")
@@ -119,8 +120,8 @@ func (r rates) of() (coleo.Rates, error) {
 	return out, CheckRates(out)
 }
 
-// mostDollars is the highest believable price, in US dollars per million tokens. The
-// highest known one is 600.
+// mostDollars is the highest believable price, in US dollars per million tokens. The highest known
+// price is 600.
 const mostDollars = 1e6
 
 // CheckRates returns an error if a rate is negative, too high or not a number.

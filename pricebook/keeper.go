@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// Keeper has the current Book. It reads the file with the fetched prices again after the
-// file has changed. It is safe for concurrent use.
+// Keeper holds the current Book. If the file with the fetched prices changes, Keeper reads the file
+// again. It is safe for concurrent use.
 type Keeper struct {
 	path string
 	own  map[string]coleo.Price
@@ -22,8 +22,8 @@ type Keeper struct {
 	book *Book
 }
 
-// NewKeeper returns a keeper for the user's own prices and the file at path, which Refresh
-// writes. It logs and ignores a damaged file.
+// NewKeeper returns a Keeper for the user's own prices and for the file at path, which Refresh
+// writes. If the file is damaged, the Keeper logs this and ignores the file.
 func NewKeeper(own map[string]coleo.Price, path string, log *slog.Logger) *Keeper {
 	return &Keeper{path: path, own: own, log: log}
 }

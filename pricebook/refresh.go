@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// refreshTimeout bounds a whole refresh. The document has 6 MB.
+	// refreshTimeout is the longest time of a whole refresh. The document has 6 MB.
 	refreshTimeout = time.Minute
 	// dateLayout is the form of Prices.Date.
 	dateLayout = "2006-01-02"
@@ -30,12 +30,12 @@ type kept struct {
 	Prices map[string]coleo.Price `json:"prices"`
 }
 
-// Refresh fetches the document of models.dev from an address, and writes its prices to the
-// file at path. It returns the number of models with a price. It replaces the file only
-// after it has checked the whole document. After an error, the file is unchanged.
+// Refresh fetches the document of models.dev from an address, and writes the document's prices to
+// the file at path. It returns the number of models with a price. It replaces the file only after
+// it has checked the whole document. After an error, the file is unchanged.
 //
-// Refresh returns EInvalid for a bad address or a bad document. It returns EUnavailable if
-// the server does not answer in time, or does not send the whole document.
+// Refresh returns EInvalid for a bad address or a bad document. It returns EUnavailable if the
+// server does not answer in time, or does not send the whole document.
 func Refresh(ctx context.Context, client *http.Client, address, path string, now time.Time) (int, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
@@ -86,7 +86,7 @@ func fetch(ctx context.Context, client *http.Client, address string) ([]byte, er
 	return data, nil
 }
 
-// whyNot shortens an error of an HTTP client, and removes the address from it.
+// whyNot returns a shorter form of an HTTP client's error, without the address.
 func whyNot(ctx context.Context, err error) error {
 	var outer *url.Error
 	switch {
@@ -100,8 +100,8 @@ func whyNot(ctx context.Context, err error) error {
 	return err
 }
 
-// replace replaces a file in one step. A reader finds the whole old content or the whole
-// new one.
+// replace replaces a file in one step. A reader finds either the whole old content or the whole new
+// content.
 func replace(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -120,8 +120,8 @@ func replace(path string, text []byte) error {
 	return err
 }
 
-// Load returns the prices in the file at path, which Refresh has written. Without such a
-// file, it returns nil and no error. It returns EInvalid for a damaged file.
+// Load returns the prices that Refresh has written to the file at path. If there is no file, Load
+// returns nil and no error. It returns EInvalid for a damaged file.
 func Load(path string) (*Prices, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

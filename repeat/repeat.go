@@ -1,6 +1,5 @@
-// Package repeat runs tasks periodically, each at its own interval. All work that no event
-// starts is such a task. Examples are keeping a database small and looking for arms to hand
-// over.
+// Package repeat runs tasks periodically, each at its own interval. All work that no event starts
+// is such a task. Two examples are keeping a database small and looking for arms to hand over.
 package repeat
 
 import (
@@ -18,12 +17,13 @@ import (
 type Task struct {
 	ID    string
 	Every time.Duration // from the end of one Do to the beginning of the next
-	// Immediate means that the first Do begins at once. Otherwise it begins after Every.
+	// Immediate makes the first call of Do begin at once. Without Immediate, the first call begins
+	// after the interval Every.
 	Immediate bool
-	// Do carries out the task once. Its context ends when the task is removed. The Registry
-	// logs an error of Do, and continues with the task.
+	// Do performs the task once. Its context ends when the task is removed. The Registry logs an
+	// error of Do, and continues with the task.
 	Do func(context.Context) error
-	// Shutdown, if it is set, is called once, after the last Do has returned.
+	// Shutdown is called once, after the last call of Do has returned. It can be nil.
 	Shutdown func()
 }
 
@@ -47,9 +47,9 @@ func New(log *slog.Logger) *Registry {
 	return &Registry{log: log, tasks: map[string]*running{}}
 }
 
-// Add starts a task, which runs until ctx ends or the task is removed. Add returns EInvalid
-// for a task without an id, an interval or Do. It returns EConflict if the id is in use,
-// and EUnavailable after StopAll.
+// Add starts a task. The task runs until ctx ends or the task is removed. Add returns EInvalid for
+// a task without an id, an interval or Do. It returns EConflict if the id is in use, and
+// EUnavailable after StopAll.
 func (r *Registry) Add(ctx context.Context, t Task) error {
 	if t.ID == "" || t.Every <= 0 || t.Do == nil {
 		return coleo.Errorf(coleo.EInvalid, "repeat %q every %s: a task needs an id, an interval and work to do", t.ID,

@@ -11,16 +11,15 @@ import (
 // is set.
 const defaultContextBudget = 300_000
 
-// Apply returns the row of an arm after an event. The argument arm is the row before the event. The
-// zero Arm means that the arm has no row. Apply has no side effects, so a replayed log gives the
-// same rows as the live events. The events spawned and reattached create a row. The event removed
-// deletes the row.
+// Apply returns the row of an arm after an event. The parameter arm is the row before the event.
+// The zero Arm means that the arm has no row. Apply has no side effects, so a replayed log gives
+// the same rows as the live events. The events spawned and reattached create a row. The event
+// removed deletes the row.
 //
-// Only the host that owns an arm can change the arm's row. A host becomes the owner
-// when it starts the arm, or when it proves that the arm runs there. The event that
-// makes a host the owner must have at least the generation of the row. Events of the
-// former owner change nothing. An event with an unreadable payload also changes
-// nothing.
+// Only the host that owns an arm can change the arm's row. A host becomes the owner when it starts
+// the arm, or when it proves that the arm runs there. The event that makes a host the owner must
+// have at least the generation of the row. Events of the previous owner change nothing. An event
+// with an unreadable payload also changes nothing.
 func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if e.Kind == coleo.EventSpawned || e.Kind == coleo.EventReattached {
 		return applyHandle(arm, e)
@@ -135,7 +134,7 @@ func applyQueue(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyPromptArrived notes that the prompt of a run is no longer on its way.
+// applyPromptArrived records that the prompt of a run is no longer on its way.
 func applyPromptArrived(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Queue != nil && e.Run != "" && arm.Queue.Sending == e.Run {
 		next := *arm.Queue
@@ -148,8 +147,8 @@ func applyPromptArrived(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyParked stores why the arm is parked, or that it is not parked. This is a part of the queue's
-// summary, because nothing is sent from the queue of a parked arm.
+// applyParked stores why the arm is parked, or that the arm is not parked. The reason is a part of
+// the queue's summary, because Coleo sends nothing from the queue of a parked arm.
 func applyParked(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	c, ok := payload[coleo.ParkChange](e)
 	if !ok {
@@ -198,7 +197,7 @@ func applyConversation(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applySuspension keeps the list of the questions on which the arm waits.
+// applySuspension updates the list of the questions on which the arm waits.
 func applySuspension(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	s, ok := payload[coleo.Suspension](e)
 	if !ok || s.ID == "" || arm.Status == coleo.StatusStopped {
@@ -236,8 +235,8 @@ func applyMode(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// applyModel stores a model that a user has chosen. It ignores an agent CLI's own name of its
-// model, because that can differ from the name in the start configuration.
+// applyModel stores a model that a user has chosen. It ignores the name that an agent CLI gives to
+// its model, because that name can differ from the name in the start configuration.
 func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	m, ok := payload[coleo.ModelChanged](e)
 	if !ok || !m.Ordered {
@@ -271,8 +270,8 @@ func applyBudget(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	return touched(arm, e.Time)
 }
 
-// The function payload decodes the payload of an event. It returns false if the event has no
-// payload, or if the payload is not a T.
+// payload decodes the payload of an event. It returns false if the event has no payload, or if the
+// payload is not of the type T.
 func payload[T any](e coleo.Event) (T, bool) {
 	var v T
 	if len(e.Payload) == 0 || json.Unmarshal(e.Payload, &v) != nil {

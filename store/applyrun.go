@@ -6,11 +6,11 @@ import (
 	"coleo.dev"
 )
 
-// ApplyRun returns the row of a run after an event. The argument run is the row before the event.
+// ApplyRun returns the row of a run after an event. The parameter run is the row before the event.
 // The zero Run means that the run has no row. ApplyRun has no side effects, so a replayed log gives
 // the same rows. It does not set ArmName and Harness, because they come from the arm's row.
 //
-// An event with an unreadable payload only counts as an event.
+// If the payload of an event is unreadable, ApplyRun only counts the event.
 func ApplyRun(run coleo.Run, e coleo.Event) coleo.Run {
 	if run.ID == "" {
 		run = coleo.Run{ID: e.Run, Arm: e.Arm, Host: e.Host}
@@ -118,8 +118,8 @@ func applyUsage(run coleo.Run, e coleo.Event) coleo.Run {
 	return run
 }
 
-// cutText returns at most coleo.MaxRunText bytes of a text, in whole characters. The
-// bool is true if the text was cut.
+// cutText returns at most coleo.MaxRunText bytes of a text. It never splits a character. The bool
+// is true if the text was cut.
 func cutText(text string) (string, bool) {
 	if len(text) <= coleo.MaxRunText {
 		return text, false

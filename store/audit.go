@@ -65,7 +65,7 @@ func (s *ServeDB) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audi
 	return list, nil
 }
 
-// tokenBounds is the JSON that is stored of what a token allows.
+// tokenBounds is the stored JSON form of the bounds of a token.
 type tokenBounds struct {
 	Scopes []coleo.TokenScope `json:"scopes"`
 	Arms   map[string]string  `json:"arms,omitempty"`
@@ -80,7 +80,7 @@ func boundsOf(t coleo.OperatorToken) tokenBounds {
 	return tokenBounds{t.Scopes, t.Arms, t.Labels, t.RunsIn, t.Prompted}
 }
 
-// tokenRow is an operator token and what is stored as JSON of it.
+// tokenRow is an operator token with its bounds, which are stored as JSON.
 type tokenRow struct {
 	coleo.OperatorToken
 	bounds tokenBounds
@@ -112,7 +112,7 @@ func (s *ServeDB) AddToken(ctx context.Context, t coleo.OperatorToken) error {
 	return nil
 }
 
-// NoteTokenUse stores when an operator token was used last. It does nothing if the token
+// NoteTokenUse stores the time of the last use of an operator token. It does nothing if the token
 // was removed.
 func (s *ServeDB) NoteTokenUse(ctx context.Context, t coleo.OperatorToken) error {
 	_, err := s.changeTokens(ctx, "UPDATE operator_tokens SET used_at = ? WHERE hash = ?", moment{&t.Used}, t.Hash)
@@ -149,7 +149,7 @@ func (s *ServeDB) RemoveToken(ctx context.Context, name string) error {
 	return nil
 }
 
-// changeTokens carries out a statement and reports whether it changed a row.
+// changeTokens executes a statement and reports whether the statement changed a row.
 func (s *ServeDB) changeTokens(ctx context.Context, statement string, args ...any) (changed bool, err error) {
 	err = s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec(statement, args...)
@@ -163,7 +163,7 @@ func (s *ServeDB) changeTokens(ctx context.Context, statement string, args ...an
 	return changed, err
 }
 
-// Tokens returns all operator tokens, by name.
+// Tokens returns all operator tokens, sorted by name.
 func (s *ServeDB) Tokens(ctx context.Context) ([]coleo.OperatorToken, error) {
 	var shape tokenRow
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(shape.fields())+" FROM operator_tokens ORDER BY name")

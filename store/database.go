@@ -1,13 +1,14 @@
-// Package store keeps the data that Coleo must not forget, in two SQLite databases.
-// HostDB has the event log and the arms of one host agent. ServeDB has serve's view of
-// all hosts. Serve computes this view from the logs of the hosts.
+// Package store keeps the data that Coleo must not forget, in two SQLite databases. HostDB contains
+// the event log and the arms of one host agent. ServeDB contains serve's view of all hosts. Serve
+// computes this view from the logs of the hosts.
 //
 // Only one process at a time can open a database. In this process, one connection writes and
 // several connections read. After a method has returned without an error, its write survives the
-// end of the process. If the write is an intent, it also survives a power failure (see durability).
+// end of the process. If the write is an intent, the write also survives a power failure (see
+// durability).
 //
-// The package makes no decisions. Other packages compute health, recovery and policy
-// from the stored data.
+// The package makes no decisions. Other packages compute health, recovery and policy from the
+// stored data.
 package store
 
 import (
@@ -27,8 +28,8 @@ const (
 	// machine have never needed four connections at the same time, and four connections
 	// are cheap.
 	readers = 4
-	// writerCache is the size of the writer's cache of pages, in KiB. It has room for the pages at
-	// which the indexes grow. There are some for each arm and kind of event.
+	// writerCache is the size of the writer's page cache, in KiB. It has room for the pages at
+	// which the indexes grow. Each arm has some of these pages for each kind of event.
 	writerCache = 16_000
 )
 
@@ -41,9 +42,8 @@ const (
 	// ordinary writes after the last checkpoint or the last intent. Nobody has acted on an event
 	// that is lost in this way.
 	ordinary durability = "NORMAL"
-	// intent is for writes that must not be lost, such as a spawn, a stop or an
-	// approval. Such a write, and all earlier writes, are on the disk when the method
-	// returns.
+	// intent is for writes that must not be lost, such as a spawn, a stop or an approval. When the
+	// method returns, the write and all earlier writes are on the disk.
 	intent durability = "FULL"
 )
 
@@ -76,8 +76,8 @@ func open(path string, s schema) (*database, error) {
 	return nil, errors.Join(err, d.Close())
 }
 
-// The function settle creates the database's folder, and returns the absolute path without symbolic
-// links. So two different paths to the same database share one lock.
+// settle creates the database's folder. It returns the absolute path without symbolic links. So two
+// different paths to the same database share one lock.
 func settle(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
@@ -97,9 +97,9 @@ func settle(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// The method connect opens the connections. Before that, it sets the mode of the database file,
-// because SQLite creates the files next to the database with the same mode. The caller holds the
-// lock, so no other process has the database open.
+// connect opens the connections. Before that, it sets the mode of the database file, because SQLite
+// creates the files next to the database with the same mode. The caller holds the lock, so no other
+// process has the database open.
 func (d *database) connect(s schema) error {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -139,10 +139,9 @@ func (d *database) connect(s schema) error {
 	return nil
 }
 
-// rewriteMost is the size, in bytes, of the largest database that shrinkable rewrites.
-// A rewrite of that size takes about 100 ms, and needs disk space for a second copy of
-// the database. If a database is larger, its free pages are reused, but they are not
-// returned to the disk.
+// rewriteMost is the size, in bytes, of the largest database that shrinkable rewrites. A rewrite of
+// that size takes about 100 ms, and needs disk space for a second copy of the database. In a larger
+// database, free pages are reused, but they are not returned to the disk.
 const rewriteMost = 64 << 20
 
 // shrinkable changes a database that an older Coleo created, so that the database can
@@ -162,8 +161,8 @@ func (d *database) shrinkable() error {
 	return err
 }
 
-// The method write runs a function in one transaction, with the given durability. If ctx ends while
-// it waits for the connection, it returns an error. A transaction that has begun always finishes,
+// write runs the function fn in one transaction, with the given durability. If ctx ends while write
+// waits for the connection, write returns an error. A transaction that has begun always finishes,
 // so the caller knows its outcome.
 func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx) error) error {
 	c, err := d.writer.Conn(ctx)

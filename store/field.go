@@ -14,7 +14,7 @@ import (
 const timeLayout = "2006-01-02T15:04:05.000000000Z"
 
 // A cell converts one Go value to the value of a column and back. A zero value is stored as NULL,
-// except in the cell types whose comments say something else.
+// unless the comment of the cell type says otherwise.
 type cell interface {
 	sql.Scanner
 	driver.Valuer
@@ -167,8 +167,8 @@ func columns(fields []field) string {
 	return strings.Join(names, ", ")
 }
 
-// The function cells returns the cells of the fields, for the arguments of a statement or the
-// targets of Scan.
+// cells returns the cells of the fields. They are the arguments of a statement or the targets of
+// Scan.
 func cells(fields []field) []any {
 	out := make([]any, len(fields))
 	for i, f := range fields {

@@ -23,8 +23,8 @@ func (h *head) position() uint64 {
 	return h.at
 }
 
-// moveTo moves the end position forward. Writers are allowed to call it out of order, because an
-// earlier position changes nothing.
+// moveTo moves the end position forward. Writers can call it out of order, because an earlier
+// position changes nothing.
 func (h *head) moveTo(at uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -46,8 +46,8 @@ func (h *head) ring() {
 	h.more = make(chan struct{})
 }
 
-// The method wait returns nil when the end position is higher than the given position. It returns
-// ctx's error if ctx ends first. It returns EUnavailable if the log is closed.
+// wait returns nil when the end position is higher than the given position. It returns ctx's error
+// if ctx ends first. It returns EUnavailable if the log is closed.
 func (h *head) wait(ctx context.Context, after uint64) error {
 	for {
 		h.mu.Lock()

@@ -13,12 +13,11 @@ import (
 	"coleo.dev"
 )
 
-// HostDB is the database of a host agent. It has the append-only log of the events of
-// the host's arms. It also has the records with which the host agent finds and restarts
-// the arms.
+// HostDB is the database of a host agent. It contains the append-only log of the events of the
+// host's arms. It also contains the records with which the host agent finds and restarts the arms.
 //
-// A method that writes waits for earlier writes until ctx ends. A write that has begun
-// always finishes. A method that reads returns ctx's error when ctx ends.
+// A method that writes waits for earlier writes until ctx ends. A write that has begun always
+// finishes. A method that reads returns ctx's error when ctx ends.
 type HostDB struct {
 	db     *database
 	head   *head
@@ -92,7 +91,7 @@ func (h *HostDB) load() error {
 	return err
 }
 
-// token returns 13 random characters, which are enough to be unique.
+// token returns 13 random characters. They are enough to make the token unique.
 func token() string { return strings.ToLower(rand.Text()[:13]) }
 
 // Close makes all calls of Wait return, and closes the database.
@@ -124,8 +123,8 @@ func (h *HostDB) SetHost(ctx context.Context, id string) error {
 // epoch that the first event will have.
 func (h *HostDB) Epoch() string { return *h.newest.Load() }
 
-// Has reports whether the log has the event with the given epoch and sequence number. If seq is 0,
-// Has returns true, because this is the position before the first event of any log.
+// Has reports whether the log contains the event with the given epoch and sequence number. If seq
+// is 0, Has returns true, because 0 is the position before the first event of any log.
 func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error) {
 	if seq == 0 {
 		return true, nil
@@ -146,11 +145,11 @@ func (h *HostDB) Has(ctx context.Context, epoch string, seq uint64) (bool, error
 func (h *HostDB) Head() uint64 { return h.head.position() }
 
 // Append writes the events to the end of the log. If it returns an error, it has written none of
-// them. It returns the events with Host, Epoch and Seq set, whatever values these fields had.
-// Append wakes the callers of Wait. It returns EInvalid for a bad event.
+// them. Append sets Host, Epoch and Seq in the returned events, and ignores earlier values of these
+// fields. It wakes the callers of Wait. It returns EInvalid for a bad event.
 //
-// After Append has returned, the events survive the end of this process. If one of the
-// events is an intent, all of the events also survive a power failure.
+// After Append has returned, the events survive the end of this process. If one of the events is an
+// intent, all of the events also survive a power failure.
 func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Event, error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -158,8 +157,8 @@ func (h *HostDB) Append(ctx context.Context, events ...coleo.Event) ([]coleo.Eve
 	return h.append(ctx, durabilityOf(events), events, func(*sql.Tx) error { return nil })
 }
 
-// The method append writes the events to the end of the log. In the same transaction, it calls the
-// given function.
+// append writes the events to the end of the log. It calls the given function in the same
+// transaction.
 func (h *HostDB) append(ctx context.Context, level durability, events []coleo.Event,
 	also func(*sql.Tx) error) ([]coleo.Event, error) {
 	for _, e := range events {
@@ -245,8 +244,8 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 	return events, nil
 }
 
-// Newest returns the newest event of the given kind that an arm has. The bool is false if the log
-// has none.
+// Newest returns an arm's newest event of the given kind. The bool is false if the log contains no
+// such event.
 func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (coleo.Event, bool, error) {
 	e := coleo.Event{Host: h.Host()}
 	err := h.db.reader.QueryRowContext(ctx, "SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&e))+

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/trace"
 )
 
-// ArmRecord has a host agent's knowledge about one of its arms. It says how to start the arm, how
+// ArmRecord holds a host agent's knowledge about one of its arms. It says how to start the arm, how
 // to find the running arm again, and what the arm's last state was.
 type ArmRecord struct {
 	ID         string
@@ -40,16 +40,16 @@ type ArmRecord struct {
 	Run     *coleo.Receipt
 	Earlier []coleo.Receipt // older open runs, in order
 
-	// Intended has the prompts that are about to be typed, or whose arrival a dialog
-	// hides. Only ID, Time, Text, Compact and Unsettled are used. ID is the id of the
-	// run that the prompt will begin.
+	// Intended holds the prompts that are about to be typed, and those whose arrival a dialog
+	// hides. Only ID, Time, Text, Compact and Unsettled are used. ID is the id of the run that the
+	// prompt will begin.
 	Intended []coleo.Receipt
 
 	// Trace says how far the sources of the arm's work have been read.
 	Trace trace.State
 
-	// Queue has the prompts that wait until the arm is idle. It is nil if there are none
-	// and the queue is not paused.
+	// Queue holds the prompts that wait until the arm is idle. It is nil if no prompt waits and the
+	// queue is not paused.
 	Queue *coleo.Queue
 }
 
@@ -94,8 +94,8 @@ func (h *HostDB) PutArm(ctx context.Context, r ArmRecord, events ...coleo.Event)
 	return h.PutArmWith(ctx, r, nil, events...)
 }
 
-// PutArmWith is like PutArm. In the same transaction, it also writes the change that a tool has
-// made, which can be nil.
+// PutArmWith is like PutArm. In the same transaction, it also writes the change c that a tool has
+// made. c can be nil.
 func (h *HostDB) PutArmWith(ctx context.Context, r ArmRecord, c *ToolChange, events ...coleo.Event) error {
 	if err := checkRecord(r); err != nil {
 		return err
@@ -124,7 +124,7 @@ func checkRecord(r ArmRecord) error {
 	return checkArm(r.ID, r.Name, r.Harness, r.Status)
 }
 
-// Observed has observations of an arm. Observe ignores fields with the zero value.
+// Observed holds observations of an arm. Observe ignores fields with the zero value.
 type Observed struct {
 	Status        coleo.Status
 	State         coleo.State
@@ -189,8 +189,9 @@ func (h *HostDB) Arms(ctx context.Context) ([]ArmRecord, error) {
 	return list, nil
 }
 
-// DeleteArm deletes the record of an arm, with everything that its model has stored by Coleo's
-// tools. The arm's events stay in the log. DeleteArm returns ENotFound if there is no such arm.
+// DeleteArm deletes the record of an arm. It also deletes everything that the arm's model has
+// stored with Coleo's tools. The arm's events stay in the log. DeleteArm returns ENotFound if there
+// is no such arm.
 func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	return h.db.write(ctx, intent, func(tx *sql.Tx) error {
 		if err := forgetTools(tx, id); err != nil {
@@ -201,8 +202,8 @@ func (h *HostDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// byIDOrName selects one arm by its id or by its name. If the text is the id of one arm
-// and the name of another arm, byIDOrName selects the arm with the id.
+// byIDOrName selects one arm by its id or by its name. If one arm has the text as its id and
+// another arm has it as its name, byIDOrName selects the arm with the id.
 const byIDOrName = "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC LIMIT 1"
 
 func noArm(what string) error {

@@ -11,14 +11,14 @@ import (
 	"coleo.dev"
 )
 
-// How much is kept of what the model of one arm has done with Coleo's tools.
+// These limits say how many tool calls and answered suspensions are kept for each arm.
 const (
 	keptCalls       = 500 // a caller repeats only calls that it has just made
 	keptSuspensions = 500 // that were answered
 )
 
-// ToolCall is a call of one of Coleo's tools. It has either a result, or the suspension
-// whose answer will be the result.
+// ToolCall is a call of one of Coleo's tools. It has either a result, or the id of a suspension.
+// The answer to that suspension will be the result.
 type ToolCall struct {
 	Key        string
 	Text       string
@@ -40,8 +40,8 @@ type Claim struct {
 	At     time.Time
 }
 
-// ToolChange has the changes that a call of a tool makes, or an answer to a suspension. A nil field
-// changes nothing.
+// ToolChange holds the changes of a tool call or of an answer to a suspension. A nil field changes
+// nothing.
 type ToolChange struct {
 	Arm        string
 	Call       *ToolCall
@@ -73,7 +73,7 @@ func suspensionFields(s *coleo.Suspension) []field {
 func suspensionCells(s *coleo.Suspension) []any { return cells(suspensionFields(s)) }
 
 // ChangeTools writes a change and its events in one transaction. After ChangeTools has returned, a
-// suspension survives a power failure. Other changes may not.
+// suspension survives a power failure. A power failure can undo other changes.
 func (h *HostDB) ChangeTools(ctx context.Context, c ToolChange, events ...coleo.Event) error {
 	level := ordinary
 	if c.Suspension != nil {
@@ -133,7 +133,7 @@ func taskCell(t *TaskList) cell {
 	return documentOf(&t.Tasks)
 }
 
-// forgetTools deletes what the model of a removed arm has done with Coleo's tools.
+// forgetTools deletes everything that the model of a removed arm has done with Coleo's tools.
 func forgetTools(tx *sql.Tx, arm string) error {
 	for _, table := range []string{"suspensions", "tool_calls", "arm_tasks", "file_claims"} {
 		if _, err := tx.Exec("DELETE FROM "+table+" WHERE arm_id = ?", arm); err != nil {
@@ -143,16 +143,16 @@ func forgetTools(tx *sql.Tx, arm string) error {
 	return nil
 }
 
-// Suspensions returns the open suspensions of an arm, oldest first. For the arm "" it returns those
-// of all arms. If the argument unheard is true, it also returns answered ones whose answer has not
-// reached the model.
+// Suspensions returns the open suspensions of an arm, oldest first. If arm is "", it returns the
+// suspensions of all arms. If unheard is true, it also returns answered suspensions whose answer
+// has not reached the model.
 func (h *HostDB) Suspensions(ctx context.Context, arm string, unheard bool) ([]coleo.Suspension, error) {
 	return h.suspensions(ctx, `WHERE (?1 = '' OR arm_id = ?1) AND (answered_at IS NULL
 		OR ?2 AND heard_at IS NULL AND decision IS NOT NULL) ORDER BY asked_at, id`, arm, unheard)
 }
 
-// Requests returns the suspensions of all arms whose request was approved and must be carried
-// out, oldest first.
+// Requests returns the suspensions of all arms that have an approved request, oldest first. It
+// leaves out requests that Coleo has already carried out.
 func (h *HostDB) Requests(ctx context.Context) ([]coleo.Suspension, error) {
 	list, err := h.suspensions(ctx, `WHERE request IS NOT NULL AND decision IS NOT NULL AND outcome IS NULL
 		ORDER BY answered_at, id`)
@@ -182,7 +182,8 @@ func (h *HostDB) suspensions(ctx context.Context, where string, args ...any) ([]
 	return list, nil
 }
 
-// ToolCall returns the call of an arm with the given key. The bool is false if the call is new.
+// ToolCall returns the call of an arm with the given key. The bool is false if there is no such
+// call yet.
 func (h *HostDB) ToolCall(ctx context.Context, arm, key string) (ToolCall, bool, error) {
 	c := ToolCall{Key: key}
 	err := h.db.reader.QueryRowContext(ctx, "SELECT text, suspension FROM tool_calls WHERE arm_id = ? AND key = ?",
@@ -196,7 +197,7 @@ func (h *HostDB) ToolCall(ctx context.Context, arm, key string) (ToolCall, bool,
 	return c, true, nil
 }
 
-// Tasks returns an arm's list of tasks. The list of an arm that has written none is empty.
+// Tasks returns an arm's list of tasks. If the arm has written no list, the result is empty.
 func (h *HostDB) Tasks(ctx context.Context, arm string) (TaskList, error) {
 	var t TaskList
 	err := h.db.reader.QueryRowContext(ctx, "SELECT last, tasks FROM arm_tasks WHERE arm_id = ?", arm).
@@ -207,7 +208,7 @@ func (h *HostDB) Tasks(ctx context.Context, arm string) (TaskList, error) {
 	return t, nil
 }
 
-// Claims returns the claims of all arms on a file. For the path "" it returns all claims.
+// Claims returns the claims of all arms on a file. If path is "", it returns all claims.
 func (h *HostDB) Claims(ctx context.Context, path string) ([]Claim, error) {
 	rows, err := h.db.reader.QueryContext(ctx, `SELECT arm_id, path, kind, reason, at FROM file_claims
 		WHERE ?1 = '' OR path = ?1 ORDER BY at, arm_id`, path)

@@ -15,16 +15,17 @@ const (
 	// defaultPage is the largest number of events that a read returns if the caller
 	// gives no limit.
 	defaultPage = 1000
-	// maxPage is the largest limit that a caller can give. It limits the memory that one read
-	// needs.
+	// maxPage is the largest limit that a caller can give. So the memory that one read needs is
+	// bounded.
 	maxPage = 10_000
 	// pageBytes is the largest total size of the payloads of one read, in bytes. It is half the
-	// size of the largest bus message, so the other half is free for the other fields of the
-	// events. A read always returns at least one event, even if that event is larger.
+	// size of the largest bus message. The other half is free for the other fields of the events. A
+	// read always returns at least one event, even if that event is larger.
 	pageBytes = 2 << 20
 )
 
-// page returns the largest number of rows to read for the limit that a caller gave.
+// page returns the largest number of rows to read. The parameter limit is the limit that a caller
+// gave.
 func page(limit int) int {
 	if limit <= 0 {
 		return defaultPage
@@ -32,8 +33,8 @@ func page(limit int) int {
 	return min(limit, maxPage)
 }
 
-// eventFields returns the columns that the logs of both databases have. Each log puts
-// its own key columns before these columns.
+// eventFields returns the columns that the logs of both databases have in common. Each log puts its
+// own key columns before these columns.
 func eventFields(e *coleo.Event) []field {
 	return []field{
 		{"run_id", textOf(&e.Run)},
@@ -47,7 +48,7 @@ func eventFields(e *coleo.Event) []field {
 	}
 }
 
-// checkEvent returns EInvalid for an event that could not be read after it was stored.
+// checkEvent returns EInvalid for an event that the database could store but not read again.
 func checkEvent(e coleo.Event) error {
 	if e.Kind == "" {
 		return coleo.Errorf(coleo.EInvalid, "append an event of arm %q: it has no kind", e.Arm)
@@ -82,8 +83,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 	return out, rows.Err()
 }
 
-// The function collect reads all rows. For each row, the function targets returns the targets of
-// Scan.
+// collect reads all rows. For each row, the function targets returns the targets of Scan.
 func collect[T any](rows *sql.Rows, err error, targets func(*T) []any) ([]T, error) {
 	if err != nil {
 		return nil, err

@@ -18,15 +18,15 @@ var migrations embed.FS
 type schema struct {
 	folder string // the folder below migrations; its files, sorted by name, are steps 1, 2, 3, ...
 	mark   int    // the application_id of SQLite, different for the two databases
-	// Some steps need more than SQL. The field then has the functions that finish such steps. The
-	// keys are the names of the steps' files. The functions are called after the last step, because
-	// the code of this package reads and writes the newest tables.
+	// then holds the functions that finish those steps that need more than SQL. The keys are the
+	// names of the steps' files. The functions are called after the last step, because the code of
+	// this package reads and writes the newest tables.
 	then map[string]func(*sql.Tx) error
 }
 
-// The method migrate carries out the steps that the database still lacks, in one transaction.
-// PRAGMA user_version is the number of completed steps. The error is EConflict if a newer Coleo has
-// completed more steps. It is EInvalid if the database has another mark.
+// migrate carries out the steps that the database still lacks, in one transaction. PRAGMA
+// user_version is the number of completed steps. migrate returns EConflict if a newer Coleo has
+// completed more steps. It returns EInvalid if the database has another mark.
 func (s schema) migrate(d *database) error {
 	steps, err := fs.ReadDir(migrations, "migrations/"+s.folder)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s schema) migrate(d *database) error {
 	})
 }
 
-// change carries out the statements of one step.
+// change executes the statements of one step.
 func (s schema) change(tx *sql.Tx, name string) error {
 	text, err := migrations.ReadFile("migrations/" + s.folder + "/" + name)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// projection writes one batch of events into serve.db. The transaction ends its
-// statement.
+// projection writes one batch of events into serve.db. Its statements end with the transaction.
 type projection struct {
 	ctx   context.Context
 	tx    *sql.Tx
@@ -37,8 +36,8 @@ type projected struct {
 	was, is coleo.Arm
 }
 
-// The method add stores one event and applies it to the row of the event's arm. If the event is
-// already stored, it does nothing.
+// add stores one event and applies the event to the row of the event's arm. If the event is already
+// stored, add does nothing.
 func (p *projection) add(e *coleo.Event) error {
 	fresh, err := p.fresh(e)
 	if err != nil || !fresh {
@@ -60,8 +59,8 @@ func (p *projection) add(e *coleo.Event) error {
 	return p.addToRun(e)
 }
 
-// addToRun applies an event to the row of the event's run. It must be called after the event was
-// applied to the row of its arm.
+// addToRun applies an event to the row of the event's run. Call addToRun after the event was
+// applied to the row of the event's arm.
 func (p *projection) addToRun(e *coleo.Event) error {
 	if e.Run == "" {
 		return nil
@@ -99,9 +98,9 @@ func (p *projection) run(id string) (*runRow, error) {
 	return &row, err
 }
 
-// If an event is new, fresh moves the host's cursor to it and returns true. If the event is already
-// stored, fresh returns false. If events before it are missing, fresh returns EConflict. But if the
-// host has deleted the missing events, fresh records a gap and accepts the event.
+// fresh reports whether an event is new. If the event is new, fresh moves the host's cursor to the
+// event. If events before the event are missing, fresh returns EConflict. But if the host has
+// deleted the missing events, fresh records a gap and accepts the event.
 //
 // The epoch of a host's log changes each time the host opens its database. If the database was
 // restored from a copy, the log also continues at a lower number. In both cases the event before
@@ -130,7 +129,8 @@ func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	return true, nil
 }
 
-// keepGap records that the host has deleted events before e that serve never read.
+// keepGap records a gap: the host has deleted events before the event e, and serve has never read
+// them.
 func (p *projection) keepGap(e *coleo.Event) error {
 	_, err := p.tx.Exec(`INSERT INTO gaps (host, deleted) VALUES (?1, ?2)
 		ON CONFLICT (host) DO UPDATE SET deleted = MAX(deleted, excluded.deleted)`, e.Host, int64(e.Seq-1))
@@ -140,8 +140,7 @@ func (p *projection) keepGap(e *coleo.Event) error {
 	return nil
 }
 
-// The method precedes reports whether the host's event with the number e.Seq-1 is stored, in any
-// epoch.
+// precedes reports whether the host's event with the number e.Seq-1 is stored, in any epoch.
 func (p *projection) precedes(e *coleo.Event) bool {
 	var found bool
 	err := p.tx.QueryRow(`WITH RECURSIVE epochs (epoch) AS (
@@ -167,9 +166,8 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// The method known reports whether an event is already stored. For an event in the epoch of its
-// host's cursor, a comparison with the cursor is enough. An event of another epoch needs this
-// query.
+// known reports whether an event is already stored. For an event in the epoch of its host's cursor,
+// a comparison with the cursor is enough. An event of another epoch needs the query in known.
 func (p *projection) known(e *coleo.Event) bool {
 	var one int
 	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",
@@ -203,7 +201,7 @@ func (p *projection) arm(id string) (*projected, error) {
 	return arm, nil
 }
 
-// save writes the rows that the batch has changed and the new cursors.
+// save writes the changed rows of the batch, and the new cursors.
 func (p *projection) save() error {
 	for host, at := range p.hosts {
 		_, err := p.tx.Exec(`INSERT INTO cursors (host, epoch, seq) VALUES (?, ?, ?)
@@ -252,7 +250,7 @@ func (p *projection) saveArm(arm *projected) error {
 	if arm.was.ID != "" {
 		return updateArm(p.tx, &arm.is)
 	}
-	// If another arm has the name, no row is written, so that the log can continue. The arm's next
+	// If another arm has the name, no row is written, and the log can continue. The arm's next
 	// start creates the row if the name is free at that time.
 	_, err = p.tx.Exec(insertion("arms", armFields(&arm.is))+" ON CONFLICT DO NOTHING", armCells(&arm.is)...)
 	return err

@@ -11,22 +11,20 @@ import (
 )
 
 const (
-	// reserveBytes is the full size of the reserve file. Each database has a reserve
-	// file, and frees space from it when the disk is full. SQLite merges a write-ahead
-	// log into the database when the log has 1000 pages of 4 KiB. The merge can need as
-	// much space again.
+	// reserveBytes is the full size of the reserve file. Each database has a reserve file. When the
+	// disk is full, the database frees space from this file. SQLite merges a write-ahead log into
+	// the database when the log has 1000 pages of 4 KiB. The merge can need as much space again.
 	reserveBytes = 8 << 20
-	// reservePiece is how many bytes of the reserve file are freed at a time. A write
-	// seldom needs more. Freed bytes that the write does not need can be lost to the
-	// process that fills the disk.
+	// reservePiece is how many bytes of the reserve file are freed at a time. A write seldom needs
+	// more. If more bytes were freed, the process that fills the disk could take the rest.
 	reservePiece = 512 << 10
 )
 
 // NoRoom reports whether err says that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// Room returns how many bytes are free on the file system that contains a folder. The bool is false
-// if this number is unknown.
+// Room returns how many bytes are free on the file system of the given folder. The bool is false if
+// this number is unknown.
 func Room(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }

@@ -66,10 +66,10 @@ func (s *ServeDB) entries(ctx context.Context, query string, args []any) ([]Entr
 	return out, err
 }
 
-// entriesQuery returns the query for the events that match a filter. The query is "" if
-// no event can match. Each filter has an index, so the query never reads events that do
-// not match. The only exception is a filter by run. It also looks at events that the arm
-// had during the run and that do not belong to it. They are few.
+// entriesQuery returns the query for the events that match a filter. The query is "" if no event
+// can match. Each filter has an index, so the query never reads events that do not match. The only
+// exception is a filter by run. Its query also reads the arm's events during the run that do not
+// belong to the run. There are few such events.
 func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []any, error) {
 	after, limit := int64(f.After), page(f.Limit)
 	var parts []part
@@ -94,14 +94,15 @@ func (s *ServeDB) entriesQuery(ctx context.Context, f EventFilter) (string, []an
 
 var selectEntries = "SELECT pos, host, epoch, seq, " + columns(eventFields(&coleo.Event{})) + " FROM run_events"
 
-// part is a part of serve's log of which an index has the positions in order.
+// part is a part of serve's log. Its index contains the positions of the part's events in order.
 type part struct {
 	index string
 	where string // the condition for its events
 	args  []any  // of where
 }
 
-// ofArm returns the parts of an arm's events: of some kinds, or all if kinds is empty.
+// ofArm returns the parts of the log that contain an arm's events of the given kinds. If kinds is
+// empty, the parts contain all events of the arm.
 func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
 	if len(kinds) > 0 {
 		return ofKinds(kinds, "run_events_by_arm_kind", where, args...)
@@ -110,8 +111,8 @@ func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
 		{"run_events_work", where + " AND " + workEvents, args}}
 }
 
-// ofKinds returns a part of the query for each kind. The reason is that an index has only the
-// events of one kind in the order of their positions.
+// ofKinds returns one part for each kind, because an index is ordered by position only within one
+// kind.
 func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts []part) {
 	for _, kind := range kinds {
 		parts = append(parts, part{index, where + " AND kind = ?", append(slices.Clone(args), string(kind))})
@@ -119,8 +120,8 @@ func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts [
 	return parts
 }
 
-// The function oldest returns a query for at most limit events from the given parts. They are the
-// events with the lowest positions after a position.
+// oldest returns a query for at most limit events from the given parts. The query selects the
+// events with the lowest positions above the parameter after.
 func oldest(parts []part, after int64, limit int) (string, []any) {
 	var each []string
 	var args []any
@@ -133,9 +134,9 @@ func oldest(parts []part, after int64, limit int) (string, []any) {
 		") ORDER BY p LIMIT ?) ORDER BY pos", append(args, limit)
 }
 
-// Newest returns the newest events of an arm before a position, oldest first. If kind is
-// not "", it returns events of that kind only. A position of 0 means the end of the log.
-// Newest returns at most limit events, and fewer if their payloads are large.
+// Newest returns the newest events of an arm before a position, oldest first. If kind is not "",
+// Newest returns only events of that kind. The position 0 means the end of the log. Newest returns
+// at most limit events, and fewer if their payloads are large.
 func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, before uint64, limit int) ([]Entry,
 	error) {
 	var kinds []coleo.EventKind
@@ -154,8 +155,8 @@ func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, 
 	return list, nil
 }
 
-// The function newest is like oldest, but returns a query for the highest positions before a
-// position, the highest first.
+// newest is like oldest, but its query selects the events with the highest positions below the
+// parameter before. The event with the highest position comes first.
 func newest(parts []part, before int64, limit int) (string, []any) {
 	var each []string
 	var args []any
@@ -179,9 +180,9 @@ func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.
 	return events, next, err
 }
 
-// LastRunEnd returns the run_end event of the newest ended run of an arm, which is given by its id.
-// It ignores runs that only shortened the conversation. It returns ENotFound if no other run of the
-// arm has ended.
+// LastRunEnd returns the run_end event of an arm's newest ended run. The parameter arm is the arm's
+// id. LastRunEnd ignores runs that only shortened the conversation. It returns ENotFound if no
+// other run of the arm has ended.
 func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, error) {
 	var e coleo.Event
 	err := s.db.reader.QueryRowContext(ctx, "SELECT host, epoch, seq, "+columns(eventFields(&e))+
@@ -197,8 +198,8 @@ func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, erro
 	return e, nil
 }
 
-// LastQueueChange returns the newest change of the queue entry with the given id, and the id of the
-// queue's arm. It returns ENotFound if there is none.
+// LastQueueChange returns the newest change of the queue entry with the given id. It also returns
+// the id of the arm whose queue has the entry. It returns ENotFound if there is no such change.
 func (s *ServeDB) LastQueueChange(ctx context.Context, id string) (c coleo.QueueChange, arm string, err error) {
 	var payload []byte
 	err = s.db.reader.QueryRowContext(ctx, "SELECT arm_id, payload FROM run_events WHERE kind = ? "+

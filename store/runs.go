@@ -118,8 +118,9 @@ type RunFilter struct {
 	Limit   int           // 0 means 1000
 }
 
-// selectRuns reads runs, and adds values from the present rows of their arms. These are a name and
-// a harness for runs without them, and whether the arm exists.
+// selectRuns reads runs, and adds values from the present rows of their arms. If a run has no arm
+// name or no harness, it gets that of its arm. A run is open if it has no outcome and its arm
+// exists.
 const selectRuns = ` COALESCE(runs.arm_name, arms.name, runs.arm_id, ''), COALESCE(runs.harness, arms.harness, ''),
 	runs.outcome IS NULL AND arms.id IS NOT NULL FROM runs LEFT JOIN arms ON arms.id = runs.arm_id `
 
@@ -131,8 +132,8 @@ func runColumns() string {
 	return "SELECT runs." + strings.Join(names, ", runs.") + ","
 }
 
-// Runs returns the runs that match the filter, the newest first. It also returns the
-// position of the last returned run, which is the value of Before for the next call.
+// Runs returns the runs that match the filter, newest first. It also returns the position of the
+// last returned run. This position is the value of Before for the next call.
 func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next uint64, err error) {
 	query, args := runColumns()+selectRuns+"WHERE 1", []any{}
 	also := func(condition string, values ...any) { query, args = query+" AND "+condition, append(args, values...) }
@@ -147,7 +148,8 @@ func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next
 		also("runs.outcome = ?", string(f.Outcome))
 	}
 	if !f.Since.IsZero() {
-		// The first run since then bounds the search: the runs before it are not looked at.
+		// The search begins at the first run since this time, so the query does not read earlier
+		// runs.
 		also(`runs.first >= (SELECT MIN(first) FROM runs WHERE started_at >= ?) AND runs.started_at >= ?`,
 			moment{&f.Since}, moment{&f.Since})
 	}
@@ -166,9 +168,9 @@ func (s *ServeDB) Runs(ctx context.Context, f RunFilter) (list []coleo.Run, next
 	return list, next, nil
 }
 
-// Run returns the run with the given id. The id can be cut to a beginning that only one
-// run has. Run returns ENotFound if there is no such run, and EInvalid if several runs
-// have this beginning.
+// Run returns the run with the given id. The id can be shortened to a beginning that only one run
+// has. Run returns ENotFound if there is no such run, and EInvalid if several runs have this
+// beginning.
 func (s *ServeDB) Run(ctx context.Context, id string) (coleo.Run, error) {
 	if id == "" {
 		return coleo.Run{}, coleo.Errorf(coleo.EInvalid, "a run needs an id: 'coleo run list' shows the ids")
@@ -187,8 +189,8 @@ func (s *ServeDB) Run(ctx context.Context, id string) (coleo.Run, error) {
 	return found[0].Run, nil
 }
 
-// fillMost is how many rows of runs fillRuns holds in memory before it writes them. Each
-// has at most some 5 kB.
+// fillMost is how many rows of runs fillRuns holds in memory before it writes them. Each row has at
+// most about 5 kB.
 const fillMost = 1000
 
 // fillRuns makes the rows of runs from the events that are already in serve's log. It writes only

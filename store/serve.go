@@ -9,18 +9,17 @@ import (
 	"coleo.dev"
 )
 
-// ServeDB is the database of serve. It has all hosts, the events of all hosts, and the
-// row of every arm, as the API returns it. Only one serve process writes to the
-// database.
+// ServeDB is the database of serve. It contains all hosts, the events of all hosts, and the row of
+// every arm, as the API returns it. Only one serve process writes to the database.
 //
-// A method that writes waits for earlier writes until ctx ends. A write that has begun
-// always finishes. A method that reads returns ctx's error when ctx ends.
+// A method that writes waits for earlier writes until ctx ends. A write that has begun always
+// finishes. A method that reads returns ctx's error when ctx ends.
 type ServeDB struct {
 	db   *database
 	head *head
 
-	// The writer's statements are prepared once, because Project carries them out for each event or
-	// run.
+	// insertEvent, readRow and saveRow are the writer's statements. They are prepared once, because
+	// Project executes them for each event or run.
 	insertEvent, readRow, saveRow *sql.Stmt
 }
 
@@ -88,19 +87,19 @@ func cursor(ctx context.Context, q queryer, host string) (epoch string, seq uint
 }
 
 // Project adds events to serve's log. In the same transaction, it updates the rows of arms with
-// Apply, and those of runs with ApplyRun. It skips an event if the log already has an event with
-// the same Host, Epoch and Seq. So a caller can send a batch twice.
+// Apply and the rows of runs with ApplyRun. It skips an event if the log already contains an event
+// with the same Host, Epoch and Seq. So a caller can send a batch twice.
 //
-// Project returns EConflict if a host's events before one of the given events are
-// missing from serve's log. The caller must then read the host's log again, after the
-// position that Cursor returns. Project returns EInvalid for a bad event.
+// Project returns EConflict if serve's log lacks events of a host before one of the given events.
+// The caller must then read the host's log again, after the position that Cursor returns. Project
+// returns EInvalid for a bad event.
 func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 	return s.ProjectPast(ctx, events, 0)
 }
 
-// ProjectPast is like Project, but for a host that has deleted old events. The argument deleted is
-// the number up to which events of the host can be missing. Gap returns the number of the last
-// missing event.
+// ProjectPast is like Project, but for a host that has deleted old events. Events of this host can
+// be missing up to the number in the parameter deleted. Gap returns the number of the last missing
+// event.
 func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {

@@ -66,7 +66,8 @@ func armCells(a *coleo.Arm) []any { return cells(armFields(a)) }
 // shownCell stores what the agent CLI shows to its user: its window and its mode.
 type shownCell struct{ arm *coleo.Arm }
 
-// shownDocument is the JSON of a shownCell. The fields of the window are beside the mode.
+// shownDocument is the JSON form of a shownCell. The fields of the window are on the same level as
+// the mode.
 type shownDocument struct {
 	*coleo.Window
 	Mode string `json:"mode,omitempty"`
@@ -130,8 +131,8 @@ func updateArm(tx *sql.Tx, a *coleo.Arm) error {
 }
 
 // Arms returns the arms of all hosts, sorted by name. If includeAll is false, Arms leaves out idle
-// arms of the harness "manual" that have no task. Arms does not set the field Runtime, which
-// coleo.Summarise computes.
+// arms of the harness "manual" that have no task. Arms does not set the field Runtime, because
+// coleo.Summarise computes it.
 func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -143,9 +144,8 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 	return list, nil
 }
 
-// Doubtful returns the arms of a host whose rows the host agent's next pulse can
-// correct. These are the stopped arms, the arms with the given rule, and the arms that
-// have their id as their name.
+// Doubtful returns those arms of a host whose rows can be corrected by the host agent's next pulse.
+// These are the stopped arms, the arms with the given rule, and the arms whose name is their id.
 func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
@@ -195,10 +195,10 @@ func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	return writingArm(err, a.Name)
 }
 
-// UpdateArm edits the row of an arm with the function change, and returns the new row. It reads and
-// writes the row in one transaction. If the function returns an error, UpdateArm writes nothing and
-// returns that error. UpdateArm returns ENotFound if there is no such arm. It returns EConflict if
-// another arm has the new name. It returns EInvalid for a bad row.
+// UpdateArm edits the row of an arm, and returns the new row. The function change makes the edit.
+// UpdateArm reads and writes the row in one transaction. If change returns an error, UpdateArm
+// writes nothing and returns that error. UpdateArm returns ENotFound if there is no such arm. It
+// returns EConflict if another arm has the new name. It returns EInvalid for a bad row.
 func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
 	var a coleo.Arm
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -249,9 +249,9 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// Beat records a heartbeat that a host agent has sent. For each arm that the host agent
-// reports as alive, outputs has the time of the last output. Beat does not change arms
-// that have moved to another host. It returns the ids of the arms that have new output.
+// Beat records a heartbeat that a host agent has sent. The parameter outputs holds the time of the
+// last output for each arm that the host agent reports as alive. Beat does not change arms that
+// have moved to another host. It returns the ids of the arms that have new output.
 func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time,
 	now time.Time) (wrote []string, err error) {
 	ids, err := json.Marshal(slices.Collect(maps.Keys(outputs)))

@@ -13,12 +13,12 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// A database is checked when it is opened. checkTime is how long the check may take. In this time
+// checkTime is the longest time of a check. A database is checked when it is opened. In this time
 // SQLite reads about 500 MB. Damage in the unchecked rest of a larger database is found when that
 // rest is used.
 const checkTime = 2 * time.Second
 
-// damaged is the error for a damaged database. The field what has the report of SQLite.
+// damaged is the error for a damaged database. The field what holds the report of SQLite.
 type damaged struct{ what string }
 
 // Error returns a message with the report of SQLite.
@@ -84,9 +84,9 @@ func soundFile(path string) error {
 	return (&database{path: path, writer: db}).check()
 }
 
-// Copy writes a consistent copy of a database to a new file. The arguments from and to are the
-// paths of the database and of the new file. Other processes are allowed to use the database during
-// the copy. Copy returns an error if the new file already exists.
+// Copy writes a consistent copy of a database to a new file. The parameter from is the path of the
+// database, and to is the path of the new file. Other processes can use the database during the
+// copy. Copy returns an error if the new file already exists.
 func Copy(ctx context.Context, from, to string) error {
 	if _, err := os.Stat(from); err != nil {
 		return fmt.Errorf("copy a database: %w", err)

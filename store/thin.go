@@ -14,8 +14,8 @@ import (
 
 // Bound says how many entries to keep, and for how long. An entry is deleted if it is not among the
 // newest entries of its class, or if it is older than Age. The events of an arm have two classes.
-// Those with a source are events of work, and the others are Coleo's own. There are many events of
-// work, but they never push out other events.
+// An event of work has a source. Coleo's own events have none. There are many events of work, but
+// they never push out Coleo's own events.
 type Bound struct {
 	Most int // entries, without events of work
 	Work int // events of work; 0 for entries of other tables
@@ -24,9 +24,10 @@ type Bound struct {
 
 // These are the bounds of the logs. ServeBound keeps more events than HostBound. As long as a host
 // agent has an event, it can send the event again, and serve must recognize the event. An event of
-// work has about 1 kB, and a long run has 100,000 of them. So ServeBound keeps two such runs of
-// each arm, in about 200 MB. host.db is only a source for a new serve.db, so HostBound keeps half
-// of such a run. The row of a run has at most 5 kB and outlives the run's events.
+// work has about 1 kB, and a long run has 100,000 of these events. So ServeBound keeps the events
+// of two long runs of each arm, in about 200 MB. host.db is only a source for a new serve.db, so
+// HostBound keeps half of the events of a long run. The row of a run has at most 5 kB and outlives
+// the run's events.
 var (
 	HostBound  = Bound{10_000, 50_000, 30 * 24 * time.Hour}  // events of each arm, in host.db
 	ServeBound = Bound{20_000, 200_000, 60 * 24 * time.Hour} // events of each arm, in serve.db
@@ -36,19 +37,18 @@ var (
 )
 
 const (
-	// thinRows is the largest number of rows that one transaction deletes. Deleting so
-	// many rows takes a few milliseconds, and other writes wait during this time.
+	// thinRows is the largest number of rows that one transaction deletes. A deletion of this size
+	// takes a few milliseconds, and other writes wait during this time.
 	thinRows = 500
-	// thinLook is how many of the oldest events of a class one transaction reads. It is
-	// larger than thinRows, because some of the oldest events are kept forever and are
-	// read each time.
+	// thinLook is how many of the oldest events of a class one transaction reads. It is larger than
+	// thinRows, because some of the oldest events are never deleted and are read each time.
 	thinLook = thinRows + 200
 	// freePages is the largest number of pages (4 KiB each) that one call of vacuum
 	// returns to the disk.
 	freePages = 1000
 )
 
-// entry has the fields of an event that decide whether the event is deleted.
+// entry holds the fields of an event that decide whether the event is deleted.
 type entry struct {
 	at          int64 // the event's key in its table
 	host, epoch string
@@ -64,8 +64,8 @@ type shelf struct {
 	host       string // the SQL expression for the host of an event
 }
 
-// The method next returns the arm id that follows the given one in the order of the ids. It returns
-// "" if none follows.
+// next returns the next arm id after the given one, in the order of the ids. It returns "" if no id
+// follows.
 func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(id) FROM (SELECT MIN(arm_id) AS id FROM "+l.table+" WHERE arm_id > ?1 AND "+
@@ -73,7 +73,7 @@ func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) 
 	return id.String, err
 }
 
-// thinning is one call of thin, in its transaction.
+// thinning is the state of one call of thin, in its transaction.
 type thinning struct {
 	shelf
 	tx     *sql.Tx
@@ -85,16 +85,17 @@ type thinning struct {
 	gone   []int64                   // the keys of the deleted events
 }
 
-// The classes of events, as conditions. Each has an index of its events by arm and key.
+// The classes of events, as conditions. For each class, there is an index of the events by arm and
+// key.
 const (
 	ownEvents  = "source IS NULL"
 	workEvents = "source IS NOT NULL"
 )
 
-// The method thin deletes events of one arm that are outside a bound, in one transaction. It
-// returns the keys of the deleted events. If the function stays returns true for an event, the
-// event is kept, even if it is outside the bound. If the function note is not nil, it is called
-// with the highest deleted key, in the same transaction.
+// thin deletes events of one arm that are outside a bound, in one transaction. It returns the keys
+// of the deleted events. If the function stays returns true for an event, thin keeps the event,
+// even if the event is outside the bound. If the function note is not nil, thin calls it with the
+// highest deleted key, in the same transaction.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
 	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
@@ -113,8 +114,8 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 	return gone, nil
 }
 
-// The method class deletes events of a class that are too old, or that are not among the newest
-// ones. The argument most is how many of the newest stay.
+// class deletes those events of one class that are too old, or that are not among the newest
+// events. The parameter most is how many of the newest events stay.
 func (t *thinning) class(class string, most int) error {
 	last := int64(0)
 	of := " FROM " + t.table + " WHERE arm_id = ? AND " + class + " ORDER BY " + t.key
@@ -161,7 +162,7 @@ func (t *thinning) keeps(e entry) (bool, error) {
 	return t.stays(t.tx, e)
 }
 
-// If the arm still has a row, findNewest finds the key of the arm's newest own event of each kind.
+// findNewest finds the key of the arm's newest own event of each kind, if the arm still has a row.
 // Thin does not delete these events, so that serve can rebuild the row from them.
 func (t *thinning) findNewest() error {
 	rows, err := t.tx.Query("SELECT kind, MAX("+t.key+") FROM "+t.table+" WHERE arm_id = ?1 AND "+ownEvents+
@@ -193,12 +194,11 @@ var hostShelf = shelf{"events", "seq", "''"}
 func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 
 // Thin deletes events of one arm that are outside a bound. It chooses the next arm after the given
-// arm id, in the order of the ids, and returns the id of the chosen arm. It returns "" if no arm
-// follows.
+// arm id, in the order of the ids. It returns the id of the chosen arm, or "" if no arm follows.
 //
 // Thin always keeps these events:
-//   - events with the number read or a higher one, because serve may not have read
-//     them;
+//   - events whose number is the parameter read or higher, because serve may not have
+//     read them;
 //   - the start events of open runs;
 //   - if the arm still has a record, its newest own event of each kind.
 func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
@@ -233,8 +233,8 @@ func (h *HostDB) Vacuum(ctx context.Context) error { return h.db.vacuum(ctx) }
 var serveShelf = shelf{"run_events", "pos", "host"}
 
 // Thin deletes events of one arm in serve's log that are outside a bound. It chooses the next arm
-// after the given arm id, in the order of the ids, and returns the id of the chosen arm. It returns
-// "" if no arm follows.
+// after the given arm id, in the order of the ids. It returns the id of the chosen arm, or "" if no
+// arm follows.
 //
 // Thin always keeps these events:
 //   - the start events of runs that have no end event;
@@ -279,10 +279,10 @@ func (s *ServeDB) ThinAudit(ctx context.Context, now time.Time, b Bound) (delete
 }
 
 // ThinRuns deletes the oldest runs of one arm that are outside a bound. It chooses the next arm
-// after the given arm id, in the order of the ids, and returns the id of the chosen arm. It returns
-// "" if no arm follows. One call deletes at most 500 runs.
+// after the given arm id, in the order of the ids. It returns the id of the chosen arm, or "" if no
+// arm follows. One call deletes at most 500 runs.
 //
-// ThinRuns keeps a run as long as serve's log has an event of it.
+// ThinRuns keeps a run as long as serve's log contains an event of the run.
 func (s *ServeDB) ThinRuns(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int,
 	err error) {
 	var id sql.NullString

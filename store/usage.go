@@ -16,8 +16,8 @@ import (
 // been applied to the row of its arm.
 //
 // An event of the kind usage is about one reply, so nothing is counted twice. Some agent CLIs
-// report only their own account, which is a sum. Then the end of a run has this sum, and the
-// difference to the earlier sum counts.
+// report only their own account, which is a sum. Then the end of a run contains this sum, and
+// addUsage adds the difference between this sum and the earlier sum.
 func (p *projection) addUsage(e *coleo.Event) error {
 	switch e.Kind {
 	case coleo.EventUsage:
@@ -38,7 +38,7 @@ func (p *projection) addUsage(e *coleo.Event) error {
 }
 
 // accountSource is the source of a usage that comes from the agent CLI's own account. No event of
-// the kind usage has it.
+// the kind usage has this source.
 const accountSource = "account"
 
 func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
@@ -71,7 +71,8 @@ func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
 }
 
 // countAccount counts the difference between an agent CLI's account and its earlier account. If the
-// account is of another start, or has become smaller, the earlier one counts as 0.
+// earlier account is from another start, or is larger than the new account, the earlier account
+// counts as 0.
 func (p *projection) countAccount(e *coleo.Event, sum coleo.Usage) error {
 	arm, err := p.arm(e.Arm)
 	if err != nil {
@@ -101,8 +102,8 @@ func (p *projection) countAccount(e *coleo.Event, sum coleo.Usage) error {
 	return p.countUsage(e, coleo.ReplyUsage{Usage: used})
 }
 
-// accountOf returns the newest account of an arm's agent CLI. If this start has reported none, it
-// returns a zero Usage.
+// accountOf returns the newest account that an arm's agent CLI has reported in the start with the
+// given generation. If there is none, accountOf returns a zero Usage.
 func accountOf(tx *sql.Tx, arm string, generation int) (coleo.Usage, error) {
 	var u coleo.Usage
 	var text string
@@ -122,9 +123,9 @@ func accountOf(tx *sql.Tx, arm string, generation int) (coleo.Usage, error) {
 // hourLayout is the format of a stored hour, in UTC.
 const hourLayout = "2006-01-02T15"
 
-// Used returns what arms have used since a time, which is rounded down to the hour. The zero time
-// means always. If arm is not "", only the usage of the arm with this id counts. The result is in
-// the order of the hours.
+// Used returns what arms have used since the given time. The time is rounded down to the hour. If
+// it is zero, Used returns the usage of all times. If arm is not "", Used counts only the usage of
+// the arm with this id. The result is in the order of the hours.
 func (s *ServeDB) Used(ctx context.Context, arm string, since time.Time) ([]coleo.UsageEntry, error) {
 	from := ""
 	if !since.IsZero() {
@@ -157,7 +158,7 @@ func (s *ServeDB) Used(ctx context.Context, arm string, since time.Time) ([]cole
 	return out, rows.Err()
 }
 
-// ThinUsage deletes the rows of the oldest hour, if it is older than the bound's Age.
+// ThinUsage deletes the rows of the oldest hour, if that hour is older than the bound's Age.
 func (s *ServeDB) ThinUsage(ctx context.Context, now time.Time, b Bound) error {
 	oldest := now.Add(-b.Age).UTC().Format(hourLayout)
 	var hour sql.NullString

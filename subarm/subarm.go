@@ -22,8 +22,8 @@ const (
 	// MaxFleet is how many live subarms all arms together can have at a time.
 	MaxFleet = 16
 
-	// MaxPrompt is the largest size of a subarm's first prompt and of a message, in bytes. A
-	// person reads it before it is sent.
+	// MaxPrompt is the largest size of a subarm's first prompt and of a message, in bytes. A person
+	// reads the text before it is sent.
 	MaxPrompt = 32 << 10
 	// maxOwnName is the largest length of the part of a subarm's name that the model chooses.
 	maxOwnName = 20
@@ -34,8 +34,8 @@ type Parent struct {
 	Name    string
 	Harness string
 	Config  coleo.SpawnConfig
-	// Permissions lists the permission modes that the arm has now. The most restrictive one
-	// counts.
+	// Permissions lists the permission modes that the arm has now. The most restrictive mode
+	// applies.
 	Permissions []coleo.PermissionMode
 }
 
@@ -93,8 +93,9 @@ func Possible(c coleo.SpawnConfig) error {
 	return nil
 }
 
-// Room returns EConflict if a further subarm would be too many. The parameter children is how
-// many subarms of the parent live or are asked for, and fleet is how many live of all arms.
+// Room returns EConflict if one more subarm would be too many. The parameter children is the number
+// of the parent's subarms that live or are requested. The parameter fleet is the number of live
+// subarms of all arms.
 func Room(children, fleet int) error {
 	switch {
 	case children >= MaxChildren:
@@ -107,7 +108,7 @@ func Room(children, fleet int) error {
 }
 
 // nameOf returns the name of a subarm: the parent's name, a dot and the chosen part. So nobody
-// takes a subarm for an arm of a person.
+// mistakes a subarm for an arm that a person has started.
 func nameOf(p Parent, own string) (string, error) {
 	name := p.Name + "." + own
 	if own == "" || len(own) > maxOwnName || strings.Contains(own, ".") || coleo.CheckName(own) != nil {
@@ -120,7 +121,7 @@ func nameOf(p Parent, own string) (string, error) {
 	return name, nil
 }
 
-// CheckPrompt returns EInvalid if the text is no prompt and no message.
+// CheckPrompt returns EInvalid if the text is blank or has more than MaxPrompt bytes.
 func CheckPrompt(text string) error {
 	if strings.TrimSpace(text) == "" || len(text) > MaxPrompt {
 		return coleo.Errorf(coleo.EInvalid, "the text must have 1 to %d bytes", MaxPrompt)
@@ -128,10 +129,11 @@ func CheckPrompt(text string) error {
 	return nil
 }
 
-// modes has the permission modes, from the least to the most.
+// modes lists the permission modes, from the least permissive to the most permissive.
 var modes = []coleo.PermissionMode{coleo.PermissionPlan, coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionAll}
 
-// modeOf returns the subarm's permission mode: the wanted one, or the parent's.
+// modeOf returns the subarm's permission mode. This is the wanted mode, or the parent's mode if
+// wanted is "".
 func modeOf(p Parent, wanted coleo.PermissionMode) (coleo.PermissionMode, error) {
 	most := slices.Index(modes, rank(p.Config.PermissionMode))
 	for _, m := range p.Permissions {
@@ -158,8 +160,8 @@ func rank(m coleo.PermissionMode) coleo.PermissionMode {
 	return m
 }
 
-// folderOf returns the subarm's folder: the parent's own one, or a folder within it without
-// symbolic links.
+// folderOf returns the subarm's folder. This is the parent's own folder, or a folder within the
+// parent's folder. The path is without symbolic links.
 func folderOf(parent, wanted string) (string, error) {
 	if wanted == "" {
 		return parent, nil
@@ -174,8 +176,9 @@ func folderOf(parent, wanted string) (string, error) {
 	return folder, Within(parent, folder)
 }
 
-// Within returns an error if folder is not the folder parent, or is not below it, after all
-// symbolic links. A folder that does not exist is EInvalid, and one outside is EForbidden.
+// Within returns an error if folder is neither the folder parent nor below it. Within first
+// resolves all symbolic links. The error is EInvalid if the folder does not exist. It is EForbidden
+// if the folder is outside.
 func Within(parent, folder string) error {
 	outer, err := filepath.EvalSymlinks(parent)
 	if err != nil {
@@ -194,11 +197,13 @@ func Within(parent, folder string) error {
 	return nil
 }
 
-// Config returns the configuration with which a subarm starts. It takes over the parent's
-// model, profile and terminal. It takes over no conversation, no environment, no arguments, no
-// wrapper and no MCP servers. At the largest depth the subarm cannot have subarms itself.
-// It has the sandbox of its parent, with the same files. So it does not matter what the
-// parent makes of the subarm's folder, which the parent can write.
+// Config returns the configuration with which a subarm starts. It takes over the parent's model,
+// profile and terminal. It takes over no conversation, no environment, no arguments, no wrapper and
+// no MCP servers. At the largest depth the subarm cannot have subarms itself.
+//
+// The subarm has the sandbox of its parent, with the same files. The parent can write in the
+// subarm's folder and can replace the folder. This makes no difference, because the sandbox is the
+// same.
 func Config(parent string, c coleo.SpawnConfig, r coleo.ArmRequest) coleo.SpawnConfig {
 	out := coleo.SpawnConfig{Workdir: r.Workdir, PermissionMode: r.PermissionMode, Parent: parent, Depth: c.Depth + 1,
 		Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition,
@@ -215,11 +220,12 @@ func Config(parent string, c coleo.SpawnConfig, r coleo.ArmRequest) coleo.SpawnC
 	return out
 }
 
-// Mark returns a prompt that one arm sends to another one. Its first words say from whom it
-// comes, so that nobody takes it for the words of a person.
+// Mark returns a prompt that one arm sends to another arm. Its first words name the sender, so that
+// nobody mistakes the prompt for the words of a person.
 func Mark(from, text string) string { return fmt.Sprintf("Message from the arm %s: %s", from, text) }
 
-// Question returns what a person is asked before the request of an arm is carried out.
+// Question returns the question that a person is asked before Coleo carries out the request of an
+// arm.
 func Question(kind coleo.SuspensionKind, r coleo.ArmRequest) string {
 	if kind == coleo.SuspensionMessage {
 		return fmt.Sprintf("Send a message to the arm %s?\n%s", r.Name, r.Prompt)

@@ -1,9 +1,9 @@
-// Package summary makes the summary of a conversation: its first prompt, its last prompts,
-// its last answer, the changed files and the open tasks. Every text is a shortened text of
-// the conversation itself. No model is asked.
+// Package summary makes the summary of a conversation: its first prompt, its last prompts, its last
+// answer, the changed files and the open tasks. Every text is a shortened text of the conversation
+// itself. No model is asked.
 //
-// The same conversation gives the same summary, even if its messages come in other pages. A
-// summary never exceeds its bounds.
+// The same conversation gives the same summary, even if its messages are divided into other pages.
+// A summary never exceeds its bounds.
 //
 // The package imports the root package only, and does no input or output.
 package summary
@@ -16,7 +16,7 @@ import (
 	"coleo.dev"
 )
 
-// The bounds of a summary. Together they keep it below 8,000 characters, which is a small
+// The bounds of a summary. Together they keep a summary below 8,000 characters. This is a small
 // part of the context of any model.
 const (
 	promptText    = 400  // characters of one prompt
@@ -27,13 +27,13 @@ const (
 	lineText      = 120 // characters of a path or a task
 )
 
-// Kinds are the kinds of events that Maker.Event reads.
+// Kinds returns the kinds of events that Maker.Event reads.
 func Kinds() []coleo.EventKind {
 	return []coleo.EventKind{coleo.EventSpawned, coleo.EventConversation, coleo.EventFileChanged, coleo.EventTasks}
 }
 
-// Maker makes the summary of one conversation. The caller passes the messages in their
-// order, and the events of each arm that may have had the conversation.
+// Maker makes the summary of one conversation. The caller passes the messages in their order. The
+// caller also passes the events of each arm that may have had the conversation.
 type Maker struct {
 	out   coleo.ThreadSummary
 	files []string // the most recently changed file is last
@@ -47,7 +47,7 @@ func New(t coleo.Thread) *Maker {
 		Title: cut(t.Title, lineText)}}
 }
 
-// Message takes the next message.
+// Message adds the next message to the summary.
 func (m *Maker) Message(t coleo.ThreadMessage) {
 	switch t.Kind {
 	case "prompt":
@@ -65,12 +65,12 @@ func (m *Maker) Message(t coleo.ThreadMessage) {
 	}
 }
 
-// Arm announces the events of another arm. The argument has says whether the arm has the
-// conversation until an event names one.
+// Arm announces that the next events are those of another arm. The parameter has says whether this
+// arm has the conversation, until an event names the arm's conversation.
 func (m *Maker) Arm(has bool) { m.has = has }
 
-// Event takes the next event of the arm. It ignores what the arm did in other
-// conversations, and a payload that cannot be read.
+// Event adds the next event of the arm to the summary. It ignores what the arm did in other
+// conversations. It also ignores a payload that cannot be read.
 func (m *Maker) Event(e coleo.Event) {
 	switch e.Kind {
 	case coleo.EventSpawned:

@@ -16,17 +16,18 @@ import (
 )
 
 const (
-	// ProjectFolder is where a project has its templates.
+	// ProjectFolder is the folder of a project's templates.
 	ProjectFolder = ".coleo/templates"
-	// suffix ends the name of a template's file.
+	// suffix is the end of the name of a template's file.
 	suffix = ".toml"
-	// maxSize is the largest template, in bytes. A long prompt has a few thousand.
+	// maxSize is the largest size of a template, in bytes. A long prompt has a few thousand bytes.
 	maxSize = 256 << 10
-	// mostFiles limits how many templates of one folder are read.
+	// mostFiles is the largest number of templates in one folder.
 	mostFiles = 500
 )
 
-// nameForm is the form of a template's name. It is also the name of a file, without suffix.
+// nameForm matches a valid name of a template. The name of the template's file is this name with
+// the suffix.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // Store says where templates are.
@@ -41,20 +42,20 @@ type Found struct {
 	Path    string `json:"path"`
 	Project bool   `json:"project"` // it came with a project, and is not the user's own
 	Hash    string `json:"sha256"`  // of the content
-	// Trusted means that it may be used. The user's own templates always are.
+	// Trusted means that the template may be used. The user's own templates are always trusted.
 	Trusted bool `json:"trusted"`
 	Changed bool `json:"changed,omitempty"` // an earlier content is trusted
-	// Hidden means that another template with this name is used.
+	// Hidden means that another template with the same name is used instead.
 	Hidden  bool   `json:"hidden,omitempty"`
 	Fault   string `json:"fault,omitempty"` // why it cannot be used, in one line
 	Content string `json:"content,omitempty"`
-	// Template is what the file says. It says nothing if there is a fault.
+	// Template is the content of the file. If there is a fault, Template is empty.
 	Template Template `json:"template"`
 }
 
 // List returns the user's templates, and then those of the projects to which a work folder belongs.
 // The templates of one folder are sorted by name. A template hides later ones with the same name.
-// Files that cannot be used are in the list too, with their fault.
+// The list also contains files that cannot be used, with their fault.
 func (s Store) List(workdir string) ([]Found, error) {
 	real, err := filepath.EvalSymlinks(workdir)
 	if err == nil {
@@ -82,7 +83,7 @@ func (s Store) List(workdir string) ([]Found, error) {
 	return out, nil
 }
 
-// in returns the templates of a folder, by name.
+// in returns the templates of a folder, sorted by name.
 func (s Store) in(dir string, project bool) ([]Found, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
@@ -109,7 +110,8 @@ func (s Store) in(dir string, project bool) ([]Found, error) {
 	return out, nil
 }
 
-// read reads the file of a template. Only an unreadable list of trusted files is an error.
+// read reads the file of a template. It returns an error only if the list of trusted files is
+// unreadable.
 func (s Store) read(f Found) (Found, error) {
 	var data []byte
 	var err error
@@ -135,8 +137,8 @@ func (s Store) read(f Found) (Found, error) {
 	return f, err
 }
 
-// Find returns the template with a name, for an arm in a work folder. It returns ENotFound if there
-// is none.
+// Find returns the template with the given name, for an arm in a work folder. It returns ENotFound
+// if there is no such template.
 func (s Store) Find(name, workdir string) (Found, error) {
 	all, err := s.List(workdir)
 	if err != nil {
@@ -150,8 +152,8 @@ func (s Store) Find(name, workdir string) (Found, error) {
 			"lists them; nothing was started", name, s.User, ProjectFolder)
 }
 
-// Use returns a template that may be used. It returns EForbidden if it came with a project and
-// is not trusted, and EInvalid if its file is wrong.
+// Use returns a template that may be used. It returns EForbidden if the template came with a
+// project and is not trusted. It returns EInvalid if the template's file is wrong.
 func (s Store) Use(name, workdir string) (Found, error) {
 	f, err := s.Find(name, workdir)
 	switch {
@@ -171,9 +173,9 @@ func (s Store) Use(name, workdir string) (Found, error) {
 	return f, nil
 }
 
-// Trust stores that the user trusts the content of a project's template. The hash is that of the
-// content. Trust returns EStale if the file has another content, and EInvalid for a template that
-// cannot be used.
+// Trust stores that the user trusts the content of a project's template. The parameter hash is the
+// hash of this content. Trust returns EStale if the file has other content. It returns EInvalid for
+// a template that cannot be used.
 func (s Store) Trust(f Found, hash string) (Found, error) {
 	now, err := s.read(f)
 	switch {
@@ -191,7 +193,8 @@ func (s Store) Trust(f Found, hash string) (Found, error) {
 	return now, s.TrustFile.Set(now.Path, hash)
 }
 
-// Distrust no longer trusts a project's template. It returns ENotFound if it was not trusted.
+// Distrust removes the user's trust in a project's template. It returns ENotFound if the template
+// was not trusted.
 func (s Store) Distrust(f Found) error {
 	trusted, err := s.TrustFile.Hash(f.Path)
 	if err != nil {

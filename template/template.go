@@ -12,7 +12,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Template says with what an arm starts. A field with its zero value says nothing.
+// Template holds the options with which an arm starts. A field with its zero value sets nothing.
 type Template struct {
 	Description    string                 `toml:"description" json:"description,omitempty"` // one line for people
 	Harness        string                 `toml:"harness" json:"harness,omitempty"`
@@ -29,7 +29,7 @@ type Template struct {
 	Tools          []string               `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
 	OnLimit        coleo.OnLimit          `toml:"on_limit" json:"on_limit,omitempty"`
 	ContinueWith   string                 `toml:"continue_with" json:"continue_with,omitempty"`
-	// Prompt is the first prompt. {{NAME}} in it stands for an argument.
+	// Prompt is the first prompt. In it, {{NAME}} stands for an argument.
 	Prompt string         `toml:"prompt" json:"prompt,omitempty"`
 	Args   map[string]Arg `toml:"args" json:"args,omitempty"`
 }
@@ -40,7 +40,7 @@ type Arg struct {
 	Default     *string `toml:"default" json:"default,omitempty"` // nil: the argument must be given
 }
 
-// mostArgs limits the arguments of a template. A person gives each of them.
+// mostArgs is the largest number of arguments of a template. A person gives each of them.
 const mostArgs = 32
 
 var (
@@ -48,8 +48,8 @@ var (
 	placeholder = regexp.MustCompile(`\{\{([a-z][a-z0-9_-]{0,31})\}\}`)
 )
 
-// Parse reads a template. The path is for messages. If something is wrong, it returns EInvalid with
-// the file and the line.
+// Parse reads a template. It uses the parameter path only in error messages. If something is wrong,
+// Parse returns EInvalid with the file and the line.
 func Parse(path string, data []byte) (Template, error) {
 	var t Template
 	if err := config.Decode(path, data, &t); err != nil {
@@ -61,7 +61,8 @@ func Parse(path string, data []byte) (Template, error) {
 	return t, nil
 }
 
-// fault returns the key of a wrong value and what is wrong with it, or nothing.
+// fault returns the key of a wrong value and what is wrong with the value. It returns empty strings
+// if it finds no fault.
 func (t Template) fault() (key, fault string) {
 	modes := []coleo.PermissionMode{"", coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
 		coleo.PermissionAll}
@@ -106,7 +107,7 @@ func (t Template) sandbox() *coleo.Sandbox {
 	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet}
 }
 
-// argsFault is fault for the arguments and the prompt.
+// argsFault is like fault, but checks the arguments and the prompt.
 func (t Template) argsFault() (key, fault string) {
 	if len(t.Args) > mostArgs {
 		return "args", fmt.Sprintf("a template has at most %d arguments", mostArgs)
@@ -138,8 +139,8 @@ func (t Template) argsFault() (key, fault string) {
 
 func (t Template) argNames() []string { return slices.Sorted(maps.Keys(t.Args)) }
 
-// ParseArgs parses words of the form NAME=VALUE. It returns EInvalid for another form, and
-// for a name that comes twice.
+// ParseArgs parses words of the form NAME=VALUE. It returns EInvalid for a word of another form,
+// and for a name that occurs twice.
 func ParseArgs(words []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, word := range words {
@@ -193,8 +194,8 @@ func (t Template) hasArgs() string {
 
 // Fill adds the template's values to a request. It never changes a value that the request has. A
 // label of the request replaces the template's label with the same key. Fill returns EInvalid if
-// the arguments do not fit. It also does so if the request has a prompt, because the arguments then
-// have no use.
+// the arguments do not fit. If the request has its own prompt, arguments have no use, and Fill
+// returns EInvalid for them.
 func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 	if q.InitialPrompt == "" {
 		prompt, err := t.Expand(args)
@@ -239,8 +240,8 @@ func fill[T ~string](to *T, value T) {
 	}
 }
 
-// Loosens lists those values of the template that let an arm do more than the defaults, in words
-// for a person. Flags may replace each of them.
+// Loosens lists the values of the template that let an arm do more than the defaults do. It
+// describes each value in words for a person. Flags may replace each of the values.
 func (t Template) Loosens() []string {
 	var out []string
 	if t.PermissionMode == coleo.PermissionEdit || t.PermissionMode == coleo.PermissionAll {

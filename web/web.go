@@ -1,9 +1,9 @@
-// Package web has the dashboard: one embedded page of plain ES modules. The page calls
-// the API of the server that it was loaded from.
+// Package web has the dashboard: one embedded page of plain ES modules. The page calls the API of
+// the server from which it was loaded.
 //
-// The only build step is web/build.mjs, which runs before the program is built. It
-// copies xterm.js, the code that draws the terminal, to dist/. Without xterm.js the
-// page shows a message in place of the terminal, and all else works.
+// The only build step is web/build.mjs, which runs before the program is built. It copies xterm.js,
+// the code that draws the terminal, to dist/. Without xterm.js the page shows a message in place of
+// the terminal, and everything else works.
 package web
 
 import (
@@ -21,8 +21,8 @@ import (
 //go:embed all:dist static
 var files embed.FS
 
-// kinds has the content types of the page's files. The table is needed because systems
-// have different content types for .js, and browsers refuse a module with a wrong
+// kinds maps file extensions to the content types of the page's files. Coleo needs this table
+// because systems have different content types for .js, and browsers refuse a module with a wrong
 // content type.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",

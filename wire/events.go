@@ -8,13 +8,13 @@ import (
 	"coleo.dev"
 )
 
-// Now is the value of EventFilter.After for events from now on.
+// Now is the value of EventFilter.After that selects only events from now on.
 const Now = "now"
 
-// EventFilter selects events of the log for callers of the API. After is the cursor
-// from an earlier answer, or Now. If After is empty, the result begins with the first
-// event. If Limit is 0, the default limit applies. Package store has another EventFilter,
-// with positions instead of cursors.
+// EventFilter selects events of the log for callers of the API. After is the cursor from an earlier
+// answer, or Now. If After is empty, the result begins with the first event. If Limit is 0, the
+// default limit applies. Package store has another EventFilter, which contains positions instead of
+// cursors.
 type EventFilter struct {
 	Arm   string            `json:"arm,omitempty"` // id or name
 	Run   string            `json:"run,omitempty"` // id, or a beginning of it that only one run has
@@ -39,9 +39,8 @@ type RunFilter struct {
 	Limit   int           `json:"limit,omitempty"`   // 0 means the default limit
 }
 
-// Update is one message to a program that follows the arms and the log. It has at most
-// one of Arm, Removed and Event. If it has none of them, the program has got everything
-// up to Cursor.
+// Update is one message to a program that follows the arms and the log. At most one of Arm, Removed
+// and Event is set. If none of them is set, the program has received everything up to Cursor.
 type Update struct {
 	Arm     *coleo.Arm   `json:"arm,omitempty"`     // the arm's present row
 	Removed string       `json:"removed,omitempty"` // the id of a removed arm
@@ -51,7 +50,8 @@ type Update struct {
 	encode func() ([]byte, error) // returns Event as JSON; nil if nobody shares the result
 }
 
-// Shared returns u with one encoding of its event for all copies of u.
+// Shared returns a copy of u. All further copies of the result share one encoding of the event,
+// which the function encode returns.
 func (u Update) Shared(encode func() ([]byte, error)) Update {
 	u.encode = encode
 	return u

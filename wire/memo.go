@@ -9,12 +9,12 @@ import (
 // arms in its database.
 const MaxMemo = 64 << 10
 
-// Memo is a JSON value that people and programs keep with an arm, such as what its work has
-// reached. Coleo reads nothing from it. It has nothing to do with the arm's state.
+// Memo is a JSON value that people and programs keep with an arm, such as the progress of the arm's
+// work. Coleo does not use the value. The value has nothing to do with the arm's state.
 type Memo struct {
-	// Value is empty until a value is set.
+	// Value is empty until somebody sets it.
 	Value json.RawMessage `json:"value,omitempty" doc:"Any JSON of at most 64 KiB; left out until it is set"`
-	// Schema is the JSON Schema that each value fits. If it is empty, any value does.
+	// Schema is the JSON Schema that each value must fit. If Schema is empty, any value fits.
 	Schema  json.RawMessage `json:"schema,omitempty" doc:"JSON Schema that the value fits"`
 	Changed time.Time       `json:"changed,omitzero"` // when the value was set
 }

@@ -8,8 +8,8 @@ type Modes struct {
 	List []coleo.Mode `json:"modes" doc:"All modes of the agent CLI, in the order of the harness"`
 }
 
-// Models is the reply to a request for models: what the catalogue has, who is logged in,
-// and what is used.
+// Models is the reply to a request for models. It contains the models of the catalogue, the models
+// that arms use, and the logins.
 type Models struct {
 	// Models is empty if no agent CLI of any host keeps a catalogue.
 	Models  []Model       `json:"models" doc:"The models of the catalogue, and those that arms use beside it"`
@@ -23,7 +23,7 @@ type Model struct {
 	Model     string `json:"model"`
 	Name      string `json:"name,omitempty"`
 	Connected bool   `json:"connected" doc:"The catalogue says that its provider has a key"`
-	// Harnesses can be empty: an arm has had the model, and no list has it.
+	// Harnesses is empty if arms have had the model, but no harness has it in its list.
 	Harnesses []string `json:"harnesses,omitempty" doc:"Harnesses in whose lists the model is"`
 	// Price is left out if nobody knows the price.
 	Price *coleo.Price `json:"price,omitempty" doc:"In US dollars per million tokens, with its source"`

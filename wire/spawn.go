@@ -12,17 +12,17 @@ import (
 type SpawnRequest struct {
 	Name   string `json:"name,omitempty" doc:"Name of the arm; random if left out"`
 	Domain string `json:"domain,omitempty" doc:"What the arm is for, for people"`
-	// Labels are for a new arm. An arm that exists keeps its own.
+	// Labels are the labels of a new arm. An existing arm keeps its own labels.
 	Labels   coleo.Labels `json:"labels,omitempty" doc:"Labels of a new arm, as keys with values"`
 	Template string       `json:"template,omitempty" doc:"Name of the template that the caller has used, for the audit alone"`
 
 	Harness string `json:"harness,omitempty" doc:"Harness that drives the arm"`
 	Workdir string `json:"workdir,omitempty" doc:"Absolute path of the folder to work in, on the arm's host"`
-	// Worktree gives the arm a git worktree of its own, of the repository that Workdir is in.
+	// Worktree gives the arm its own git worktree. Workdir is in the repository of this worktree.
 	Worktree *Worktree `json:"worktree,omitempty" doc:"Work in a git worktree of its own"`
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty" doc:"Model, provider/model, or scripted, which needs no key and no network"`
-	// Fallback says which model may be used if the requested one is not available.
+	// Fallback says which model may be used if the requested model is not available.
 	Fallback coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none" doc:"As in config.toml if left out"`
 	Script   string                 `json:"script,omitempty" doc:"Answers of the scripted model: see docs/scripted-model.md"`
 	Endpoint string                 `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
@@ -36,8 +36,8 @@ type SpawnRequest struct {
 	Tools          []string             `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
 	NoTools        bool                 `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
 
-	// Env has environment variables for the agent CLI. The values are secrets: only the
-	// host agent gets them, and no answer of the API has them.
+	// Env holds environment variables for the agent CLI. The values are secrets. Only the host
+	// agent gets them, and no answer of the API contains them.
 	Env map[string]string `json:"env,omitempty" writeOnly:"true" doc:"Variables; they replace a stopped arm's"`
 
 	TrustWorkdir bool   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
@@ -55,8 +55,8 @@ type SpawnRequest struct {
 	PreferAgent        bool   `json:"preferAgent,omitempty" doc:"No effect: a host agent is always preferred"`
 	AllowLocalFallback *bool  `json:"allowLocalFallback,omitempty" doc:"Whether the arm may run without a host agent"`
 	Terminal           string `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"Terminal of the window, for a harness that shows one; without a harness it selects one"`
-	// WindowEnviron has the variables by which the terminal program finds its user's
-	// display or server. coleo.WindowVariables has their names.
+	// WindowEnviron holds the variables with which the terminal program finds its user's display or
+	// server. coleo.WindowVariables returns their names.
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
 	// Headless must fit the harness. A harness either always shows a window or never.
 	Headless *bool `json:"headless,omitempty" doc:"Whether there is no window; must fit the harness"`
@@ -69,7 +69,7 @@ type SpawnRequest struct {
 	// Budget is how much the arm's model may cost. Without it, a stopped arm keeps its own.
 	Budget *coleo.Budget `json:"budget,omitempty" doc:"How much the model may cost; 0 dollars mean no budget"`
 
-	// Sandbox is the sandbox of the agent CLI. Without it, a stopped arm keeps its own.
+	// Sandbox is the sandbox of the agent CLI. If it is left out, a stopped arm keeps its sandbox.
 	Sandbox      *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
 	OnLimit      coleo.OnLimit  `json:"onLimit,omitempty" enum:"wait,ask" doc:"What to do at a limit of the model"`
 	ContinueWith string         `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt with which the arm goes on after a limit"`
@@ -78,11 +78,11 @@ type SpawnRequest struct {
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
 }
 
-// Worktree asks for a git worktree of the arm's own.
+// Worktree asks for a git worktree that belongs to the arm alone.
 type Worktree struct {
 	Branch string `json:"branch,omitempty" doc:"Branch to check out, also one that exists; named for the arm if left out"`
 	Base   string `json:"base,omitempty" doc:"Where a new branch begins; what is checked out in workdir if left out"`
-	// NoSetup leaves the set-up script of the project out.
+	// NoSetup skips the set-up script of the project.
 	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`
 }
 
@@ -93,7 +93,7 @@ type HandoverRequest struct {
 	Name     string `json:"name,omitempty" doc:"Name of the successor; made of the first arm's name and the harness if left out"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty" doc:"Model, or provider/model; as for a new arm if left out"`
-	// Fallback is that of a SpawnRequest.
+	// Fallback is the same as in SpawnRequest.
 	Fallback       coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none"`
 	PermissionMode coleo.PermissionMode   `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
 	TrustWorkdir   bool                   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
@@ -111,7 +111,7 @@ type HandoverReply struct {
 	Interrupted bool     `json:"interrupted"` // a turn of the first arm was interrupted
 }
 
-// Removed says what became of a removed arm.
+// Removed is the result of the removal of an arm.
 type Removed struct {
 	Dropped int    `json:"dropped,omitempty" doc:"How many prompts were in the arm's queue"`
 	Kept    string `json:"kept,omitempty" doc:"Ref of the repository that has the unsaved work of the arm's worktree"`
@@ -128,12 +128,12 @@ type RecoverRequest struct {
 	AgentID            string                 `json:"agentId,omitempty"`
 	AllowLocalFallback *bool                  `json:"allowLocalFallback,omitempty"`
 	Force              bool                   `json:"force,omitempty" doc:"Start the arm even if an earlier start may still run"`
-	// WindowEnviron is that of a SpawnRequest, for a window that is opened again.
+	// WindowEnviron is the same as in SpawnRequest. Coleo uses it if it opens a window again.
 	WindowEnviron map[string]string `json:"windowEnviron,omitempty" doc:"DISPLAY, TMUX and the like"`
 }
 
-// WindowRequest asks for the window of an arm that is shown in one. Every field may be left
-// out.
+// WindowRequest asks Coleo to open the window of an arm that is shown in a window. Every field may
+// be left out.
 type WindowRequest struct {
 	Terminal string            `json:"terminal,omitempty" enum:"tmux,kitty,wezterm,ghostty,iterm2,terminal" doc:"The last one if left out"`
 	Environ  map[string]string `json:"environ,omitempty" doc:"DISPLAY, TMUX and the like"`
@@ -157,6 +157,7 @@ type SpawnReply struct {
 	FirstRun      string             `json:"firstRun,omitempty"`      // id of the run that the first prompt begins
 	Warning       string             `json:"warning,omitempty"`       // one line for users
 	ModelFallback string             `json:"modelFallback,omitempty"` // why the model is not the requested one
-	// ModelChange has both models with their prices, if the model is not the requested one.
+	// ModelChange contains both models with their prices. It is set if the model is not the
+	// requested one.
 	ModelChange *coleo.ModelFallback `json:"modelChange,omitempty"`
 }

@@ -16,7 +16,7 @@ type TokenRequest struct {
 	Expires time.Time          `json:"expires,omitzero" doc:"When the token ends; after 90 days if left out"`
 }
 
-// NewToken has a new operator token. It is the only answer with the token's value.
+// NewToken is a new operator token. No other answer contains the token's value.
 type NewToken struct {
 	Token coleo.OperatorToken `json:"token"`
 	Value string              `json:"value" doc:"The secret that a program shows; nobody can read it later"`

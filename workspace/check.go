@@ -12,9 +12,9 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// Script returns a script from a commit of a folder's repository. The base names the commit. ""
-// means the commit that is checked out in the folder. Script returns EInvalid if there is no
-// repository or no commit.
+// Script returns a script from a commit of a folder's repository. The parameter base names the
+// commit. If base is "", Script uses the commit that is checked out in the folder. Script returns
+// EInvalid if there is no repository or no commit.
 func (s Workspaces) Script(ctx context.Context, folder, base, path string) (found script.Script,
 	earlier *script.Trusted, diff string, err error) {
 	r, err := s.open(ctx, folder)
@@ -43,7 +43,7 @@ func (s Workspaces) Script(ctx context.Context, folder, base, path string) (foun
 	return found, earlier, diff, err
 }
 
-// Distrust no longer trusts a script of the repository in which a folder is.
+// Distrust removes the user's trust in a script of the repository that contains a folder.
 func (s Workspaces) Distrust(ctx context.Context, folder, path string) error {
 	r, err := s.open(ctx, folder)
 	if err != nil {
@@ -66,11 +66,13 @@ func (s Workspaces) open(ctx context.Context, folder string) (*git.Repo, error) 
 }
 
 // CheckTree runs the project's check on a tree, for example on the result of a merge. The script
-// comes from the commit base, which is the branch that will be changed, never from the arm's work.
-// The tree must have the same version of the script and of the files that it names. CheckTree does
-// nothing if the base has no check. For the time of the check, all files of the tree are written
-// into a folder, which is no repository. The argument common is the repository's folder with the
-// objects and refs. The check's output and processes are named for the id, such as an arm's.
+// comes from the commit base, never from the arm's work. This is the commit of the branch that will
+// be changed. The tree must contain the same version of the script and of the files that the script
+// names. CheckTree does nothing if base has no check.
+//
+// During the check, a temporary folder contains all files of the tree. This folder is no
+// repository. The parameter common is the repository's folder with the objects and refs. The
+// parameter id, such as an arm's id, names the check's output and processes.
 func (s Workspaces) CheckTree(ctx context.Context, common, base, tree, id string) error {
 	r, err := s.openCommon(ctx, common)
 	if err != nil {

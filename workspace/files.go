@@ -13,13 +13,13 @@ import (
 	"coleo.dev"
 )
 
-// mostPlaced is how many files are copied into a worktree at most. A user can link larger folders
-// instead.
+// mostPlaced is the largest number of files that are copied into a worktree. A user can link larger
+// folders instead.
 const mostPlaced = 10_000
 
-// putFiles copies and links files of the work folder into the new worktree. It writes the list of
-// them into the record first. It skips a file that the branch has, and one that the work folder
-// lacks.
+// putFiles copies and links files of the work folder into the new worktree. It first writes the
+// list of these files into the record. It skips a file that the branch contains, and a file that
+// the work folder lacks.
 func (s Workspaces) putFiles(w *Workspace) error {
 	if len(s.Copy)+len(s.Link) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (s Workspaces) putFiles(w *Workspace) error {
 	return nil
 }
 
-// checkInside refuses a path that leaves the work folder, also by a symbolic link.
+// checkInside refuses a path that leaves the work folder, directly or through a symbolic link.
 func checkInside(key, name string, from *os.Root) error {
 	if !filepath.IsLocal(name) || filepath.Clean(name) == "." {
 		return coleo.Errorf(coleo.EInvalid, "%s = %q of [workspace] in config.toml is no path within the work folder",
@@ -139,7 +139,7 @@ func put(from, to *os.Root, p Placed) error {
 	return errors.Join(err, out.Close())
 }
 
-// unchanged reports whether a file is still what was put there.
+// unchanged reports whether a file is still the same as when Coleo put it there.
 func unchanged(root *os.Root, p Placed) bool {
 	if p.Link != "" {
 		target, err := root.Readlink(p.Path)
@@ -153,8 +153,8 @@ func unchanged(root *os.Root, p Placed) bool {
 	return err == nil && hash == p.Hash
 }
 
-// deleteAll is like os.RemoveAll, but it also deletes folders that their owner may not write. Tools
-// make such folders for their caches.
+// deleteAll is like os.RemoveAll, but it also deletes folders in which their owner may not write.
+// Tools make folders of this kind for their caches.
 func deleteAll(path string) error {
 	if os.RemoveAll(path) == nil {
 		return nil

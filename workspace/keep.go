@@ -17,17 +17,18 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// These bounds limit how much is kept. If there is more, a build has mostly made it, and the user
-// can delete it by hand.
+// These bounds limit how much is kept. If there is more, most of it usually comes from a build, and
+// the user can delete it by hand.
 const (
 	mostKeptFiles = 200_000
 	mostKeptBytes = 2 << 30
 )
 
-// keptRefs is where the kept worktrees are: keptRefs/<arm>/<time>.
+// keptRefs is the beginning of the refs of kept worktrees: keptRefs/<arm>/<time>.
 const keptRefs = "refs/coleo/kept/"
 
-// entry is one file of a kept worktree. The manifest has one in each line, as JSON.
+// entry is one file of a kept worktree. In the manifest, each line after the header is one entry,
+// as JSON.
 type entry struct {
 	Area string `json:"area"` // areaWork or areaGit
 	Path []byte `json:"path"` // below the area; any bytes
@@ -53,9 +54,9 @@ type header struct {
 
 const keptVersion = 1
 
-// The method keep stores everything in a worktree under a ref, and returns the ref. A single git
-// process writes all of it, so a kill leaves either the whole ref or none. The ref also keeps
-// staged files, and commits that only the worktree's reflog has.
+// keep stores everything in a worktree under a ref, and returns the ref. A single git process
+// writes everything, so a kill leaves either the whole ref or none. The ref also keeps staged
+// files, and commits that only the worktree's reflog contains.
 func (s Workspaces) keep(ctx context.Context, w Workspace) (string, error) {
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {
@@ -89,8 +90,8 @@ func (s Workspaces) keep(ctx context.Context, w Workspace) (string, error) {
 	return ref, nil
 }
 
-// refName returns the part of a kept ref that is named for the arm. Some names of arms cannot
-// be part of a ref.
+// refName returns the part of a kept ref that identifies the arm. This is the arm's name, or the
+// arm's id if the name cannot be part of a ref.
 func refName(w Workspace) string {
 	if strings.Contains(w.Name, "..") || strings.HasSuffix(w.Name, ".lock") || strings.HasSuffix(w.Name, ".") {
 		return w.ID
@@ -98,7 +99,7 @@ func refName(w Workspace) string {
 	return w.Name
 }
 
-// keeping is what goes into a kept ref.
+// keeping collects what goes into a kept ref.
 type keeping struct {
 	header  header
 	files   []file
@@ -113,7 +114,7 @@ type file struct {
 	at string // its path on this machine
 }
 
-// look lists everything that is kept.
+// look finds everything that is kept.
 func (k *keeping) look(ctx context.Context, tree, common *git.Repo) error {
 	k.header.Head, _ = commitOf(ctx, tree, "HEAD")
 	if head := tree.Head(); strings.HasPrefix(head, heads) {
@@ -187,12 +188,12 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// The files of the git folder are searched for ids of objects. mostIDFile is the largest size in
-// bytes of such a file.
+// mostIDFile is the largest size, in bytes, of a file of the git folder that is searched for ids of
+// objects.
 const mostIDFile = 4 << 20
 
-// idsOfGitFiles returns the ids that the files of the git folder name. These files are the reflog,
-// those of a merge in progress, and those of a rebase.
+// idsOfGitFiles returns the object ids in the files of the git folder. Examples of these files are
+// the reflog and the files of a merge or a rebase in progress.
 func (k *keeping) idsOfGitFiles() ([]string, error) {
 	var ids []string
 	for _, f := range k.files {
@@ -211,8 +212,8 @@ func (k *keeping) idsOfGitFiles() ([]string, error) {
 	return ids, nil
 }
 
-// The function staged returns the blobs in the worktree's index. If git cannot read the index,
-// nobody can use its blobs, and the result is empty.
+// staged returns the blobs in the worktree's index. If git cannot read the index, nobody can use
+// its blobs, and the result is empty.
 func staged(ctx context.Context, tree *git.Repo) []string {
 	out, err := tree.Output(ctx, "ls-files", "--stage", "-z")
 	if err != nil {
@@ -282,7 +283,8 @@ func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
 	return err
 }
 
-// commits are the parents of the kept commit: what is checked out, and what nothing else has.
+// commits returns the parents of the kept commit: the checked-out commit, and the commits that
+// nothing else contains.
 func (k *keeping) commits() []string {
 	var out []string
 	if k.header.Head != "" {
@@ -311,7 +313,7 @@ func (k *keeping) manifest() ([]byte, error) {
 }
 
 // writeFile writes the bytes of a file, or the target of a symbolic link. If the file changes
-// meanwhile, it returns an error.
+// meanwhile, writeFile returns an error.
 func writeFile(out *bufio.Writer, f *file) error {
 	if fs.FileMode(f.Mode)&fs.ModeSymlink != 0 {
 		target, err := os.Readlink(f.at)

@@ -20,22 +20,23 @@ type Order struct {
 	ID     string // the arm's id
 	Name   string // the arm's name
 	Folder string // a folder of the repository; the arm works in the same folder of the worktree
-	// Branch is the branch to check out. It can already exist. "" means a new branch that is named
-	// for the arm.
+	// Branch is the branch to check out. It can already exist. If Branch is "", the worktree gets a
+	// new branch that is named for the arm.
 	Branch string
-	// Base is where a new branch begins. It names a commit, a branch or a tag. "" means the commit
-	// that is checked out in Folder.
+	// Base is where a new branch begins. It names a commit, a branch or a tag. If Base is "", the
+	// branch begins at the commit that is checked out in Folder.
 	Base string
-	// NoSetup leaves the project's set-up script out.
+	// NoSetup skips the project's set-up script.
 	NoSetup bool
 }
 
 // Make makes the worktree of an arm. If the arm has one already, Make returns it. If somebody has
-// deleted its folder, Make makes it again on the same branch. It returns EInvalid if the folder is
-// in no repository, or if the branch or the base is wrong. It returns EConflict if the branch is
-// checked out elsewhere, or if the folder of the worktree is there already. If the project has a
-// set-up script, Make runs it. If the script is not trusted, it returns EForbidden and makes
-// nothing. After an error nothing of the worktree is left.
+// deleted the worktree's folder, Make makes the worktree again on the same branch.
+//
+// Make returns EInvalid if the folder is in no repository, or if the branch or the base is wrong.
+// It returns EConflict if the branch is checked out elsewhere, or if the folder of the worktree
+// exists already. If the project has a set-up script, Make runs it. If the script is not trusted,
+// Make returns EForbidden and makes nothing. After an error nothing of the worktree is left.
 func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	s, unlock, err := s.lock(ctx, o.ID)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	return w, nil
 }
 
-// again checks that an arm's worktree is still what an order asks for.
+// again checks that an arm's worktree still fits an order.
 func again(w Workspace, o Order) error {
 	if o.Branch != "" && o.Branch != w.Branch {
 		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree on the branch %s already: nothing was started", w.Name,
@@ -99,7 +100,7 @@ func again(w Workspace, o Order) error {
 	return nil
 }
 
-// plan decides which worktree is made, and changes nothing.
+// plan decides which worktree to make. It changes nothing.
 func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, error) {
 	w := Workspace{ID: o.ID, Name: o.Name, Status: Making, Common: r.Common, From: r.Work,
 		Git: filepath.Join(r.Common, "worktrees", o.ID), Created: s.Now().UTC()}
@@ -122,7 +123,8 @@ func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, 
 	return w, errors.Join(checkNew(w), s.remember(w.Common))
 }
 
-// checkNew checks that the repository has no worktree with this id. Its record was lost then.
+// checkNew returns EConflict if the repository already has a worktree with this id. In that case,
+// the record of the worktree was lost.
 func checkNew(w Workspace) error {
 	if exists(w.Git) {
 		return coleo.Errorf(coleo.EConflict, "the repository has a worktree in %s of which Coleo has no record: nothing "+
@@ -132,7 +134,7 @@ func checkNew(w Workspace) error {
 	return nil
 }
 
-// chooseBranch sets the branch, whether it is new, and the commit on which it is.
+// chooseBranch sets the branch, whether the branch is new, and the branch's commit.
 func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
 	base := o.Base
 	if base == "" {
@@ -167,8 +169,8 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	return checkFree(r, w.ref())
 }
 
-// onto returns the branch on which the work begins, or "". A base can name a branch, or the
-// commit that the work folder has checked out from a branch.
+// onto returns the branch on which the work begins, or "" if there is none. The base can name this
+// branch. The base can also be the commit that the work folder has checked out from this branch.
 func onto(ctx context.Context, r *git.Repo, o Order) string {
 	head := r.Head()
 	tip, err := commitOf(ctx, r, head)
@@ -186,7 +188,8 @@ func onto(ctx context.Context, r *git.Repo, o Order) string {
 	return branch
 }
 
-// fromRemote lets a new branch begin at the one branch of a remote that has its name.
+// fromRemote lets a new branch begin at the remote branch with the same name. It returns EConflict
+// if several remotes have such a branch, at different commits.
 func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname:lstrip=3)", "refs/remotes")
 	if err != nil {
@@ -208,10 +211,11 @@ func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 	return nil
 }
 
-// mostBranches bounds the search for a free name.
+// mostBranches is the largest number of names that are tried in the search for a free name.
 const mostBranches = 1000
 
-// freeBranch returns name, or name-2 and so on if such a branch exists.
+// freeBranch returns name if no branch has this name. Otherwise it returns name-2, name-3 and so
+// on, whichever is free first.
 func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 	if _, err := r.Output(ctx, "check-ref-format", "--branch", name); err != nil {
 		return "", coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: name one with --worktree=BRANCH", name)
@@ -247,39 +251,6 @@ func checkFree(r *git.Repo, ref string) error {
 			strings.TrimPrefix(ref, heads), path)
 	}
 	return err
-}
-
-// Commit returns the commit with a name in the repository of a folder. The name "" stands for the
-// commit that is checked out in the folder. Commit returns ENotFound if the folder is in no
-// repository, and EInvalid if no commit has the name.
-func (s Workspaces) Commit(ctx context.Context, folder, name string) (string, error) {
-	program, err := s.git()
-	if err != nil {
-		return "", err
-	}
-	r, err := program.Open(ctx, folder)
-	if err != nil {
-		return "", err
-	}
-	defer r.Close()
-	if name == "" {
-		name = "HEAD"
-	}
-	commit, err := commitOf(ctx, r, name)
-	if err != nil {
-		return "", coleo.Errorf(coleo.EInvalid,
-			"%q is no commit in the repository of %s: commit something, or name another one",
-			name, folder)
-	}
-	return commit, nil
-}
-
-func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
-	if strings.HasPrefix(name, "-") {
-		return "", coleo.Errorf(coleo.EInvalid, "%q names no commit", name)
-	}
-	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
-	return strings.TrimSpace(string(out)), err
 }
 
 // place returns the folder of a new worktree.
@@ -351,10 +322,12 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 	return s.write(*w)
 }
 
-// madeMessage is the entry of a branch's reflog by which undo knows the branch again.
+// madeMessage returns the message that Coleo writes into the reflog of a new branch. By this
+// message, undo recognizes the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 
-// noCommit is the id that stands for a ref that does not exist.
+// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long
+// as the parameter like.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }
 
 // undo removes a worktree in which nobody has worked yet.
@@ -376,9 +349,9 @@ func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 	return s.forget(w.ID)
 }
 
-// The method delete deletes the worktree's folder and its git folder. It leaves a folder that is
-// not the worktree's alone. The folder gets another name first. So a later call recognizes the rest
-// of it after a kill.
+// delete deletes the worktree's folder and its git folder. It leaves the folder alone if the folder
+// is not the worktree's. It first renames the folder. So after a kill, a later call recognizes the
+// rest of the folder.
 func (s Workspaces) delete(w Workspace) error {
 	at := git.Worktree{Path: w.Path, Git: w.Git}
 	trash := filepath.Join(filepath.Dir(w.Path), ".coleo-removed-"+w.ID)

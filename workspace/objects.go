@@ -12,10 +12,11 @@ import (
 // objectID matches the id of an object in a text, as SHA-1 or SHA-256.
 var objectID = regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40})\b`)
 
-// mostIDs is how many ids of one text are looked at. A reflog of a month has fewer.
+// mostIDs is the largest number of ids that are examined in one text. A reflog of a month has
+// fewer.
 const mostIDs = 20_000
 
-// idsIn returns the ids of objects that a text has, each once.
+// idsIn returns the object ids in a text, each id once.
 func idsIn(text []byte) []string {
 	var ids []string
 	seen := map[string]bool{}
@@ -28,7 +29,7 @@ func idsIn(text []byte) []string {
 	return ids
 }
 
-// typesOf returns the type of each object that the repository has.
+// typesOf returns the type of each given object that the repository contains.
 func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string, error) {
 	types := map[string]string{}
 	if len(ids) == 0 {
@@ -48,8 +49,8 @@ func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string,
 }
 
 // newestUnreachable returns those of the given commits that no ref reaches. It leaves out ancestors
-// of other commits in the result. The repository must be opened by its common folder, because a
-// worktree has refs of its own.
+// of other commits in the result. The caller must open the repository by its common folder, because
+// a worktree has its own refs.
 func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]string, error) {
 	types, err := typesOf(ctx, common, ids)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// Status says how far a worktree has come. Records store it.
+// Status says which step a worktree has reached. Records store the status.
 type Status string
 
 // The statuses of a worktree.
@@ -45,8 +45,9 @@ type Workspace struct {
 	Branch     string `json:"branch"`                // without refs/heads/; "" if no branch was checked out
 	MadeBranch bool   `json:"made_branch,omitempty"` // Coleo has made the branch
 	Start      string `json:"start"`                 // the commit on which the work begins
-	// Onto is the branch on which the work begins, without refs/heads/. "" means that it is not
-	// known. Then the base was a commit or a tag, or an older Coleo has made the worktree.
+	// Onto is the branch on which the work begins, without refs/heads/. It is "" if this branch is
+	// not known. In that case the base was a commit or a tag, or an older Coleo has made the
+	// worktree.
 	Onto string `json:"onto,omitempty"`
 
 	// Placed lists what was copied or linked from From.
@@ -80,8 +81,8 @@ type Workspaces struct {
 	Environ []string // the user's environment, in which git is looked for
 
 	// Path is the path of a new worktree. {{repo}}, {{arm}} and {{branch}} stand for names. A
-	// relative path begins at the repository's work folder. "" means a place in the folder "trees"
-	// below Dir.
+	// relative path begins at the repository's work folder. If Path is "", a new worktree gets a
+	// place in the folder "trees" below Dir.
 	Path string
 	Copy []string // files and folders to copy into a new worktree, below the work folder
 	Link []string // files and folders to link to
@@ -90,19 +91,19 @@ type Workspaces struct {
 
 	// Scripts runs the scripts of projects. The zero value trusts none.
 	Scripts script.Runner
-	// Tell is called when a set-up script starts in a worktree. It may be nil.
+	// Tell is called when a set-up script starts in a worktree. It can be nil.
 	Tell func(w Workspace, s Status)
 
 	held *os.File // the lock, if this process has it
 }
 
-// git returns the program git. Each git that it starts has the lock too.
+// git returns the program git. Each git process that the program starts also holds the lock.
 func (s Workspaces) git() (git.Program, error) {
 	p, err := git.Find(s.Environ, s.scratch())
 	return p.Holding(s.held), err
 }
 
-// scratch is the folder for what is needed only while git runs.
+// scratch returns the folder for files that are needed only while git runs.
 func (s Workspaces) scratch() string { return filepath.Join(s.Dir, "tmp") }
 
 // openAt opens a work folder whose git folder is known.
@@ -117,12 +118,13 @@ func (s Workspaces) openAt(ctx context.Context, work, gitDir string) (*git.Repo,
 	return p.OpenAt(ctx, work, gitDir)
 }
 
-// openCommon opens a repository by its common folder, which has no refs of a worktree.
+// openCommon opens a repository by its common folder. This folder has no refs of a worktree.
 func (s Workspaces) openCommon(ctx context.Context, common string) (*git.Repo, error) {
 	return s.openAt(ctx, common, common)
 }
 
-// Of returns the worktree of the arm with the given id, and whether there is one.
+// Of returns the worktree of the arm with the given id. The result known is false if the arm has no
+// worktree.
 func (s Workspaces) Of(id string) (w Workspace, known bool, err error) {
 	w, err = s.read(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -131,8 +133,8 @@ func (s Workspaces) Of(id string) (w Workspace, known bool, err error) {
 	return w, true, err
 }
 
-// Workspace returns the worktree of an arm, by the arm's id or name. It returns ENotFound if
-// there is none, and EConflict if several arms have had the name.
+// Workspace returns the worktree of an arm, by the arm's id or name. It returns ENotFound if there
+// is no such worktree, and EConflict if several arms have had the name.
 func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 	all, err := s.List()
 	var found []Workspace
@@ -159,7 +161,7 @@ func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 }
 
 // List returns all worktrees, sorted by name. If it cannot read some records, it returns the other
-// ones, and an error that names the unreadable ones.
+// worktrees, and an error that names the unreadable records.
 func (s Workspaces) List() ([]Workspace, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,7 +193,7 @@ const recordSuffix = ".worktree.json"
 
 func (s Workspaces) recordPath(id string) string { return filepath.Join(s.Dir, id+recordSuffix) }
 
-// read returns the record with the given id. The error is fs.ErrNotExist if there is none.
+// read returns the record with the given id. If there is no such record, it returns fs.ErrNotExist.
 func (s Workspaces) read(id string) (w Workspace, err error) {
 	data, err := os.ReadFile(s.recordPath(id))
 	if err != nil {
@@ -206,7 +208,7 @@ func (s Workspaces) read(id string) (w Workspace, err error) {
 	return w, nil
 }
 
-// write replaces the record. It is on the disk when write returns.
+// write replaces the record. When write returns, the record is on the disk.
 func (s Workspaces) write(w Workspace) error {
 	data, err := json.MarshalIndent(w, "", "  ")
 	if err != nil {
@@ -242,13 +244,13 @@ func (s Workspaces) forget(id string) error {
 
 const (
 	// lockWait is how long a process waits for a worktree that another process changes. If a
-	// process was killed, the git that it has started can go on checking files out for a minute.
+	// process was killed, the git that it has started can continue to check out files for a minute.
 	lockWait = time.Minute
 	lockLook = 10 * time.Millisecond
 )
 
-// The method lock locks the worktree of an arm for this process and its gits. The caller must start
-// these gits with the returned Workspaces, and must call unlock.
+// lock locks the worktree of an arm for this process and its git processes. The caller must start
+// these git processes with the returned Workspaces, and must call unlock.
 func (s Workspaces) lock(ctx context.Context, id string) (locked Workspaces, unlock func(), err error) {
 	if id == "" || filepath.Base(id) != id {
 		return s, nil, coleo.Errorf(coleo.EInternal, "%q is not the id of an arm", id)
@@ -265,7 +267,7 @@ func (s Workspaces) lock(ctx context.Context, id string) (locked Workspaces, unl
 // errTaken says that another process has had a lock for as long as its caller could wait.
 var errTaken = errors.New("the lock is taken")
 
-// wait locks a file of s.Dir. It returns errTaken if ctx ends first.
+// wait locks the file with the given name in s.Dir. It returns errTaken if ctx ends first.
 func (s Workspaces) wait(ctx context.Context, name string) (*os.File, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("lock: %w", err)
@@ -306,7 +308,7 @@ func tryLock(path string) (*os.File, error) {
 	return nil, err
 }
 
-// unlock gives the lock back. It deletes the file if there is nothing left to lock.
+// unlock releases the lock. If the arm has no record any more, unlock also deletes the lock file.
 func (s Workspaces) unlock(id string) {
 	if !exists(s.recordPath(id)) {
 		os.Remove(s.held.Name())
@@ -314,8 +316,8 @@ func (s Workspaces) unlock(id string) {
 	s.held.Close()
 }
 
-// Rename stores an arm's new name in the record of its worktree. The folder and the branch keep
-// their names. It does nothing if the arm has no worktree.
+// Rename stores an arm's new name in the record of the arm's worktree. The folder and the branch
+// keep their names. Rename does nothing if the arm has no worktree.
 func (s Workspaces) Rename(ctx context.Context, id, name string) error {
 	if !exists(s.recordPath(id)) {
 		return nil

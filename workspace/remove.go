@@ -12,17 +12,18 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Removal is what Remove has done.
+// Removal is the result of Remove.
 type Removal struct {
 	Workspace Workspace `json:"workspace"`
-	// Kept is the ref that has everything of the worktree; "" if that was not needed.
+	// Kept is the ref that contains everything in the worktree. It is "" if nothing had to be kept.
 	Kept string `json:"kept,omitempty"`
-	// BranchDeleted says that Coleo had made the branch and that nothing was committed on it.
+	// BranchDeleted means that Coleo has deleted the branch, because Coleo had made it and nothing
+	// was committed on it.
 	BranchDeleted bool `json:"branch_deleted,omitempty"`
 }
 
-// Check returns EConflict if Remove without force would refuse, and says what is unsaved. It
-// returns nil if the arm has no worktree.
+// Check returns EConflict if Remove without force would refuse. The error says what is unsaved.
+// Check returns nil if the arm has no worktree.
 func (s Workspaces) Check(ctx context.Context, id string) error {
 	w, err := s.read(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,10 +47,11 @@ func (u Unsaved) refuse(w Workspace) error {
 		"commit and push it, or --force keeps it under %s%s", w.Name, w.Path, u, keptRefs, w.Name)
 }
 
-// Remove removes the worktree of the arm with the given id. If anything in it is unsaved, it
-// returns EConflict and removes nothing. With force it first keeps everything under a ref. The
-// branch stays, unless Coleo has made it and nobody has committed anything on it. During the call,
-// nobody may work in the worktree. If the arm has no worktree, Remove does nothing.
+// Remove removes the worktree of the arm with the given id. If anything in the worktree is unsaved,
+// Remove without force returns EConflict and removes nothing. With force, Remove first keeps
+// everything under a ref. The branch stays, unless Coleo has made the branch and nobody has
+// committed anything on it. During the call, nobody may work in the worktree. If the arm has no
+// worktree, Remove does nothing.
 func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal, error) {
 	s, unlock, err := s.lock(ctx, id)
 	if err != nil {
@@ -66,7 +68,7 @@ func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal,
 	return s.remove(ctx, w, force)
 }
 
-// remove is Remove, for a caller that has the lock.
+// remove does the work of Remove, for a caller that holds the lock.
 func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Removal, error) {
 	out := Removal{Workspace: w}
 	if w.Status != Ready {
@@ -95,8 +97,8 @@ func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Remova
 	return out, err
 }
 
-// An arm may have replaced the worktree's .git. giveBackLink puts the right one back, so that
-// delete recognizes the folder. It deletes the arm's .git, which the kept ref has.
+// giveBackLink restores the worktree's own .git, which an arm may have replaced. Then delete
+// recognizes the folder. giveBackLink deletes the arm's .git, which the kept ref contains.
 func giveBackLink(w Workspace) error {
 	at := git.Worktree{Path: w.Path, Git: w.Git}
 	if !exists(w.Path) || !at.Gone() {
@@ -105,7 +107,7 @@ func giveBackLink(w Workspace) error {
 	return errors.Join(deleteAll(filepath.Join(w.Path, ".git")), at.WriteLink())
 }
 
-// finish ends a removal. The contents of the worktree are elsewhere.
+// finish completes the removal of a worktree whose contents are elsewhere.
 func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool, err error) {
 	if err := s.delete(w); err != nil {
 		return false, err
@@ -124,7 +126,7 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 	return branchDeleted, s.forget(w.ID)
 }
 
-// mend brings a worktree whose making, removal or restoring was interrupted to an end.
+// mend completes or undoes an interrupted making, removal or restoring of a worktree.
 func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 	switch w.Status {
 	case Making:
@@ -142,7 +144,7 @@ func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 	return nil
 }
 
-// Pruned says what became of a worktree in Prune.
+// Pruned says what Prune has done with a worktree.
 type Pruned struct {
 	Workspace Workspace `json:"workspace"`
 	Mended    bool      `json:"mended,omitempty"` // an interrupted making, removal or restoring was ended
@@ -151,14 +153,14 @@ type Pruned struct {
 	Left      string    `json:"left,omitempty"` // why it was left alone
 }
 
-// scratchAge is how old a temporary file of a git must be before Prune deletes it. No git that
-// Coleo starts runs that long.
+// scratchAge is the age from which Prune deletes a temporary file of git. No git process that Coleo
+// starts runs that long.
 const scratchAge = 24 * time.Hour
 
-// Prune completes interrupted calls, and removes unused worktrees that have no unsaved work. The
-// function inUse reports whether a worktree has an arm, or whether an arm works in it. Prune leaves
-// such a worktree alone, and one with unsaved work too. If it cannot read some records, it does the
-// rest and returns an error.
+// Prune completes interrupted calls. It also removes unused worktrees that have no unsaved work.
+// The function inUse reports whether a worktree has an arm, or whether an arm works in it. Prune
+// leaves a worktree alone if it is in use or has unsaved work. If Prune cannot read some records,
+// it does the rest and returns an error.
 func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pruned, error) {
 	s.pruneScratch()
 	s.pruneOutputs()
@@ -198,7 +200,7 @@ func (s Workspaces) mendLocked(ctx context.Context, id string) (mended bool, err
 	return true, s.mend(ctx, w)
 }
 
-// pruneScratch deletes what killed processes have left.
+// pruneScratch deletes the temporary files that killed processes have left.
 func (s Workspaces) pruneScratch() {
 	entries, _ := os.ReadDir(s.scratch())
 	for _, e := range entries {

@@ -13,10 +13,10 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// LockRepository locks a repository for this process and its gits, so that one merge into it runs
-// at a time. If it does not get the lock before ctx ends, it returns EBusy. The lock is a flock, so
-// it ends with the last process that has it. The caller must start its gits with the returned
-// Workspaces, and must call unlock.
+// LockRepository locks a repository for this process and its git processes, so that one merge into
+// the repository runs at a time. If LockRepository does not get the lock before ctx ends, it
+// returns EBusy. The lock is a flock, so it ends with the last process that holds it. The caller
+// must start its git processes with the returned Workspaces, and must call unlock.
 func (s Workspaces) LockRepository(ctx context.Context, common string) (locked Workspaces, unlock func(), err error) {
 	s.held, err = s.wait(ctx, fmt.Sprintf("merge-%x.lock", sha256.Sum256([]byte(common))))
 	if errors.Is(err, errTaken) {
@@ -31,12 +31,12 @@ func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error
 }
 
 // OpenRepository opens the repository of an arm's worktree, but without a work folder. So git does
-// not read a .gitattributes that the arm has written.
+// not read a .gitattributes file that the arm has written.
 func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
 	return s.openCommon(ctx, w.Common)
 }
 
-// TempDir makes a folder for temporary files. Prune deletes what a kill leaves of it.
+// TempDir makes a folder for temporary files. If a kill leaves the folder behind, Prune deletes it.
 func (s Workspaces) TempDir() (string, error) {
 	if err := os.MkdirAll(s.scratch(), 0o700); err != nil {
 		return "", err
@@ -44,9 +44,9 @@ func (s Workspaces) TempDir() (string, error) {
 	return os.MkdirTemp(s.scratch(), "merge-")
 }
 
-// CheckedOut returns the work folder that has a branch checked out, or is in a rebase of it. It
-// returns "" if there is none. The ref is refs/heads/NAME. One work folder does not count: the one
-// with the git folder except.
+// CheckedOut returns the work folder that has a branch checked out or that is rebasing the branch.
+// It returns "" if there is no such work folder. The parameter ref is refs/heads/NAME. CheckedOut
+// ignores the work folder whose git folder is the parameter except.
 func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 	all, err := r.Worktrees()
 	if err != nil {
@@ -63,10 +63,11 @@ func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 	return "", nil
 }
 
-// mostRef is the size of the largest file with the name of a branch, in bytes.
+// mostRef is the largest size, in bytes, of a file that contains the name of a branch.
 const mostRef = 8 << 10
 
-// rebased returns the branch that a rebase in a git folder will move, or "".
+// rebased returns the branch that a rebase in a git folder will move. It returns "" if there is
+// none.
 func rebased(gitDir string) string {
 	for _, kind := range []string{"rebase-merge", "rebase-apply"} {
 		path := filepath.Join(gitDir, kind, "head-name")
@@ -78,4 +79,37 @@ func rebased(gitDir string) string {
 		}
 	}
 	return ""
+}
+
+// Commit returns the commit with the given name in the repository of a folder. If the name is "",
+// Commit returns the commit that is checked out in the folder. It returns ENotFound if the folder
+// is in no repository, and EInvalid if no commit has the name.
+func (s Workspaces) Commit(ctx context.Context, folder, name string) (string, error) {
+	program, err := s.git()
+	if err != nil {
+		return "", err
+	}
+	r, err := program.Open(ctx, folder)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	if name == "" {
+		name = "HEAD"
+	}
+	commit, err := commitOf(ctx, r, name)
+	if err != nil {
+		return "", coleo.Errorf(coleo.EInvalid,
+			"%q is no commit in the repository of %s: commit something, or name another one",
+			name, folder)
+	}
+	return commit, nil
+}
+
+func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
+	if strings.HasPrefix(name, "-") {
+		return "", coleo.Errorf(coleo.EInvalid, "%q names no commit", name)
+	}
+	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	return strings.TrimSpace(string(out)), err
 }

@@ -19,7 +19,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Kept is a worktree that was put under a ref.
+// Kept is a worktree that is kept under a ref.
 type Kept struct {
 	Ref    string    `json:"ref"`
 	Common string    `json:"repository"`
@@ -27,11 +27,11 @@ type Kept struct {
 	Time   time.Time `json:"time"`
 }
 
-// reposFile lists the repositories of which Coleo has made worktrees, one path in each line,
-// as JSON.
+// reposFile is the name of the file that lists the repositories in which Coleo has made worktrees.
+// Each line is one path, as JSON.
 const reposFile = "repositories"
 
-// remember adds a repository to the list.
+// remember adds a repository to the list in reposFile.
 func (s Workspaces) remember(common string) error {
 	all, err := s.repositories()
 	if err != nil || slices.Contains(all, common) {
@@ -63,8 +63,8 @@ func (s Workspaces) repositories() (all []string, err error) {
 	return all, err
 }
 
-// Kept returns the kept worktrees of all repositories in which Coleo has made worktrees, the oldest
-// of each repository first. It leaves out a repository that is gone.
+// Kept returns the kept worktrees of all repositories in which Coleo has made worktrees. Within
+// each repository, the oldest comes first. Kept leaves out a repository that is gone.
 func (s Workspaces) Kept(ctx context.Context) ([]Kept, error) {
 	repos, err := s.repositories()
 	if err != nil {
@@ -105,17 +105,17 @@ func (s Workspaces) keptIn(ctx context.Context, common string) ([]Kept, error) {
 	return all, nil
 }
 
-// Restored is what Restore has done.
+// Restored is the result of Restore.
 type Restored struct {
 	Workspace Workspace `json:"workspace"`
-	// Detached is why the branch is not checked out; "" if it is.
+	// Detached says why the branch is not checked out. It is "" if the branch is checked out.
 	Detached string `json:"detached,omitempty"`
 }
 
 // Restore makes the worktree of a kept ref again. It restores each file with its permissions, each
-// symbolic link, the index, and an operation in progress. The worktree is at the given path, or if
-// that is "", at its old place. The ref stays. Restore returns EConflict if the folder is there
-// already, or if the arm has a worktree.
+// symbolic link, the index, and an operation in progress. The worktree is at the given path. If
+// path is "", the worktree is at its old place. The ref stays. Restore returns EConflict if the
+// folder exists already, or if the arm has a worktree.
 func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored, error) {
 	common, err := s.openCommon(ctx, k.Common)
 	if err != nil {
@@ -158,7 +158,8 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 	return out, nil
 }
 
-// mostManifest is the size of the largest manifest, in bytes. It has mostKeptFiles lines.
+// mostManifest is the largest size of a manifest, in bytes. The largest manifest has mostKeptFiles
+// lines.
 const mostManifest = 256 << 20
 
 func readManifest(ctx context.Context, r *git.Repo, ref string) (h header, entries []entry, err error) {
@@ -180,7 +181,8 @@ func readManifest(ctx context.Context, r *git.Repo, ref string) (h header, entri
 	return h, entries, nil
 }
 
-// bringBack writes the worktree. It returns why the branch is not checked out, or "".
+// bringBack writes the worktree. It returns the reason why the branch is not checked out, or "" if
+// the branch is checked out.
 func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspace, h header, ref string,
 	entries []entry) (string, error) {
 	if err := s.write(*w); err != nil {
@@ -210,8 +212,8 @@ func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspac
 	return detached, s.write(*w)
 }
 
-// headAgain says what to check out in the restored worktree. It returns the branch, if the branch
-// is free and still at the kept commit. Otherwise it returns the commit and the reason.
+// headAgain returns what to check out in the restored worktree. It returns the branch, if the
+// branch is free and still at the kept commit. Otherwise it returns the commit and the reason.
 func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached string, err error) {
 	if h.Branch == "" {
 		return h.Head, "", nil
@@ -233,7 +235,7 @@ func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached 
 }
 
 // writeArea writes the files of one area into a folder. It sets the permissions of folders last,
-// because with their permissions, nothing may be written into some of them.
+// because some of these permissions forbid writing into the folder.
 func writeArea(ctx context.Context, r *git.Repo, ref string, entries []entry, area, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -266,9 +268,8 @@ func writeArea(ctx context.Context, r *git.Repo, ref string, entries []entry, ar
 	return nil
 }
 
-// The method path returns the path at which the file is restored. If the arm had replaced the
-// worktree's .git, that file gets another name, because the restored worktree has a .git of its
-// own.
+// path returns the path at which the file is restored. If the arm had replaced the worktree's .git,
+// that file gets another name, because the restored worktree has its own .git.
 func (e entry) path() string {
 	path := string(e.Path)
 	if rest, ok := strings.CutPrefix(path, ".git"); ok && e.Area == areaWork && (rest == "" || rest[0] == '/') {
@@ -277,7 +278,7 @@ func (e entry) path() string {
 	return path
 }
 
-// writeBlobs lets one git print all blobs that are wanted, and writes each to its file.
+// writeBlobs starts one git process that prints all wanted blobs, and writes each blob to its file.
 func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []entry, root *os.Root) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

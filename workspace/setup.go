@@ -15,14 +15,14 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// After a set-up, Coleo remembers at most mostMade ignored files of the worktree. A large
-// node_modules has 200,000. Further files count as unsaved.
+// mostMade is the largest number of ignored files that Coleo remembers after a set-up. A large
+// node_modules has 200,000 files. Further files count as unsaved.
 const mostMade = 300_000
 
 // setupOf returns the set-up script for a planned worktree, if one must run. Nothing has been made
-// yet. For a new branch, the script comes from the commit on which the branch begins. For a branch
-// that exists, it comes from the commit that is checked out in the work folder. The reason is that
-// an arm may have made the branch.
+// yet. For a new branch, the script comes from the commit on which the branch begins. For an
+// existing branch, it comes from the commit that is checked out in the work folder, because an arm
+// may have made the branch.
 func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Order) (*script.Script, error) {
 	if o.NoSetup {
 		return nil, nil
@@ -50,7 +50,7 @@ func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Ord
 	return &setup, nil
 }
 
-// setUp runs the set-up script in a new worktree. Then it remembers which ignored files there are.
+// setUp runs the set-up script in a new worktree. Then it remembers which ignored files exist.
 func (s Workspaces) setUp(ctx context.Context, tree *git.Repo, setup *script.Script, w *Workspace) error {
 	if setup == nil {
 		return nil
@@ -67,8 +67,8 @@ func (s Workspaces) setUp(ctx context.Context, tree *git.Repo, setup *script.Scr
 	return s.rememberMade(ctx, tree, *w)
 }
 
-// rememberMade writes down the ignored files of a worktree. The set-up has made them, or they were
-// copied or linked.
+// rememberMade stores which ignored files a worktree has. The set-up has made these files, or Coleo
+// has copied or linked them.
 func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspace) error {
 	u := Unsaved{}
 	if err := s.unsavedFiles(ctx, tree, w, &u); err != nil {
@@ -95,13 +95,14 @@ func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspac
 // madePath returns the path of the list of the files that a set-up has made.
 func (s Workspaces) madePath(id string) string { return filepath.Join(s.Dir, id+".made.json") }
 
-// SetupOutput returns the path of the file with the output of an arm's set-up. If the set-up has
-// failed, the file stays for a while.
+// SetupOutput returns the path of the file with the output of an arm's set-up. If the set-up fails,
+// the file stays for the time outputAge.
 func (s Workspaces) SetupOutput(id string) string { return filepath.Join(s.Dir, id+setupSuffix) }
 
 const setupSuffix = ".setup.txt"
 
-// stateOf returns the type, size and modification time of a file, or the target of a link.
+// stateOf describes a file in one text. The text contains the type, size and modification time of
+// the file, or the target of a link.
 func stateOf(root *os.Root, name string) (string, error) {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -114,8 +115,8 @@ func stateOf(root *os.Root, name string) (string, error) {
 	return fmt.Sprintf("%v %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano()), nil
 }
 
-// asMade returns a function that reports whether an ignored file has not changed since the end of
-// the set-up. Without a list of such files, the function always returns false.
+// asMade returns a function that reports whether an ignored file is unchanged since the end of the
+// set-up. If there is no list of the set-up's files, the function always returns false.
 func (s Workspaces) asMade(w Workspace, root *os.Root) func(name string) bool {
 	made := map[string]string{}
 	if data, err := os.ReadFile(s.madePath(w.ID)); err == nil {
@@ -143,7 +144,7 @@ func (s Workspaces) pruneOutputs() {
 	}
 }
 
-// endScript ends what a killed process has left of a set-up.
+// endScript ends the processes that a killed process has left of a set-up script.
 func (s Workspaces) endScript(w Workspace) error {
 	if w.Status != Making {
 		return nil

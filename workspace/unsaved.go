@@ -15,19 +15,19 @@ import (
 )
 
 // Unsaved lists the things that would be lost with a worktree, or that are easily forgotten. The
-// lists have paths below the worktree, or lines for people.
+// lists contain paths below the worktree, or lines for people.
 type Unsaved struct {
 	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
 	Untracked   []string `json:"untracked,omitempty"`
 	Ignored     []string `json:"ignored,omitempty"` // and not there when the set-up had ended, or changed since
 	// Commits are the new commits of the worktree that no remote branch, no other local branch and
-	// no tag has. Commits from before the worktree do not count.
+	// no tag contains. Commits from before the worktree do not count.
 	Commits    []string `json:"commits,omitempty"`
 	Stashed    []string `json:"stashed,omitempty"`     // made on the worktree's branch
 	InProgress []string `json:"in_progress,omitempty"` // a merge, a rebase and the like
 
-	// Only the worktree's reflog has the commits in replaced, such as those before an amend. They
-	// are no reason to refuse a removal, but they are kept.
+	// replaced lists the commits that only the worktree's reflog contains, such as those before an
+	// amend. They are no reason to refuse a removal, but they are kept.
 	replaced []string
 }
 
@@ -36,10 +36,10 @@ func (u Unsaved) Empty() bool {
 	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Commits)+len(u.Stashed)+len(u.InProgress) == 0
 }
 
-// namesShown is how many names of a kind a message has.
+// namesShown is how many names of one kind a message shows.
 const namesShown = 5
 
-// String says in one line what would be lost.
+// String describes in one line what would be lost.
 func (u Unsaved) String() string {
 	var parts []string
 	for _, l := range []struct {
@@ -72,10 +72,11 @@ func (u Unsaved) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// nameShown is how much of a name a message shows, in bytes.
+// nameShown is how many bytes of a name a message shows.
 const nameShown = 100
 
-// printable removes what a terminal could obey. An arm chooses the names of its files.
+// printable replaces control characters, because a terminal could obey them, and an arm chooses the
+// names of its files. It also shortens a long name.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -90,8 +91,8 @@ func printable(s string) string {
 }
 
 // Unsaved returns what would be lost with the worktree of an arm. It compares the contents of all
-// files. It does not rely on the worktree's index, where an arm can mark a changed file as
-// unchanged.
+// files. It does not rely on the worktree's index, because an arm can mark a changed file as
+// unchanged there.
 func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	var u Unsaved
 	if _, err := os.Lstat(w.Git); errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +113,8 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	return u, s.unsavedFiles(ctx, r, w, &u)
 }
 
-// checkFolderGone is for a worktree whose git folder is gone. Its files cannot be judged.
+// checkFolderGone checks a worktree whose git folder is gone. It returns EConflict if the
+// worktree's folder still contains files, because nothing says which of them are saved.
 func (s Workspaces) checkFolderGone(w Workspace) error {
 	entries, err := os.ReadDir(w.Path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -122,7 +124,7 @@ func (s Workspaces) checkFolderGone(w Workspace) error {
 		"nothing was removed; save what you need and delete the folder", w.Path, w.Common)
 }
 
-// unfinished lists the files in a git folder that say what is in progress.
+// unfinished lists files in a git folder that show which operation is in progress.
 var unfinished = []struct{ file, name string }{
 	{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
 	{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},
@@ -138,7 +140,8 @@ func inProgress(gitDir string) []string {
 	return out
 }
 
-// unsavedFiles looks at the files by an index that was just made of the commit.
+// unsavedFiles looks for unsaved files. It compares the worktree with a fresh index of the
+// checked-out commit.
 func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
 	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
 		u.Uncommitted = append(u.Uncommitted, ".git, which is not that of the worktree")
@@ -181,8 +184,9 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 	return u.takeIndex(ctx, r, root)
 }
 
-// The method take adds the files in the output of `git status --porcelain=v2 -z`. The function ours
-// reports whether Coleo has put a file there, or whether the set-up has made it and git ignores it.
+// take adds the files in the output of `git status --porcelain=v2 -z`. The function ours reports
+// whether Coleo has put a file there. It also reports true if the set-up has made the file and git
+// ignores it.
 func (u *Unsaved) take(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -208,14 +212,15 @@ func (u *Unsaved) take(out []byte, ours func(name string, ignored bool) bool) er
 	return nil
 }
 
-// lastField returns the last of n fields between blanks. It is a path, and can have blanks.
+// lastField returns the last of n fields, which are separated by blanks. The last field is a path,
+// and can contain blanks.
 func lastField(entry string, n int) string {
 	fields := strings.SplitN(entry, " ", n)
 	return fields[len(fields)-1]
 }
 
-// takeIndex adds changes that are only in the worktree's own index. It also adds submodules with
-// files, because git does not report unsaved files within a submodule.
+// takeIndex adds changes that are only in the worktree's own index. It also adds submodules that
+// contain files, because git does not report unsaved files within a submodule.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, root *os.Root) error {
 	against := "HEAD"
 	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
@@ -247,7 +252,7 @@ func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, root *os.Root) err
 	return nil
 }
 
-// unsavedCommits looks for commits that only this worktree has.
+// unsavedCommits looks for commits that only this worktree contains.
 func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
 	head, err := commitOf(ctx, r, "HEAD")
 	if err != nil {
@@ -276,7 +281,7 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace
 	return err
 }
 
-// fields splits what git has ended with a zero byte each.
+// fields splits git's output into its fields. In the output, each field ends with a zero byte.
 func fields(out []byte) []string {
 	text := strings.TrimSuffix(string(out), "\x00")
 	if text == "" {
@@ -285,8 +290,8 @@ func fields(out []byte) []string {
 	return strings.Split(text, "\x00")
 }
 
-// stashed adds the stashes that were made on a branch. All work folders share the list of
-// stashes, and a removal does not touch it.
+// stashed adds the stashes that were made on a branch. All work folders share the list of stashes,
+// and a removal does not touch this list.
 func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
 	if _, err := commitOf(ctx, r, "refs/stash"); err != nil {
 		return nil //nolint:nilerr // there is no stash
@@ -305,7 +310,7 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 	return nil
 }
 
-// replaced returns the newest commits of the worktree's reflog that nothing else has.
+// replaced returns the newest commits of the worktree's reflog that nothing else contains.
 func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(r.Git, "logs", "HEAD"))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"coleo.dev"
 )
 
-// Limits for signed-in browsers.
+// These constants are the limits for signed-in browsers.
 const (
 	maxBrowsers = 64                  // signing in one more browser signs out the browser with the oldest use
 	idleLife    = 30 * 24 * time.Hour // a browser that is not used for this time is signed out

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// kept is the content of the file. The file contains no secrets: only the hash of each
+// kept is the content of the file. The file contains no secrets. It contains only the hash of each
 // cookie's secret, and the public key of each browser.
 type kept struct {
 	Origin   string        `json:"origin"`
@@ -51,9 +51,9 @@ func (b *Browsers) load() error {
 	return nil
 }
 
-// save writes the file, which only its owner can read. It either replaces the whole
-// file or changes nothing. It waits until the data is on the disk, because otherwise a
-// power failure could undo that a browser was signed out.
+// save writes the file, which only its owner can read. It either replaces the whole file or changes
+// nothing. It waits until the data is on the disk, because otherwise a power failure could undo a
+// sign-out.
 func (b *Browsers) save() error {
 	if b.path == "" {
 		return nil

@@ -31,8 +31,8 @@ func (b *Browsers) NewLink() Link {
 	return link
 }
 
-// dropLinks removes the expired links. If more than most links are left, it also
-// removes the oldest ones.
+// dropLinks removes the expired links. After that, it removes the oldest links until at most the
+// given number of links is left.
 func (b *Browsers) dropLinks(most int) {
 	for hash, until := range b.links {
 		if !b.now().Before(until) {
@@ -51,13 +51,13 @@ func (b *Browsers) dropLinks(most int) {
 	}
 }
 
-// Enter signs a browser in with the code of a link, which can be used only once. key is
-// the public key of the browser, and agent is the User-Agent of the browser. before is
-// the cookie that the browser already has, or "". Enter signs out the browser that this
-// old cookie belongs to.
+// Enter signs a browser in with the code of a link. The code can be used only once. The parameter
+// key is the public key of the browser, and the parameter agent is the User-Agent of the browser.
+// The parameter before is the cookie that the browser already has, or "". Enter signs out the
+// browser to which this old cookie belongs.
 //
-// Enter returns the value of the new cookie. It returns EInvalid for a bad key. It
-// returns EUnauthorized for a code that is unknown, used or expired.
+// Enter returns the value of the new cookie. It returns EInvalid for a bad key. It returns
+// EUnauthorized for a code that is unknown, used or expired.
 func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser, string, error) {
 	parsed, err := parseKey(key)
 	if err != nil {
@@ -80,8 +80,8 @@ func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser
 	}
 	if old != nil {
 		b.drop(old)
-		// An error matters little: nobody can use the old cookie any more, because the
-		// browser has replaced its cookie and its key.
+		// An error matters little. Nobody can use the old cookie any more, because the browser has
+		// replaced its cookie and its key.
 		_ = b.save()
 	}
 	return one.Browser, one.ID + "." + secret, nil

@@ -24,8 +24,8 @@ const (
 	sigSize   = 64   // bytes in a signature: r and s
 )
 
-// The errors of Check. When a page gets one of these errors, it asks for a new nonce
-// and repeats the request once.
+// These are the errors of Check. When a page gets one of them, the page asks for a new nonce and
+// repeats the request once.
 var (
 	errNoProof = errors.New("the signature has the wrong form: want a nonce, a number and a signature with dots " +
 		"between")
@@ -35,7 +35,7 @@ var (
 	errCookie = errors.New("the cookie does not belong to a browser that is signed in")
 )
 
-// Request has the parts of a request that the signature covers.
+// Request contains the parts of a request that the signature covers.
 type Request struct {
 	Method string
 	URI    string // the path and the query, as sent
@@ -48,16 +48,15 @@ type Pass struct {
 	Live context.Context // ends when the browser is signed out
 }
 
-// uses has the numbers that requests have already used with one nonce.
+// uses contains the numbers that requests have already used with one nonce.
 type uses struct {
 	until time.Duration // when the nonce expires, as the time since this process began
 	seen  [maxUses / 64]uint64
 }
 
-// Nonce returns a new nonce for the browser with the given cookie, and the lifetime of
-// the nonce. Nonce stores nothing. The nonce itself proves that this process has made
-// it. The nonce also proves when it was made, and for which browser. Nonce returns an
-// error if the cookie is not valid.
+// Nonce returns a new nonce for the browser with the given cookie, and the lifetime of the nonce.
+// Nonce stores nothing. The nonce itself proves that this process created it. The nonce also proves
+// when it was created, and for which browser. Nonce returns an error if the cookie is not valid.
 func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,10 +80,9 @@ func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 	return mac.Sum(nil)[:nonceSize-24]
 }
 
-// Check checks that a request comes from the browser with the given cookie. proof has
-// the form "nonce.number.signature". Each number can be used only once with the same
-// nonce. If the cookie or the proof is not valid, Check returns an error, and the
-// caller must refuse the request.
+// Check checks that a request comes from the browser with the given cookie. The parameter proof has
+// the form "nonce.number.signature". Each number can be used only once with the same nonce. If the
+// cookie or the proof is not valid, Check returns an error, and the caller must refuse the request.
 func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
 	nonce, number, signature, err := split(proof)
 	if err != nil {
@@ -124,9 +122,8 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 	return nonce, number, signature, nil
 }
 
-// drawn returns when a nonce expires, as the time since this process began. It returns
-// an error if this process has not made the nonce for this browser, or if the nonce has
-// expired.
+// drawn returns when a nonce expires, as the time since this process began. It returns an error if
+// this process did not create the nonce for this browser, or if the nonce has expired.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
 	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.mark(of, raw[:24])) {
@@ -157,9 +154,9 @@ func signed(key *ecdsa.PublicKey, message, signature []byte) bool {
 	return ecdsa.Verify(key, hash[:], r, s)
 }
 
-// use marks a number as used with a nonce. It returns false if the number is too high
-// or already used. Check calls use only for requests with a valid signature, so nobody
-// else can fill the memory.
+// use marks a number as used with a nonce. It returns false if the number is too high or is already
+// used. Check calls use only for requests with a valid signature. Therefore only a signed-in
+// browser can fill the memory.
 func (b *Browsers) use(one *browser, nonce string, number uint64, until time.Duration) bool {
 	if number >= maxUses {
 		return false

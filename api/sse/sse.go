@@ -1,6 +1,6 @@
-// Package sse writes and reads server-sent events: the format text/event-stream of the
-// HTML standard. A message has an id, a name and data. A client that comes back names the
-// id of the last message that it got, in the header Last-Event-ID.
+// Package sse writes and reads server-sent events: the format text/event-stream of the HTML
+// standard. A message has an id, a name and data. A client that reconnects sends the id of the last
+// message that it got, in the header Last-Event-ID.
 package sse
 
 import (
@@ -18,11 +18,11 @@ const ContentType = "text/event-stream"
 // LastID is the header with the id of the last message that the client has got.
 const LastID = "Last-Event-ID"
 
-// mostLine is the largest size of a line that Read accepts, in bytes. An event has its
-// payload in one line, and the largest payload has some 2 MiB.
+// mostLine is the largest size of a line that Read accepts, in bytes. The payload of an event is
+// one line, and the largest payload has about 2 MiB.
 const mostLine = 8 << 20
 
-// Message is one message. ID and Event must have no line breaks.
+// Message is one message. ID and Event must not contain line breaks.
 type Message struct {
 	ID    string
 	Event string // the name of the message
@@ -52,8 +52,8 @@ func Write(w io.Writer, m Message) error {
 	return err
 }
 
-// Read returns the messages of a body, until it ends or a read fails. A message without
-// data has only an ID. At the end of the body Read yields no error.
+// Read returns the messages of a body. The sequence ends when the body ends or a read fails. A
+// message without data contains only an ID. At the end of the body, Read yields no error.
 func Read(r io.Reader) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		lines := bufio.NewScanner(r)

@@ -6,18 +6,19 @@ import (
 	"coleo.dev"
 )
 
-// Started returns the note of a new arm that a token starts, as long as the arm has no id.
-// No id begins like this.
+// Started returns the note of a new arm that a token starts. The note stands for the arm until the
+// arm has an id. No id begins like this note.
 func Started(name string) string { return "=" + name }
 
-// CheckAnswer returns EForbidden if a token must not answer a dialog of an arm, or switch its
-// mode. No token does so for the arm in which it runs, for an ancestor or a descendant of that
-// arm, or for an arm that it has prompted, or whose ancestor it has prompted. Otherwise a
-// model could approve what it has asked for itself.
+// CheckAnswer returns EForbidden if a token must not answer a dialog of an arm or switch the arm's
+// mode. This is forbidden for the arm in which the token runs, and for the ancestors and
+// descendants of that arm. It is also forbidden for an arm that the token has prompted, and for the
+// descendants of such an arm. Otherwise a model could approve what it has asked for itself.
 //
-// The argument own has the arm in which the token runs, and then the ancestors of that arm.
-// It is empty outside of arms. The argument target has the other arm in the same way, and name
-// is its name. The argument prompted has the notes of the arms that the token has prompted.
+// The parameter own contains the arm in which the token runs, followed by the ancestors of that
+// arm. It is empty if the token runs outside of arms. The parameter target contains the other arm
+// in the same way, and the parameter name is the other arm's name. The parameter prompted contains
+// the notes of the arms that the token has prompted.
 func CheckAnswer(own, target []string, name string, prompted []string) error {
 	contains := func(list []string) func(string) bool {
 		return func(id string) bool { return slices.Contains(list, id) }

@@ -7,17 +7,17 @@ import (
 	"coleo.dev"
 )
 
-// Need says which operator tokens can use a route: a scope, or one of the values below.
+// Need says which operator tokens can use a route. It is a scope, or one of the values below.
 type Need string
 
-// The values of Need that are no scopes.
+// These constants are the values of Need that are not scopes.
 const (
 	Any  Need = "any"  // every token: the route tells nothing about arms
 	None Need = "none" // no token: only a person does this
 )
 
-// routes has every route of the API, as its method and its pattern. A route that is not here
-// is refused for every token, and a server does not start with it.
+// routes contains every route of the API, as its method and its pattern. If a route is missing from
+// this table, every token is refused for this route. A server with such a route does not start.
 var routes = map[Need][]string{
 	Any: {"GET /api/health", "GET /api/token", "GET /api/openapi.json", "/api/", "/"},
 	Need(coleo.MayRead): {
@@ -69,7 +69,7 @@ var routes = map[Need][]string{
 	},
 }
 
-// Reach says what a token whose arms are limited gets from a route.
+// Reach says what a token that is limited to some arms gets from a route.
 type Reach string
 
 // The values of Reach.
@@ -81,7 +81,7 @@ const (
 	Beyond   Reach = "beyond"   // the route is refused, because its answer can be about any arm
 )
 
-// reaches has the routes without an arm in their path that some token can use.
+// reaches contains those routes without an arm in their path that at least one token can use.
 var reaches = map[Reach][]string{
 	Filtered: {
 		"GET /api/arms", "GET /api/status", "GET /api/opencode/health", "GET /api/events", "GET /api/suspensions",
@@ -96,8 +96,8 @@ var reaches = map[Reach][]string{
 	},
 }
 
-// ReachOf returns what a limited token gets from a route. It returns false for a route that
-// is not in the table.
+// ReachOf returns what a limited token gets from a route. It returns false if the route is not in
+// the table.
 func ReachOf(route string) (Reach, bool) {
 	for reach, list := range reaches {
 		if slices.Contains(list, route) {
@@ -115,7 +115,7 @@ func ReachOf(route string) (Reach, bool) {
 	return Beyond, false
 }
 
-// Of returns what a route needs. It returns false for a route that is not in the table.
+// Of returns what a route needs. It returns false if the route is not in the table.
 func Of(route string) (Need, bool) {
 	for need, list := range routes {
 		if slices.Contains(list, route) {

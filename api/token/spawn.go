@@ -9,13 +9,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// CheckSpawn returns EForbidden if a request to start an arm has something that no token
-// decides. Such are the commands, variables and servers that an agent CLI gets, another
-// conversation, and a permission mode in which the agent CLI asks for less. Otherwise a
-// token could start an arm that does without asking what the token itself cannot do.
+// CheckSpawn returns EForbidden if a request to start an arm sets something that no token is
+// allowed to set. No token is allowed to set the commands, variables and servers that an agent CLI
+// gets, or another conversation. No token is allowed to set a permission mode in which the agent
+// CLI asks for less. Otherwise a token could start an arm that, without asking, does things that
+// the token itself must not do.
 //
-// The request must name one of the harnesses whose agent CLI asks before it acts. If the
-// arm exists already, the request can leave the harness out.
+// The request must name a harness whose agent CLI asks before it acts. If the arm already exists,
+// the request can leave out the harness.
 func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	allowed := wire.SpawnRequest{
 		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
@@ -43,14 +44,14 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	return nil
 }
 
-// CheckRecover returns EForbidden if a request to recover an arm has something that no token
-// decides.
+// CheckRecover returns EForbidden if a request to recover an arm sets something that no token is
+// allowed to set.
 func CheckRecover(q wire.RecoverRequest) error {
 	return checkSame(q, wire.RecoverRequest{Provider: q.Provider, Model: q.Model, AgentID: q.AgentID})
 }
 
-// checkSame returns EForbidden if a request has a field that allowed does not have. So a new
-// field of a request is refused until somebody allows it.
+// checkSame returns EForbidden if a field of a request differs from the same field of the parameter
+// allowed. A new field of a request is therefore refused until somebody allows the field.
 func checkSame[T any](q, allowed T) error {
 	asked, may := reflect.ValueOf(q), reflect.ValueOf(allowed)
 	for i := range asked.NumField() {

@@ -16,18 +16,19 @@ import (
 )
 
 const (
-	// usualLife is how long a token is valid if the person gives no time. It lasts for a
-	// project of three months. A token that was forgotten ends by itself.
+	// usualLife is how long a token is valid if the person does not set a time. It is long enough
+	// for a project of three months. A forgotten token expires by itself.
 	usualLife = 90 * 24 * time.Hour
 	longest   = 366 * 24 * time.Hour // a token can be made anew once a year
-	// mostTokens is more than a person can oversee.
+	// mostTokens is the maximum number of tokens. It is more than a person can oversee.
 	mostTokens = 100
-	// notedEvery is how exactly the last use is stored. Without it, each request would
-	// write to the disk.
+	// notedEvery is the precision with which the last use of a token is stored. Without this limit,
+	// each request would write to the disk.
 	notedEvery = time.Minute
 
 	secretBytes = 32
-	// prefix begins each value, so that people and scanners of secrets recognize one.
+	// prefix is the beginning of each token value. People and secret scanners can recognize a token
+	// value by this prefix.
 	prefix = "coleo_op_"
 )
 
@@ -40,7 +41,7 @@ type Store interface {
 	RemoveToken(ctx context.Context, name string) error
 }
 
-// Tokens has the tokens of a server. Several goroutines can use it at the same time.
+// Tokens contains the tokens of a server. Several goroutines can use it at the same time.
 type Tokens struct {
 	store Store
 	now   func() time.Time
@@ -49,14 +50,15 @@ type Tokens struct {
 	list map[string]*held // by the hash of the value
 }
 
-// held is a token in memory. live ends when the token is revoked or expires.
+// held is a token in memory. The context live ends when the token is revoked or expires.
 type held struct {
 	coleo.OperatorToken
 	live context.Context
 	end  context.CancelFunc
 }
 
-// Open reads the tokens from s. If s is nil, there are no tokens, and none can be made.
+// Open reads the tokens from a store. If the store is nil, there are no tokens, and none can be
+// created.
 func Open(ctx context.Context, s Store, now func() time.Time) (*Tokens, error) {
 	t := &Tokens{store: s, now: now, list: map[string]*held{}}
 	if s == nil {
@@ -74,10 +76,9 @@ func (t *Tokens) hold(one coleo.OperatorToken) {
 	t.list[one.Hash] = &held{one, live, end}
 }
 
-// Make draws a new token and stores its hash. The argument bounds has the arms of the
-// request, with their ids. Make returns the token and its value, which nobody can read
-// later. It returns EInvalid for a bad request, and EConflict if there is a token with this
-// name.
+// Make creates a new token and stores its hash. The parameter bounds contains the arms of the
+// request, with their ids. Make returns the token and its value, which nobody can read later. It
+// returns EInvalid for a bad request, and EConflict if there is already a token with this name.
 func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	bounds coleo.OperatorToken) (coleo.OperatorToken, string, error) {
 	one, err := t.checked(q)
@@ -134,8 +135,8 @@ func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
 	return one, nil
 }
 
-// Revoke removes a token, and ends all that was done with it. It returns ENotFound if there
-// is no such token.
+// Revoke removes a token, and ends everything that is being done with the token. It returns
+// ENotFound if there is no such token.
 func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,9 +154,10 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	return coleo.Errorf(coleo.ENotFound, "there is no token %q", name)
 }
 
-// Relabelled ends what is being done with the tokens that a change of labels can have taken
-// an arm from. The change is one of the arm with the given id, and now are its labels after
-// it. The argument now is nil if the labels are not known. The tokens stay valid.
+// Relabelled must be called after a change of an arm's labels. It ends what is being done with
+// those tokens that can have lost the arm because of the change. The parameter now contains the
+// labels of the arm after the change. It is nil if these labels are not known. The tokens stay
+// valid.
 func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labels) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -172,7 +174,7 @@ func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labe
 	}
 }
 
-// List returns all tokens, by name. It also returns expired tokens.
+// List returns all tokens, sorted by name. The list includes expired tokens.
 func (t *Tokens) List() []coleo.OperatorToken {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,13 +186,13 @@ func (t *Tokens) List() []coleo.OperatorToken {
 	return out
 }
 
-// IsValue reports whether a text looks like the value of an operator token. The API token
-// never does.
+// IsValue reports whether a text looks like the value of an operator token. The API token never
+// looks like this.
 func IsValue(text string) bool { return strings.HasPrefix(text, prefix) }
 
-// Check returns the token that has the given value, and a context that ends when the token
-// is revoked or expires. It stores the time of the use. Check returns EUnauthorized if there
-// is no such token, or if it has expired.
+// Check returns the token with the given value. It also returns a context that ends when the token
+// is revoked or expires. Check stores the time of the use. It returns EUnauthorized if there is no
+// such token, or if the token has expired.
 func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, context.Context, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -211,9 +213,9 @@ func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, 
 	return one.OperatorToken, one.live, nil
 }
 
-// NotePrompted stores that a token prompts an arm, before it does. The parameter done, if it
-// is not "", is an earlier note that this one replaces. NotePrompted returns EUnauthorized if
-// the token was revoked.
+// NotePrompted stores that a token prompts an arm. It must be called before the prompt. If the
+// parameter done is not "", it is an earlier note that the new note replaces. NotePrompted returns
+// EUnauthorized if the token was revoked.
 func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, done string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -232,7 +234,7 @@ func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, 
 	return nil
 }
 
-// Prompted returns what NotePrompted has noted of a token.
+// Prompted returns the notes that NotePrompted has stored for a token.
 func (t *Tokens) Prompted(of coleo.OperatorToken) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,8 +244,8 @@ func (t *Tokens) Prompted(of coleo.OperatorToken) []string {
 	return nil
 }
 
-// hashOf returns the hash under which a value is stored. A plain SHA-256 is enough: the
-// value has 256 random bits, so nobody can find it by trying.
+// hashOf returns the hash under which a value is stored. A plain SHA-256 is enough. The value has
+// 256 random bits, so nobody can find it by trying.
 func hashOf(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return hex.EncodeToString(sum[:])

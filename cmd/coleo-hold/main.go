@@ -26,9 +26,8 @@ import (
 	"coleo.dev/window/pane"
 )
 
-// gcPercent makes the first garbage collection start at a heap of 2 MB instead of 4 MB.
-// So the garbage that requests of clients leave takes less memory. A holder itself
-// creates almost no garbage.
+// gcPercent makes the first garbage collection start at a heap of 2 MB instead of 4 MB. So the
+// garbage from clients' requests takes less memory. A holder itself creates almost no garbage.
 const gcPercent = 50
 
 func main() {

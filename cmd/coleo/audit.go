@@ -46,7 +46,7 @@ approval. With NAME it has the commands for that arm only.`,
 	return c
 }
 
-// printAudits prints the records of commands as a table. The newest record is last.
+// printAudits prints the records of commands as a table, newest last.
 func printAudits(out io.Writer, list []coleo.Audit) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(out, "No commands yet.")

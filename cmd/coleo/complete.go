@@ -16,17 +16,17 @@ import (
 	"coleo.dev/modelresolver"
 )
 
-// completeTimeout is how long a shell waits at most for completions after the user has
-// pressed TAB.
+// completeTimeout is the longest time that a shell waits for completions after the user has pressed
+// TAB.
 const completeTimeout = 2 * time.Second
 
-// offer is a function that returns completions to a shell. The argument begun is the
-// text that the user has already typed.
+// offer is a function that returns completions to a shell. The parameter begun is the text that the
+// user has already typed.
 type offer = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeAll adds completions for the arguments and the flags of a verb, and of all
-// verbs below that verb. It chooses the completions by the names of verbs and flags, so
-// a new verb needs no change here.
+// completeAll adds completions for the arguments and the flags of a verb, and of all verbs below
+// that verb. It chooses the completions by the names of verbs and flags. So a new verb needs no
+// change in completeAll.
 func completeAll(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		completeAll(below)
@@ -50,7 +50,7 @@ func completeAll(c *cobra.Command) {
 		"template": template.Names, "arm": arm.Names, "kind": runverbs.KindNames, "outcome": runverbs.OutcomeNames,
 	} {
 		if c.Flags().Lookup(name) != nil {
-			// This returns an error if the flag already has a completion.
+			// RegisterFlagCompletionFunc returns an error if the flag already has a completion.
 			_ = c.RegisterFlagCompletionFunc(name, completeWith(words))
 		}
 	}
@@ -62,8 +62,8 @@ func takesArm(c *cobra.Command) bool {
 	return below && strings.Contains(c.Use, "NAME")
 }
 
-// completeWith returns an offer. The offer returns those words that begin with the text
-// that the user has already typed.
+// completeWith returns an offer. The offer returns the words that begin with the text that the user
+// has already typed.
 func completeWith(words func(context.Context, setup.Setup) []string) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {

@@ -28,7 +28,7 @@ type finding struct {
 	Grave bool   `json:"grave"`          // Coleo does not work, or is not safe, until the problem is solved
 }
 
-// check is one check of coleo doctor. It changes nothing.
+// check is one check of coleo doctor. A check changes nothing.
 type check struct {
 	name string
 	look func(ctx context.Context, s setup.Setup) []finding
@@ -130,8 +130,8 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkPacks reports the packs that are installed but not used. It also reports each
-// installed agent CLI in a version on which nobody has judged the rules.
+// checkPacks reports the packs that are installed but not used. It also reports each installed
+// agent CLI whose version is new to the rules: nobody has judged the rules on this version.
 func checkPacks(_ context.Context, s setup.Setup) []finding {
 	reg, _ := s.ReadRegistry()
 	if reg == nil {
@@ -182,8 +182,8 @@ func checkState(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// lowDisk is the amount of free space, in bytes, below which coleo doctor warns. Each
-// arm keeps up to 256 MiB of output.
+// lowDisk is the limit for free space, in bytes. Below this limit, coleo doctor warns. Each arm
+// keeps up to 256 MiB of output.
 const lowDisk = 1 << 30
 
 func checkDisk(_ context.Context, s setup.Setup) []finding {
@@ -299,8 +299,8 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkSandboxes reports if this machine cannot make a sandbox. It makes one and runs nothing
-// in it.
+// checkSandboxes reports a problem if this machine cannot make a sandbox. It makes a sandbox and
+// runs nothing in it.
 func checkSandboxes(ctx context.Context, _ setup.Setup) []finding {
 	search := filepath.SplitList(os.Getenv("PATH"))
 	command, err := executable.HolderCommand()

@@ -45,8 +45,8 @@ starts.`,
 	return c
 }
 
-// holdProgram runs a holder. If this build has the small holder program, that program
-// replaces the program of this process. The process keeps its id.
+// holdProgram runs a holder. If this build contains the small holder program, that program replaces
+// the program of this process. The process keeps its id.
 func holdProgram(dir string, argv []string) error {
 	command, err := executable.HolderCommand()
 	if err != nil {
@@ -92,9 +92,8 @@ func newReplayCommand() *cobra.Command {
 	return c
 }
 
-// newHookCommand returns the verb that agent CLIs run as their hook, if the build does
-// not have the small holder program. The verb does not interpret its arguments, and
-// never fails.
+// newHookCommand returns the verb that agent CLIs run as their hook. It is for builds without the
+// small holder program. The verb does not interpret its arguments, and never fails.
 func newHookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                hook.Verb + " FILE [PAYLOAD]",
@@ -104,7 +103,7 @@ func newHookCommand() *cobra.Command {
 	}
 }
 
-// newWindowCommand returns the verb that is the program in a window, in builds without the
+// newWindowCommand returns the verb that is the program in a window. It is for builds without the
 // small holder program.
 func newWindowCommand() *cobra.Command {
 	return &cobra.Command{
@@ -115,7 +114,7 @@ func newWindowCommand() *cobra.Command {
 	}
 }
 
-// newSandboxCommands returns the verbs of a sandbox, for builds without the small holder
+// newSandboxCommands returns the verbs of a sandbox. They are for builds without the small holder
 // program.
 func newSandboxCommands() []*cobra.Command {
 	command := func(name string, run func(argv []string) error) *cobra.Command {

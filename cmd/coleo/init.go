@@ -19,7 +19,8 @@ import (
 //go:embed config.toml
 var firstConfig []byte
 
-// foundAgent is an agent CLI that coleo init has found, or not.
+// foundAgent is an agent CLI that coleo init has looked for. If the agent CLI is not installed,
+// Path is empty.
 type foundAgent struct {
 	Harness string `json:"harness"`
 	Title   string `json:"title"`
@@ -27,7 +28,7 @@ type foundAgent struct {
 	Install string `json:"install,omitempty"`
 }
 
-// initialised is what coleo init has done and found.
+// initialised describes what coleo init has done and found.
 type initialised struct {
 	File   string       `json:"file"`
 	Made   bool         `json:"made"` // false: the file was there, and is as it was

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// wallClock returns the time of day for serve and for the host agent. Tests replace it
-// by a clock whose time jumps.
+// wallClock returns the time of day for serve and for the host agent. Tests replace it with a clock
+// whose time jumps.
 var wallClock = time.Now
 
 func main() {

@@ -27,7 +27,7 @@ import (
 	"coleo.dev/cmd/coleo/workspace"
 )
 
-// run carries out one command line and returns the exit code.
+// run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string) int {
 	return verb.Execute(ctx, newRootCommand(), args)
 }

@@ -20,7 +20,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// valueNote is printed with the value of a new token.
+// valueNote is a note that is printed with the value of a new token.
 const valueNote = "(keep it secret; Coleo does not show it again)"
 
 func newTokenCommand() *cobra.Command {
@@ -93,7 +93,7 @@ types keys by hand, removes arms or changes labels.`,
 	return c
 }
 
-// days parses a time such as 30d, 12h or 90m.
+// days parses a duration such as 30d, 12h or 90m.
 func days(text string) (time.Duration, error) {
 	if number, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(number, 10, 16); err == nil {

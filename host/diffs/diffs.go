@@ -25,16 +25,17 @@ import (
 )
 
 const (
-	// keepTime bounds the making of one checkpoint. A folder that takes longer gets no more
-	// checkpoints from this process. Otherwise it would keep a processor busy after each
-	// turn.
+	// keepTime limits how long one checkpoint can take. If a folder takes longer, this process
+	// makes no more checkpoints of it. Otherwise the checkpoints would keep a processor busy after
+	// each turn.
 	keepTime = 30 * time.Second
-	// pieceSize is the size of one piece of a diff, in bytes. With base64 it fits into a
+	// pieceSize is the size of one piece of a diff, in bytes. In base64, a piece fits into a
 	// message of the bus.
 	pieceSize = 2 << 20
-	// readTime is how long a diff is kept for its other pieces.
+	// readTime is how long a diff is kept until the caller has read its other pieces.
 	readTime = time.Minute
-	// mostRead is how many such diffs are kept at a time. Each has at most about 30 MB.
+	// mostRead is the maximum number of diffs that are kept at a time. Each diff has at most about
+	// 30 MB.
 	mostRead = 4
 )
 
@@ -44,7 +45,8 @@ type Arm struct {
 	Folder string
 }
 
-// Diffs reads and keeps the files of a host's arms. Its methods may run at the same time.
+// Diffs reads the changes in the files of a host's arms, and keeps checkpoints of the files.
+// Several goroutines can call its methods at the same time.
 type Diffs struct {
 	Environ []string // the user's environment; its PATH leads to git
 	Scratch string   // a folder for temporary files
@@ -96,10 +98,10 @@ func (d *Diffs) open(ctx context.Context, a Arm) (*folder.Folder, error) {
 	return folder.Open(ctx, program, a.Folder, d.Scratch)
 }
 
-// Keep makes a checkpoint of the arm's files if they have changed. It also stores the
-// commit at which the arm's work begins. Keep can take up to keepTime, so callers run it in
-// a goroutine. It logs failures. It does nothing if a checkpoint of the arm is already
-// waiting, or if no repository has the folder.
+// Keep makes a checkpoint of the arm's files if they have changed. It also stores the commit at
+// which the arm's work begins. Keep can take up to keepTime, so callers run it in a goroutine. It
+// logs failures. It does nothing if a checkpoint of the arm is already waiting, or if the folder is
+// in no repository.
 func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
 	k := d.keeper(a.ID)
 	d.mu.Lock()
@@ -145,7 +147,7 @@ func (d *Diffs) keep(ctx context.Context, a Arm, n folder.Note) error {
 	return err
 }
 
-// Diff returns what the arm has changed, or the next piece of a diff.
+// Diff returns the first piece of the arm's changes, or the next piece of an earlier diff.
 func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, error) {
 	if o.ID != "" {
 		return d.piece(o.ID, o.From)
@@ -196,8 +198,8 @@ func (d *Diffs) first(data []byte) bus.Piece {
 	return bus.Piece{ID: id, Data: data[:pieceSize], Total: len(data)}
 }
 
-// piece returns the piece of a kept diff that begins at the byte from. After the last
-// piece, the diff is dropped.
+// piece returns the piece of a kept diff that begins at the given byte offset. After the last
+// piece, it drops the diff.
 func (d *Diffs) piece(id string, from int) (bus.Piece, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -222,9 +224,9 @@ func (d *Diffs) Checkpoints(ctx context.Context, a Arm) ([]changes.Checkpoint, e
 	return f.Checkpoints(ctx, a.ID)
 }
 
-// Restore puts the files of a checkpoint back: see folder.Folder.Restore. It calls ready
-// with the top folder of the repository before it changes any file. No checkpoint of the
-// arm is made during a restore.
+// Restore puts the files of a checkpoint back: see folder.Folder.Restore. Before it changes any
+// file, it calls ready with the top folder of the repository. During a restore, Diffs makes no
+// checkpoint of the arm.
 func (d *Diffs) Restore(ctx context.Context, a Arm, n int, ready func(root string) error) (changes.Restored, error) {
 	k := d.keeper(a.ID)
 	k.files.Lock()
@@ -258,7 +260,7 @@ func (d *Diffs) Forget(ctx context.Context, a Arm) error {
 	return f.Forget(ctx, a.ID)
 }
 
-// Below reports whether a folder is dir or below it. Dir has no symbolic links.
+// Below reports whether path is dir or is below dir. There must be no symbolic links in dir.
 func Below(dir, path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

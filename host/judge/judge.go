@@ -30,7 +30,7 @@ func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d co
 	out := coleo.PolicyDecision{Dialog: d.Fingerprint, Title: d.Title, Mode: a.Config.Policy}
 	out.Subject, out.SubjectCut = subjectOf(d.Subject)
 	out.SubjectCut = out.SubjectCut || d.Truncated
-	// without a category, no rule is about it
+	// without a category, no rule applies to it
 	request := policy.Request{Arm: a.ID, Start: a.Start, Thread: a.Thread, Cut: true, Now: time.Now()}
 	asked, unknown := askedTool(ctx, s, d.Fingerprint)
 	if coleo.ErrorCode(unknown) == coleo.EStale {
@@ -47,8 +47,8 @@ func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d co
 	return out, nil
 }
 
-// decide answers a request. The error unknown, if not nil, says which fact about the
-// request is not known.
+// decide answers a request. If the last parameter is not nil, it names the fact about the request
+// that is not known.
 func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, unknown error) policy.Decision {
 	ask := func(why error) policy.Decision {
 		return policy.Decision{Verdict: policy.Ask, Rule: policy.DefaultRule, Why: why.Error()}
@@ -82,8 +82,8 @@ func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, u
 	return out
 }
 
-// askedTool returns the call that the dialog asks about. It returns EUnsupported if that
-// call is not known.
+// askedTool returns the call that the dialog asks about. It returns EUnsupported if the call is not
+// known.
 func askedTool(ctx context.Context, s coleo.Session, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	asker, ok := s.(coleo.ToolAsker)
 	if !ok {

@@ -44,8 +44,8 @@ func machineOf(a Arm) (machine, error) {
 	return m, nil
 }
 
-// changing lists variables that change the meaning of a command for a shell or a program. A
-// name that ends in _ is a prefix.
+// changing lists variables that change what a command means to a shell or a program. A name that
+// ends in _ is a prefix.
 var changing = []string{"BASH_ENV", "ENV", "ZDOTDIR", "LD_", "BASH_FUNC_", "CDPATH", "GLOBIGNORE", "POSIXLY_CORRECT",
 	"SHELLOPTS", "BASHOPTS", "IFS", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH", "DYLD_", "EXECIGNORE", "PROMPT_COMMAND",
 	"POSIX_ME_HARDER", "BLOCK_SIZE", "GCONV_PATH", "LOCPATH", "TZDIR", "GLIBC_TUNABLES"}

@@ -7,30 +7,30 @@ import (
 	"coleo.dev"
 )
 
-// Park returns the queue of an arm that is parked: nothing is sent from it.
+// Park returns the queue of an arm that is now parked. Nothing is sent from this queue.
 func Park(q coleo.Queue, p coleo.Parked) coleo.Queue {
 	q = withoutContinuation(q)
 	q.Parked = &p
 	return q
 }
 
-// Unpark returns the queue of an arm that is not parked any more. The queue has no prompt
-// with which the arm would go on by itself. It returns false if the arm was not parked and
-// there was no such prompt.
+// Unpark returns the queue of an arm that is no longer parked. It removes the prompt with which the
+// arm would continue by itself. Unpark returns false if the arm was not parked and the queue had no
+// such prompt.
 func Unpark(q coleo.Queue) (coleo.Queue, bool) {
 	next := withoutContinuation(q)
 	next.Parked = nil
 	return next, q.Parked != nil || len(next.Entries) < len(q.Entries)
 }
 
-// Due reports whether a parked arm is to go on by itself at the time now. A queue that is
-// paused holds the arm too.
+// Due reports whether a parked arm must continue by itself at the given time. If the queue is
+// paused, the arm does not continue.
 func Due(q coleo.Queue, now time.Time) bool {
 	return q.Parked != nil && !q.Parked.Wake.IsZero() && !now.Before(q.Parked.Wake) && q.Paused == ""
 }
 
-// Continue returns the queue of a parked arm that goes on: it is not parked any more, and
-// its first entry is the prompt with the given id and text.
+// Continue returns the queue of a parked arm that continues. The arm is then no longer parked. The
+// first entry of the queue is the prompt with the given id and text.
 func Continue(q coleo.Queue, id, text string, now time.Time) coleo.Queue {
 	try := 1
 	if q.Parked != nil {

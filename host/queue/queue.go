@@ -1,6 +1,6 @@
-// Package queue has the rules of the queue of an arm: what may be added, changed and
-// taken, and in which order. Its functions are pure. Each returns a new queue, and leaves
-// the queue that it gets as it is. Package host stores the queue and sends its entries.
+// Package queue has the rules of the queue of an arm: what may be added, changed and taken, and in
+// which order. Its functions are pure. Each function returns a new queue and does not change the
+// given queue. Package host stores the queue and sends its entries.
 package queue
 
 import (
@@ -10,8 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// Add returns the queue with e at its end. It returns EInvalid for an empty prompt. It
-// returns EConflict if the queue is full.
+// Add returns the queue with the given entry at its end. It returns EInvalid for an empty prompt.
+// It returns EConflict if the queue is full.
 func Add(q coleo.Queue, e coleo.Queued) (coleo.Queue, error) {
 	if err := check(e); err != nil {
 		return q, err
@@ -24,8 +24,8 @@ func Add(q coleo.Queue, e coleo.Queued) (coleo.Queue, error) {
 	return bounded(q, out, "added")
 }
 
-// Edit returns the queue with another text and other files in the entry with the given
-// id. It returns ENotFound if there is no such entry, and the errors of Add.
+// Edit replaces the text and the files of the entry with the given id. It returns the changed
+// queue. It returns ENotFound if there is no such entry. It also returns the errors of Add.
 func Edit(q coleo.Queue, id, text string, files []string) (coleo.Queue, error) {
 	at, err := find(q, id)
 	if err != nil {
@@ -44,9 +44,9 @@ func Edit(q coleo.Queue, id, text string, files []string) (coleo.Queue, error) {
 	return bounded(q, out, "changed")
 }
 
-// Move returns the queue with the entry at the place to, counted from 1. A place behind
-// the end means the end. It returns ENotFound if there is no such entry. It returns
-// EInvalid if the place is below 1.
+// Move moves the entry with the given id to a new position, and returns the changed queue.
+// Positions are counted from 1. If the position is past the end, the entry becomes the last one.
+// Move returns ENotFound if there is no such entry. It returns EInvalid if the position is below 1.
 func Move(q coleo.Queue, id string, to int) (coleo.Queue, error) {
 	at, err := find(q, id)
 	if err != nil {
@@ -73,8 +73,8 @@ func Remove(q coleo.Queue, id string) (coleo.Queue, error) {
 	return unheld(q, first), nil
 }
 
-// Take returns the first entry, and the queue without it. It returns false if the queue
-// is empty or paused, or if its arm is parked.
+// Take returns the first entry of the queue, and the queue without this entry. It returns false if
+// the queue is empty or paused, or if its arm is parked.
 func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
 	if len(q.Entries) == 0 || q.Paused != "" || q.Parked != nil {
 		return coleo.Queued{}, q, false
@@ -84,15 +84,16 @@ func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
 	return first, q, true
 }
 
-// Back returns the queue with an entry that was taken at its head again, and the reason
-// why it was not sent. Back ignores the bounds, because the entry was in the queue before.
+// Back puts an entry that was taken back at the head of the queue. It returns the changed queue,
+// with the reason why the entry was not sent. Back ignores the bounds, because the entry was in the
+// queue before.
 func Back(q coleo.Queue, e coleo.Queued, why string) coleo.Queue {
 	q.Entries, q.Held = slices.Insert(slices.Clone(q.Entries), 0, e), why
 	return q
 }
 
-// Pause returns the queue paused for the reason why. byHand means that a person pauses it.
-// A queue that is paused already keeps its reason, unless a person gives another one.
+// Pause returns the paused queue, with the given reason. byHand means that a person pauses the
+// queue. If the queue is already paused, it keeps its reason, unless byHand is true.
 func Pause(q coleo.Queue, why string, byHand bool) coleo.Queue {
 	if q.Paused == "" || byHand {
 		q.Paused, q.ByHand = why, byHand
@@ -111,7 +112,8 @@ func Resume(q coleo.Queue) (coleo.Queue, error) {
 	return q, nil
 }
 
-// unheld forgets why the first entry was not sent, if another entry is the first now.
+// unheld returns the queue. If another entry is now the first, the queue forgets why the earlier
+// first entry was not sent.
 func unheld(q coleo.Queue, first string) coleo.Queue {
 	if len(q.Entries) == 0 || q.Entries[0].ID != first {
 		q.Held = ""
@@ -127,8 +129,9 @@ func find(q coleo.Queue, id string) (int, error) {
 	return at, nil
 }
 
-// bounded returns the queue after a change. If its texts are too large, bounded returns
-// EConflict and the queue was, from before the change. done is a word for the message.
+// bounded checks a queue after a change. If its texts are too large, bounded returns EConflict and
+// the queue from before the change. Otherwise it returns the changed queue. The last parameter is a
+// word for the error message.
 func bounded(was, q coleo.Queue, done string) (coleo.Queue, error) {
 	bytes := 0
 	for _, e := range q.Entries {
@@ -149,7 +152,7 @@ func size(e coleo.Queued) int {
 	return n
 }
 
-// check returns EInvalid if the entry is no prompt.
+// check returns EInvalid if the entry has no prompt.
 func check(e coleo.Queued) error {
 	if strings.TrimSpace(e.Text) == "" {
 		return coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be queued")

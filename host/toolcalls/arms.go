@@ -13,17 +13,17 @@ import (
 	"coleo.dev/subarm"
 )
 
-// Arms are the arms of this host, for the tools that reach other arms.
+// Arms gives the tools that reach other arms access to the arms of this host.
 type Arms interface {
-	// Relatives returns the subarms of an arm, and its parent.
+	// Relatives returns the subarms and the parent of an arm.
 	Relatives(arm string) []Relative
 	// Living returns the number of subarms on this host that have not ended.
 	Living() int
 	// Await waits until a subarm has no prompt left to do, or has ended. It returns the text
 	// for the parent's model.
 	Await(ctx context.Context, id string) (string, error)
-	// Deliver adds a prompt to the queue of an arm, and writes c and its events in the same
-	// transaction. If it returns an error, nothing was done.
+	// Deliver adds a prompt to the queue of an arm. The same transaction writes the given change
+	// and its events. If Deliver returns an error, it has done nothing.
 	Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange, events ...coleo.Event) error
 }
 
@@ -70,7 +70,7 @@ func (d *Desk) listArms(ctx context.Context, c call) (string, error) {
 	return d.done(ctx, c, store.ToolChange{}, strings.Join(lines, "\n"))
 }
 
-// subarm returns the subarm of the calling arm that has this name or id.
+// subarm returns the calling arm's subarm with the given name or id.
 func (d *Desk) subarm(c call, name string) (Relative, bool) {
 	for _, r := range d.Arms.Relatives(c.arm) {
 		if !r.Parent && (r.Name == name || r.ID == name) {
@@ -80,8 +80,8 @@ func (d *Desk) subarm(c call, name string) (Relative, bool) {
 	return Relative{}, false
 }
 
-// awaited returns the subarm that a call of await_arm names. Without a name it is the only
-// subarm.
+// awaited returns the subarm that a call of await_arm names. If the call names none, awaited
+// returns the only subarm.
 func (d *Desk) awaited(c call) (Relative, error) {
 	var in struct {
 		Name string `json:"name"`
@@ -114,8 +114,8 @@ func names(list []Relative) string {
 	return ": " + strings.Join(out, ", ")
 }
 
-// askedSubarm returns the suspension of a call of spawn_arm. The request lacks the id of the
-// subarm.
+// askedSubarm returns the suspension of a call of spawn_arm. The request in this suspension lacks
+// the id of the subarm.
 func (d *Desk) askedSubarm(c call) (coleo.Suspension, error) {
 	var w subarm.Wish
 	if err := c.readOnly(&w); err != nil {
@@ -157,8 +157,8 @@ func requesting(c call, kind coleo.SuspensionKind, r coleo.ArmRequest) coleo.Sus
 	return coleo.Suspension{Arm: c.arm, Run: c.facts.Run, Kind: kind, Text: subarm.Question(kind, r), Request: &r}
 }
 
-// room returns an error if the subarm of s would be one too many, or if its name is taken. The
-// list open has what the arm has asked before.
+// room returns an error if the requested subarm would be one too many, or if its name is taken. The
+// suspension is the new request. The list contains the earlier requests of the arm.
 func (d *Desk) room(c call, s coleo.Suspension, open []coleo.Suspension) error {
 	children := 0
 	for _, o := range open {
@@ -185,8 +185,9 @@ func (d *Desk) room(c call, s coleo.Suspension, open []coleo.Suspension) error {
 	return subarm.Room(children, d.Arms.Living())
 }
 
-// deliver approves a message, and puts it into the queue of the other arm, in one write. So it
-// is sent once. If the other arm has ended, the request has failed. The caller holds d.mu.
+// deliver approves a message, and puts the message into the queue of the other arm. One write does
+// both, so the message is sent exactly once. If the other arm has ended, the request fails. The
+// caller holds d.mu.
 func (d *Desk) deliver(ctx context.Context, s coleo.Suspension) (coleo.Suspension, error) {
 	s.Outcome = &coleo.RequestOutcome{Text: fmt.Sprintf(
 		"The message is in the queue of the arm %s, which gets it as soon as it is idle.", s.Request.Name)}
@@ -207,7 +208,7 @@ func (d *Desk) deliver(ctx context.Context, s coleo.Suspension) (coleo.Suspensio
 	return s, nil
 }
 
-// Settle notes what became of an approved request. It returns ENotFound if the arm has asked
+// Settle records the outcome of an approved request. It returns ENotFound if the arm has asked
 // nothing with this id. If the request is settled already, Settle changes nothing.
 func (d *Desk) Settle(ctx context.Context, id string, out coleo.RequestOutcome) error {
 	d.mu.Lock()
@@ -224,7 +225,7 @@ func (d *Desk) Settle(ctx context.Context, id string, out coleo.RequestOutcome) 
 	return nil
 }
 
-// readOnly is like read, but refuses arguments that the tool does not have.
+// readOnly is like read, but rejects arguments that the tool does not have.
 func (c call) readOnly(into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(c.input))
 	decoder.DisallowUnknownFields()

@@ -1,13 +1,13 @@
-// Package toolcalls carries out the calls of Coleo's own tools: what an arm's model asks,
-// which tasks it has, which files it claims.
+// Package toolcalls carries out the calls of Coleo's own tools: what an arm's model asks, which
+// tasks it has, which files it claims.
 //
-// The Desk of a host agent has the state in host.db. What must outlive a killed process is
-// there before it is told: a suspension is written in one transaction with its event and
-// with the key of its call. So the same call, made again after a kill of the host agent or
-// of the tool server, waits for the same answer, and the user is asked once.
+// The Desk of a host agent keeps its state in host.db. What must survive a kill is stored before
+// anybody is told about it. For example, one transaction writes a suspension, its event, and the
+// key of its call. After a kill of the host agent or of the tool server, the agent CLI can make the
+// same call again. The call then waits for the same answer, and the user is asked only once.
 //
-// The package knows neither sockets nor MCP. Package door brings the calls, and package
-// armtools describes the tools to agent CLIs.
+// The package knows neither sockets nor MCP. Package door delivers the calls, and package armtools
+// describes the tools to agent CLIs.
 package toolcalls
 
 import (
@@ -22,7 +22,7 @@ import (
 	"coleo.dev/store"
 )
 
-// Facts is what the desk needs to know of an arm.
+// Facts is what the desk needs to know about an arm.
 type Facts struct {
 	Name    string
 	Harness string
@@ -31,8 +31,8 @@ type Facts struct {
 	Prompt  string   // of that run
 	Tools   []string // the tools that the arm has
 
-	// Config is the configuration of the arm's start. Permissions has the permission modes of
-	// what the arm's agent CLI may do now.
+	// Config is the configuration of the arm's start. Permissions contains all permission modes
+	// that the arm's agent CLI may have now.
 	Config      coleo.SpawnConfig
 	Permissions []coleo.PermissionMode
 }
@@ -40,8 +40,8 @@ type Facts struct {
 // Desk carries out the calls of all arms of a host. Several goroutines can use it.
 type Desk struct {
 	DB *store.HostDB
-	// Write writes a change and its events, after everything that the host agent has to
-	// write before. On a full disk it returns an error and writes nothing.
+	// Write writes a change and its events, after all earlier writes of the host agent. On a full
+	// disk, it returns an error and writes nothing.
 	Write func(ctx context.Context, c store.ToolChange, events ...coleo.Event) error
 	// Arm returns the facts of a live arm. It returns an error if the arm has ended.
 	Arm  func(id string) (Facts, error)
@@ -65,7 +65,7 @@ type call struct {
 	input json.RawMessage
 }
 
-// tools has the tools that answer at once.
+// tools contains the tools that answer at once.
 var tools = map[string]tool{
 	coleo.ToolTaskWrite:    (*Desk).taskWrite,
 	coleo.ToolTaskUpdate:   (*Desk).taskUpdate,
@@ -80,10 +80,10 @@ var tools = map[string]tool{
 	coleo.ToolListArms:     (*Desk).listArms,
 }
 
-// Call carries out a call of a tool for an arm, and returns the text for the model. If the
-// call waits for an answer, Call first calls waiting with the id of the suspension. If it
-// waits for a subarm, that is the name of the subarm. Call returns ctx's error if ctx ends
-// first. What the call has asked then waits on.
+// Call carries out a call of a tool for an arm, and returns the text for the model. If the call
+// waits for an answer, Call first calls waiting with the id of the suspension. If the call waits
+// for a subarm, Call first calls waiting with the name of the subarm. If ctx ends first, Call
+// returns ctx's error. The suspension then continues to wait.
 //
 // A call with a known key returns the result of the first call with this key.
 func (d *Desk) Call(ctx context.Context, arm string, q door.Request, waiting func(id string)) (string, error) {
@@ -111,7 +111,8 @@ type waitsOn struct {
 	subarm     Relative
 }
 
-// begin carries out a call that answers at once, or returns what the call must wait for.
+// begin carries out a call that answers at once. For any other call, it returns what the call must
+// wait for.
 func (d *Desk) begin(ctx context.Context, arm string, q door.Request) (text string, on waitsOn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +143,7 @@ func (d *Desk) begin(ctx context.Context, arm string, q door.Request) (text stri
 	return "", on, err
 }
 
-// done writes the change of a call that answers at once, with the call's text.
+// done writes the change of a call that answers at once, together with the call's text.
 func (d *Desk) done(ctx context.Context, c call, change store.ToolChange, text string,
 	work ...coleo.Work) (string, error) {
 	change.Arm, change.Call = c.arm, &store.ToolCall{Key: c.key, Text: text}
@@ -153,7 +154,7 @@ func (d *Desk) done(ctx context.Context, c call, change store.ToolChange, text s
 	return text, d.Write(ctx, change, events...)
 }
 
-// event returns the event of work that a call of a tool has told.
+// event returns the event for work that a tool call has reported.
 func (d *Desk) event(arm, run string, w coleo.Work) coleo.Event {
 	payload, err := json.Marshal(w)
 	if err != nil {
@@ -163,7 +164,8 @@ func (d *Desk) event(arm, run string, w coleo.Work) coleo.Event {
 		Payload: payload}
 }
 
-// Ended withdraws what an ended arm has asked, and releases the files that it has claimed.
+// Ended withdraws the open suspensions of an ended arm, and releases the files that the arm has
+// claimed.
 func (d *Desk) Ended(ctx context.Context, arm string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -202,7 +204,7 @@ func (c call) read(into any) error {
 	return nil
 }
 
-// short cuts a word that a caller has sent, for messages.
+// short shortens a word that a caller has sent, for use in messages.
 func short(word string) string {
 	const most = 64 // bytes
 	if len(word) > most {

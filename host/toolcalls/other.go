@@ -11,14 +11,15 @@ import (
 	"coleo.dev/store"
 )
 
-// Bounds for reports and claims.
+// These constants bound reports and claims.
 const (
 	maxRemark = 16 << 10 // bytes of a note, a heartbeat or a report
 	maxPath   = 4 << 10  // bytes
 	maxClaims = 1000     // of one arm
 )
 
-// heartbeat records what the model says that it does. The same words again record nothing.
+// heartbeat records what the model says it is doing. If the model repeats the same words, heartbeat
+// records nothing.
 func (d *Desk) heartbeat(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Status string `json:"status"`
@@ -84,7 +85,7 @@ func (d *Desk) statusReport(ctx context.Context, c call) (string, error) {
 		coleo.Remark{Title: "report", Text: r.Status + ": " + r.Summary, Report: &r})
 }
 
-// instructions tells the model who it is and what it was told to do.
+// instructions tells the model who it is and what its task is.
 func (d *Desk) instructions(ctx context.Context, c call) (string, error) {
 	list, err := d.DB.Tasks(ctx, c.arm)
 	if err != nil {
@@ -140,14 +141,15 @@ func (d *Desk) claimFile(ctx context.Context, c call) (string, error) {
 		fmt.Sprintf("%s is claimed (%s) until this arm ends.", path, in.Kind))
 }
 
-// excludes reports whether a claim of kind has keeps another arm from a claim of kind want.
-// Several arms can read a file. One can write it while others read it. An exclusive claim
-// goes with no other.
+// excludes reports whether an existing claim keeps another arm from getting a claim. The first
+// parameter is the kind of the existing claim. The second is the kind of the wanted claim. Several
+// arms can read a file. One arm can write the file while others read it. An exclusive claim
+// excludes all other claims.
 func excludes(has, want string) bool {
 	return has == "exclusive" || want == "exclusive" || has == "write" && want == "write"
 }
 
-// checkConflicts tells which other arms have claimed a file.
+// checkConflicts reports which other arms have claimed a file.
 func (d *Desk) checkConflicts(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Path string `json:"file_path"`
@@ -191,7 +193,7 @@ func (d *Desk) claimLine(o store.Claim) string {
 	return line
 }
 
-// path returns an absolute, clean path. A relative one is in the arm's work folder.
+// path returns an absolute, clean path. A relative path starts at the arm's work folder.
 func (c call) path(path string) (string, error) {
 	if path == "" || len(path) > maxPath {
 		return "", coleo.Errorf(coleo.EInvalid, "file_path must have 1 to %d bytes", maxPath)
@@ -202,7 +204,7 @@ func (c call) path(path string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// remark is read with a bound for the size of the arguments.
+// remark is like read, but limits the size of the arguments.
 func (c call) remark(into any) error {
 	if len(c.input) > maxRemark {
 		return coleo.Errorf(coleo.EInvalid, "the arguments of %s have more than %d bytes", c.tool, maxRemark)

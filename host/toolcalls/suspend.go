@@ -11,7 +11,7 @@ import (
 	"coleo.dev/store"
 )
 
-// Bounds for what one arm can ask.
+// These constants bound what one arm can ask.
 const (
 	maxText    = 64 << 10 // bytes of a question, a plan or an answer in words
 	maxOptions = 50       // more cannot be read and chosen from
@@ -22,7 +22,7 @@ const (
 // idLength is the number of random characters in the id of a suspension. People type it.
 const idLength = 8
 
-// question has the arguments of the tools that ask.
+// question contains the arguments of the tools that ask.
 type question struct {
 	Question string   `json:"question"`
 	Options  []string `json:"options"`
@@ -32,7 +32,7 @@ type question struct {
 	Why      string   `json:"why"`
 }
 
-// asked returns the suspension that a call asks for, without id.
+// asked returns the suspension that a call asks for. The suspension has no id yet.
 func (d *Desk) asked(c call) (coleo.Suspension, error) {
 	switch c.tool {
 	case coleo.ToolSpawnArm:
@@ -75,9 +75,10 @@ func (c call) question() (coleo.Suspension, error) {
 	return s, nil
 }
 
-// suspend returns the id of the suspension for a call that asks. If the arm has asked the
-// same, and the model has not got the answer yet, that is the suspension: an agent CLI has
-// cut the first call, and the model calls again. Otherwise suspend makes a new one.
+// suspend returns the id of the suspension for a call that asks. The arm may have asked the same
+// before, and the model may not have received the answer yet. This happens if an agent CLI has cut
+// off the first call and the model calls again. In that case, suspend returns the id of the earlier
+// suspension. Otherwise it makes a new suspension.
 func (d *Desk) suspend(ctx context.Context, c call) (string, error) {
 	s, err := d.asked(c)
 	if err != nil {
@@ -110,13 +111,13 @@ func (d *Desk) suspend(ctx context.Context, c call) (string, error) {
 	return s.ID, d.Write(ctx, change, d.event(c.arm, s.Run, coleo.Suspended{Suspension: s}))
 }
 
-// join makes a call wait for a suspension that exists.
+// join makes a call wait for an existing suspension.
 func (d *Desk) join(ctx context.Context, c call, id string) error {
 	return d.Write(ctx, store.ToolChange{Arm: c.arm, Call: &store.ToolCall{Key: c.key, Suspension: id}})
 }
 
-// takeUp returns what a call of await_answer waits for. Without an id in the call, it is the
-// only suspension whose answer the model has not got. The id can be the name of a subarm.
+// takeUp returns what a call of await_answer waits for. If the call has no id, it waits for the
+// only suspension whose answer the model has not received. The id can also be the name of a subarm.
 func (d *Desk) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 	var in struct {
 		ID string `json:"id"`
@@ -154,8 +155,8 @@ func (d *Desk) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 		strings.Join(ids, "; "))
 }
 
-// await waits until a suspension is answered or withdrawn, and until its request, if it was
-// approved, is carried out.
+// await waits until a suspension is answered or withdrawn. If a request was approved, await also
+// waits until the request has been carried out.
 func (d *Desk) await(ctx context.Context, id string) (coleo.Suspension, error) {
 	for {
 		s, changed, err := d.look(ctx, id)
@@ -175,8 +176,8 @@ func (d *Desk) await(ctx context.Context, id string) (coleo.Suspension, error) {
 	}
 }
 
-// look returns a suspension. If it waits, or if its request is not carried out, look also
-// returns a channel that is closed when it changes.
+// look returns a suspension. If the suspension waits, or if its request has not been carried out,
+// look also returns a channel. The channel is closed when the suspension changes.
 func (d *Desk) look(ctx context.Context, id string) (coleo.Suspension, <-chan struct{}, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,7 +196,7 @@ func (d *Desk) look(ctx context.Context, id string) (coleo.Suspension, <-chan st
 	return s, changed, nil
 }
 
-// Got notes that the answer of a call has reached the model.
+// Got records that the answer of a call has reached the model.
 func (d *Desk) Got(ctx context.Context, arm, key string) error {
 	c, known, err := d.DB.ToolCall(ctx, arm, key)
 	if err != nil || !known || c.Suspension == "" {
@@ -204,8 +205,9 @@ func (d *Desk) Got(ctx context.Context, arm, key string) error {
 	return d.Write(ctx, store.ToolChange{Arm: arm, Heard: c.Suspension})
 }
 
-// Answer answers a suspension of an arm. It returns ENotFound if the arm has none with this
-// id, EStale if it was answered before, and EInvalid if the decision does not fit.
+// Answer answers a suspension of an arm. It returns ENotFound if the arm has no suspension with
+// this id. It returns EStale if the suspension was answered before. It returns EInvalid if the
+// decision does not fit the suspension.
 func (d *Desk) Answer(ctx context.Context, arm, id string, by string, answer coleo.Decision) (coleo.Suspension, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -252,8 +254,8 @@ func (d *Desk) wake(id string) {
 	}
 }
 
-// answerText returns what the model is told. It returns an error if an approved request has
-// failed.
+// answerText returns the answer for the model, as text. It returns an error if an approved request
+// has failed.
 func answerText(s coleo.Suspension) (string, error) {
 	d := *s.Decision
 	words := ""

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/store"
 )
 
-// Bounds for the list of tasks of one arm.
+// These constants bound the list of tasks of one arm.
 const (
 	maxTasks    = 200
 	maxTaskText = 1 << 10 // bytes
@@ -95,7 +95,7 @@ func (d *Desk) taskCheck(ctx context.Context, c call) (string, error) {
 	return fmt.Sprintf("%d tasks are not completed:\n%s", len(open), taskLines(open)), nil
 }
 
-// changeTask changes the task with this id. It returns ENotFound if there is none.
+// changeTask changes the task with this id. It returns ENotFound if there is no such task.
 func (d *Desk) changeTask(ctx context.Context, c call, id string, change func(*coleo.Task)) (string, error) {
 	list, err := d.DB.Tasks(ctx, c.arm)
 	if err != nil {

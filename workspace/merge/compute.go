@@ -12,8 +12,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// compute makes the commits of a merge. No ref has them yet. It returns the commit to which the
-// branch must move. If there are conflicts, it sets m.Conflicts.
+// compute makes the commits of a merge. No ref points to them yet. It returns the commit to which
+// the branch must move. If there are conflicts, compute sets m.Conflicts.
 func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (string, error) {
 	list, err := j.commits(ctx, m, tip)
 	if err != nil {
@@ -56,8 +56,8 @@ func (j *job) check(ctx context.Context, tip, tree string) error {
 	return nil
 }
 
-// The method commits finds the commits of the arm that the branch does not have, and stores them in
-// m. It returns their ids, the newest first.
+// commits finds the arm's commits that the branch does not contain, and stores them in m. It
+// returns their ids, newest first.
 func (j *job) commits(ctx context.Context, m *changes.Merged, tip string) ([]string, error) {
 	out, err := j.run(ctx, "log", "-z", "--topo-order", fmt.Sprintf("--max-count=%d", mostCommits+1), "--encoding=UTF-8",
 		"--no-patch", "--format=%H %s", m.Commit, "^"+tip)
@@ -96,7 +96,8 @@ func (j *job) message(ctx context.Context, m *changes.Merged, list []string) (st
 	return b.String(), nil
 }
 
-// commitTree makes a commit. The variables env name its author; without them it is the user.
+// commitTree makes a commit. The variables in env name the commit's author. Without these
+// variables, the author is the user.
 func (j *job) commitTree(ctx context.Context, tree, message string, env []string, parents ...string) (string, error) {
 	args := []string{"commit-tree", tree, "-F", "-"}
 	for _, p := range parents {
@@ -131,8 +132,8 @@ func (j *job) sameTree(ctx context.Context, tree, commit string) (bool, error) {
 	return tree == other, err
 }
 
-// mergeTree merges two commits. It returns the tree, or the conflicts. The argument commit is the
-// commit that a rebase replays, and is only for the conflicts.
+// mergeTree merges two commits. It returns the tree, or the conflicts. The parameter commit is the
+// commit that a rebase replays. It is used only in the conflicts.
 func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (string, []changes.Conflict, error) {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
 		Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}})
@@ -164,10 +165,10 @@ func setConflicts(m *changes.Merged, list []changes.Conflict) {
 	m.Conflicts = list
 }
 
-// fields are what git has ended with a zero byte each.
+// fields holds the fields of git's output. In the output, each field ends with a zero byte.
 type fields []string
 
-// next takes the first field; "" if there is none.
+// next removes the first field and returns it. It returns "" if there is no field.
 func (f *fields) next() (field string) {
 	if len(*f) > 0 {
 		field, *f = (*f)[0], (*f)[1:]
@@ -175,9 +176,9 @@ func (f *fields) next() (field string) {
 	return field
 }
 
-// parseConflicts reads the part of the output of `git merge-tree -z` that follows the tree. It has
-// MODE ID STAGE TAB PATH for each version of a file in conflict, then an empty field, then the
-// messages. The stage of the base is 1.
+// parseConflicts reads the part of the output of `git merge-tree -z` that follows the tree. This
+// part contains MODE ID STAGE TAB PATH for each version of a file in conflict. An empty field and
+// the messages follow. The stage of the base is 1.
 func parseConflicts(out, commit string) []changes.Conflict {
 	left := fields(strings.Split(out, "\x00"))
 	var paths []string
@@ -207,9 +208,9 @@ func parseConflicts(out, commit string) []changes.Conflict {
 	return conflicts
 }
 
-// parseKinds reads the messages of a merge. A message has a number of paths, these paths, a kind
-// such as CONFLICT (contents), and a text. It returns the kinds of conflicts by path, and the very
-// first path.
+// parseKinds reads the messages of a merge. A message consists of a number of paths, these paths, a
+// kind such as CONFLICT (contents), and a text. parseKinds returns the kinds of conflicts by path.
+// It also returns the very first path.
 func parseKinds(left fields) (kinds map[string]string, first string) {
 	kinds = map[string]string{}
 	for len(left) > 0 {

@@ -1,10 +1,10 @@
 // Package merge merges the branch of an arm into another branch of its repository.
 //
-// First it writes a tree and commits, which no ref has yet. Then it moves the branch by one
-// update-ref, which fails if somebody else has moved the branch meanwhile. It never touches the
-// files, the index or the stash of a work folder. Only if it commits uncommitted work, it changes
-// the index of the arm's own worktree. So a kill at any moment leaves the old branch or the new
-// one.
+// First it writes a tree and commits, to which no ref points yet. Then it moves the branch by one
+// update-ref. The update-ref fails if somebody else has moved the branch meanwhile. The package
+// never touches the files, the index or the stash of a work folder. There is one exception: if it
+// commits uncommitted work, it changes the index of the arm's own worktree. So a kill at any moment
+// leaves either the old branch or the new branch.
 //
 // It runs git only through package workspace/git. It never runs `git merge`, `git rebase` or `git
 // cherry-pick`, because these run hooks, and git in submodules. It does not know whether the arm
@@ -27,36 +27,41 @@ import (
 
 const (
 	heads = "refs/heads/"
-	// If somebody else has moved the branch, the merge is computed again, at most as often as tries
-	// says. Coleo's own merges wait for each other, so only a person's git can do that.
+	// tries is how often a merge is computed at most. If somebody else has moved the branch, the
+	// merge is computed again. Coleo's own merges wait for each other, so only a person's git can
+	// move the branch meanwhile.
 	tries = 5
-	// mostCommits bounds the commits that a rebase makes anew, and the list of a result.
+	// mostCommits is the largest number of commits that a rebase makes anew, and that a result
+	// lists.
 	mostCommits = 1000
-	// mostFiles bounds the files and the conflicts of a result.
+	// mostFiles is the largest number of files, and also of conflicts, in a result.
 	mostFiles = 2000
-	// In a result, the names of files together have at most mostNames bytes, and the subject of a
-	// commit has at most mostSubject bytes. So a result fits into a message of the bus.
+	// mostNames is the largest total size of the file names in a result, in bytes. mostSubject is
+	// the largest size of the subject of a commit, in bytes. So a result fits into a message of the
+	// bus.
 	mostNames   = 400 << 10
 	mostSubject = 200
 )
 
 // Hooks are the steps of a merge that its caller adds. Each can be nil.
 type Hooks struct {
-	// Check is called with the merged tree before any branch is moved. The argument tip is the
-	// commit of the branch that gets the work. An error of Check ends the merge, and nothing is
-	// changed. A dry run does not call it.
+	// Check is called with the merged tree before any branch is moved. The parameter tip is the
+	// commit of the branch that gets the work. If Check returns an error, the merge ends and
+	// nothing is changed. A dry run does not call Check.
 	Check func(ctx context.Context, tip, tree string) error
-	// Before is called with the planned merge, right before branches are moved. An error of Before
-	// ends the merge, and nothing is changed. If the merge is computed again, Before is called
-	// again.
+	// Before is called with the planned merge, right before branches are moved. If Before returns
+	// an error, the merge ends and nothing is changed. If the merge is computed again, Before is
+	// called again.
 	Before func(ctx context.Context, m changes.Merged) error
 }
 
 // Do merges the branch that is checked out in the worktree of an arm. If git finds conflicts, the
-// result has them, nothing is changed, and the error is nil. Do returns EConflict if the worktree
-// has uncommitted work and the wish has no message for it. It also does so if the branch to move is
-// checked out. It returns EInvalid if the branch is unknown or cannot get the work, or if git knows
-// no name and address of the user.
+// result contains them, nothing is changed, and the error is nil.
+//
+// Do returns EConflict if the worktree has uncommitted work and the wish has no message for it. It
+// also returns EConflict if the branch to move is checked out. It returns EInvalid if the branch is
+// unknown or cannot get the work. It also returns EInvalid if git knows no name and address of the
+// user.
 func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish changes.MergeWish,
 	h Hooks) (changes.Merged, error) {
 	if err := checkWish(&wish); err != nil {
@@ -98,7 +103,7 @@ func checkWish(wish *changes.MergeWish) error {
 	return nil
 }
 
-// errMoved says that a branch is no longer where it was when the merge began.
+// errMoved says that a branch has moved since the merge began.
 var errMoved = errors.New("the branch has moved")
 
 // job is one merge.
@@ -142,7 +147,7 @@ func (j *job) open(ctx context.Context) error {
 	return j.branches(ctx)
 }
 
-// alternate quotes a path as git reads it in a list of folders.
+// alternate quotes a path in the form that git reads in a list of folders.
 func alternate(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
@@ -164,7 +169,7 @@ func (j *job) run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// branches finds the arm's branch and the one that gets its work.
+// branches finds the arm's branch and the branch that gets the arm's work.
 func (j *job) branches(ctx context.Context) error {
 	head := j.tree.Head()
 	branch, ok := strings.CutPrefix(head, heads)
@@ -193,7 +198,8 @@ func (j *job) branches(ctx context.Context) error {
 				"name that one with --into", name)
 		}
 	}
-	// An arm can write the name of the person's branch into its HEAD.
+	// An arm can write the name of a person's branch into its HEAD. So a merge is refused if
+	// another work folder also has this branch checked out.
 	path, err := workspace.CheckedOut(j.repo, head, j.arm.Git)
 	if err == nil && path != "" {
 		err = coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, and so has %s: nothing was merged; "+
@@ -202,8 +208,8 @@ func (j *job) branches(ctx context.Context) error {
 	return err
 }
 
-// The method once computes the merge for the present commit of the branch, and then moves the
-// branch. It returns errMoved if the branch was moved meanwhile.
+// once computes the merge for the present commit of the branch, and then moves the branch. It
+// returns errMoved if somebody has moved the branch meanwhile.
 func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	m := changes.Merged{DryRun: j.wish.DryRun, MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch,
 		Into: j.into}}
@@ -233,7 +239,8 @@ func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	return m, j.move(ctx, m, work)
 }
 
-// target finds the commit on which the work is put, and sets m.Before.
+// target finds the commit on which the work is put. If the branch exists, target sets m.Before to
+// this commit.
 func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err error) {
 	if tip, err = commitOf(ctx, j.repo, heads+j.into); err == nil {
 		m.Before = tip
@@ -254,8 +261,8 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 	return tip, nil
 }
 
-// checkFree checks that no work folder has the branch checked out. After the merge, the files
-// and the index of such a folder would be those of an older commit.
+// checkFree checks that no work folder has the branch checked out. Otherwise the files and the
+// index of that folder would belong to an older commit after the merge.
 func (j *job) checkFree() error {
 	path, err := workspace.CheckedOut(j.repo, heads+j.into, "")
 	if err != nil || path == "" {
@@ -272,7 +279,7 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// has reports whether a commit has another one.
+// has reports whether the parameter other is the given commit or an ancestor of it.
 func (j *job) has(ctx context.Context, commit, other string) (bool, error) {
 	_, err := j.run(ctx, "merge-base", "--is-ancestor", other, commit)
 	if git.ExitCode(err) == 1 {
@@ -281,7 +288,7 @@ func (j *job) has(ctx context.Context, commit, other string) (bool, error) {
 	return err == nil, err
 }
 
-// files sets what changes in the branch.
+// files stores in m which files change in the branch.
 func (j *job) files(ctx context.Context, m *changes.Merged, tip string) error {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
 		Args: []string{"diff-tree", "-r", "--raw", "--numstat", "--no-abbrev", "-z", "--find-renames", tip, m.After}})

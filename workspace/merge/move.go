@@ -10,11 +10,11 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// The method move moves the branches of a merge. It returns errMoved if somebody else has moved one
-// of them meanwhile.
+// move moves the branches of a merge. It returns errMoved if somebody else has moved one of them
+// meanwhile.
 //
-// The arm's index comes first. A kill after it leaves all of the arm's work staged, as
-// `git add -A` does. Then one transaction moves both branches.
+// First, move writes the arm's index. A kill after this step leaves all of the arm's work staged,
+// as after `git add -A`. Then one transaction moves both branches.
 func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 	if j.hooks.Before != nil {
 		if err := j.hooks.Before(ctx, m); err != nil {
@@ -56,7 +56,7 @@ func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 	return coleo.Errorf(coleo.EBusy, "the branch %s could not be moved: nothing was merged: %w", m.Into, err)
 }
 
-// reason is the entry of the branch's reflog.
+// reason returns the entry for the branch's reflog.
 func reason(m changes.Merged, arm string) string {
 	return fmt.Sprintf("coleo: %s %s of arm %s", m.Way, m.Branch, arm)
 }

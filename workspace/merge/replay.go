@@ -10,7 +10,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// commit is a commit that is made anew on top of another one.
+// commit is a commit that a rebase makes anew on top of another commit.
 type commit struct {
 	id, parent, tree string
 	author           []string // as variables for git
@@ -33,7 +33,8 @@ func (j *job) read(ctx context.Context, id string) (commit, error) {
 		author: []string{"GIT_AUTHOR_NAME=" + f[2], "GIT_AUTHOR_EMAIL=" + f[3], "GIT_AUTHOR_DATE=@" + f[4]}}, nil
 }
 
-// replayAll makes all commits of the arm anew on top of tip. It returns the last one.
+// replayAll makes all commits of the arm anew on top of the commit tip. It returns the last new
+// commit.
 func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (string, error) {
 	before := tip
 	for n := len(m.Commits) - 1; n >= 0; n-- {
@@ -58,8 +59,8 @@ func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (str
 	return tip, err
 }
 
-// checkReplay checks that the commits are a line without merge commits, and not too long. A replay
-// would lose what a merge commit has resolved.
+// checkReplay checks that the commits form a line without merge commits, and that the line is not
+// too long. A replay would lose the conflicts that a merge commit has resolved.
 func (j *job) checkReplay(m *changes.Merged, c commit) error {
 	if m.Cut != "" {
 		return coleo.Errorf(coleo.EInvalid, "the branch %s has more than %d commits to rebase: nothing was merged; "+
@@ -77,15 +78,17 @@ func (j *job) checkReplay(m *changes.Merged, c commit) error {
 	return nil
 }
 
-// coleoself makes the commits that nothing will have.
+// coleoself holds the variables that name Coleo as the author of commits to which no ref will
+// point.
 var coleoself = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_AUTHOR_DATE=@0 +0000",
 	"GIT_COMMITTER_NAME=Coleo", "GIT_COMMITTER_EMAIL=coleo@localhost", "GIT_COMMITTER_DATE=@0 +0000"}
 
-// The method replay makes a commit again on top of the commit tip, and returns the new one. It
-// leaves out a commit whose changes tip already has.
+// replay makes a commit again on top of the commit tip, and returns the new commit. It leaves out a
+// commit whose changes tip already contains.
 //
-// Git before 2.40 has no option for the base of a merge-tree. So git merges a stand-in for tip,
-// which has tip's files, but the replayed commit's parent. That parent is then the base.
+// Git before 2.40 has no option for the base of a merge-tree. So git merges a stand-in for tip. The
+// stand-in has the files of tip, but the parent of the replayed commit. So this parent becomes the
+// base.
 func (j *job) replay(ctx context.Context, m *changes.Merged, tip string, c commit) (string, error) {
 	if c.parent == tip {
 		return c.id, nil

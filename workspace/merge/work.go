@@ -12,7 +12,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// work is what the arm has done.
+// work describes what the arm has done.
 type work struct {
 	head   string // where its branch is
 	commit string // what is merged: head, or a new commit on top of it
@@ -20,8 +20,8 @@ type work struct {
 	tree   string // of the new commit
 }
 
-// The method work finds out what the arm has done. If there is uncommitted work and a message for
-// it, it makes a commit of that work, which no ref has yet.
+// work finds out what the arm has done. If there is uncommitted work and a message for it, work
+// makes a commit of the uncommitted work. No ref points to this commit yet.
 func (j *job) work(ctx context.Context) (work, error) {
 	head, err := commitOf(ctx, j.repo, heads+j.branch)
 	if err != nil {
@@ -52,8 +52,8 @@ func (j *job) work(ctx context.Context) (work, error) {
 	return out, j.commitAll(ctx, &out, append(u.Uncommitted, u.Untracked...))
 }
 
-// commitAll makes a commit of the named files as they are now. It uses an index of its own, because
-// in the arm's index, a changed file can be marked as unchanged.
+// commitAll makes a commit of the named files as they are now. It uses a separate index, because
+// the arm's index can mark a changed file as unchanged.
 func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	if err := j.checkHidden(ctx); err != nil {
 		return err
@@ -85,8 +85,8 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	return err
 }
 
-// The method changed returns those of the named files that differ from the index in env. Each name
-// has a zero byte behind it. Files that are not named were put there by Coleo.
+// changed returns those of the named files that differ from the index in env. A zero byte follows
+// each name. changed skips files that are not named, because Coleo has put them there.
 func (j *job) changed(ctx context.Context, env, names []string) (string, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})
@@ -114,8 +114,8 @@ func (j *job) changed(ctx context.Context, env, names []string) (string, error) 
 	return paths.String(), nil
 }
 
-// checkHidden refuses a worktree whose index says that files are elsewhere. A commit of all files
-// would delete them.
+// checkHidden refuses a worktree whose index marks files as left out of the worktree. A commit of
+// all files would delete these files.
 func (j *job) checkHidden(ctx context.Context) error {
 	out, err := j.tree.Output(ctx, "ls-files", "-v", "-z")
 	if err != nil {

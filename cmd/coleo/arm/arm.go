@@ -35,8 +35,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of one arm. The verb calls do and
-// prints the result of do: as JSON with --json, otherwise as a line of text.
+// oneArmCommand returns a verb that takes the name of one arm. The verb calls the function do. It
+// prints the result of do as JSON with --json, and otherwise as a line of text.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -109,8 +109,8 @@ func newKillCommand() *cobra.Command {
 	return c
 }
 
-// endSubarms ends the subarms below an arm that has ended, and returns a line that names them.
-// With tree false it only names them.
+// endSubarms ends the subarms below an arm that has ended. It returns a line that names them. If
+// tree is false, endSubarms ends nothing and only returns the line.
 func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree bool) (string, error) {
 	all, err := client.Arms(ctx, true)
 	if err != nil {
@@ -147,7 +147,7 @@ func below(all []coleo.Arm, parent string) (out []coleo.Arm) {
 	return out
 }
 
-// remove returns the verb that removes arms. With *force it keeps unsaved work.
+// remove returns the verb that removes arms. If *force is true, the verb keeps unsaved work.
 func remove(force *bool) bulk {
 	return bulk{name: "remove", short: "Forget a stopped arm and delete its output", long: removeHelp,
 		appliesTo: func(coleo.Arm) bool { return true },
@@ -213,7 +213,7 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
 }
 
-// liveArmCommand returns a verb for an arm with a live session. The verb calls do. If
+// liveArmCommand returns a verb for an arm with a live session. The verb calls the function do. If
 // the arm has no live session, the verb returns the error of hasEnded instead.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {

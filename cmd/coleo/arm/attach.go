@@ -30,9 +30,8 @@ func newAttachCommand() *cobra.Command {
 				return coleo.Errorf(coleo.EInvalid,
 					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
 			}
-			// When the user closes the terminal, this process gets SIGHUP, and ctx
-			// ends. Then attach returns, releases the lease and restores the size of
-			// the arm's terminal.
+			// When the user closes the terminal, this process gets SIGHUP, and then ctx ends. Then
+			// attach returns, releases the lease and restores the size of the arm's terminal.
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP)
 			defer stop()
 			c.SetContext(ctx)
@@ -89,23 +88,23 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	return end.err
 }
 
-// attachEnd says why attach ended. If err is nil, message has the reason.
+// attachEnd says why attach ended. If err is nil, message contains the reason.
 type attachEnd struct {
 	message string
 	err     error
 }
 
-// attach shows the arm on the alternate screen of the viewer's terminal. After attach,
-// that terminal shows its earlier contents again. leaveTerminal also switches off the
-// modes that an agent CLI can have switched on.
+// attach shows the arm on the alternate screen of the viewer's terminal. After attach, the viewer's
+// terminal shows its earlier contents again. leaveTerminal also switches off the modes that an
+// agent CLI may have switched on.
 const (
 	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
 	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
 )
 
-// giveSizeBack remembers the present size of the arm's terminal, and returns a function
-// that restores this size. If attach did not call that function at its end, recordings
-// and the dashboard would continue with the size of this viewer's terminal.
+// giveSizeBack remembers the present size of the arm's terminal, and returns a function that
+// restores this size. Attach must call that function at its end. Otherwise recordings and the
+// dashboard would continue with the size of this viewer's terminal.
 func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
 	screen, err := client.Screen(c.Context(), arm)
 	if err != nil {
@@ -114,9 +113,9 @@ func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func(
 	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
 }
 
-// attachPast is the number of bytes of past output from which attach draws the first
-// screen. They are not always enough for the whole screen. But the agent CLI redraws
-// its screen when attach changes the size of the arm's terminal.
+// attachPast is the number of bytes of past output from which attach draws the first screen. These
+// bytes do not always contain the whole screen. But the agent CLI redraws its screen when attach
+// changes the size of the arm's terminal.
 const attachPast = 256 << 10
 
 func me() string {

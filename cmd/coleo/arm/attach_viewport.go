@@ -10,13 +10,13 @@ import (
 	"coleo.dev/pty"
 )
 
-// minArmCols and minArmRows are the smallest size that attach gives an arm's terminal,
-// in cells. On a smaller terminal, agent CLIs draw garbage. If the viewer's terminal is
-// smaller, it shows only a part of the arm's terminal.
+// minArmCols and minArmRows are the smallest size that attach gives an arm's terminal, in cells. On
+// a smaller terminal, agent CLIs draw garbage. If the viewer's terminal is smaller than this size,
+// it shows only a part of the arm's terminal.
 const minArmCols, minArmRows = 80, 24
 
-// panEvery is the shortest time between two redraws, if the viewer's terminal shows
-// only a part of the arm's terminal.
+// panEvery is the shortest time between two redraws while the viewer's terminal shows only a part
+// of the arm's terminal.
 const panEvery = 30 * time.Millisecond
 
 // viewport shows an arm's terminal on the viewer's terminal. If the viewer's terminal
@@ -58,9 +58,9 @@ func (v *viewport) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// resize sets the new size of the viewer's terminal and clears that terminal. The
-// caller then resizes the arm's terminal. If the arm's terminal gets another size, the
-// agent CLI redraws its screen.
+// resize stores the new size of the viewer's terminal and clears that terminal. The caller then
+// resizes the arm's terminal. If the size of the arm's terminal changes, the agent CLI redraws its
+// screen.
 func (v *viewport) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -72,9 +72,8 @@ func (v *viewport) resize(cols, rows int) {
 	}
 }
 
-// drawSoon schedules a redraw after the time panEvery. If a redraw is already
-// scheduled, drawSoon does nothing, because that redraw will show the new output too.
-// The caller holds mu.
+// drawSoon schedules a redraw after panEvery. If a redraw is already scheduled, drawSoon does
+// nothing, because that redraw will also show the new output. The caller holds mu.
 func (v *viewport) drawSoon() {
 	if v.drawing {
 		return
@@ -111,10 +110,10 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// around returns the first position of a part with the given size, so that the part
-// contains the position at. The argument begin is the old first position; around
-// changes it as little as possible. The argument all is the size of the whole screen in
-// this direction.
+// around returns the first position of a part of the screen, in one direction. The part has the
+// given size and contains the position in the parameter at. The parameter begin is the old first
+// position, and around changes it as little as possible. The parameter all is the size of the whole
+// screen in this direction.
 func around(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {
@@ -126,8 +125,8 @@ func around(at, begin, size, all int) int {
 	return begin
 }
 
-// cells returns up to n cells of a line, beginning at the cell number from. If the cut
-// divides a wide character, that character becomes a blank.
+// cells returns up to n cells of a line. The first one is the cell whose number is in the parameter
+// from. If the cut divides a wide character, that character becomes a blank.
 func cells(line string, from, n int) string {
 	var out strings.Builder
 	x := 0

@@ -17,9 +17,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// bulkAtOnce is how many arms a verb works on at the same time. The number is four for
-// two reasons: a slow arm delays only a few other arms, and even a small machine can
-// start four arms at the same time.
+// bulkAtOnce is the number of arms that a verb works on at the same time. Four has two advantages:
+// a slow arm delays only a few other arms, and even a small machine can start four arms at the same
+// time.
 const bulkAtOnce = 4
 
 // bulkHelp is the help that all verbs for several arms share.
@@ -34,16 +34,15 @@ KEY (the arm has the key) and '!KEY' (it lacks the key). An arm must meet all.`
 // bulk is a verb for several arms.
 type bulk struct {
 	name, short, long string
-	// appliesTo reports whether the filters can select this arm for the verb. The
-	// filter --stopped does not use appliesTo: it selects all stopped arms.
+	// appliesTo reports whether the filters can select this arm for the verb. The filter --stopped
+	// ignores appliesTo and selects all stopped arms.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
-	// together means that the verb works on all arms at the same time, because it only waits.
+	// together makes the verb work on all arms at the same time. It is for a verb that only waits.
 	together bool
 }
 
-// choice has the filters that select arms. The user gives either filters or the names
-// of arms.
+// choice contains the filters that select arms. The user gives either filters or the names of arms.
 type choice struct {
 	all, stopped  bool
 	host, harness string
@@ -111,7 +110,7 @@ func bulkCommand(b bulk) *cobra.Command {
 	return c
 }
 
-// selectorFlag adds the flag with which the labels of arms choose them.
+// selectorFlag adds the flag that chooses arms by their labels.
 func selectorFlag(c *cobra.Command, to *[]string) {
 	c.Flags().StringArrayVarP(to, "selector", "l", nil, "choose arms by `CONDITIONS` on labels: k=v,k2!=v2,k3,!k4")
 }
@@ -141,8 +140,9 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each calls do for each arm, for up to bulkAtOnce arms at the same time, or for all
-// together. It returns the outcomes in the order of names.
+// each calls the function do for each arm. It works on up to bulkAtOnce arms at the same time. If
+// together is true, it works on all arms at the same time. It returns the outcomes in the order of
+// names.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	atOnce := bulkAtOnce
@@ -170,9 +170,9 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints the outcome for each arm. If do failed for some arms,
-// printOutcomes returns an Exit error. If all failures have the same exit code, the
-// error has that code. Otherwise the error has the code 1.
+// printOutcomes prints the outcome for each arm. If the function do failed for some arms,
+// printOutcomes returns an Exit error. If all failures have the same exit code, the error has that
+// code. Otherwise the error has the code 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

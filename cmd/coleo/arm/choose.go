@@ -18,8 +18,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// pickArm asks the user to choose an arm. Without a terminal, or with --json, it
-// returns the error for a missing name.
+// pickArm asks the user to choose an arm. Without a terminal, or with --json, it returns the error
+// for a missing name instead.
 func pickArm(c *cobra.Command, client *api.Client) (string, error) {
 	missing := coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm (see %s --help)",
 		c.CommandPath(), c.CommandPath())
@@ -59,7 +59,7 @@ func askWhich(c *cobra.Command, arms []coleo.Arm) (string, error) {
 	return word, nil
 }
 
-// Names returns the names of all arms, with the most urgent arm first.
+// Names returns the names of all arms, most urgent first.
 func Names(ctx context.Context, s setup.Setup) []string {
 	client, err := s.Client()
 	if err != nil {

@@ -123,7 +123,7 @@ func optionNumbers(list string) ([]int, error) {
 	return out, nil
 }
 
-// answerQuestion answers what the arm's model has asked with one of Coleo's tools.
+// answerQuestion answers a question that the arm's model has asked with one of Coleo's tools.
 func answerQuestion(c *cobra.Command, client *api.Client, name, id string, d coleo.Decision) (string, any, error) {
 	s, err := client.AnswerSuspension(c.Context(), name, id, d)
 	if err != nil {
@@ -149,7 +149,7 @@ Coleo's tools. 'coleo arm answer', 'approve' and 'deny' answer each of them.`,
 	}
 }
 
-// questionLines returns what waits as text for users.
+// questionLines describes the waiting questions as text for users.
 func questionLines(list []coleo.Suspension) string {
 	if len(list) == 0 {
 		return "Nothing waits for an answer"
@@ -179,10 +179,9 @@ func newTodosCommand() *cobra.Command {
 		})
 }
 
-// decide answers the dialog that has the given fingerprint. If the fingerprint is
-// empty, decide answers the dialog that is open when decide is called. In both cases,
-// the answer never goes to another dialog: if the dialog has closed, decide returns
-// EStale.
+// decide answers the dialog that has the given fingerprint. If the fingerprint is empty, decide
+// answers the dialog that is open when decide is called. In both cases, the answer never goes to
+// another dialog. If the dialog has closed, decide returns EStale.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	arm, err := client.Arm(c.Context(), name)
 	if err != nil {

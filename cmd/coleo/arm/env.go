@@ -16,16 +16,15 @@ import (
 	"coleo.dev/wire"
 )
 
-// maxEnvFile is the largest allowed size of an env file, in bytes. It is far more than
-// the allowed size of an arm's environment.
+// maxEnvFile is the largest allowed size of an env file, in bytes. It is much larger than the
+// allowed size of an arm's environment.
 const maxEnvFile = 1 << 20
 
 // lookup returns the value of a variable in the caller's environment.
 type lookup = func(name string) (value string, found bool)
 
-// environment returns the variables that the flags -e and --env-file give. If a name
-// has several values, the last value wins. A value from -e wins over a value from a
-// file.
+// environment returns the variables that the flags -e and --env-file set. If a name has several
+// values, the last value wins. A value from -e wins over a value from a file.
 func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 	env := map[string]string{}
 	for _, path := range f.envFiles {
@@ -61,8 +60,8 @@ func variable(text string, caller lookup) (name, value string, err error) {
 	return name, value, nil
 }
 
-// readEnvFile adds the variables of the env file at path to env. It warns if other
-// users can read the file.
+// readEnvFile reads the env file at path, and adds the variables in this file to the map env. It
+// warns if other users can read the file.
 func readEnvFile(c *cobra.Command, path string, env map[string]string) error {
 	text, mode, err := readBounded(path)
 	if err != nil {
@@ -106,8 +105,8 @@ func readBounded(path string) (text string, mode os.FileMode, err error) {
 	return string(raw), info.Mode(), nil
 }
 
-// envLine parses one line of an env file. If the line is empty or a comment, the
-// returned name is empty. No error contains the value of a variable.
+// envLine parses one line of an env file. If the line is empty or a comment, the returned name is
+// empty. Errors never contain the value of a variable.
 func envLine(line string, caller lookup) (name, value string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -158,7 +157,7 @@ func envValue(raw string) (string, error) {
 	return "", fmt.Errorf("has no closing %c on its line", quote)
 }
 
-// unescaped returns the text that a backslash followed by b means.
+// unescaped returns the text that a backslash and the character b stand for.
 func unescaped(b byte) string {
 	switch b {
 	case 'n':

@@ -72,9 +72,8 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// armTable returns a table of the arms in rows, for users. If rows is empty, it returns
-// a sentence instead. The sentence depends on the argument some, which says whether
-// there are any arms at all.
+// armTable returns a table of the arms in rows, for users. If rows is empty, it returns a sentence
+// instead. The sentence depends on the parameter some, which is true if there are any arms at all.
 func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:
@@ -109,8 +108,8 @@ func armTable(rows []coleo.Arm, some bool, now time.Time) string {
 	return table.String()
 }
 
-// modelWord returns the arm's model, with a badge if another one was asked for and nobody has
-// seen that yet.
+// modelWord returns the arm's model. If the user asked for another model and nobody has seen the
+// change yet, modelWord adds a badge.
 func modelWord(arm coleo.Arm) string {
 	model := show.OrDash(arm.Model)
 	if f := arm.ModelFallback; f != nil && !f.Seen {
@@ -134,7 +133,7 @@ func nameWord(arm coleo.Arm) string {
 // 48, a whole row fits into a terminal of 120 columns.
 const needWidth = 48
 
-// needWord returns the text with which the list shows the arm's need.
+// needWord returns the text that the list shows for the arm's need.
 func needWord(arm coleo.Arm) string {
 	need, why := arm.Need()
 	if need == coleo.NeedWorking && arm.State == coleo.Initializing {
@@ -150,7 +149,7 @@ func needWord(arm coleo.Arm) string {
 	return string(need) + ": " + why
 }
 
-// queuedWord returns a note about the arm's queue for the list, or "".
+// queuedWord returns a note about the arm's queue for the list, or "" if there is nothing to note.
 func queuedWord(q *coleo.QueueState) string {
 	switch {
 	case q == nil:
@@ -194,14 +193,13 @@ func stateWord(arm coleo.Arm) string {
 	return string(arm.State)
 }
 
-// asOf returns a note about the arm's state. The first of these cases that applies
-// determines the note:
+// asOf returns a note about the arm's state. The first case that applies determines the note:
 //   - No host agent watches the arm. The note is the age of the state. If the age is
 //     unknown, the note says that nobody watches the arm.
 //   - A signal has stopped the agent CLI. The note says so.
 //   - The arm runs without a host agent. The note says so.
 //
-// Otherwise asOf returns "".
+// In all other cases, asOf returns "".
 func asOf(arm coleo.Arm, now time.Time) string {
 	switch r := arm.Runtime; {
 	case r.Stale && r.AsOf.IsZero():
@@ -378,8 +376,8 @@ func yes(b bool) string {
 	return "no"
 }
 
-// numbered returns the options in one line. Each option has the number that 'coleo arm
-// answer' takes.
+// numbered returns the options in one line. Before each option stands the number that 'coleo arm
+// answer' accepts.
 func numbered(options []string) string {
 	out := make([]string, len(options))
 	for i, option := range options {

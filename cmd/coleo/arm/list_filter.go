@@ -28,13 +28,11 @@ func needRank(arm coleo.Arm) int {
 	return slices.Index(coleo.Needs(), need)
 }
 
-// needFlag returns a need in the form in which the user writes it in a flag. In this
-// form, blanks are replaced by "-".
+// needFlag returns a need as the user writes it in a flag. It replaces blanks with "-".
 func needFlag(n coleo.Need) string { return strings.ReplaceAll(string(n), " ", "-") }
 
-// picker returns a function that selects and sorts arms as the flags demand. That
-// function sorts equal arms by name. If a flag has a bad value, picker returns
-// EInvalid.
+// picker returns a function that selects and sorts arms as the flags require. The returned function
+// sorts equal arms by name. If a flag has a bad value, picker returns EInvalid.
 func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 	order, ok := armOrders[f.sort]
 	if !ok {

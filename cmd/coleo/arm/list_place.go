@@ -12,9 +12,9 @@ type place struct {
 	branch string // "" outside of a repository
 }
 
-// placeOf returns the repository and the branch that the folder dir belongs to. It
-// reads two small files and does not run git. Git would follow the repository's
-// configuration, and an arm can have changed that configuration.
+// placeOf returns the repository and the branch that the folder dir belongs to. It reads two small
+// files and does not run git. Git would follow the repository's configuration, and an arm may have
+// changed that configuration.
 func placeOf(dir string) place {
 	for root := dir; ; root = filepath.Dir(root) {
 		head, ok := headOf(filepath.Join(root, ".git"))
@@ -27,14 +27,13 @@ func placeOf(dir string) place {
 	}
 }
 
-// maxHead is the largest size of a file that readSmall reads, in bytes. A file with the
+// maxHead is the largest size of a file that readSmall reads, in bytes. A file that contains the
 // name of a branch is always smaller.
 const maxHead = 4 << 10
 
-// headOf returns the name of the branch that is checked out. If no branch is checked
-// out, it returns the first characters of the commit id. The argument git is the path
-// of .git. In a worktree, .git is not a folder but a file with the path of the real
-// folder.
+// headOf returns the name of the branch that is checked out. If no branch is checked out, it
+// returns the first characters of the commit id. The parameter git is the path of .git. In a
+// worktree, .git is not a folder. It is a file that contains the path of the real folder.
 func headOf(git string) (string, bool) {
 	if text, ok := readSmall(git); ok {
 		dir, is := strings.CutPrefix(text, "gitdir: ")
@@ -66,8 +65,8 @@ func readSmall(path string) (string, bool) {
 	return strings.TrimSpace(string(raw)), err == nil
 }
 
-// printable removes control characters from s, because a terminal could obey them. Such
-// characters are possible, because an arm can write the files that headOf reads.
+// printable removes control characters from s, because a terminal could obey them. An arm can put
+// such characters into the files that headOf reads.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {

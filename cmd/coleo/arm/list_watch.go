@@ -69,9 +69,9 @@ func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []co
 	}
 }
 
-// followArms returns a channel of functions. Each function applies one change to the
-// list of arms. If serve ends, followArms tries to reach serve again after each pause
-// of watchAgain.
+// followArms returns a channel of functions. Each function applies one change to the list of arms.
+// If serve ends, followArms tries repeatedly to reach serve again. It pauses for watchAgain before
+// each attempt.
 func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]coleo.Arm, *error) {
 	out := make(chan func(map[string]coleo.Arm, *error))
 	send := func(change func(map[string]coleo.Arm, *error)) {

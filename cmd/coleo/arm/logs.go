@@ -84,9 +84,9 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 // logWait is how long one request to serve waits for more output.
 const logWait = 20 * time.Second
 
-// copyOutput writes the arm's terminal output to w, beginning at the offset from. With
-// follow, it continues until the arm ends. Without follow, it ends at the present end
-// of the output.
+// copyOutput writes the arm's terminal output to w. It begins at the offset in the parameter from.
+// If follow is true, it continues until the arm ends. Otherwise it stops at the present end of the
+// output.
 func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, follow bool, w io.Writer) error {
 	wait := time.Duration(0)
 	for {

@@ -136,7 +136,7 @@ func howSwitched(m coleo.Mode) string {
 	return "by its key"
 }
 
-// switchText says what a switch of the mode did.
+// switchText describes the result of a switch of the mode.
 func switchText(name string, s coleo.ModeSwitch) string {
 	text := fmt.Sprintf("%s is in the mode %s", name, s.To)
 	switch {
@@ -218,7 +218,7 @@ func showModel(c *cobra.Command, client *api.Client, name string) error {
 		map[string]any{"model": model, "default_model": arm.DefaultModel, "fallback": arm.ModelFallback})
 }
 
-// modelText says what an order for a model did.
+// modelText describes the result of an order to change the model.
 func modelText(name string, scope coleo.ModelScope, s coleo.ModelSwitch) string {
 	if s.Fallback != nil && !s.Fallback.Seen {
 		line := s.Fallback.FirstLine()

@@ -75,7 +75,7 @@ func (o opened) line() string {
 	return fmt.Sprintf("Opened %s in %s", o.Name, o.Terminal)
 }
 
-// reopenWindow opens the window of an arm whose harness shows it in one.
+// reopenWindow opens the window of an arm whose harness shows the arm in a window.
 func reopenWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal string) error {
 	if !c.Flags().Changed("terminal") {
 		terminal = "" // the one before
@@ -88,8 +88,8 @@ func reopenWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal 
 	return verb.Say(c, windowLine(arm), arm)
 }
 
-// windowEnviron returns the variables by which a terminal program finds this user's display
-// or server.
+// windowEnviron returns the variables that a terminal program needs to find this user's display or
+// server.
 func windowEnviron(lookup func(string) (string, bool)) map[string]string {
 	out := map[string]string{}
 	for _, name := range coleo.WindowVariables() {
@@ -121,7 +121,7 @@ func windowLine(arm coleo.Arm) string {
 	return fmt.Sprintf("Window: failed (%s); 'coleo arm open %s' opens it again", w.Reason, arm.Name)
 }
 
-// openWindow opens a window in which 'coleo arm attach' shows the arm.
+// openWindow opens a window that shows the arm with 'coleo arm attach'.
 func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal window.Terminal) (opened, error) {
 	self, err := executable.Path()
 	if err != nil {
@@ -144,16 +144,16 @@ func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal wi
 	return done, nil
 }
 
-// windowOf returns the description of a window for an arm. In this window, the program
-// self runs 'arm attach'.
+// windowOf returns the description of a window for an arm. The window runs 'arm attach' with the
+// program whose path is in the parameter self.
 func windowOf(arm coleo.Arm, terminal window.Terminal, self string) window.Window {
 	return window.Window{Terminal: terminal, Name: arm.Name, Workdir: arm.Workdir, Mac: runtime.GOOS == "darwin",
 		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), self, "arm", "attach", arm.Name)}
 }
 
-// coleoHere returns the beginning of a command line. It sets the variables that tell
-// Coleo where its folders are. This is needed because the terminal program can have
-// been started earlier, with other values of these variables.
+// coleoHere returns the beginning of a command line. This beginning sets the variables that tell
+// Coleo where its folders are. The terminal program may have been started earlier, with other
+// values of these variables.
 func coleoHere(getenv func(string) string) []string {
 	out := []string{"/usr/bin/env"}
 	for _, name := range []string{"COLEO_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
@@ -164,9 +164,9 @@ func coleoHere(getenv func(string) string) []string {
 	return out
 }
 
-// mayAttach returns an error if serve would now refuse 'coleo arm attach', because the
-// arm has no terminal or somebody types by hand. Without mayAttach, the window would
-// close immediately after it opens, and nobody could read the error.
+// mayAttach returns an error if serve would now refuse 'coleo arm attach'. Serve refuses if the arm
+// has no terminal or if somebody types by hand. Without mayAttach, the window would open and close
+// immediately, and nobody could read the error.
 func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	if _, err := client.Screen(c.Context(), arm.ID); err != nil {
 		return err
@@ -179,8 +179,8 @@ func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	return err
 }
 
-// besides returns the error for the window of an arm that is running. If err has a code,
-// the error also says that the arm is running.
+// besides returns the error for a window that could not be opened although its arm runs. If err has
+// a code, besides adds to the error that the arm runs.
 func besides(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
@@ -191,7 +191,7 @@ func besides(err error, name string) error {
 	return &told
 }
 
-// awaitWindow waits until an arm's window is open, or has failed.
+// awaitWindow waits until an arm's window has opened or has failed to open.
 func awaitWindow(ctx context.Context, client *api.Client, arm coleo.Arm) (coleo.Arm, error) {
 	tick := time.NewTicker(windowLook)
 	defer tick.Stop()

@@ -123,7 +123,7 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 	return err
 }
 
-// promptSeveral sends a prompt to all arms that the selectors choose.
+// promptSeveral sends a prompt to all arms that the selectors match.
 func promptSeveral(c *cobra.Command, client *api.Client, words []string, f promptFlags) error {
 	p, err := f.prompt(c, words)
 	if err != nil {
@@ -158,7 +158,7 @@ func (f promptFlags) prompt(c *cobra.Command, words []string) (coleo.Prompt, err
 	return coleo.Prompt{Text: text, Interrupt: f.interrupt, Unproven: f.unproven, Files: files, Check: check}, err
 }
 
-// check returns what is to be checked of the prompt, or nil if that is nothing.
+// check returns what Coleo must check for the prompt, or nil if there is nothing to check.
 func (f promptFlags) check(c *cobra.Command) (*coleo.Check, error) {
 	if f.schema == "" && c.Flags().Changed("retries") {
 		return nil, coleo.Errorf(coleo.EInvalid, "--retries needs --schema: nothing was sent")
@@ -217,7 +217,8 @@ func newWaitCommand() *cobra.Command {
 	return c
 }
 
-// readJSON returns the JSON of a file. The error ends with what was not done.
+// readJSON returns the JSON in a file. If it fails, the error ends with the text in the parameter
+// undone. This text says what was not done.
 func readJSON(path, undone string) (json.RawMessage, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

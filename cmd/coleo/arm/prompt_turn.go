@@ -10,21 +10,20 @@ import (
 	"coleo.dev/checked"
 )
 
-// Turn is the JSON output of arm prompt --wait, for a prompt that was delivered. If the
-// prompt's turn has not ended, Outcome is empty.
+// Turn is the JSON output of arm prompt --wait, for a delivered prompt. If the prompt's turn has
+// not ended, Outcome is empty.
 type Turn struct {
 	Delivered bool          `json:"delivered"`
 	Run       string        `json:"run"`
 	Dialog    *coleo.Dialog `json:"dialog,omitempty"`
-	// Suspensions has what the arm's model has asked with Coleo's tools.
+	// Suspensions contains the questions that the arm's model has asked with Coleo's tools.
 	Suspensions []coleo.Suspension `json:"suspensions,omitempty"`
 	coleo.RunEnd
 }
 
-// AwaitTurn waits for the end of the turn that a delivered prompt has started. The
-// argument run is the id of that prompt's run. A dialog also ends the wait. If limit is
-// not 0, AwaitTurn waits at most for that time. If the turn did not finish, the error
-// says why.
+// AwaitTurn waits for the end of the turn that a delivered prompt has started. The parameter run is
+// the id of that prompt's run. A dialog also ends the wait. If limit is not 0, AwaitTurn waits no
+// longer than limit. If the turn did not finish, the error says why.
 func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -56,7 +55,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 			t.RunEnd = end
 			err = t.failure(name)
 		} else if ctx.Err() == nil && (waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout) {
-			// Serve has a limit of its own for this wait, which can end just before
+			// Serve has its own limit for this wait. This limit can end just before the caller's
 			// limit.
 			err = coleo.Errorf(coleo.ETimeout,
 				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
@@ -66,9 +65,9 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 	return t, delivered(err)
 }
 
-// awaitAnswer is like AwaitTurn, but if the answer does not fit the schema of the prompt, it
-// also waits for the turns in which the model is asked again. If no answer fits, it returns
-// the last turn and EAnswerUnfit.
+// awaitAnswer is like AwaitTurn, but it also waits for further turns. If the answer does not fit
+// the schema of the prompt, Coleo asks the model again in another turn. If no answer fits,
+// awaitAnswer returns the last turn and EAnswerUnfit.
 func awaitAnswer(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
 	began := time.Now()
 	for {
@@ -87,8 +86,8 @@ func awaitAnswer(ctx context.Context, client *api.Client, name, run string, limi
 	}
 }
 
-// text returns what users see of the turn: the answer, or the JSON alone of an answer that
-// fits its schema.
+// text returns the part of the turn that users see. This is the answer. If the answer fits its
+// schema, text returns only the JSON of the answer.
 func (t Turn) text() string {
 	if t.Validated != nil && t.Validated.OK {
 		if raw, err := checked.Extract(t.Answer); err == nil {
@@ -98,8 +97,7 @@ func (t Turn) text() string {
 	return t.Answer
 }
 
-// failure returns an error that says how the turn ended. For a finished turn, it
-// returns nil.
+// failure returns an error that says how the turn ended. If the turn has finished, it returns nil.
 func (t Turn) failure(name string) error {
 	switch t.Outcome {
 	case coleo.OutcomeAsks:

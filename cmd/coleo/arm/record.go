@@ -46,7 +46,7 @@ func screenWhen(c *cobra.Command, client *api.Client, name, at string) (coleo.Sc
 
 // parseMoment parses a time in the past. The text has one of three forms:
 //   - a time in RFC 3339
-//   - an hour, a minute and a second: the last such time before now, in now's time zone
+//   - an hour, a minute and a second, which mean the last such time before now, in now's time zone
 //   - a duration before now, with or without a minus sign
 func parseMoment(text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
@@ -139,9 +139,9 @@ func firstTime(piece coleo.Recording) time.Time {
 	return piece.Events[0].Time
 }
 
-// progress returns a function that shows on w how many bytes of a download are done.
-// After the download, the returned function must be called with zeros, to clear the
-// line. If w is not a terminal, the returned function does nothing.
+// progress returns a function that shows the progress of a download on w, in bytes. After the
+// download, the caller must call the returned function with zeros, to clear the line. If w is not a
+// terminal, the returned function does nothing.
 func progress(w io.Writer) func(done, of int64) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -53,9 +53,9 @@ func newRecoverCommand() *cobra.Command {
 	return c
 }
 
-// recoverArm asks serve to recover an arm. Then it waits until the arm takes prompts,
-// shows a dialog or shows an error. It does not wait if the agent CLI was still alive
-// and is in the middle of a turn.
+// recoverArm asks serve to recover an arm. Then it waits until the arm accepts prompts, shows a
+// dialog or shows an error. It does not wait if the agent CLI was still alive and is in the middle
+// of a turn.
 func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
@@ -84,8 +84,8 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 	return line, reply, nil
 }
 
-// awaitRecovered waits until a recovered arm is ready. If the agent CLI has ended because
-// it does not have the arm's conversation, awaitRecovered recovers the arm once more. That
+// awaitRecovered waits until a recovered arm is ready. If the agent CLI has ended because it does
+// not have the arm's conversation, awaitRecovered recovers the arm once more. The second recovery
 // begins a new conversation.
 func awaitRecovered(ctx context.Context, client *api.Client, reply wire.SpawnReply,
 	f recoverFlags) (wire.SpawnReply, error) {
@@ -113,9 +113,9 @@ func recoveredLine(reply wire.SpawnReply) string {
 	return line
 }
 
-// awaitReady waits until an arm takes input, shows a dialog or shows an error. If the
-// agent CLI ends first, awaitReady returns EExited with the arm's last screen. After
-// the time limit, it returns ETimeout.
+// awaitReady waits until an arm accepts input, shows a dialog or shows an error. If the agent CLI
+// ends first, awaitReady returns EExited with the arm's last screen. After the time limit, it
+// returns ETimeout.
 func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
 	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
@@ -128,9 +128,9 @@ func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit ti
 	return now, e
 }
 
-// lastScreen returns the last screen in the arm's events. If the events contain no
-// screen, it returns nil. If the events cannot all be read, it returns the last screen
-// of those that it has read.
+// lastScreen returns the last screen in the arm's events. If the events contain no screen, it
+// returns nil. If it cannot read all events, it returns the last screen in the events that it has
+// read.
 func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
 	for f := (wire.EventFilter{Arm: arm}); ; {
 		events, next, err := client.Events(ctx, f)

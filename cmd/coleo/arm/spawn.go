@@ -255,9 +255,10 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	return verb.Say(c, line, reply)
 }
 
-// place says in the request where the window is opened, if the harness shows its agent CLI in
-// one. For any other harness, a window is opened after the start, by 'coleo arm attach'.
-// Without --harness, -t selects a harness with a window, unless the arm has one already.
+// place adds to the request where to open the window, if the harness shows its agent CLI in a
+// window. For any other harness, 'coleo arm attach' runs in a window that is opened after the
+// start. Without --harness, -t selects a harness with a window, unless the arm already has a
+// harness.
 func (f *spawnFlags) place(ctx context.Context, client *api.Client, usual string) error {
 	name := f.q.Harness
 	if name == "" {
@@ -331,9 +332,8 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// StartedClient starts serve and the host agent if they do not run, and returns a
-// client of serve. With local, it starts only serve, because the arm can run without a
-// host agent.
+// StartedClient starts serve and the host agent if they do not run, and returns a client of serve.
+// If local is true, it starts only serve, because the arm can run without a host agent.
 func StartedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
 	start := s.Start
 	if local {
@@ -351,7 +351,7 @@ func StartedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, er
 
 const fallbackHelp = "`STRATEGY` if the model is not available: any, same-price, cheaper or none"
 
-// complete fills in the fields of f.q that come from flags.
+// complete fills in the fields of f.q that depend on flags.
 func (f *spawnFlags) complete() error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = "."

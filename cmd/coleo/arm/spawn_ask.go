@@ -20,22 +20,22 @@ import (
 	"coleo.dev/wire"
 )
 
-// asksUser reports whether arm spawn asks for what it needs: the user has given no flag,
-// and sits at a terminal.
+// asksUser reports whether arm spawn asks the user for the missing values. It does so if the user
+// has given no flag and uses a terminal.
 func asksUser(c *cobra.Command) bool {
 	in, isFile := c.InOrStdin().(*os.File)
 	return isFile && c.Flags().NFlag() == 0 && !verb.WantsJSON(c) && term.IsTerminal(int(in.Fd()))
 }
 
-// questions asks a user line by line.
+// questions asks a user questions, one line at a time.
 type questions struct {
 	in        *bufio.Reader
 	out       io.Writer
 	installed func(coleo.Info) bool // reports whether this machine has the agent CLI of a harness
 }
 
-// askAll asks for the harness, the name, the work folder and the model of a new arm. The
-// parameter usual is the harness that is the default.
+// askAll asks for the harness, the name, the work folder and the model of a new arm. The parameter
+// usual names the default harness.
 func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client, usual string) error {
 	list, err := client.Harnesses(ctx)
 	if err != nil {
@@ -72,8 +72,9 @@ func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client
 	return err
 }
 
-// harness asks which harness to use. The user may answer with its number or its name. The
-// default is usual, or else the first harness whose agent CLI is installed.
+// harness asks which harness to use. The user can answer with the harness's number or name. The
+// default is the harness in the parameter usual. If usual is empty, the default is the first
+// harness whose agent CLI is installed.
 func (q questions) harness(list []coleo.Info, usual string) (string, error) {
 	list = slices.DeleteFunc(slices.Clone(list), func(i coleo.Info) bool { return i.Support == coleo.SupportDeclared })
 	for i, info := range list {
@@ -100,8 +101,8 @@ func (q questions) harness(list []coleo.Info, usual string) (string, error) {
 	}
 }
 
-// line asks for one line. It returns usual for an empty line. It returns EInvalid if the
-// user ends the input.
+// line asks for one line. If the line is empty, it returns the parameter usual. It returns EInvalid
+// if the user ends the input.
 func (q questions) line(what, usual string) (string, error) {
 	if usual != "" {
 		what += " [" + usual + "]"

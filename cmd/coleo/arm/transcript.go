@@ -17,12 +17,12 @@ import (
 // eventPage is the number of events that one request asks for.
 const eventPage = 1000
 
-// conversationStep is one step of an arm's conversation.
+// conversationStep is one step in an arm's conversation.
 type conversationStep struct {
 	Time time.Time `json:"time"`
 	Run  string    `json:"run,omitempty"`
-	// Who is "user", "agent" or "decision". For a prompt that was perhaps lost, because
-	// nothing proves its arrival, Who is "lost".
+	// Who is "user", "agent" or "decision". It is "lost" for a prompt that may have been lost,
+	// because nothing proves that the prompt arrived.
 	Who     string        `json:"who"`
 	Text    string        `json:"text"`
 	Outcome coleo.Outcome `json:"outcome,omitempty"` // for an answer: how the turn ended
@@ -53,15 +53,14 @@ screen may be incomplete.`
 	return c
 }
 
-// transcript returns an arm's conversation. It reads the conversation from the arm's
-// events.
+// transcript returns an arm's conversation. It builds the conversation from the arm's events.
 func transcript(ctx context.Context, client *api.Client, name string) ([]conversationStep, error) {
 	out, _, err := transcriptAfter(ctx, client, name, "")
 	return out, err
 }
 
-// transcriptAfter returns the part of an arm's conversation after a cursor. It also
-// returns the cursor of the end of that part.
+// transcriptAfter returns the part of an arm's conversation after a cursor. It also returns a
+// cursor for the end of that part.
 func transcriptAfter(ctx context.Context, client *api.Client, name, after string) ([]conversationStep, string, error) {
 	out := []conversationStep{}
 	for f := (wire.EventFilter{Arm: name, Limit: eventPage, After: after}); ; {

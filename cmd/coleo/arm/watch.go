@@ -75,10 +75,10 @@ func watchArm(c *cobra.Command, client *api.Client, args []string, f watchFlags)
 	return watchStates(c, client, arm)
 }
 
-// watched returns the name of the arm to watch:
-//   - the name in args, if there is one
-//   - on a terminal, the arm that the user chooses
-//   - otherwise the only arm that runs
+// watched returns the name of the arm to watch. The first case that applies determines the name:
+//   - If args contains a name, it is that name.
+//   - On a terminal, it is the arm that the user chooses.
+//   - Otherwise it is the only running arm.
 //
 // If no arm runs, the error is ENotFound. If several arms run, the error is EInvalid.
 func watched(c *cobra.Command, client *api.Client, args []string, onTerminal bool) (string, error) {
@@ -108,7 +108,7 @@ func watched(c *cobra.Command, client *api.Client, args []string, onTerminal boo
 		len(names), strings.Join(names, ", "))
 }
 
-// otherStates returns all states except the state now.
+// otherStates returns all states except the one in the parameter now.
 func otherStates(now coleo.State) []coleo.State {
 	var out []coleo.State
 	for _, s := range coleo.States() {

@@ -19,8 +19,8 @@ import (
 	"coleo.dev/cmd/coleo/watch"
 )
 
-// watchPause is the shortest time between two requests for the screen. A person does
-// not notice this pause. It limits the load on serve while an arm prints fast.
+// watchPause is the shortest time between two requests for the screen. A person does not notice
+// this pause. The pause limits the load on serve while an arm prints fast.
 const watchPause = 100 * time.Millisecond
 
 // sent is the outcome of sending one message.
@@ -126,8 +126,7 @@ func quiet(ctx context.Context, err error) error {
 // errArmEnded means that the arm's agent CLI has ended.
 var errArmEnded = errors.New("the agent CLI has ended")
 
-// read brings the view up to date. If the agent CLI has ended, read returns
-// errArmEnded.
+// read updates the view. If the agent CLI has ended, read returns errArmEnded.
 func (w *watcher) read(ctx context.Context) error {
 	arm, err := w.client.Arm(ctx, w.view.Arm.ID)
 	if err != nil {
@@ -160,8 +159,8 @@ func (w *watcher) read(ctx context.Context) error {
 	return nil
 }
 
-// message returns a step of the conversation in the form that the view shows. The bool
-// is false if the flags hide the step.
+// message returns a step of the conversation in the form that the view shows. The second result is
+// false if the flags hide the step.
 func (w *watcher) message(s conversationStep) (watch.Message, bool) {
 	m := watch.Message{Who: s.Who, Time: s.Time, Text: s.Text}
 	switch {
@@ -214,8 +213,8 @@ func (w *watcher) mark() {
 	}
 }
 
-// followOutput waits for output of the arm, and calls mark each time. It returns when
-// the output ends.
+// followOutput waits for output of the arm, and calls mark for each piece. It returns when the
+// output ends.
 func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
 		out, err := w.client.Output(ctx, id, from, logWait)
@@ -231,9 +230,8 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	}
 }
 
-// followEvents waits for changes and events of the arm, and calls mark each time. If
-// serve ends, followEvents tries to reach serve again. It reports no errors, because
-// followOutput reports them.
+// followEvents waits for changes and events of the arm, and calls mark for each one. If serve ends,
+// followEvents tries to reach serve again. It reports no errors, because followOutput reports them.
 func (w *watcher) followEvents(ctx context.Context, id string) {
 	for ctx.Err() == nil {
 		for u, err := range w.client.Follow(ctx, "") {

@@ -100,7 +100,8 @@ is the newest one: what the last turn changed.`,
 	return c
 }
 
-// number returns the number of the checkpoint that the arguments name, or of the newest one.
+// number returns the number of the checkpoint that the arguments name. If they name none, it
+// returns the number of the newest checkpoint.
 func number(c *cobra.Command, client *api.Client, args []string) (int, error) {
 	if len(args) == 2 {
 		return parse(args[1])

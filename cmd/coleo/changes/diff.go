@@ -1,5 +1,5 @@
-// Package changes has the verbs that show what an arm has changed in its folder, and that put
-// its files back: arm diff and arm checkpoint.
+// Package changes has the verbs that show or restore what an arm has changed in its folder: arm
+// diff and arm checkpoint.
 package changes
 
 import (
@@ -63,8 +63,8 @@ func DiffCommand() *cobra.Command {
 	return c
 }
 
-// printDiff prints a diff. What is missing in it goes to the error output, so that a patch
-// stays a patch.
+// printDiff prints a diff. It writes notes about missing parts to the error output. So the normal
+// output stays a valid patch.
 func printDiff(c *cobra.Command, arm string, d changes.Diff, stat, why bool) error {
 	if verb.WantsJSON(c) {
 		return verb.PrintJSON(c, d)
@@ -109,7 +109,7 @@ func statText(d changes.Diff) string {
 	return b.String()
 }
 
-// placeOf says where the change of a file is.
+// placeOf returns the place where a file has changed.
 func placeOf(f changes.File) string {
 	var words []string
 	for _, w := range []struct {
@@ -161,7 +161,7 @@ func patchText(d changes.Diff, arm string, why bool) string {
 	return b.String()
 }
 
-// whyText returns the lines above a hunk that say which call made it.
+// whyText returns the lines that stand above a hunk. They say which call made the hunk.
 func whyText(w *changes.Why, arm string) string {
 	if w == nil {
 		return "# not looked up\n"
@@ -197,7 +197,7 @@ func whyText(w *changes.Why, arm string) string {
 	return b.String()
 }
 
-// visible returns a line whose control characters a terminal does not obey.
+// visible returns a line with all control characters written so that a terminal does not obey them.
 func visible(line string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(line, "\t") {

@@ -71,7 +71,7 @@ func MergeCommand() *cobra.Command {
 	return c
 }
 
-// mergedText says for people what a merge has done, or what it would do.
+// mergedText describes for people what a merge has done, or what it would do.
 func mergedText(arm string, m changes.Merged, ask bool) string {
 	if len(m.Conflicts) > 0 {
 		return conflictText(arm, m, ask)

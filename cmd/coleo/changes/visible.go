@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// escaped writes what cannot be seen as Go does: \x1b, \u202e.
+// escaped writes invisible characters as Go escapes, such as \x1b or \u202e.
 func escaped(text string) string {
 	var b strings.Builder
 	for len(text) > 0 {

@@ -1,4 +1,4 @@
-// Package cost has the verb that tells what models have cost.
+// Package cost has the verb that shows what models have cost.
 package cost
 
 import (
@@ -65,8 +65,8 @@ Subagents and side requests count if the agent CLI records their tokens.`,
 	return c
 }
 
-// parseSince parses a day, a time, or an age such as 12h or 7d. It returns the zero time for
-// "".
+// parseSince parses a day, a time, or an age such as 12h or 7d. If the text is empty, it returns
+// the zero time.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

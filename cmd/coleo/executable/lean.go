@@ -13,18 +13,17 @@ import (
 	"coleo.dev/config"
 )
 
-// executeOK is the mode with which access(2) checks whether a file can be executed. On
-// a file system that is mounted noexec, this check fails. A look at the file's mode
-// bits would not show the problem.
+// executeOK is the mode with which access(2) checks whether a file can be executed. On a file
+// system that is mounted noexec, this check fails. The file's mode bits would not show this
+// problem.
 const executeOK = 1
 
-// holdProgramPath returns the path of the program that holders run. If this build has
-// the small holder program, holdProgramPath writes the small program below the state
-// folder and returns the new path. Each version has its own path, so a running holder
-// keeps its version.
+// holdProgramPath returns the path of the program that holders run. If this build contains the
+// small holder program, holdProgramPath writes that program below the state folder and returns the
+// new path. Each version has its own path, so a running holder keeps its version.
 //
-// If there is no small program, or if it cannot be written or executed, holdProgramPath
-// returns the path of coleo.
+// holdProgramPath returns the path of coleo if there is no small program. It also does so if the
+// small program cannot be written or executed.
 func holdProgramPath() (string, error) {
 	if len(leanHolder) > 0 {
 		if path, err := writeLean(leanHolder); err == nil {
@@ -57,8 +56,8 @@ func writeLean(program []byte) (string, error) {
 	return path, nil
 }
 
-// writeProgram writes a program to path, completely or not at all. Several processes
-// can call it for the same path at the same time.
+// writeProgram writes a program to path, completely or not at all. Several processes can call
+// writeProgram for the same path at the same time.
 func writeProgram(dir, path string, program []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

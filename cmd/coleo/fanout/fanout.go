@@ -1,5 +1,5 @@
-// Package fanout has the command coleo fan-out. It gives one task to several arms, each in a git
-// worktree of its own. Only the labels of the arms say to which fan-out they belong.
+// Package fanout has the command coleo fan-out. The command gives one task to several arms. Each
+// arm works in its own git worktree. Only the labels of the arms say which fan-out they belong to.
 package fanout
 
 import (
@@ -29,16 +29,17 @@ import (
 )
 
 const (
-	// label is the key of the label that all arms of a fan-out have. Its value is the id of the
-	// fan-out.
+	// label is the key of the label that all arms of a fan-out have. The value of the label is the
+	// id of the fan-out.
 	label = "fanout"
-	// usualArms is the number of arms without -n and --harness.
+	// usualArms is the number of arms if the user gives neither -n nor --harness.
 	usualArms = 3
-	// mostArms limits the arms of one fan-out. A person compares their work.
+	// mostArms is the largest number of arms in one fan-out. A person must compare their work.
 	mostArms = 20
-	// atOnce is how many arms are started at the same time: see bulkAtOnce in cmd/coleo/arm.
+	// atOnce is the number of arms that are started at the same time: see bulkAtOnce in
+	// cmd/coleo/arm.
 	atOnce = 4
-	// idLength is the length of an id in letters and digits. A thousand ids of that length are all
+	// idLength is the length of an id in letters and digits. A thousand ids of this length are all
 	// different with a probability of 0.9995.
 	idLength = 6
 )
@@ -101,7 +102,7 @@ func waitFlags(c *cobra.Command, wait *bool, timeout *time.Duration) {
 	c.Flags().DurationVar(timeout, "timeout", time.Hour, "with --wait: maximum wait")
 }
 
-// started is what came of one arm.
+// started is the result for one arm.
 type started struct {
 	Arm     string       `json:"arm"`
 	Harness string       `json:"harness,omitempty"`
@@ -209,7 +210,7 @@ func (f *flags) prepare(c *cobra.Command, task string) error {
 	return f.countArms()
 }
 
-// countArms sets the number of arms, and the harness of a template.
+// countArms sets the number of arms and the harness that a template names.
 func (f *flags) countArms() error {
 	if len(f.harnesses) == 0 && f.q.Harness != "" {
 		f.harnesses = []string{f.q.Harness}
@@ -259,7 +260,7 @@ func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual strin
 	return nil
 }
 
-// startAll starts the arms, some at the same time, and puts the task into their queues.
+// startAll starts the arms, some of them at the same time, and puts the task into each arm's queue.
 func (f *flags) startAll(ctx context.Context, client *api.Client, id, base string) []started {
 	out := make([]started, f.count)
 	turn := make(chan struct{}, atOnce)
@@ -276,7 +277,7 @@ func (f *flags) startAll(ctx context.Context, client *api.Client, id, base strin
 	return out
 }
 
-// request returns the request to start arm number i, from 0.
+// request returns the request to start the arm with the number i. The first arm has the number 0.
 func (f *flags) request(i int, id, base string) wire.SpawnRequest {
 	q, word := f.q, "arm"
 	if n := len(f.harnesses); n > 0 {
@@ -296,8 +297,8 @@ func (f *flags) request(i int, id, base string) wire.SpawnRequest {
 	return q
 }
 
-// The function start starts an arm, and puts the task into its queue. The queue survives a kill of
-// serve. The prompt waits there until the arm is ready.
+// start starts an arm, and puts the task into the arm's queue. The task waits in the queue until
+// the arm is ready. The queue survives a kill of serve.
 func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task string) started {
 	out := started{Arm: q.Name, Harness: q.Harness}
 	reply, err := client.Spawn(ctx, q)
@@ -312,14 +313,15 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 		out.Error = coleo.Errorf(coleo.EInternal, "%v", err)
 	}
 	if err != nil && !out.Started && !api.Unsent(err) {
-		// Serve writes an arm's row before it orders the start, and deletes it after a refusal.
+		// Serve writes an arm's row before it orders the start. It deletes the row if the start is
+		// refused.
 		_, lookErr := client.Arm(context.WithoutCancel(ctx), q.Name)
 		out.Unknown = coleo.ErrorCode(lookErr) != coleo.ENotFound
 	}
 	return out
 }
 
-// runsOf returns the ids of the runs of the task, by the arms' names.
+// runsOf maps the names of the arms to the ids of the task's runs.
 func runsOf(list []started) map[string]string {
 	out := map[string]string{}
 	for _, s := range list {
@@ -330,8 +332,8 @@ func runsOf(list []started) map[string]string {
 	return out
 }
 
-// exitCode returns 0 if all arms have got the task. If all failures have the same exit code, it
-// returns that one, and otherwise 1.
+// exitCode returns 0 if all arms have received the task. If all failures have the same exit code,
+// it returns that code. Otherwise it returns 1.
 func exitCode(list []started) int {
 	code := 0
 	for _, s := range list {

@@ -25,7 +25,7 @@ commits, a stash. With --force, Coleo ends the others, and first keeps all of th
 under a ref of the repository (refs/coleo/kept). 'coleo workspace restore ARM' brings
 it back. The arm that you keep, its worktree and its subarms stay as they are.`
 
-// removed is what came of one of the other arms.
+// removed is the result for one of the other arms.
 type removed struct {
 	Arm     string       `json:"arm"`
 	Removed bool         `json:"removed"`
@@ -65,7 +65,7 @@ func newKeepCommand() *cobra.Command {
 	return c
 }
 
-// keeping removes all arms of a fan-out but one.
+// keeping removes all arms of a fan-out except one.
 type keeping struct {
 	client *api.Client
 	trees  workspace.Workspaces
@@ -74,8 +74,9 @@ type keeping struct {
 	force  bool
 }
 
-// choose selects the arms to remove. They are all except the kept one and its subarms. An arm
-// without a worktree of its own may work in that of another arm, so it goes first.
+// choose selects the arms to remove: all arms except the kept arm and its subarms. An arm without
+// its own worktree may work in another arm's worktree. So choose puts arms without their own
+// worktree first.
 func (k *keeping) choose(all []coleo.Arm) {
 	byID := map[string]coleo.Arm{}
 	for _, arm := range all {
@@ -109,8 +110,8 @@ func rank(arm coleo.Arm) int {
 	return 1
 }
 
-// The method check returns EConflict if one of the arms works, asks something, or has unsaved work.
-// The error names all such arms.
+// check returns EConflict if one of the arms works, asks something, or has unsaved work. The error
+// names all these arms.
 func (k *keeping) check(ctx context.Context) error {
 	var why []string
 	for _, arm := range k.others {
@@ -147,7 +148,7 @@ func (k *keeping) check(ctx context.Context) error {
 		strings.Join(why, "; "))
 }
 
-// removeAll ends the others, and then removes them.
+// removeAll ends the other arms, and then removes them.
 func (k *keeping) removeAll(ctx context.Context) []removed {
 	out := make([]removed, len(k.others))
 	fail := func(i int, err error) bool {

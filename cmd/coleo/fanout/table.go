@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// lookEvery is the time between two looks at the arms. A person does not notice such a delay,
-	// and a look takes much less time.
+	// lookEvery is the time between two looks at the arms. A person does not notice this delay, and
+	// a look takes much less time.
 	lookEvery = time.Second
-	// taskWindow is how long an arm with a task may have neither a queued prompt nor a run. This is
-	// so while the prompt is typed, which takes up to 90 s.
+	// taskWindow is how long an arm with a task may have neither a queued prompt nor a run. An arm
+	// is in this condition while the prompt is typed, which takes up to 90 s.
 	taskWindow = 2 * time.Minute
 )
 
-// row is what is compared of one arm.
+// row contains the values of one arm that the table compares.
 type row struct {
 	Arm      string      `json:"arm"`
 	ID       string      `json:"id"`
@@ -41,7 +41,7 @@ type row struct {
 	Branch   string      `json:"branch,omitempty"`
 	Worktree string      `json:"worktree,omitempty"` // path of the worktree
 	Changed  *changed    `json:"changes,omitempty"`  // nil if it is unknown
-	// ChangesError says why Changed is unknown.
+	// ChangesError is the reason why Changed is unknown.
 	ChangesError string      `json:"changes_error,omitempty"`
 	Cost         cost.Amount `json:"cost"`
 	Seconds      float64     `json:"seconds"` // the sum of all runs
@@ -49,7 +49,7 @@ type row struct {
 	Outcome      string      `json:"outcome,omitempty"` // of the newest run; "open" while it runs
 }
 
-// changed is what an arm has changed since its start.
+// changed describes the changes that an arm has made since its start.
 type changed struct {
 	Files        int    `json:"files"`
 	LinesAdded   int    `json:"lines_added"`
@@ -57,8 +57,9 @@ type changed struct {
 	Cut          string `json:"cut,omitempty"` // why not everything is counted
 }
 
-// members returns the arms of a fan-out by name. It returns ENotFound if there is none. Subarms
-// have the label too, but they work for their parent, so they are not among the members.
+// members returns the arms of a fan-out. The result heads contains all arms except subarms, sorted
+// by name. Subarms have the label too, but they work for their parent. The result all also contains
+// subarms. members returns ENotFound if there are no arms.
 func members(ctx context.Context, client *api.Client, id string) (heads, all []coleo.Arm, err error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
@@ -81,7 +82,8 @@ func members(ctx context.Context, client *api.Client, id string) (heads, all []c
 	return heads, all, nil
 }
 
-// worktreeOf returns the git worktree that Coleo has made for the arm, or nil.
+// worktreeOf returns the git worktree that Coleo has made for the arm. It returns nil if there is
+// none.
 func worktreeOf(arm coleo.Arm) *coleo.Worktree {
 	var config coleo.SpawnConfig
 	_ = json.Unmarshal(arm.Config, &config) // without a configuration, the arm has no worktree
@@ -155,8 +157,8 @@ have no price.`,
 }
 
 // waitAll waits until each arm of a fan-out has done its task or needs a person. Then it returns
-// the table. The argument runs has the ids of the task's runs, as far as the caller knows them. Its
-// keys are the names of the arms. waitAll returns ETimeout after the limit.
+// the table. The parameter runs maps names of arms to the ids of the task's runs. It contains only
+// the runs that the caller knows. waitAll returns ETimeout after the limit.
 func waitAll(ctx context.Context, client *api.Client, id string, runs map[string]string,
 	limit time.Duration) ([]row, error) {
 	end := time.NewTimer(limit)
@@ -195,9 +197,9 @@ func waitAll(ctx context.Context, client *api.Client, id string, runs map[string
 	}
 }
 
-// settled reports whether an arm has done its task or needs a person. The argument newest has the
-// arm's newest run, if there is one. The argument task is the id of the task's run, or "" if the
-// caller does not know it.
+// settled reports whether an arm has done its task or needs a person. The parameter newest contains
+// the arm's newest run, if there is one. The parameter task is the id of the task's run. It is ""
+// if the caller does not know the run.
 func settled(arm coleo.Arm, newest []coleo.Run, task string, now time.Time) bool {
 	need, _ := arm.Need()
 	switch {
@@ -256,7 +258,7 @@ func rowOf(ctx context.Context, client *api.Client, arm coleo.Arm) (row, error) 
 	return r, r.addRuns(ctx, client)
 }
 
-// addRuns adds what the runs of the arm tell.
+// addRuns adds the data from the arm's runs to the row.
 func (r *row) addRuns(ctx context.Context, client *api.Client) error {
 	for f := (wire.RunFilter{Arm: r.ID}); ; {
 		page, next, err := client.Runs(ctx, f)
@@ -331,7 +333,7 @@ func (r row) stateWord() string {
 	return string(r.Need) + ": " + string(why)
 }
 
-// costWord returns a cost for people. It says what is unknown.
+// costWord returns a cost for people. It mentions the parts that are unknown.
 func costWord(a cost.Amount) string {
 	switch {
 	case a.Calls == 0, a.Unpriced > 0 && a.Dollars == 0:

@@ -90,7 +90,7 @@ type calibration struct {
 	Diff     string         `json:"diff"`
 	Nearest  []mend.Attempt `json:"nearest"` // without a proposal: the attempts that came nearest, and why they failed
 	TimedOut bool           `json:"timed_out"`
-	// BrokenOff has the names of the sessions that could not be played to the end.
+	// BrokenOff contains the names of the sessions that could not be played to the end.
 	BrokenOff []string `json:"broken_off"`
 }
 
@@ -152,8 +152,8 @@ func (f *calibrateFlags) check() error {
 	return nil
 }
 
-// cases reads all recordings. The result fresh has the new recordings, and the result
-// old has the earlier recordings.
+// cases reads all recordings. It returns the new recordings in fresh, and the earlier recordings in
+// old.
 func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
 		return nil, nil, err
@@ -168,8 +168,8 @@ func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	return fresh, old, nil
 }
 
-// describedBy returns the description of a harness that reads a screen. For any other
-// harness, it returns an error.
+// describedBy returns the description of a harness that reads a screen. For a harness that reads no
+// screen, it returns an error.
 func describedBy(name string) (mend.Description, error) {
 	if _, err := terminalHarness(name); err != nil {
 		return mend.Description{}, err
@@ -186,8 +186,8 @@ func describedBy(name string) (mend.Description, error) {
 	return mend.Description{File: path, Text: text, Bases: reg.Base}, err
 }
 
-// writeProposal writes a description to a file, which must not exist. If path is "",
-// writeProposal does nothing.
+// writeProposal writes a description to a file. If the file exists, writeProposal returns an error.
+// If path is "", writeProposal does nothing.
 func writeProposal(path string, text []byte) error {
 	if path == "" {
 		return nil
@@ -200,8 +200,8 @@ func writeProposal(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// readCases reads the recordings in the folder dir, and their labels from a file. The
-// argument labels is the path of that file. If it is "", the file is labelsFile in dir.
+// readCases reads the recordings in the folder dir, and reads their labels from a file. The
+// parameter labels is the path of that file. If labels is "", the file is labelsFile in dir.
 func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 	if labels == "" {
 		labels = filepath.Join(dir, labelsFile)

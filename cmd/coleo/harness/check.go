@@ -17,11 +17,11 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// testRun runs checks and prints their report. The argument version is the version of
-// the agent CLI that the user has named, or "".
+// testRun runs checks and prints their report. The parameter version is the version of the agent
+// CLI that the user has named, or "".
 type testRun func(c *cobra.Command, config conformance.Config, version string) error
 
-// pick returns a function that runs the checks that the flags select.
+// pick returns a testRun for the checks that the flags select.
 func (f testFlags) pick(h coleo.Harness) (testRun, error) {
 	switch {
 	case f.settings != "" && f.asks != "":
@@ -95,9 +95,9 @@ func (f testFlags) pickAsks(h coleo.Harness) (testRun, error) {
 	}, nil
 }
 
-// newConfig returns the configuration of the checks. This process must already be in a
-// namespace without a network. The returned function removes the files of the checks,
-// unless the user has given --keep.
+// newConfig returns the configuration of the checks. Before the call, this process must already be
+// in a namespace without a network. The returned function removes the files of the checks, unless
+// the user has given --keep.
 func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config, func(), error) {
 	none := conformance.Config{}
 	program, err := executable.Path()
@@ -196,7 +196,7 @@ func printSettings(c *cobra.Command, r conformance.SettingsReport) error {
 	return result
 }
 
-// printAsks prints one line for each dialog of the catalogue.
+// printAsks prints one line for each dialog in the catalogue.
 func printAsks(c *cobra.Command, r conformance.AsksReport) error {
 	var result error
 	if !r.Compatible {

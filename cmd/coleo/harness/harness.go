@@ -74,8 +74,8 @@ the harness was checked with, and the command that installs the agent CLI.`,
 	}
 }
 
-// noteVersions prints which pack the harness uses, if it uses one. It prints a note if
-// nobody has judged the rules on the version of the agent CLI that is installed.
+// noteVersions prints which pack the harness uses, if it uses one. It also prints a note if nobody
+// has judged the rules on the installed version of the agent CLI.
 func noteVersions(c *cobra.Command, s setup.Setup, i coleo.Info) {
 	if i.Pack != nil {
 		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was judged on %s\n", i.Name, i.Pack.Serial,

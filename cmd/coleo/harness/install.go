@@ -19,7 +19,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// installTimeout bounds one installation. The files of some agent CLIs have 200 MB.
+// installTimeout is the time limit for one installation. The files of some agent CLIs have 200 MB.
 const installTimeout = 20 * time.Minute
 
 func newInstallCommand() *cobra.Command {
@@ -97,8 +97,8 @@ func newInstallation(s setup.Setup, info coleo.Info, version string) (installati
 	return i, nil
 }
 
-// dir returns the folder of this version. Arms do not find programs in this folder,
-// because Coleo looks for them only in NAME/bin.
+// dir returns the folder of this version. Arms do not find programs in this folder, because Coleo
+// looks for programs only in NAME/bin.
 func (i installation) dir() string { return filepath.Join(i.root, ".versions", i.info.Name, i.version) }
 
 // program returns the path of this version's program.
@@ -107,7 +107,8 @@ func (i installation) program() string {
 	return filepath.Join(i.dir(), bin, i.info.Command)
 }
 
-// complete returns the path of a file that exists if the installation is complete.
+// complete returns the path of a marker file. This file exists only if the installation is
+// complete.
 func (i installation) complete() string { return filepath.Join(i.dir(), ".complete") }
 
 func (i installation) installed() bool {
@@ -124,8 +125,8 @@ func (i installation) install(ctx context.Context) error {
 	return i.use()
 }
 
-// fetchMissing installs this version if it is missing. It does not change which version
-// new arms use.
+// fetchMissing installs this version if it is missing. New arms continue to use their present
+// version.
 func (i installation) fetchMissing(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)

@@ -14,9 +14,9 @@ import (
 // labelsFile is the name of the file with the labels of all recordings in a folder.
 const labelsFile = "labels.txt"
 
-// writeLabels replays the recordings in a folder, and writes one label per recording to
-// the file labelsFile. A label has the states that the harness reads in the recording.
-// The tests of the harnesses use labels in the same format.
+// writeLabels replays the recordings in a folder, and writes one label per recording to the file
+// labelsFile. A label lists the states that the harness reads in the recording. The tests of the
+// harnesses use labels in the same format.
 func writeLabels(h coleo.Harness, dir string) error {
 	th, ok := h.(*terminal.Harness)
 	if !ok {

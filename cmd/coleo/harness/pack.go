@@ -26,7 +26,7 @@ func newPackCommand() *cobra.Command {
 	return c
 }
 
-// packInfo is a pack in the form in which the verbs print it.
+// packInfo is a pack in the form that the verbs print.
 type packInfo struct {
 	Harness  string   `json:"harness"`
 	Serial   int64    `json:"serial,omitempty"`
@@ -144,8 +144,8 @@ func checkPack(c *cobra.Command, file, recordings string) error {
 	return result
 }
 
-// readPack reads a file that the user has named as a pack. It stops one byte after the
-// largest allowed size, so that the caller can recognize a file that is too large.
+// readPack reads a file that the user has named as a pack. It reads at most one byte more than the
+// largest allowed size. So the caller can recognize a file that is too large.
 func readPack(file string) ([]byte, error) {
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // so that a pipe does not block
 	if err != nil {
@@ -158,10 +158,9 @@ func readPack(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
 
-// fits returns an error if the pack p cannot be used: the harness of p does not exist,
-// or p does not fit that harness. If the argument recordings is not "", it is a folder
-// of recordings. In this case, fits also returns an error if a recording does not read
-// as its label says.
+// fits returns an error if the pack p cannot be used. This is so if the harness of p does not
+// exist, or if p does not fit that harness. The parameter recordings is a folder of recordings, or
+// "". If it is not "", fits also returns an error if a recording does not read as its label says.
 func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
@@ -178,9 +177,9 @@ func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	return readsAsLabelled(joined, p.Versions[0], recordings)
 }
 
-// changePacks calls do with the store of the installed packs. It holds a lock during
-// the call, so that no other process changes the packs. Inside an arm, it returns an
-// error, because an arm must not change the rules by which Coleo reads it.
+// changePacks calls the function do with the store of the installed packs. It holds a lock during
+// the call, so that no other process changes the packs. Inside an arm, changePacks returns an
+// error, because an arm must not change the rules with which Coleo reads it.
 func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	s, err := setup.New()
 	if err != nil {

@@ -128,7 +128,7 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	return th, nil
 }
 
-// input is a recording or a screen. If cast is nil, it is a screen.
+// input is a recording or a screen. If cast is nil, input is a screen.
 type input struct {
 	cast   *pty.Cast
 	screen coleo.Screen
@@ -158,8 +158,8 @@ func openInput(path string) (input, error) {
 	return input{cast: cast}, nil
 }
 
-// read returns the reading at the time f.at of the recording. It calls onChange for
-// each change up to that time.
+// read returns the reading of the recording at the time f.at. It calls onChange for each change up
+// to that time.
 func (in input) read(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) moment {
 	x := in.replay(h, f, onChange)
 	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading, Time: x.Now})
@@ -174,11 +174,11 @@ func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
 	return in.replay(h, f, func(coleo.Change) {})
 }
 
-// replay reads the recording up to its time f.at. It calls onChange for each change,
-// and returns the evidence for the last reading.
+// replay reads the recording up to the time f.at. It calls onChange for each change, and returns
+// the evidence for the last reading.
 //
-// If the input is a single screen, replay reads it as a session reads its first screen.
-// If no rule recognizes such a screen, the state is initializing.
+// If the input is a single screen, replay reads it in the way a session reads its first screen. If
+// no rule recognizes this screen, the state is initializing.
 func (in input) replay(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
 		x := h.Explain(in.screen)

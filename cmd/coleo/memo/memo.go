@@ -78,7 +78,7 @@ func run(c *cobra.Command, client *api.Client, args []string) (wire.Memo, error)
 	return client.PatchMemo(c.Context(), args[0], raw)
 }
 
-// text returns the value in several lines, for people.
+// text returns the value in several lines, for people to read.
 func text(m wire.Memo) string {
 	if len(m.Value) == 0 {
 		return "No memo."

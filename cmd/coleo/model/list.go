@@ -63,7 +63,7 @@ a file, the cheapest first.`,
 	return c
 }
 
-// print prints the chosen models.
+// print prints the models that the flags select.
 func (f listFlags) print(c *cobra.Command, models wire.Models) error {
 	var in []string // the harnesses with a login
 	for _, l := range models.Logins {
@@ -135,7 +135,7 @@ func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {
 	return w.Flush()
 }
 
-// refreshed is the JSON of models refresh.
+// refreshed is the JSON output of models refresh.
 type refreshed struct {
 	Models int    `json:"models"` // how many have a price
 	URL    string `json:"url"`

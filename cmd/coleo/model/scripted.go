@@ -25,21 +25,21 @@ const (
 	// ScriptedVerb is the name of the verb that runs an arm's agent CLI with the
 	// scripted model.
 	ScriptedVerb = "scripted-model"
-	// scriptedReady is the word that the model's process sends to its parent. It means
-	// that the model listens.
+	// scriptedReady is the word that the model's process sends to its parent when the model
+	// listens.
 	scriptedReady = "ready"
-	// scriptedTimeout is how long the parent waits at most for scriptedReady. The model
-	// opens only one socket, but a loaded machine can take seconds to start a process.
+	// scriptedTimeout is the longest time that the parent waits for scriptedReady. The model opens
+	// only one socket, but a loaded machine can take seconds to start a process.
 	scriptedTimeout = 20 * time.Second
-	// scriptedRecord is how many requests the model's record keeps. It can be small,
+	// scriptedRecord is the number of requests that the model's record keeps. It can be small,
 	// because nobody reads the record.
 	scriptedRecord = 10
-	// maxScript is the largest allowed size of a script, in bytes. A script is part of
-	// a request to the API, and such a request has at most 1 MiB.
+	// maxScript is the largest allowed size of a script, in bytes. A script is part of an API
+	// request, and an API request has at most 1 MiB.
 	maxScript = 512 << 10
 )
 
-// scriptedFlags are the flags of the verb ScriptedVerb. The verb has three stages:
+// scriptedFlags contains the flags of the verb ScriptedVerb. The verb has three stages:
 //   - The first stage enters a new network namespace. There it replaces itself with the
 //     second stage.
 //   - The second stage starts the third stage as another process. Then it replaces
@@ -122,10 +122,9 @@ func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 	return argv, err
 }
 
-// startModel starts the model as a new process, and waits until the model listens. The
-// model has no terminal. Its environment has only the arm's mark and GOMAXPROCS. When
-// the agent CLI has ended, the holder ends all other processes of the arm. The model is
-// one of them.
+// startModel starts the model as a new process, and waits until the model listens. The model has no
+// terminal. Its environment contains only the arm's mark and GOMAXPROCS. When the agent CLI has
+// ended, the holder ends all other processes of the arm, including the model.
 func (f scriptedFlags) startModel() (*os.Process, error) {
 	argv, err := f.commandLine("--serve")
 	if err != nil {
@@ -156,9 +155,8 @@ func (f scriptedFlags) startModel() (*os.Process, error) {
 	return nil, coleo.Errorf(coleo.EInternal, "start the scripted model: %s", line)
 }
 
-// answer is the third stage: it runs the model. When the model listens, answer writes
-// scriptedReady to descriptor 3. If the model cannot listen, answer writes the reason
-// there.
+// answer is the third stage: it runs the model. When the model listens, answer writes scriptedReady
+// to descriptor 3. If the model cannot listen, answer writes the reason to descriptor 3.
 func (f scriptedFlags) answer(ctx context.Context) error {
 	readyIn := os.NewFile(3, "starter")
 	server, err := f.listen()

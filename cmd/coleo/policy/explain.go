@@ -17,7 +17,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// judged is a decision of an arm's policy.
+// judged is a decision that an arm's policy has made.
 type judged struct {
 	Time time.Time `json:"time"`
 	Run  string    `json:"run,omitempty"`
@@ -55,7 +55,7 @@ answered the dialog.`,
 	return c
 }
 
-// String returns the decision for people.
+// String returns the decision as text for people.
 func (j judged) String() string {
 	became := "A person answers it."
 	switch {
@@ -78,7 +78,7 @@ func (j judged) String() string {
 		j.Rule, tool, strings.ReplaceAll(subject, "\n", "\n  "), cut, j.Why, became)
 }
 
-// decisions returns what the policy of an arm has decided, the oldest first.
+// decisions returns the decisions that an arm's policy has made, oldest first.
 func decisions(ctx context.Context, client *api.Client, arm string) ([]judged, error) {
 	out := []judged{}
 	err := eachEvent(ctx, client, arm, func(e coleo.Event) error {
@@ -92,7 +92,8 @@ func decisions(ctx context.Context, client *api.Client, arm string) ([]judged, e
 	return out, err
 }
 
-// eachEvent passes the events of the kinds to fn, of one arm or of all arms ("").
+// eachEvent calls fn with each event that has one of the given kinds. If arm is empty, it uses the
+// events of all arms. Otherwise it uses only the events of that arm.
 func eachEvent(ctx context.Context, client *api.Client, arm string, fn func(coleo.Event) error,
 	kinds ...coleo.EventKind) error {
 	for f := (wire.EventFilter{Arm: arm, Kinds: kinds}); ; {

@@ -15,7 +15,7 @@ import (
 	"coleo.dev/policy/files"
 )
 
-// grantTime is how long something is granted if the user does not say it.
+// grantTime is how long a grant lasts if the user gives no time.
 const grantTime = 8 * time.Hour
 
 func newGrantCommand() *cobra.Command {
@@ -70,7 +70,7 @@ an arm.`,
 	return c
 }
 
-// within limits a grant for an arm to a scope.
+// within limits a grant for an arm to a scope: the arm, its session or its conversation.
 func within(g *files.Grant, arm coleo.Arm, scope string) error {
 	switch scope {
 	case "arm":
@@ -128,7 +128,7 @@ at once.`,
 	return c
 }
 
-// line returns a grant for people.
+// line returns a grant as a line of text for people.
 func line(g files.Grant) string {
 	what, of := fmt.Sprintf("%q", harmless(g.Command)), "arm "+harmless(g.ArmName)
 	if g.Tool != "" {

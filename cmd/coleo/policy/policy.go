@@ -1,4 +1,4 @@
-// Package policy has the verbs about policies, which decide the questions of arms.
+// Package policy has the verbs about policies. A policy decides the questions that arms ask.
 package policy
 
 import (
@@ -90,7 +90,7 @@ func (t tried) decide(line string) (policy.Decision, error) {
 	}), nil
 }
 
-// scope returns the rules of the file, with the preset of the flag.
+// scope returns the rules of the file, together with the preset that the flag names.
 func (t tried) scope() (policy.Scope, error) {
 	var data []byte
 	if t.rules != "" {
@@ -109,8 +109,8 @@ func (t tried) scope() (policy.Scope, error) {
 	return scope, scope.Check()
 }
 
-// shellOf returns the shell. A shell that is not known is "", and then each command is
-// asked about.
+// shellOf returns the shell. If the shell is not known, it returns "". The policy then asks about
+// each command.
 func (t tried) shellOf() commandline.Shell {
 	program := cmp.Or(t.shell, os.Getenv("SHELL"), "bash")
 	shell, _ := commandline.ShellOf(program)

@@ -19,7 +19,7 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// suggestion is a rule that would have answered as a person did.
+// suggestion is a rule that would have given the same answer as a person.
 type suggestion struct {
 	Command  string `json:"command"`
 	Approved int    `json:"approved"` // how often a person has approved exactly this command
@@ -60,7 +60,7 @@ Only arms with a policy, also in shadow, are looked at.`,
 	return c
 }
 
-// history is what policies and people have decided.
+// history contains the decisions of policies and people.
 type history struct {
 	asked    map[coleo.Fingerprint]string // the commands that a policy left to a person, by dialog
 	answered []coleo.Decided              // by people
@@ -90,8 +90,8 @@ func (h *history) add(e coleo.Event) error {
 	return nil
 }
 
-// suggest returns the commands that people have approved at least so often and never
-// denied, and for which a rule is possible. The most frequent one is the first.
+// suggest returns commands for which a rule is possible, most frequent first. People have approved
+// each of these commands at least as often as the parameter least says, and have never denied it.
 func (h *history) suggest(least int) []suggestion {
 	approved, denied := map[string]int{}, map[string]bool{}
 	for _, d := range h.answered {
@@ -121,8 +121,8 @@ func (h *history) suggest(least int) []suggestion {
 	return out
 }
 
-// isPlain reports whether a rule can name the command: it is one program with known words
-// that have no blanks, and the shell does nothing else.
+// isPlain reports whether a rule can name the command. The command must be one program with known
+// words that have no blanks, and the shell must do nothing else.
 func isPlain(command string) bool {
 	none := func(string) ([]string, error) { return nil, fmt.Errorf("no file names") }
 	list, err := commandline.Parse(command, commandline.POSIX, "/", none)
@@ -142,7 +142,7 @@ func isPlain(command string) bool {
 // linesOfRule is how many lines asDiff prints for one rule.
 const linesOfRule = 4
 
-// asDiff returns a diff that adds the suggestions to the end of the user's file. The argument
+// asDiff returns a diff that adds the suggestions to the end of the user's file. The parameter
 // rules is the present text of that file.
 func asDiff(path, rules string, list []suggestion) string {
 	if len(list) == 0 {

@@ -63,7 +63,7 @@ is not trusted. --revoke ends the trust. This does not work inside an arm.`,
 	return c
 }
 
-// pathsOf returns where the rules of policies are.
+// pathsOf returns the paths of the files with the rules of policies.
 func pathsOf(s setup.Setup) files.Paths {
 	return files.Paths{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(),
 		GrantFile: s.PolicyGrants()}
@@ -80,7 +80,7 @@ func distrust(c *cobra.Command, s setup.Setup, paths files.Paths, dir string) er
 	return verb.Say(c, "No longer trusted: "+path, files.Project{Path: path})
 }
 
-// shown returns what a person reads before trusting a policy.
+// shown returns the text that a person reads before trusting a policy.
 func shown(p files.Project, dir string) string {
 	state := fmt.Sprintf("It is not trusted. To trust it: coleo policy trust %s --hash %s", dir, p.Hash)
 	switch {

@@ -83,7 +83,8 @@ func newSteerCommand() *cobra.Command {
 	return c
 }
 
-// steered returns a line that says how a prompt for now has reached the arm.
+// steered returns a line that says how a prompt has reached the arm. It is for prompts that are
+// sent at once.
 func steered(name string, done coleo.Steering) string {
 	sent := fmt.Sprintf("Sent to %s (%s)", name, done.Receipt.Proof)
 	switch {

@@ -1,5 +1,5 @@
-// Package queue has the verbs of coleo arm that control an arm's prompts beyond a single
-// one: its queue, prompts for now, and the end of a turn.
+// Package queue has the verbs of coleo arm for an arm's queue. It also has the verbs that send a
+// prompt at once or stop a turn.
 package queue
 
 import (
@@ -19,7 +19,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// Commands returns the verbs. They belong below coleo arm.
+// Commands returns the verbs of this package. They belong below coleo arm.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newFollowUpCommand(), newQueueCommand(), newPauseCommand(), newResumeCommand(),
 		newUnparkCommand(), newSteerCommand(), newAbortCommand()}
@@ -59,8 +59,8 @@ func FileFlag(c *cobra.Command, files *[]string) {
 		"`PATH` of a file on the arm's machine, to name in the prompt; may be repeated")
 }
 
-// Paths returns the paths of files as absolute paths. A relative path begins at the
-// present folder.
+// Paths returns the absolute paths of the given files. A relative path begins at the present
+// folder.
 func Paths(files []string) ([]string, error) {
 	out := make([]string, 0, len(files))
 	for _, f := range files {
@@ -80,8 +80,8 @@ func nameAndText(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// textOf returns the text of a prompt from words of the command line. If the only word is
-// -, the text comes from standard input.
+// textOf returns the text of a prompt that consists of the given words from the command line. If
+// the only word is -, the text comes from standard input.
 func textOf(words []string) (string, error) {
 	text := strings.Join(words, " ")
 	if text != "-" {
@@ -158,7 +158,7 @@ func newQueueCommand() *cobra.Command {
 	return c
 }
 
-// act carries out one action on the queue of an arm.
+// act performs one action on the queue of an arm.
 func act(c *cobra.Command, client *api.Client, name, do string, args, files []string) error {
 	least := map[string]int{"list": 0, "add": 1, "edit": 2, "move": 2, "remove": 1, "pause": 0, "resume": 0}
 	need, known := least[do]
@@ -242,8 +242,8 @@ func sayUnless(c *cobra.Command, err error, line string, r coleo.QueueReport) er
 	return say(c, line, r)
 }
 
-// entry returns the id of the entry that the user names: by its number in the list, its
-// id, or the beginning of its id.
+// entry returns the id of the entry that the user names. The user can give the number of the entry
+// in the list, the id of the entry, or the beginning of this id.
 func entry(q coleo.Queue, named string) (string, error) {
 	if n, err := strconv.Atoi(named); err == nil {
 		if n < 1 || n > len(q.Entries) {
@@ -275,7 +275,7 @@ func list(c *cobra.Command, q coleo.Queue) error {
 	return err
 }
 
-// idShown and lineShown are the numbers of characters of an id and of a text in the list.
+// idShown and lineShown are the numbers of characters that the list shows of an id and of a text.
 const (
 	idShown   = 8
 	lineShown = 80

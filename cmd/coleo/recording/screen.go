@@ -116,8 +116,8 @@ func readRecording(path string) (*pty.Cast, error) {
 	return cast, nil
 }
 
-// rootCause returns err without the path of the file. The caller's message already has
-// this path.
+// rootCause returns err without the path of the file. The caller's message already contains this
+// path.
 func rootCause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -161,8 +161,8 @@ func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
 	return s.View()
 }
 
-// write writes output to a screen, in pieces of chunk bytes. If chunk is 0, it writes
-// all output in one piece.
+// write writes output to a screen, in pieces of at most chunk bytes. If chunk is 0, it writes all
+// output in one piece.
 func write(s pty.Screen, p []byte, chunk int) {
 	if chunk == 0 {
 		chunk = max(len(p), 1)

@@ -108,10 +108,11 @@ func newPrinter(c *cobra.Command, client *api.Client, f eventFlags, args []strin
 	return p, nil
 }
 
-// endsWithRun reports whether the printer follows one run, up to its end.
+// endsWithRun reports whether the printer follows one run and stops at the end of this run.
 func (p *printer) endsWithRun() bool { return p.follow && p.filter.Run != "" }
 
-// run prints the events. If it follows and serve ends, it tries to reach serve again.
+// run prints the events. If the printer follows events and serve ends, run tries to reach serve
+// again.
 func (p *printer) run(ctx context.Context) error {
 	for told := false; ; {
 		done, err := p.once(ctx, &told)
@@ -132,8 +133,8 @@ func (p *printer) run(ctx context.Context) error {
 	}
 }
 
-// once prints events until the connection ends. It returns true if there is nothing more
-// to print.
+// once prints events until the connection ends. It returns true if no more events need to be
+// printed.
 func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -177,7 +178,7 @@ func (p *printer) print(ctx context.Context, u wire.Update) error {
 	return err
 }
 
-// name returns the name of an arm by its id. It asks serve once for each id.
+// name returns the name of the arm with the given id. It asks serve once for each id.
 func (p *printer) name(ctx context.Context, id string) string {
 	name, known := p.names[id]
 	if !known && id != "" {

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// lineText is the largest width of a summary, in cells, if the output is no terminal.
+// lineText is the largest width of a summary, in cells, if the output is not a terminal.
 const lineText = 160
 
 // line returns one event as a line for users: time, arm, turn, kind and a summary.
@@ -26,7 +26,7 @@ func (p *printer) line(arm string, e coleo.Event) string {
 		pad(string(e.Kind), 15), colour.Paint(cut(plain(text), lineText)))
 }
 
-// summary returns what an event tells, in a few words, and the colour of these words.
+// summary returns a summary of an event in a few words, and the colour of these words.
 func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 	if e.Kind.IsWork() {
 		w, err := coleo.DecodeWork(e)
@@ -92,7 +92,7 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 	}
 }
 
-// policy returns the summary of what a policy has decided.
+// policy returns the summary of a policy's decision.
 func policy(p coleo.PolicyDecision) (string, show.Colour) {
 	done := "not answered"
 	switch {
@@ -118,8 +118,8 @@ func change(c coleo.Change) (string, show.Colour) {
 	return words(text, c.Note), show.StateColour(r.State)
 }
 
-// work returns the summary of a piece of work. A call that has ended says what it was
-// about.
+// work returns the summary of a piece of work. If the work is a call that has ended, the summary
+// says what the call was about.
 func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 	switch w := w.(type) {
 	case coleo.Turn:
@@ -175,7 +175,8 @@ func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 	return "", show.Plain
 }
 
-// about returns what a call is about, or its id if its begin was not printed.
+// about returns what a call is about. If the printer has not printed the beginning of the call,
+// about returns the call's id.
 func (p *printer) about(run, id string) string {
 	if about := p.calls[run+" "+id]; about != "" {
 		return about
@@ -183,7 +184,7 @@ func (p *printer) about(run, id string) string {
 	return id
 }
 
-// callText returns the name of a tool and its most telling argument.
+// callText returns the name of a tool and its most informative argument.
 func callText(c coleo.ToolCall) string {
 	switch {
 	case c.Malformed != nil:
@@ -230,7 +231,7 @@ func shellText(o coleo.ShellOutput) string {
 	return text
 }
 
-// words joins the texts that are not empty.
+// words joins those texts that are not empty.
 func words(list ...string) string {
 	var out []string
 	for _, s := range list {
@@ -241,7 +242,7 @@ func words(list ...string) string {
 	return strings.Join(out, " ")
 }
 
-// plain returns a text of another program as one line, without control characters.
+// plain returns a text from another program as one line, without control characters.
 func plain(s string) string {
 	var stripper pty.Stripper
 	text := string(stripper.Strip([]byte(s[:min(len(s), coleo.MaxRunText)])))
@@ -257,7 +258,7 @@ func plain(s string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// cut cuts a text to so many cells. A text that was cut ends with "…".
+// cut shortens a text to the given number of cells. A shortened text ends with "…".
 func cut(s string, cells int) string {
 	if pty.Cells(s) <= cells {
 		return s
@@ -265,16 +266,16 @@ func cut(s string, cells int) string {
 	return show.Cut(s, cells-1) + "…"
 }
 
-// pad adds spaces to a text of fewer cells.
+// pad adds spaces to a text that has fewer than the given number of cells.
 func pad(s string, cells int) string { return s + strings.Repeat(" ", max(0, cells-pty.Cells(s))) }
 
-// decode returns the payload of an event, as far as it is readable.
+// decode returns the payload of an event. Unreadable parts of the payload keep their zero values.
 func decode[T any](e coleo.Event) (v T) {
 	_ = json.Unmarshal(e.Payload, &v)
 	return v
 }
 
-// suspensionText tells how a question was answered, or that it was withdrawn.
+// suspensionText describes the answer to a question, or says that the question was withdrawn.
 func suspensionText(s coleo.Suspension) string {
 	d := s.Decision
 	if d == nil {

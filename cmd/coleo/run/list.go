@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// listed is how many runs the list has if the user gives no number.
+	// listed is the number of runs in the list if the user gives no number.
 	listed = 20
-	// promptWidth is the largest width of a prompt in the list, in cells, if the output
-	// is no terminal.
+	// promptWidth is the largest width of a prompt in the list, in cells, if the output is not a
+	// terminal.
 	promptWidth = 60
 	// armWidth is the largest width of an arm's name in a line, in cells.
 	armWidth = 14
@@ -78,7 +78,7 @@ time such as 2026-01-02T15:04:05Z, or an age such as 2h.`,
 	return c
 }
 
-// parseSince returns the time of the flag --since, or the zero time for "".
+// parseSince returns the time in the flag --since. If the flag is empty, it returns the zero time.
 func parseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -94,8 +94,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// runTable returns a table of runs for users. The last column is cut to the given width
-// of the terminal. Width 0 means that there is none.
+// runTable returns a table of runs for users. It cuts the last column to the given width of the
+// terminal. The width 0 means that there is no terminal.
 func runTable(list []coleo.Run, now time.Time, width int) string {
 	if len(list) == 0 {
 		return "No runs.\n"
@@ -143,7 +143,7 @@ func outcomeColour(r coleo.Run) show.Colour {
 	return show.Plain
 }
 
-// took returns how long a run has taken so far.
+// took returns how long a run took. If the run has not ended, took returns its duration so far.
 func took(r coleo.Run, now time.Time) string {
 	switch {
 	case r.Started.IsZero():
@@ -156,7 +156,8 @@ func took(r coleo.Run, now time.Time) string {
 	return show.Since(r.Started, r.Ended)
 }
 
-// calls returns the number of a run's calls, and how many of them did not succeed.
+// calls returns the number of a run's calls. If some calls were denied or failed, it adds their
+// number.
 func calls(r coleo.Run) string {
 	text := fmt.Sprint(r.Calls)
 	if bad := r.Denied + r.Failed; bad > 0 {

@@ -21,16 +21,16 @@ func Command() *cobra.Command {
 	return c
 }
 
-// shortID is how much of a run's id the verbs print. Two runs with the same beginning
-// are very rare, and the verbs then ask for more of the id.
+// shortID is the number of characters that the verbs print of a run's id. Two runs with the same
+// beginning are very rare. If there are such runs, the verbs ask for more of the id.
 const shortID = 8
 
 func short(id string) string { return id[:min(len(id), shortID)] }
 
-// offered is how many runs IDs returns. A shell shows no more at once.
+// offered is the number of runs whose ids IDs returns. A shell shows no more at once.
 const offered = 20
 
-// IDs returns the ids of the newest runs, cut to a beginning, for a shell.
+// IDs returns the shortened ids of the newest runs, for completions in a shell.
 func IDs(ctx context.Context, s setup.Setup) (out []string) {
 	client, err := s.Client()
 	if err != nil {
@@ -46,7 +46,7 @@ func IDs(ctx context.Context, s setup.Setup) (out []string) {
 	return out
 }
 
-// KindNames returns the kinds of events, for a shell.
+// KindNames returns the kinds of events, for completions in a shell.
 func KindNames(context.Context, setup.Setup) (out []string) {
 	for _, kind := range coleo.EventKinds() {
 		out = append(out, string(kind))
@@ -55,7 +55,7 @@ func KindNames(context.Context, setup.Setup) (out []string) {
 	return out
 }
 
-// OutcomeNames returns the values of the flag --outcome.
+// OutcomeNames returns the values of the flag --outcome, for completions in a shell.
 func OutcomeNames(context.Context, setup.Setup) (out []string) {
 	for _, o := range []coleo.Outcome{coleo.OutcomeOpen, coleo.OutcomeFinished, coleo.OutcomeFailed,
 		coleo.OutcomeInterrupted, coleo.OutcomeDied, coleo.OutcomeUnproven} {

@@ -17,11 +17,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// shownText is the largest width of a prompt or an answer in run show, in cells, if the
-// output is no terminal.
+// shownText is the largest width of a prompt or an answer in run show, in cells, if the output is
+// not a terminal.
 const shownText = 200
 
-// shownHash is how many digits of a hash are shown. So many are different for all runs.
+// shownHash is the number of digits that are shown of a hash. This number is large enough to tell
+// all runs apart.
 const shownHash = 12
 
 func newShowCommand() *cobra.Command {
@@ -59,8 +60,9 @@ If no answer fits, the exit code is 22.`,
 	return c
 }
 
-// printAnswer prints the answer of a run. If the run's prompt had a schema, that is the
-// JSON that fits it, of the run or of a run in which the model was asked again.
+// printAnswer prints the answer of a run. If the run's prompt had a schema, printAnswer prints the
+// JSON that fits the schema. This JSON comes from the run, or from a later run in which the model
+// was asked again.
 func printAnswer(c *cobra.Command, client *api.Client, r coleo.Run) error {
 	for r.Retry != "" {
 		next, err := client.Run(c.Context(), r.Retry)
@@ -104,8 +106,8 @@ func printAnswer(c *cobra.Command, client *api.Client, r coleo.Run) error {
 	return verb.Say(c, end.Answer, end.Answer)
 }
 
-// story returns the story of a run as text, each line cut to the given width. Width 0
-// means that there is no terminal.
+// story returns the story of a run as text. It cuts each line to the given width. The width 0 means
+// that there is no terminal.
 func story(r coleo.Run, now time.Time, width int) string {
 	var b strings.Builder
 	line := func(name, value string) {
@@ -173,7 +175,7 @@ func checkText(r coleo.Run) string {
 	return text
 }
 
-// quoted returns a text of a model or a user as one line.
+// quoted returns a text from a model or a user as one line.
 func quoted(text string, isCut bool) string {
 	out := cut(plain(text), shownText)
 	if isCut && !strings.HasSuffix(out, "…") {

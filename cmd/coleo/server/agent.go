@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// busWait is how long a host agent waits at most for a connection to the bus.
+	// busWait is the longest time that a host agent waits for a connection to the bus.
 	busWait = 15 * time.Second
 	// busLook is the pause between two attempts to connect to the bus.
 	busLook = 100 * time.Millisecond
@@ -66,9 +66,8 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 	return c
 }
 
-// runAgent runs the host agent on serve's bus until ctx ends. If the connection has
-// ended permanently, runAgent reads the key again and makes a new connection. A
-// connection ends permanently if the bus refuses the key.
+// runAgent runs the host agent on serve's bus until ctx ends. If the bus refuses the key, the
+// connection ends permanently. Then runAgent reads the key again and makes a new connection.
 func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported,
@@ -103,9 +102,9 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost gives the host agent its id. If the argument id is "", a host agent with an
-// id keeps that id. A host agent without an id gets the last id in the arms' folders,
-// or a new id. The id of host local is refused with EInvalid.
+// nameHost gives the host agent its id. If the parameter id is "", a host agent that has an id
+// keeps that id. If the host agent has no id, it gets the last id in the arms' folders, or a new
+// id. nameHost refuses the id of host local with EInvalid.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)
@@ -127,8 +126,8 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// joinBus connects to serve's bus. If serve has not yet started the bus, joinBus tries
-// again, but not longer than busWait.
+// joinBus connects to serve's bus. If serve has not yet started the bus, joinBus tries again until
+// busWait has passed.
 func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {

@@ -69,8 +69,8 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	// Serve's database is copied before the hosts' logs. So the copy of a log can have
-	// newer events than the copy of serve's database, but it never lacks events.
+	// The copy of serve's database is made before the copies of the hosts' logs. So the copy of a
+	// log can have newer events than the copy of serve's database, but it never lacks events.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))
@@ -84,7 +84,7 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		name := "state/" + filepath.Base(db)
 		names, files[name] = append(names, name), copied
 	}
-	// The index of conversations is a cache, so it is left out.
+	// The index of conversations is a cache, so the backup leaves it out.
 	if titles := filepath.Join(s.State, "threads.json"); regular(titles) {
 		names, files["state/threads.json"] = append(names, "state/threads.json"), titles
 	}
@@ -199,8 +199,8 @@ restored.`,
 	}
 }
 
-// openError returns err. If err says that a database is damaged, openError adds how to
-// repair it.
+// openError returns err. If err says that a database is damaged, openError adds how to repair the
+// database.
 func openError(err error) error {
 	if !store.Damaged(err) {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands returns the verbs that run Coleo on this machine. The argument now is the
-// clock of serve and of the host agent.
+// Commands returns the verbs that run Coleo on this machine. The parameter now is the clock of
+// serve and of the host agent.
 func Commands(now func() time.Time) []*cobra.Command {
 	return []*cobra.Command{
 		newUpCommand(), newDownCommand(), newServeCommand(now), newAgentCommand(now), newWebCommand(),

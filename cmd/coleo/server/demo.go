@@ -19,14 +19,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// demoArms has the name and the harness of each arm of the demonstration.
+// demoArms contains the name and the harness of each arm of the demonstration.
 var demoArms = []struct{ name, harness string }{
 	{"claude", "claude-code"},
 	{"opencode", "opencode"},
 }
 
-// demoTimeout bounds the demonstration of one arm. An agent CLI is slow when it starts
-// on a machine for the first time.
+// demoTimeout is the time limit for the demonstration of one arm. An agent CLI is slow when it
+// starts on a machine for the first time.
 const demoTimeout = 3 * time.Minute
 
 // demonstrate starts serve and the host agent if they do not run. Then it starts the
@@ -71,7 +71,7 @@ func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	return nil
 }
 
-// demoArm starts one arm and sends it a prompt. If the turn of this prompt finishes,
+// demoArm starts one arm and sends a prompt to the arm. If the turn of this prompt finishes,
 // demoArm sends a second prompt. If the arm already runs, demoArm does nothing.
 func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harness string, ownLogin bool,
 	step func(string, ...any)) error {
@@ -114,8 +114,8 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 	return nil
 }
 
-// tellDemo prints the state and the last answer of each arm, and the commands that the
-// user can try next.
+// tellDemo prints the state and the last answer of each arm. It also prints commands that the user
+// can try next.
 func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 	fmt.Fprintln(out, "\nThis is how they are now:")
 	next := ""
@@ -140,7 +140,7 @@ func tellDemo(ctx context.Context, client *api.Client, out io.Writer) error {
 	return nil
 }
 
-// lastAnswer returns a sentence with the last answer of an arm.
+// lastAnswer returns a sentence that contains the last answer of an arm.
 func lastAnswer(ctx context.Context, client *api.Client, arm string) (string, error) {
 	last, err := client.LastRun(ctx, arm)
 	if coleo.ErrorCode(err) == coleo.ENotFound {

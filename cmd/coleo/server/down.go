@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	// killsAtOnce is how many arms are ended at the same time. A larger number would
-	// not be faster, because most of the time is spent waiting for the agent CLIs and
-	// the disk.
+	// killsAtOnce is the number of arms that are ended at the same time. A larger number would not
+	// be faster, because most of the time is spent waiting for the agent CLIs and the disk.
 	killsAtOnce = 16
 	// cutOffTime is how long serve may take to learn from a host agent that the start of an arm
 	// was never ordered there. A host agent reports every 1.5 s (bus.PulseEvery).
@@ -89,8 +88,8 @@ func unreadNote(arms []host.LocalArm) string {
 		strings.Join(names, ", "))
 }
 
-// killAll ends all arms that run. If some arms cannot be ended, killAll ends all other
-// arms, and then returns the errors.
+// killAll ends all running arms. If some arms cannot be ended, killAll ends all other arms, and
+// then returns the errors.
 func killAll(c *cobra.Command, s setup.Setup) error {
 	if _, err := s.Start(c.Context()); err != nil { // an arm can only be ended by its host agent
 		return err

@@ -21,10 +21,9 @@ import (
 	"coleo.dev/store"
 )
 
-// localHost is serve in its role as host local, the host of arms without a host agent.
-// It runs the code of the host agent in serve's process, with a database of its own. If
-// host local has had arms before, it starts with serve. Otherwise it starts at its
-// first order.
+// localHost is serve in its role as host local, the host of arms without a host agent. It runs the
+// code of the host agent in serve's process, with a separate database. If host local has had arms
+// before, it starts with serve. Otherwise it starts when it gets its first order.
 type localHost struct {
 	setup  setup.Setup
 	config host.Config // configuration that is the same for a host agent
@@ -37,17 +36,15 @@ type localHost struct {
 	runs sync.WaitGroup
 }
 
-// localRun is one run of host local. The channel ready is closed when host local can
-// carry out orders. The channel ended is closed when the run has ended, and err is the
-// reason.
+// localRun is one run of host local. The channel ready is closed when host local can execute
+// orders. The channel ended is closed when the run has ended. Then err contains the reason.
 type localRun struct {
 	ready, ended chan struct{}
 	err          error
 }
 
-// start starts host local if it does not run. It waits until host local has attached to
-// its arms and can carry out orders. If the run or ctx ends before that, start returns
-// an error.
+// start starts host local if it does not run. It waits until host local has attached to its arms
+// and can execute orders. If the run or ctx ends before that, start returns an error.
 func (l *localHost) start(ctx context.Context) error {
 	if l.life.Err() != nil {
 		return errServeEnds()
@@ -89,8 +86,8 @@ func over(run *localRun) bool {
 	}
 }
 
-// needed reports whether host local has had arms. If it has had arms, its log can have
-// events that serve has not read.
+// needed reports whether host local has had arms. If so, host local's log may contain events that
+// serve has not read.
 func (l *localHost) needed() bool {
 	_, err := os.Stat(l.setup.LocalDB())
 	return err == nil || host.HasLocal(l.setup.State)
@@ -106,8 +103,7 @@ func (l *localHost) startIfNeeded() {
 // wait waits until host local has ended. The arms of host local continue to run.
 func (l *localHost) wait() { l.runs.Wait() }
 
-// run runs host local until serve ends. When host local can carry out orders, run
-// closes ready.
+// run runs host local until serve ends. When host local can execute orders, run closes ready.
 func (l *localHost) run(ready chan struct{}) error {
 	db, err := store.OpenHost(l.setup.LocalDB())
 	if err != nil {

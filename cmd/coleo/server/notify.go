@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// notifyTimeout bounds one run of the user's notification command.
+	// notifyTimeout is the time limit for one run of the user's notification command.
 	notifyTimeout = 30 * time.Second
 	// notifyText is the largest size of a text in the command's environment, in bytes.
 	// An environment has room for about 2 MB, but nobody reads more than this in a
 	// notification.
 	notifyText = 4 << 10
-	// notifyAtOnce is how many notification commands can run at the same time.
+	// notifyAtOnce is the largest number of notification commands that run at the same time.
 	notifyAtOnce = 4
 )
 
-// notifyAsks is the COLEO_EVENT of a dialog. For the end of a turn, COLEO_EVENT is the
+// notifyAsks is the value of COLEO_EVENT for a dialog. For the end of a turn, COLEO_EVENT is the
 // coleo.Outcome.
 const notifyAsks = "asks"
 
-// notice is what one run of the user's command tells the user.
+// notice contains what one run of the user's command reports to the user.
 type notice struct {
 	event  string
 	arm    coleo.Arm
@@ -41,26 +41,26 @@ type notice struct {
 // notifyRetry is the pause before the next attempt to follow serve's log.
 const notifyRetry = time.Second
 
-// notifySetting is the name of a setting in serve's database. The setting has a
-// toldSoFar as JSON.
+// notifySetting is the name of a setting in serve's database. The setting contains a toldSoFar as
+// JSON.
 const notifySetting = "notify"
 
-// toldSoFar says which events the user has been told about. The next serve continues
-// after these events.
+// toldSoFar says which events have been reported to the user. The next serve continues after these
+// events.
 type toldSoFar struct {
 	// Cursor is the cursor of the last event with a notice. If no event has had a
 	// notice, it is the cursor of the last event before Since.
 	Cursor string `json:"cursor"`
-	// Since is the time from which events have notices. Older events have none, because
-	// a new database first gets all events of the past.
+	// Since is the time from which events have notices. Older events have no notices, because a new
+	// database first gets all past events.
 	Since   time.Time                    `json:"since"`
 	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last dialog with a notice, by id of the arm
 }
 
-// notifier runs the user's command for each dialog that opens, and for each turn that
-// ends. It follows serve's log, and stores the last event that the user has been told
-// about. So serve can end at any time, and no notice is lost. If serve is killed after
-// the start of a command and before the event is stored, the user is told twice.
+// notifier runs the user's command for each dialog that opens, and for each turn that ends. It
+// follows serve's log, and stores the last event that it has reported to the user. So no notice is
+// lost, whenever serve ends. If serve is killed between the start of a command and the storing of
+// the event, the user gets the notice twice.
 type notifier struct {
 	brain   *brain.Brain
 	db      *store.ServeDB
@@ -75,7 +75,7 @@ func newNotifier(b *brain.Brain, db *store.ServeDB, command string, log *slog.Lo
 	return &notifier{brain: b, db: db, command: command, log: log, running: make(chan struct{}, notifyAtOnce)}
 }
 
-// follow tells the user about events until ctx ends.
+// follow reports events to the user until ctx ends.
 func (n *notifier) follow(ctx context.Context) {
 	n.load(ctx)
 	for ctx.Err() == nil {
@@ -97,7 +97,7 @@ func (n *notifier) follow(ctx context.Context) {
 	}
 }
 
-// load reads what the last serve has stored about notices.
+// load reads what the previous serve has stored about notices.
 func (n *notifier) load(ctx context.Context) {
 	text, err := n.db.Config(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -120,8 +120,8 @@ func (n *notifier) beginNow(ctx context.Context) {
 	n.save(ctx)
 }
 
-// save stores what the user has been told. After a failed save, the next serve can tell
-// the user about an event again.
+// save stores which events have been reported to the user. After a failed save, the next serve may
+// report an event again.
 func (n *notifier) save(ctx context.Context) {
 	text, err := json.Marshal(n.told)
 	if err == nil {
@@ -184,8 +184,8 @@ func (n *notifier) awaitTurn(ctx context.Context) bool {
 	return true
 }
 
-// noticeOf returns the notice of an event. The bool is false if the event has none. A
-// dialog has one notice, and only if it is still open.
+// noticeOf returns the notice of an event. The second result is false if the event has no notice. A
+// dialog has one notice. It has none if it is no longer open.
 func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	if e.Arm == "" || e.Kind == coleo.EventRemoved || e.Time.Before(n.told.Since) {
 		return notice{}, false
@@ -209,7 +209,7 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 }
 
 // noticeOfQuestion returns the notice of a question that an arm's model has asked with one of
-// Coleo's tools. The bool is false if the question was answered meanwhile.
+// Coleo's tools. The second result is false if the question has already been answered.
 func (n *notifier) noticeOfQuestion(arm coleo.Arm, e coleo.Event) (notice, bool) {
 	var asked coleo.Suspension
 	if json.Unmarshal(e.Payload, &asked) != nil {
@@ -225,8 +225,8 @@ func (n *notifier) noticeOfQuestion(arm coleo.Arm, e coleo.Event) (notice, bool)
 	return notice{}, false
 }
 
-// start starts the user's command. It returns a function that waits for the command's
-// end. If serve ends, the command continues.
+// start starts the user's command. It returns a function that waits until the command has ended. If
+// serve ends, the command continues.
 func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wait func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	var out bytes.Buffer
@@ -246,8 +246,8 @@ func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wa
 	}
 }
 
-// environ returns variables that describe the notice. They are the only place for texts
-// of an agent CLI, so such a text never becomes a part of the shell command.
+// environ returns variables that describe the notice. An agent CLI's texts appear only in these
+// variables. So they never become a part of the shell command.
 func (n notice) environ() []string {
 	text := func(s string) string {
 		return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), notifyText)], "\x00", ""), "")

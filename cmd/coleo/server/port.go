@@ -13,7 +13,7 @@ import (
 	"coleo.dev/config"
 )
 
-// anyPort is an address for which the system picks a free port.
+// anyPort is an address that makes the system pick a free port.
 const anyPort = "127.0.0.1:0"
 
 // listenTCP opens the TCP listener of the API. If the user has set an address,
@@ -49,7 +49,7 @@ func listenTCP(s setup.Setup) (net.Listener, error) {
 		strings.ReplaceAll(failed.Error(), "\n", "; "))
 }
 
-// keptAddr returns the address that an earlier run has stored, or "".
+// keptAddr returns the address that an earlier run has stored, or "" if no address is stored.
 func keptAddr(s setup.Setup) string {
 	raw, err := os.ReadFile(s.Port())
 	if err != nil {
@@ -58,8 +58,8 @@ func keptAddr(s setup.Setup) string {
 	return strings.TrimSpace(string(raw))
 }
 
-// keepAddr stores an address for the next run. The default address is not stored,
-// because serve tries it anyway.
+// keepAddr stores an address for the next run. It does not store the default address, because serve
+// tries that address anyway.
 func keepAddr(s setup.Setup, addr string) error {
 	if addr == config.DefaultAddr || addr == keptAddr(s) {
 		return nil
@@ -67,8 +67,8 @@ func keepAddr(s setup.Setup, addr string) error {
 	return setup.WriteFile(s.Port(), []byte(addr+"\n"))
 }
 
-// movedNote returns a note for the user if serve does not use the default address,
-// because another program had its port. Otherwise it returns "".
+// movedNote returns a note for the user if serve does not use the default address. This is so if
+// another program had the port of the default address. Otherwise movedNote returns "".
 func movedNote(s setup.Setup) string {
 	at, err := os.ReadFile(s.Socket() + ".addr")
 	addr := strings.TrimSpace(string(at))

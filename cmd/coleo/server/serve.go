@@ -160,8 +160,8 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	return server, conn, nil
 }
 
-// listenAndServe serves the API in two ways until ctx ends: over TCP on loopback, with
-// a token, and over a unix socket for this user, without a token.
+// listenAndServe serves the API until ctx ends. It serves over TCP on loopback, with a token. It
+// also serves over a unix socket for this user, without a token.
 func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, triggers api.Triggers,
 	log *slog.Logger) error {
 	token, err := readOrMakeSecret(s.Token())
@@ -199,9 +199,8 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, triggers
 	return errors.Join(<-ended, <-ended)
 }
 
-// readOrMakeSecret returns the content of a file. If the file is missing,
-// readOrMakeSecret first creates it with a random word. Only the file's owner can read
-// the new file.
+// readOrMakeSecret returns the content of a file. If the file is missing, readOrMakeSecret first
+// creates a file that contains a random word. Only the file's owner can read the new file.
 func readOrMakeSecret(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err == nil && len(raw) > 0 {

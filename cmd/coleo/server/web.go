@@ -134,9 +134,8 @@ from the file that this prints.`,
 	}
 }
 
-// dashboardLink returns a link that opens the dashboard once. It also returns a note
-// for the user. An older serve cannot make links; for such a serve, there is only a
-// note.
+// dashboardLink returns a link that opens the dashboard once. It also returns a note for the user.
+// An older serve cannot make links. Then dashboardLink returns only a note.
 func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note string, err error) {
 	client, err := s.Client()
 	if err != nil {
@@ -152,14 +151,14 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 	return link, linkNote, err
 }
 
-// keepToken writes a new API token to the file from which programs read it.
+// keepToken writes a new API token to the file from which programs read the token.
 func keepToken(s setup.Setup, token string) error {
 	return setup.WriteFile(s.Token(), []byte(token+"\n"))
 }
 
-// signOutAll signs out all browsers if another program has the port of the dashboard. A
-// page of that program has the same origin as the dashboard. So without signOutAll, the
-// page could use the sign-in keys that a browser keeps for the dashboard.
+// signOutAll signs out all browsers if another program has the port of the dashboard. A page of
+// that program has the same origin as the dashboard. Without signOutAll, the page could use the
+// sign-in keys that a browser keeps for the dashboard.
 //
 // signOutAll returns a note for the user. If it has signed out nobody, it returns "".
 func signOutAll(s setup.Setup, listen error) string {

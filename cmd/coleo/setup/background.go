@@ -17,12 +17,11 @@ import (
 )
 
 const (
-	// readyTimeout is how long await waits at most until serve or the host agent is
-	// ready.
+	// readyTimeout is the longest time that await waits until serve or the host agent is ready.
 	readyTimeout = 30 * time.Second
-	// rivalTime is how long await looks for a rival after the started process has
-	// ended. A rival is another process of the same verb that was started first. If
-	// there is a rival, the started process ends by itself.
+	// rivalTime is how long await looks for a rival after the process that the caller started has
+	// ended. A rival is another process of the same verb that was started first. If there is a
+	// rival, the later process ends by itself.
 	rivalTime = time.Second
 	// pollEvery is the time between two checks of a background process.
 	pollEvery = 50 * time.Millisecond
@@ -75,11 +74,11 @@ func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error)
 	return started, nil
 }
 
-// startOne starts the background process of a verb, if there is none, and waits until
-// the process is ready. It reports whether it has started a process.
+// startOne starts the background process of a verb, if there is none. Then it waits until the
+// process is ready. It reports whether it has started a process.
 //
-// The background process can be an old process that is just ending. In this case,
-// startOne waits for the end of the old process and starts a new one.
+// The background process can be an old process that is just ending. In this case, startOne waits
+// until the old process has ended, and starts a new one.
 func (s Setup) startOne(ctx context.Context, name string, args []string,
 	ready func(context.Context) bool) (startedOne bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
@@ -95,7 +94,7 @@ func (s Setup) startOne(ctx context.Context, name string, args []string,
 	return startedOne, err
 }
 
-// databaseHeld reports whether a process has opened the verb's database.
+// databaseHeld reports whether a process has the verb's database open.
 func (s Setup) databaseHeld(name string) bool {
 	path, ok := map[string]string{"serve": s.ServeDB(), "agent": s.HostDB()}[name]
 	return ok && store.Held(path)
@@ -110,7 +109,7 @@ func (s Setup) lockStart() (unlock func(), err error) {
 	return unlock, nil
 }
 
-// serveArgs returns the arguments of a serve in the background.
+// serveArgs returns the arguments for a serve that runs in the background.
 func (s Setup) serveArgs() []string {
 	if s.Notify == "" {
 		return []string{"serve"}
@@ -143,22 +142,22 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded is the error of await when a background process has ended that the caller of
-// await has not started.
+// errEnded means that a background process has ended. await returns errEnded only for a process
+// that its caller did not start.
 var errEnded = errors.New("it has ended")
 
-// await waits until the background process of a verb is ready. If the caller has
-// started that process, the channel started must be closed when the process ends. If
-// the process was already running, started is nil.
+// await waits until the background process of a verb is ready. If the caller has started that
+// process, the channel started must be closed when the process ends. If the process was already
+// running, started is nil.
 //
-// A started process can end early because of a rival. A rival is another process of the
-// same verb that was started first:
+// A process that the caller has started can end early because of a rival. A rival is another
+// process of the same verb that was started first:
 //   - If there is a rival, await waits until the rival is ready.
-//   - If there is no rival after rivalTime, await returns EUnavailable with the end of
+//   - If there is no rival within rivalTime, await returns EUnavailable with the end of
 //     the log.
 //
-// If the rival ends, or if a process ends that was already running, await returns
-// errEnded.
+// await returns errEnded if the rival ends. It also returns errEnded if a process ends that was
+// already running.
 func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	ready func(context.Context) bool) error {
 	ended := started

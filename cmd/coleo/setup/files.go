@@ -8,7 +8,7 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// Lock takes the lock at path, and waits until the lock is free. The returned function
+// Lock waits until the lock at path is free, and then takes the lock. The returned function
 // releases the lock.
 func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)

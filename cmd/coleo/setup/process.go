@@ -15,12 +15,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// endTimeout is how long End waits at most for the end of a background process.
+// endTimeout is the longest time that End waits for the end of a background process.
 const endTimeout = 15 * time.Second
 
-// End ends the background process of a verb, and waits for its end. The bool is false
-// if there was no such process. If another process has got the recorded pid, End does
-// not end that process.
+// End ends the background process of a verb, and waits until the process has ended. It returns
+// false if there was no background process. If another process has got the recorded pid, End does
+// not end that other process.
 func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	id, runs := s.Process(name)
 	if !runs {
@@ -52,13 +52,12 @@ func (s Setup) forget(name string) error {
 	return nil
 }
 
-// pidFile returns the path of the file with the identity of a verb's background
-// process.
+// pidFile returns the path of the file that contains the identity of a verb's background process.
 func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
-// RecordProcess records the identity of the process that runs a verb. A pid alone is
-// not enough: when the process has ended, an unrelated process can get the pid. That
-// process can even run the same verb of another installation.
+// RecordProcess records the identity of the process that runs a verb. A pid alone is not enough.
+// When the process has ended, an unrelated process can get the same pid. The unrelated process may
+// even run the same verb of another installation.
 func (s Setup) RecordProcess(name string, pid int) error {
 	id, err := process.Identify(pid)
 	if err != nil {
@@ -78,7 +77,7 @@ func (s Setup) RemoveRecord(name string) {
 	}
 }
 
-// Process returns the recorded process of a verb. The bool is true if that process is
+// Process returns the recorded process of a verb. The second result is true if that process is
 // alive.
 func (s Setup) Process(name string) (coleo.Identity, bool) {
 	var id coleo.Identity

@@ -22,7 +22,7 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// Setup has the folders and the settings of Coleo, which all verbs need.
+// Setup contains the folders and the settings of Coleo. All verbs need them.
 type Setup struct {
 	config.Paths
 	config.Settings
@@ -38,9 +38,8 @@ func New() (Setup, error) {
 	return Setup{Paths: paths, Settings: settings}, err
 }
 
-// Prepare prepares this process to start one of Coleo's background processes, or to
-// become one. Inside an arm, it returns an error, because an arm must not control its
-// own host agent.
+// Prepare prepares this process to start or to become one of Coleo's background processes. Inside
+// an arm, it returns an error, because an arm must not control its own host agent.
 func (s Setup) Prepare() error {
 	if err := process.OutsideArms(os.Getpid()); err != nil {
 		return err
@@ -49,9 +48,9 @@ func (s Setup) Prepare() error {
 	return s.Ensure()
 }
 
-// AgentPath returns the folders in which Coleo looks for agent CLIs before it looks in
-// PATH. They are, in order: the folders in the settings, the folders in COLEO_AGENTS,
-// and the folders in which Coleo itself has installed agent CLIs.
+// AgentPath returns the folders in which Coleo looks for agent CLIs before it looks in PATH. The
+// order is: the folders in the settings, the folders in COLEO_AGENTS, and the folders in which
+// Coleo itself has installed agent CLIs.
 func (s Setup) AgentPath() []string {
 	out := append([]string{}, s.Settings.Agents.Path...)
 	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
@@ -75,12 +74,11 @@ func (s Setup) Worktrees() workspace.Workspaces {
 		Copy: s.Workspace.Copy, Link: s.Workspace.Link, Now: time.Now, Scripts: scripts}
 }
 
-// GuardVerb is the hidden verb of coleo workspace that guards a script of a project.
+// GuardVerb is the hidden verb of coleo workspace that guards a project's script.
 const GuardVerb = "guard-script"
 
-// FindProgram returns the path of the program with the name command. It looks first in
-// the folders of AgentPath, as the host agent does, and then in PATH. It returns "" if
-// there is no such program.
+// FindProgram returns the path of the program with the given name. Like the host agent, it looks
+// first in the folders of AgentPath, and then in PATH. It returns "" if there is no such program.
 func (s Setup) FindProgram(command string) string {
 	for _, dir := range s.AgentPath() {
 		path := filepath.Join(dir, command)
@@ -106,21 +104,21 @@ func (s Setup) InstalledVersion(info coleo.Info) string {
 	return launch.InstalledVersion(path, info.Package)
 }
 
-// RemoteOnly reports whether the environment forbids arms without a host agent.
+// RemoteOnly reports whether an environment variable forbids arms without a host agent.
 func RemoteOnly() bool { return isSet("COLEO_REMOTE_ARMS_ONLY") }
 
-// AllowsLocal reports whether the environment allows arms without a host agent. A flag
-// on the command line has priority over the environment.
+// AllowsLocal reports whether an environment variable allows arms without a host agent. A flag on
+// the command line has priority over this variable.
 func AllowsLocal() bool { return isSet("COLEO_ALLOW_LOCAL_HARNESS_FALLBACK") && !RemoteOnly() }
 
-// isSet reports whether a variable of the environment is set to a true value.
+// isSet reports whether an environment variable is set to a true value.
 func isSet(name string) bool {
 	on, err := strconv.ParseBool(os.Getenv(name))
 	return on && err == nil
 }
 
-// Registry returns the built-in harnesses and the user's own harnesses. If a file of
-// the user is bad, Registry leaves it out and prints the error on standard error.
+// Registry returns the built-in harnesses and the user's own harnesses. If one of the user's files
+// is bad, Registry leaves it out and prints the error on standard error.
 func (s Setup) Registry() (*registry.Registry, error) {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
@@ -135,9 +133,9 @@ func (s Setup) Registry() (*registry.Registry, error) {
 // PackStore returns the store of the installed packs.
 func (s Setup) PackStore() pack.Store { return pack.NewStore(s.Paths.Packs()) }
 
-// ReadRegistry returns the built-in harnesses and the user's own harnesses. If files of
-// the user are bad, it returns both the other harnesses and an error. If the registry
-// is nil, no harness can be used.
+// ReadRegistry returns the built-in harnesses and the user's own harnesses. If some of the user's
+// files are bad, it returns both the other harnesses and an error. If the registry is nil, no
+// harness can be used.
 func (s Setup) ReadRegistry() (*registry.Registry, error) {
 	holderCommand, err := executable.HolderCommand()
 	if err != nil {

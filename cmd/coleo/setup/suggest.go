@@ -11,10 +11,10 @@ import (
 	"coleo.dev/api"
 )
 
-// noArm matches the error message for a missing arm. The group is the name of the arm.
+// noArm matches the error message for a missing arm. Its group captures the name of the arm.
 var noArm = regexp.MustCompile(`no arm called "([^"]+)"`)
 
-// didYouMean adds a suggestion to the error for a missing arm: the name of the most
+// didYouMean adds a suggestion to the error for a missing arm. It suggests the name of the most
 // similar arm. It returns any other error unchanged.
 func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	var e *coleo.Error
@@ -42,8 +42,8 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	return &better
 }
 
-// nearest returns the word that is most similar to typed, or "". It uses the function
-// with which cobra suggests verbs.
+// nearest returns the word that is most similar to the parameter typed. It returns "" if no word is
+// similar. It uses the function that cobra uses to suggest verbs.
 func nearest(words []string, typed string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// Colour is an escape sequence that sets the colour of text. All these sequences have
-// the same length, so that the columns of a table stay aligned.
+// Colour is an escape sequence that sets the colour of text. All Colour sequences have the same
+// length, so that the columns of a table stay aligned.
 type Colour string
 
 // These are the colours of Coleo's own text. Plain is the terminal's default colour.
@@ -28,8 +28,8 @@ const (
 
 const noColour = "\x1b[0m"
 
-// Paint returns s in the colour c. The caller must print the result with Writer or
-// TextFor, because they remove colours that the output cannot show.
+// Paint returns s in the colour c. The caller must print the result with Writer or TextFor. They
+// remove the colours if the output cannot show colours.
 func (c Colour) Paint(s string) string {
 	return string(c) + s + noColour
 }
@@ -67,19 +67,18 @@ func Width(c *cobra.Command) int {
 	return cols
 }
 
-// showsColours reports whether Coleo should write colours to out. The arguments noColor
-// and termName are the values of NO_COLOR and TERM.
+// showsColours reports whether Coleo should write colours to out. The parameters noColor and
+// termName are the values of NO_COLOR and TERM.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// stripped is a writer that removes the colours from Coleo's own text. Each write must
-// contain only whole escape sequences.
+// stripped is a writer that removes the colours from Coleo's own text. Each write must contain only
+// whole escape sequences.
 //
-// Do not use stripped for the output of other programs, because it does not remove all
-// of their escape sequences completely. Use the Stripper of package pty for such
-// output.
+// Do not use stripped for the output of other programs, because it does not remove all of their
+// escape sequences completely. Use the Stripper of package pty for that output.
 type stripped struct{ io.Writer }
 
 func (s stripped) Write(p []byte) (int, error) {

@@ -6,8 +6,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// Cut cuts a line so that it has at most cols cells. Colour sequences do not count as
-// cells.
+// Cut shortens a line to at most cols cells. Colour sequences do not count as cells.
 func Cut(line string, cols int) string {
 	var out strings.Builder
 	shown, sequence := 0, false

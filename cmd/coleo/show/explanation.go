@@ -13,8 +13,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// CutOff is the note next to a dialog's subject, if the agent CLI's screen shows only a
-// part of that subject.
+// CutOff is the note next to a dialog's subject if the screen of the agent CLI shows only a part of
+// that subject.
 const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
 
 // ExplainHelp is the help of all verbs that print an explanation.
@@ -99,8 +99,8 @@ func witnessTable(x coleo.Explanation) string {
 	return b.String()
 }
 
-// ageAt returns the time from t to now as text. A time below ten seconds has tenths of
-// a second.
+// ageAt returns the time from t to now as text. A time below ten seconds is given in tenths of a
+// second.
 func ageAt(t, now time.Time) string {
 	if d := now.Sub(t); !t.IsZero() && d >= 0 && d < 10*time.Second {
 		return fmt.Sprintf("%.1fs", d.Seconds())
@@ -108,8 +108,8 @@ func ageAt(t, now time.Time) string {
 	return Since(t, now)
 }
 
-// counts returns a text that says whether a witness counts. If it does not count, the
-// text says why.
+// counts returns a text that says whether a witness counts. If the witness does not count, the text
+// says why.
 func counts(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:
@@ -120,7 +120,7 @@ func counts(v coleo.Witness) string {
 	return "yes"
 }
 
-// clip returns s with at most the given number of characters. If it cuts s, the last
+// clip returns s with at most the given number of characters. If clip shortens s, the last
 // character is "…".
 func clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
@@ -129,7 +129,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// quoted returns the rows that are not blank, each with a bar before its text.
+// quoted returns the rows that are not blank. Before the text of each row stands a bar.
 func quoted(rows []string) string {
 	var b strings.Builder
 	for _, row := range rows {

@@ -25,8 +25,8 @@ func OrDash(s string) string {
 	return s
 }
 
-// Interrupted returns a line that describes a finished interrupt. The line says what
-// Coleo did, and in which state the arm is after the interrupt.
+// Interrupted returns a line that describes a finished interrupt. The line says what Coleo did, and
+// which state the arm has after the interrupt.
 func Interrupted(name string, done coleo.Interruption) string {
 	now := fmt.Sprintf("it is %s now (%s)", done.State, done.Rule)
 	switch {

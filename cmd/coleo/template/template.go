@@ -1,4 +1,4 @@
-// Package template has the verbs about templates of arms, and fills in requests from them.
+// Package template has the verbs about templates of arms. It also fills in requests from templates.
 package template
 
 import (
@@ -25,7 +25,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-// Wish is the template that the flags of a verb ask for.
+// Wish is the template that the flags of a verb name.
 type Wish struct {
 	Name string   // "" for none
 	Args []string // NAME=VALUE
@@ -37,9 +37,9 @@ func (w *Wish) AddFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&w.Args, "arg", nil, "argument of the template's prompt, as `NAME=VALUE`; repeatable")
 }
 
-// Fill adds the template's values to a request that does not have them. The request must already
-// have its work folder. If the template came with a project and lets the arm do more than the
-// defaults, Fill says so.
+// Fill adds the template's values to a request that lacks them. The request must already contain
+// its work folder. If the template comes from a project and lets the arm do more than the defaults,
+// Fill prints a note that says so.
 func (w Wish) Fill(c *cobra.Command, q *wire.SpawnRequest) error {
 	if w.Name == "" && len(w.Args) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "--arg needs --template: nothing was started")
@@ -79,7 +79,8 @@ func storeOf(s setup.Setup) template.Store {
 	return template.Store{User: s.Templates(), TrustFile: files.List(s.TemplateTrust())}
 }
 
-// Names returns the names of the templates that the current folder has, for completion.
+// Names returns the names of the templates that are available in the current folder. It is for
+// completions in a shell.
 func Names(_ context.Context, s setup.Setup) []string {
 	all, err := storeOf(s).List(".")
 	if err != nil {
@@ -144,7 +145,7 @@ func printList(c *cobra.Command, all []template.Found, own string) error {
 	return w.Flush()
 }
 
-// stateOf says whether a template can be used, in a few words.
+// stateOf describes in a few words whether a template can be used.
 func stateOf(f template.Found) string {
 	switch {
 	case f.Hidden:
@@ -181,7 +182,7 @@ func newShowCommand() *cobra.Command {
 	return c
 }
 
-// shown returns what a person reads before using or trusting a template.
+// shown returns the text that a person reads before using or trusting a template.
 func shown(f template.Found) string {
 	text := fmt.Sprintf("%s:\n\n%s\nState: %s", f.Path, harmless(f.Content), stateOf(f))
 	if loose := f.Template.Loosens(); len(loose) > 0 {
@@ -193,7 +194,7 @@ func shown(f template.Found) string {
 	return text
 }
 
-// harmless returns the text without what a terminal could obey.
+// harmless returns the text without the characters that a terminal could obey.
 func harmless(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {

@@ -37,7 +37,7 @@ func (f *startFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 }
 
-// complete fills in the folder of a conversation, and the name.
+// complete fills in the folder of the conversation and a name, if the user gave none.
 func (f *startFlags) complete(ctx context.Context, client *api.Client, t coleo.Thread) error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = t.Folder
@@ -48,7 +48,7 @@ func (f *startFlags) complete(ctx context.Context, client *api.Client, t coleo.T
 	return f.choose(ctx, client)
 }
 
-// choose makes a folder that was given absolute, and chooses a name if none was given.
+// choose makes the path of the given folder absolute. If the user gave no name, choose picks one.
 func (f *startFlags) choose(ctx context.Context, client *api.Client) error {
 	if f.q.Workdir != "" {
 		dir, err := filepath.Abs(f.q.Workdir)
@@ -70,7 +70,7 @@ func (f *startFlags) choose(ctx context.Context, client *api.Client) error {
 	return nil
 }
 
-// say waits until the arm is ready, and prints what was started.
+// say waits until the arm is ready, and prints what Coleo has started.
 func (f *startFlags) say(c *cobra.Command, client *api.Client, reply wire.SpawnReply, what string) error {
 	if reply.Warning != "" {
 		c.PrintErrln("coleo: note:", reply.Warning)

@@ -1,4 +1,4 @@
-// Package thread has the verbs of coleo thread, and coleo arm thread.
+// Package thread has the verbs of coleo thread, and the verbs arm thread and arm fork.
 package thread
 
 import (
@@ -34,8 +34,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// filterFlags adds the flags that select conversations. The folder of --project is made
-// absolute by whole.
+// filterFlags adds the flags that select conversations. The function whole makes the folder of
+// --project absolute.
 func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) {
 	flags := c.Flags()
 	flags.StringVar(&f.Project, "project", "", "only of the git repository with this `FOLDER`")
@@ -46,7 +46,7 @@ func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) 
 	flags.IntVar(&f.Limit, "limit", 0, "maximum number of conversations, 1 to 500 (default 50)")
 }
 
-// whole completes a filter from the flags.
+// whole completes a filter with the values of the flags.
 func whole(f coleo.ThreadFilter, since time.Duration) (coleo.ThreadFilter, error) {
 	if since > 0 {
 		f.Since = time.Now().Add(-since)
@@ -150,8 +150,8 @@ func printList(c *cobra.Command, threads []coleo.Thread) error {
 	return w.Flush()
 }
 
-// printMatches prints each conversation with the text that was found. The words of the
-// search are yellow on a terminal.
+// printMatches prints each conversation with the text that the search has found. On a terminal, the
+// words of the search are yellow.
 func printMatches(c *cobra.Command, threads []coleo.Thread) error {
 	w := show.Writer(c)
 	for _, t := range threads {
@@ -181,7 +181,8 @@ func titleOf(t coleo.Thread) string {
 	return title
 }
 
-// find returns the conversation with an id, or with an id that begins so.
+// find returns the conversation with the given id. If there is none, it returns the only
+// conversation whose id begins with the given text.
 func find(ctx context.Context, client *api.Client, id string) (coleo.Thread, error) {
 	out, err := client.Threads(ctx, coleo.ThreadFilter{Prefix: id, Hidden: true})
 	if err != nil {
@@ -203,7 +204,7 @@ func find(ctx context.Context, client *api.Client, id string) (coleo.Thread, err
 		"no conversation has the id %s: 'coleo thread list --all' lists them", id)
 }
 
-// threadVerb returns a verb that takes the id of one conversation, and maybe more.
+// threadVerb returns a verb that takes the id of one conversation, and possibly more arguments.
 func threadVerb(use, short string, args int, what string,
 	do func(c *cobra.Command, client *api.Client, t coleo.Thread, args []string) error) *cobra.Command {
 	return &cobra.Command{
@@ -260,8 +261,8 @@ func printPage(c *cobra.Command, page coleo.ThreadPage) error {
 	return nil
 }
 
-// printable returns a text without control characters. A conversation can contain
-// anything, also sequences that would change the terminal.
+// printable returns a text without control characters. A conversation can contain anything,
+// including sequences that would change the terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {

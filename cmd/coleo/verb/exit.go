@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// exitCodes maps error codes to exit codes. For any other error, the exit code is 1.
-// docs/cli.md lists the exit codes for users.
+// exitCodes maps error codes to exit codes. For an error code that is not in the map, the exit code
+// is 1. docs/cli.md lists the exit codes for users.
 var exitCodes = map[coleo.Code]int{
 	coleo.EInvalid:      2,
 	coleo.EUnsupported:  2,
@@ -65,8 +65,8 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return ExitCode(coleo.ErrorCode(err))
 }
 
-// ExitCode returns the exit code for an error code. It returns 1 for codes without an
-// exit code of their own.
+// ExitCode returns the exit code for an error code. If the error code has no exit code, ExitCode
+// returns 1.
 func ExitCode(code coleo.Code) int {
 	if known, ok := exitCodes[code]; ok {
 		return known
@@ -74,8 +74,7 @@ func ExitCode(code coleo.Code) int {
 	return 1
 }
 
-// printError writes an error for users, as one line. If asJSON is true, it writes the
-// error as JSON instead.
+// printError writes an error for users, as one line. If asJSON is true, it writes JSON instead.
 func printError(w io.Writer, err error, asJSON bool) {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

@@ -56,9 +56,8 @@ func Group(use, short string) *cobra.Command {
 	}
 }
 
-// Exactly returns a check that a verb has n arguments. If the verb has another number
-// of arguments, the check returns EInvalid. The argument what describes the arguments,
-// for the error message.
+// Exactly returns a check that a verb has n arguments. If the number of arguments is different, the
+// check returns EInvalid. The parameter what describes the arguments for the error message.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -68,9 +67,8 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a check that a verb has at most n arguments. If the verb has more
-// arguments, the check returns EInvalid. The argument what describes the arguments, for
-// the error message.
+// AtMost returns a check that a verb has at most n arguments. If the verb has more arguments, the
+// check returns EInvalid. The parameter what describes the arguments for the error message.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

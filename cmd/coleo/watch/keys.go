@@ -16,16 +16,16 @@ const (
 	ctrlU     = '\x15'
 )
 
-// Action is what the caller of Press or Type must do.
+// Action says what the caller of Press or Type must do.
 type Action struct {
 	Send    string // send this message; "" means none
 	Refresh bool   // read the arm, its screen and its conversation again
 	Quit    bool
 }
 
-// Type handles keys that arrived together. If the caller must do something after a key,
-// Type returns and ignores the remaining keys. If an Enter is not the last key, the
-// keys come from pasted text, and Type takes the Enter for a new line.
+// Type handles keys that arrived together. If the caller must do something after a key, Type
+// returns and ignores the remaining keys. If the user writes a message and an Enter is not the last
+// key, the keys come from pasted text. Then Type treats the Enter as a new line.
 func (v *View) Type(keys []rune) Action {
 	for i, key := range keys {
 		if v.Writing && key == enter && i < len(keys)-1 {
@@ -87,9 +87,8 @@ func (v *View) write(key rune) Action {
 	return Action{}
 }
 
-// Keys returns the keys that are in bytes from a terminal. It ignores escape sequences,
-// such as arrows. If the bytes end in the middle of a key, the result rest has the
-// beginning of that key.
+// Keys returns the keys in bytes from a terminal. It ignores escape sequences, such as arrows. If
+// the bytes end in the middle of a key, the result rest contains the beginning of that key.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
 		if n := sequence(in); n > 0 {
@@ -105,9 +104,9 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 	return keys, nil
 }
 
-// sequence returns the length of the escape sequence at the beginning of the bytes, or
-// 0 if there is none. A terminal sends a sequence in one piece, so an escape character
-// alone is the key Escape.
+// sequence returns the length of the escape sequence at the beginning of the bytes. It returns 0 if
+// there is none. A terminal sends a sequence in one piece, so an escape character alone is the key
+// Escape.
 func sequence(in []byte) int {
 	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
 		return 0

@@ -15,11 +15,11 @@ import (
 	"coleo.dev/pty"
 )
 
-// shortRows is the largest number of rows of a message, if View.Full is not set.
+// shortRows is the largest number of rows of a message if View.Full is not set.
 const shortRows = 4
 
-// screenShare bounds the conversation, because a long message would hide the arm's
-// screen. The screen keeps at least 1/screenShare of the rows.
+// screenShare limits the conversation, because a long message would hide the arm's screen. The
+// screen keeps at least 1/screenShare of the rows.
 const screenShare = 2
 
 // These are the values of Message.Who.
@@ -30,14 +30,14 @@ const (
 	System   = "system" // Coleo itself
 )
 
-// Message is one message of the conversation.
+// Message is one message in the conversation.
 type Message struct {
 	Who  string
 	Time time.Time
 	Text string
 }
 
-// View is what the user sees, and what the user has typed.
+// View contains what the user sees and what the user has typed.
 type View struct {
 	Arm      coleo.Arm
 	Screen   *coleo.Screen // nil if the arm has no terminal
@@ -93,8 +93,8 @@ func (v *View) head(cols int, now time.Time) []string {
 	return out
 }
 
-// conversation returns the rows of the newest messages. A message has at most shortRows
-// rows if Full is not set.
+// conversation returns the rows of the newest messages. If Full is not set, a message has at most
+// shortRows rows.
 func (v *View) conversation(cols int) []string {
 	var out []string
 	for _, m := range v.Messages[max(0, len(v.Messages)-v.History):] {
@@ -150,7 +150,7 @@ func (v *View) foot(cols int) []string {
 	return append(out, "m message  i interrupt  x full text  s stuck  r refresh  q quit"+v.toggles())
 }
 
-// toggles returns a text with the options that are switched on.
+// toggles returns a text that lists the options that are switched on.
 func (v *View) toggles() string {
 	out := ""
 	if v.Interrupt {
@@ -162,7 +162,7 @@ func (v *View) toggles() string {
 	return out
 }
 
-// wrap breaks a text into rows of at most cols cells, at blanks where possible.
+// wrap breaks a text into rows of at most cols cells. If possible, it breaks at blanks.
 func wrap(text string, cols int) []string {
 	var out []string
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -186,8 +186,8 @@ func wrap(text string, cols int) []string {
 	return out
 }
 
-// plain removes control characters, because a terminal would obey them. It replaces a
-// tab by a blank.
+// plain removes control characters, because a terminal would obey them. It replaces each tab with a
+// blank.
 func plain(line string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -1,4 +1,4 @@
-// Package why has the verb why, which tells which call wrote a line of a file, and the
+// Package why has the verb why, which shows the call that wrote a line of a file. It also has the
 // verb graph, which shows a run as a graph.
 package why
 
@@ -23,11 +23,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// maxLine is the largest size of a line that can be asked for, in bytes. It goes to serve
-// in the header of a request, which has at most 64 KiB.
+// maxLine is the largest size of a line that the user can ask about, in bytes. The line goes to
+// serve in the header of a request, and this header has at most 64 KiB.
 const maxLine = 16 << 10
 
-// maxFile is the largest size of a file that is read, in bytes. No source text is larger.
+// maxFile is the largest size of a file that the verb why reads, in bytes. No source text is
+// larger.
 const maxFile = 64 << 20
 
 // Command returns the verb why.
@@ -59,8 +60,8 @@ is known, as long as its events are kept.`,
 	}
 }
 
-// question returns the question for FILE:LINE, and how many lines of the file have the
-// same text.
+// question returns the question about FILE:LINE. It also returns the number of lines in the file
+// that have the same text.
 func question(arg string) (wire.WhyQuestion, int, error) {
 	file, number, _ := cutLast(arg, ":")
 	line, err := strconv.Atoi(number)
@@ -83,7 +84,7 @@ func question(arg string) (wire.WhyQuestion, int, error) {
 	return q, same, nil
 }
 
-// cutLast cuts s at the last sep.
+// cutLast cuts s at the last occurrence of sep.
 func cutLast(s, sep string) (before, after string, ok bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
@@ -92,7 +93,8 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// readLine returns a line of a file without its end, and how many lines have that text.
+// readLine returns a line of a file without the line's end. It also returns the number of lines in
+// the file that have the same text.
 func readLine(path string, number int) (text string, same int, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is no file", path) // opening a pipe would wait
@@ -133,8 +135,8 @@ func readLine(path string, number int) (text string, same int, err error) {
 	return text, times[text], nil
 }
 
-// answer returns the answer for people. The parameter same says how many lines of the
-// file have the same text.
+// answer returns the answer as text for people. The parameter same is the number of lines in the
+// file that have the same text.
 func answer(a graph.Answer, asked string, same int, now time.Time) string {
 	out := []string{clean(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
 	if a.Certainty == graph.Wrote && same > 1 {
@@ -168,7 +170,7 @@ func answer(a graph.Answer, asked string, same int, now time.Time) string {
 	return strings.Join(out, "\n")
 }
 
-// nameOf returns the arm's name, or its id if the arm is gone.
+// nameOf returns the arm's name. If the arm has been removed, it returns the arm's id.
 func nameOf(a graph.Answer) string {
 	if a.ArmName != "" {
 		return a.ArmName
@@ -193,7 +195,7 @@ func callOf(n graph.Node) string {
 	return n.Call.Name + what
 }
 
-// approval says how and by whom the call was approved, and how surely.
+// approval says how the call was approved, who approved it, and how certain this is.
 func approval(a graph.Answer) string {
 	if a.Approval == nil || a.Approval.Approval == nil {
 		return "no approval is known for this call"
@@ -229,7 +231,7 @@ func caller(c coleo.Caller) string {
 	return "somebody"
 }
 
-// moment returns the command that shows the arm's screen when the call ended.
+// moment returns the command that shows the arm's screen at the time when the call ended.
 func moment(a graph.Answer) string {
 	if a.ArmName == "" {
 		return ""
@@ -249,8 +251,8 @@ func moment(a graph.Answer) string {
 	return text
 }
 
-// clean returns a text in one line, without control characters, and with at most most
-// cells.
+// clean returns a text as one line, without control characters. The parameter most is the largest
+// number of cells in this line.
 func clean(s string, most int) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
 		return r <= ' ' || r >= 0x7f && r < 0xa0
@@ -261,7 +263,7 @@ func clean(s string, most int) string {
 	return s
 }
 
-// capital returns s with a large first letter.
+// capital returns s with an upper-case first letter.
 func capital(s string) string {
 	if s == "" {
 		return s

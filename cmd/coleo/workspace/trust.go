@@ -59,7 +59,7 @@ an arm.`,
 	return c
 }
 
-// trustState is the output of workspace trust in JSON.
+// trustState is the JSON output of workspace trust.
 type trustState struct {
 	script.Script
 	Trusted bool   `json:"trusted"`
@@ -116,13 +116,13 @@ func trust(c *cobra.Command, dir string, f trustFlags) error {
 	return verb.Say(c, "Trusted: "+path, state)
 }
 
-// asks reports whether a person can be asked.
+// asks reports whether the verb can ask a person.
 func asks(c *cobra.Command) bool {
 	in, ok := c.InOrStdin().(*os.File)
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// ask asks a person which hash of the script to trust. It returns "" for none.
+// ask asks a person which hash of the script to trust. It returns "" if the person trusts none.
 func ask(c *cobra.Command, s script.Script) string {
 	question := "trust it? yes or no: "
 	if s.Why != "" {
@@ -139,7 +139,7 @@ func ask(c *cobra.Command, s script.Script) string {
 	return ""
 }
 
-// shownScript returns what a person reads before trusting a script.
+// shownScript returns the text that a person reads before trusting a script.
 func shownScript(s trustState) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s of the commit %.12s in %s:\n\n%s\n", s.Path, s.Commit, s.Repository, harmless(s.Content))
@@ -167,7 +167,8 @@ func shownScript(s trustState) string {
 	return out.String()
 }
 
-// harmless replaces what a terminal could obey, and what hides text from a person.
+// harmless replaces the characters that a terminal could obey. It also replaces characters that
+// hide text from a person.
 func harmless(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -81,15 +81,16 @@ func list(ctx context.Context, s setup.Setup) ([]listed, error) {
 	return out, nil
 }
 
-// hasArm reports whether there is an arm with an id. An arm has a folder from before its
-// start until it is removed.
+// hasArm reports whether there is an arm with the given id. An arm's folder exists from before the
+// arm's start until the arm is removed.
 func hasArm(s setup.Setup, id string) bool {
 	_, err := os.Lstat(filepath.Join(s.ArmFolders(), id))
 	return err == nil
 }
 
-// user returns the name of an arm that has the worktree, or that works in it, also if the arm
-// is stopped. It returns "" if there is none.
+// user returns the name of the arm that the worktree belongs to. If that arm is gone, user returns
+// the name of an arm that works in the worktree. Stopped arms count too. user returns "" if there
+// is no such arm.
 func user(s setup.Setup, w workspace.Workspace) string {
 	if hasArm(s, w.ID) {
 		return w.Name
@@ -175,8 +176,8 @@ func prunedLines(done []workspace.Pruned) string {
 	return strings.Join(lines, "\n")
 }
 
-// prepared returns the setup for a verb that changes worktrees. No such verb works inside
-// an arm.
+// prepared returns the setup for a verb that changes worktrees. Inside an arm, it returns an error,
+// because these verbs do not work there.
 func prepared() (setup.Setup, error) {
 	s, err := setup.New()
 	if err == nil {
@@ -295,7 +296,8 @@ git update-ref -d REF.`,
 	return c
 }
 
-// chosen returns what was kept last for an arm, or what has the given ref.
+// chosen returns the work that was kept last for the named arm. The parameter name can also be the
+// ref of kept work. Then chosen returns the work with this ref.
 func chosen(ctx context.Context, trees workspace.Workspaces, name string) (workspace.Kept, error) {
 	all, err := trees.Kept(ctx)
 	if err != nil {
