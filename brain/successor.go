@@ -32,10 +32,11 @@ const (
 // is paused, and its queue moves. The row of the successor has the first arm as its parent.
 //
 // HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It
-// returns EConflict if the arm has got no prompt yet. While the arm works, HandOver returns EBusy, and while it asks something,
-// EBlocked, unless the request says that the turn is to be interrupted. It also returns the errors
-// of Spawn. After an error, the first arm is as it was, except for its interrupted turn. If the
-// host agent has not replied, the events of the first arm tell later what came of it.
+// returns EConflict if the arm has got no prompt yet. While the arm works, HandOver returns EBusy,
+// and while it asks something, EBlocked, unless the request says that the turn is to be interrupted.
+// It also returns the errors of Spawn. After an error, the first arm is as it was, except for its
+// interrupted turn. If the host agent has not replied, the events of the first arm tell later what
+// came of it.
 func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRequest) (wire.HandoverReply, error) {
 	out := wire.HandoverReply{Moved: []string{}}
 	first, err := b.Arm(ctx, idOrName)
@@ -155,6 +156,13 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 	if first.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run, so it has no task", first.Name)
+	}
+	if isLocal(first.AgentID) && b.RemoteOnly {
+		return remoteOnly(to.Name)
+	}
+	if isLocal(first.AgentID) && to.DaemonManaged && !b.allowsLocal(nil) {
+		return coleo.Errorf(coleo.EUnavailable, "serve itself drives arm %s, and the harness %s needs a host agent: "+
+			"'coleo agent start' starts one, which takes the arm up", first.Name, to.Name)
 	}
 	if configOf(first).Sandbox.On() && to.Transport == coleo.TransportHTTP {
 		return coleo.Errorf(coleo.EUnsupported, "arm %s has a sandbox, and the harness %s uses HTTP: Coleo makes sandboxes "+
@@ -318,7 +326,8 @@ func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.P
 	}
 	m := summary.New(coleo.Thread{ID: link.Conversation, Harness: link.Harness})
 	for _, run := range slices.Backward(list) {
-		for _, message := range []coleo.ThreadMessage{{Kind: "prompt", Text: run.Prompt}, {Kind: "answer", Text: run.Answer}} {
+		turn := []coleo.ThreadMessage{{Kind: "prompt", Text: run.Prompt}, {Kind: "answer", Text: run.Answer}}
+		for _, message := range turn {
 			if message.Text != "" && !run.Compact && counts(message) {
 				m.Message(message)
 			}

@@ -8,6 +8,7 @@ package successor
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -64,7 +65,8 @@ func Prompt(w Work) string {
 	last := w.Parts[len(w.Parts)-1]
 	fmt.Fprintf(&b, opening+", %s. It has stopped, and you work in its folder, %s. Go on with the task where it has "+
 		"stopped, and do not begin again. First look at the files, because they have its work. The rest of this message "+
-		"is a record. The program Coleo has made it from the conversation and the folder.\n", last.Harness, w.Folder)
+		"is a record. The program Coleo has made it from the conversation and the folder, with a space after "+
+		"each @.\n", last.Harness, w.Folder)
 	writePrompts(&b, w.Parts)
 	for _, p := range w.Parts {
 		writeSummary(&b, p)
@@ -171,16 +173,21 @@ func cut(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + fmt.Sprintf("… (%d more bytes)", len(text)-n)
 }
 
+// mention matches the words that some agent CLIs replace by the content of the file after @.
+var mention = regexp.MustCompile(`@([^\s@])`)
+
 // plain returns the text without control characters, because an agent CLI could take them for
-// keys. Line feeds stay. A tab becomes spaces: in a terminal, the key TAB completes a word.
+// keys. Line feeds stay. A tab becomes spaces: in a terminal, the key TAB completes a word. A space
+// follows each @, so that no agent CLI attaches a file that the record only mentions.
 func plain(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(strings.ToValidUTF8(text, "�"))
-	return strings.Map(func(r rune) rune {
+	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
 			return -1
 		}
 		return r
 	}, text)
+	return mention.ReplaceAllString(text, "@ $1")
 }
 
 // Config returns the configuration with which the successor of an arm starts. It has the folder,

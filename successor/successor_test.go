@@ -16,7 +16,7 @@ func TestASuccessorIsToldTheTaskTheWorkAndTheDiff(t *testing.T) {
 		{Name: "a", Harness: "Claude Code", Prompts: []string{"make it fast", "and small"},
 			Summary: coleo.ThreadSummary{Prompts: 2, Answers: 1, Tools: 3, Answer: "it is fast", Files: []string{"a.go"},
 				MoreFiles: 2, Tasks: []coleo.Task{{Text: "measure", Status: coleo.TaskPending}}, MoreTasks: 4}},
-		{Name: "b", Harness: "Codex", Prompts: []string{"one", "two", "go on"}},
+		{Name: "b", Harness: "Codex", Prompts: []string{"one", "two @\ra.go", "go on"}},
 	}, Tasks: []coleo.Task{{Text: "write it down", Status: coleo.TaskDone}},
 		Diff: &changes.Diff{Base: "abc", Patch: []byte("--- a\n+++ b\n+\tnew\r\n\x1b[31m"), Files: []changes.File{
 			{Path: "a.go", Kind: changes.Added, LinesAdded: 7}}}}
@@ -24,6 +24,7 @@ func TestASuccessorIsToldTheTaskTheWorkAndTheDiff(t *testing.T) {
 	for _, want := range []string{
 		"another coding agent, Codex. It has stopped, and you work in its folder, /work.",
 		"the first prompt of the person\n\nmake it fast\n", "(1 later prompts are left out here.)", "\n1. one\n",
+		"\n2. two @ a.go\n",
 		"\n3. go on\n", "work of Claude Code (arm a)\n\nPrompts: 2. Answers: 1. Calls of tools: 3.",
 		"last answer:\nit is fast\n", "- a.go\n- and 2 more\n", "- [pending] measure\n- and 4 more\n",
 		"work of Codex (arm b)", "- [completed] write it down", "- added a.go (+7 -0)", "+++ b\n+    new\n[31m",
@@ -32,8 +33,8 @@ func TestASuccessorIsToldTheTaskTheWorkAndTheDiff(t *testing.T) {
 			t.Errorf("the prompt does not have %q:\n%s", want, got)
 		}
 	}
-	if !IsFirst(got) || IsFirst("make it fast") || strings.Contains(got, "and small") || strings.Contains(got, "not complete") ||
-		strings.ContainsAny(got, "\t\r\x1b") {
+	if !IsFirst(got) || IsFirst("make it fast") || strings.Contains(got, "and small") ||
+		strings.Contains(got, "not complete") || strings.ContainsAny(got, "\t\r\x1b") {
 		t.Errorf("the prompt is\n%s", got)
 	}
 	w.Diff, w.NoDiff = nil, "the folder is in no git repository"

@@ -136,12 +136,15 @@ func (l *live) finishes(name, run, answer string) {
 	}
 }
 
-// checkTold checks the first request to the model that has the given beginning of a first prompt.
+// checkTold checks the first request of a turn that has the given beginning of a first prompt. A
+// request for a title offers no tools, and may have a part of the prompt.
 func (l *live) checkTold(opening string, words ...string) {
 	l.t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := slices.IndexFunc(l.bodies, func(body string) bool { return strings.Contains(body, opening) })
+	at := slices.IndexFunc(l.bodies, func(body string) bool {
+		return strings.Contains(body, opening) && strings.Contains(body, `"tools":[{`)
+	})
 	if at < 0 {
 		l.t.Errorf("no request to the model has %q", opening)
 		return

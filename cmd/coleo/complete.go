@@ -46,7 +46,8 @@ func completeAll(c *cobra.Command) {
 		}
 	}
 	for name, words := range map[string]func(context.Context, setup.Setup) []string{
-		"harness": harnessNames, "state": arm.StateNames, "model": modelNames, "agent": hostNames, "host": hostNames,
+		"harness": harnessNames, "to": harnessNames, "state": arm.StateNames, "model": modelNames, "agent": hostNames,
+		"host":     hostNames,
 		"template": template.Names, "arm": arm.Names, "kind": runverbs.KindNames, "outcome": runverbs.OutcomeNames,
 	} {
 		if c.Flags().Lookup(name) != nil {
