@@ -156,6 +156,8 @@ type Beat struct {
 	// TakesSandbox means that the host agent knows SpawnConfig.Sandbox. An older host agent
 	// would start the agent CLI without a sandbox.
 	TakesSandbox bool `json:"takes_sandbox,omitempty"`
+	// TakesTriggers means that SpawnOrder.Request can be for an arm without a parent.
+	TakesTriggers bool `json:"takes_triggers,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }
