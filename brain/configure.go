@@ -224,6 +224,22 @@ func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 			"sandboxes: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }
 
+// knowsTriggers returns EUnsupported if an order is that of a trigger, and the host agent is too old to
+// carry it out.
+func (b *Brain) knowsTriggers(host string, o bus.SpawnOrder) error {
+	if o.Request == "" || o.Config.Parent != "" {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.hosts[host]
+	if m == nil || m.beat.PID == 0 || m.beat.TakesTriggers {
+		return nil // a host agent without a beat cannot be asked, so the order fails later
+	}
+	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which starts no "+
+		"arms of triggers: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+}
+
 // checkScripted returns an error if the options of a request do not fit the scripted model. A
 // request for the scripted model must name neither a provider nor an endpoint. checkScripted then
 // clears the provider and the endpoint in the configuration. Their values came from the stopped arm
@@ -270,6 +286,9 @@ func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 		return err
 	}
 	if err := b.knowsBudget(host, o); err != nil {
+		return err
+	}
+	if err := b.knowsTriggers(host, o); err != nil {
 		return err
 	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""

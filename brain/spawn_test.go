@@ -90,7 +90,7 @@ func TestTheHarnessIsTheOneAskedForOrTheOneThatIsThere(t *testing.T) {
 func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 	t.Parallel()
 	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true, TakesForks: true,
-		TakesFiles: true, TakesSandbox: true, TakesSubarms: true}
+		TakesFiles: true, TakesSandbox: true, TakesSubarms: true, TakesTriggers: true}
 	b := withHosts(t, map[time.Duration]bus.Beat{1: old, 2: now})
 	for what, o := range map[string]bus.SpawnOrder{
 		"an environment":            {Env: map[string]string{"A": "hunter2"}},
@@ -100,6 +100,7 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 		"a freeze":                  {Config: coleo.SpawnConfig{OnPartition: coleo.PartitionFreeze}},
 		"the scripted model":        {Config: coleo.SpawnConfig{Model: coleo.ModelScripted}},
 		"a first prompt":            {First: &coleo.Queued{Text: "begin"}},
+		"an order of a trigger":     {Request: "r1"},
 		"a sandbox":                 {Config: coleo.SpawnConfig{Sandbox: &coleo.Sandbox{Kind: coleo.SandboxBwrap}}},
 	} {
 		if err := b.checkHostUnderstands("now", o); err != nil {

@@ -162,6 +162,8 @@ type Beat struct {
 	// TakesBudget means that the host agent keeps budgets. An older host agent would ignore
 	// them.
 	TakesBudget bool `json:"takes_budget,omitempty"`
+	// TakesTriggers means that SpawnOrder.Request can be for an arm without a parent.
+	TakesTriggers bool `json:"takes_triggers,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }

@@ -340,7 +340,7 @@ func (h *Host) newBeat() bus.Beat {
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
 		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
 		TakesForks: true, TakesFiles: true, TakesTools: true, TakesSubarms: true, TakesPolicy: true, TakesWorktrees: true,
-		TakesDefault: true, TakesSandbox: true, TakesBudget: true,
+		TakesDefault: true, TakesSandbox: true, TakesTriggers: true, TakesBudget: true,
 		Requests: h.countRequests(),
 	}
 }
