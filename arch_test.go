@@ -188,8 +188,8 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "hook", "sandbox/inside", "registry",
-	"pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
+var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "workspace/script", "hook",
+	"sandbox/inside", "registry", "pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
 	"localsocket", "host", "host/toolcalls", "brain", "api", "wire", "harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}
 

@@ -20,8 +20,8 @@ const (
 	diffTimeout = 60 * time.Second
 	// restoreTimeout bounds a restore. It can end while an agent CLI is being started.
 	restoreTimeout = 120 * time.Second
-	// mergeTimeout bounds a merge. The host agent ends it after 24 minutes.
-	mergeTimeout = 25 * time.Minute
+	// MergeTime is how long a merge waits for its host agent, which ends the merge before.
+	MergeTime = bus.MergeTime + time.Minute
 	// whyTime is how long the search for the calls that made a diff may take. whyHunks is for how
 	// many of its hunks the brain searches.
 	whyTime  = 20 * time.Second
@@ -96,7 +96,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
-	err := b.commanded(ctx, idOrName, bus.OpMerge, mergeTimeout, func(arm coleo.Arm) any {
+	err := b.commanded(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
 		return bus.MergeOrder{Arm: arm.ID, Wish: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {

@@ -20,9 +20,9 @@ const (
 	killTimeout = 30 * time.Second
 	// removeTimeout is for the removal of an arm. Its worktree can have much to keep.
 	removeTimeout = 10 * time.Minute
-	// worktreeTimeout is for a start that makes a worktree. The checkout of a large repository
-	// takes minutes, and a set-up script may run for 20 minutes.
-	worktreeTimeout = 25 * time.Minute
+	// WorktreeTime is what a start takes longer if it makes a worktree. The checkout of a large
+	// repository takes minutes, and a set-up script may run for script.MaxTimeout.
+	WorktreeTime = 25 * time.Minute
 )
 
 // ask sends a command about an arm to the arm's host agent, or to host local. It

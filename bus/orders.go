@@ -273,6 +273,10 @@ type RestoreOrder struct {
 	N   int    `json:"n"`
 }
 
+// MergeTime is how long a host agent lets a merge take. This includes the time in which it waits
+// for other merges into the repository. A check of the project may take script.MaxTimeout of it.
+const MergeTime = 24 * time.Minute
+
 // MergeOrder merges the work of an arm that has a worktree into another branch.
 type MergeOrder struct {
 	Arm  string            `json:"arm"`
