@@ -200,9 +200,10 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "hook", "sandbox/inside", "registry",
-	"pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
-	"localsocket", "host", "host/toolcalls", "brain", "api", "loop", "wire", "harnesses/terminal/casttest", "window/pane",
+var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "workspace/script", "hook",
+	"sandbox/inside", "registry", "pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
+	"localsocket", "host", "host/toolcalls", "brain", "api", "loop", "wire",
+	"harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}
 
 // source is one Go file with its imports.

@@ -189,12 +189,12 @@ func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEsc
 // earlier, so that serve's own error arrives in time.
 const (
 	answerMargin = 10 * time.Second
-	lookTime     = 30*time.Second + answerMargin  // a host agent has 30 s to reply
-	steerTime    = 90*time.Second + answerMargin  // answer a dialog, interrupt, compact; for a prompt see promptTime
-	killTime     = 30*time.Second + answerMargin  // kill
-	removeTime   = 10*time.Minute + answerMargin  // remove: a worktree can have much to keep
-	mergeTime    = 28*time.Minute + answerMargin  // merge: 25 minutes, and the prompt with the conflicts
-	worktreeTime = 25 * time.Minute               // more for a start that makes a worktree
+	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply
+	steerTime    = 90*time.Second + answerMargin // answer a dialog, interrupt, compact; for a prompt see promptTime
+	killTime     = 30*time.Second + answerMargin // kill
+	removeTime   = 10*time.Minute + answerMargin // remove: a worktree can have much to keep
+	// merge: 3 minutes more, for the prompt with the conflicts
+	mergeTime    = brain.MergeTime + 3*time.Minute + answerMargin
 	handoverTime = 5*time.Minute + answerMargin   // interrupt, read the conversation and the diff, start
 	startTime    = 150*time.Second + answerMargin // spawn and recover: look, end, start, read the model catalogue
 )
@@ -307,7 +307,7 @@ func notDelivered(err error) error {
 // spawnTime returns how long a client waits for the start of an arm.
 func spawnTime(r wire.SpawnRequest) time.Duration {
 	if r.Worktree != nil {
-		return startTime + worktreeTime
+		return startTime + brain.WorktreeTime
 	}
 	return startTime
 }

@@ -21,9 +21,9 @@ const (
 	// restoreTimeout is the time limit for a restore. A restore waits while the arm's agent CLI is
 	// being started.
 	restoreTimeout = 120 * time.Second
-	// mergeTimeout is the time limit for a merge. The host agent already ends a merge after 24
-	// minutes.
-	mergeTimeout = 25 * time.Minute
+	// MergeTime is the time limit for a merge. The host agent already ends a merge after
+	// bus.MergeTime.
+	MergeTime = bus.MergeTime + time.Minute
 	// whyTime is the maximum time of the search for the calls that made a diff. whyHunks is the
 	// maximum number of the diff's hunks for which the brain searches.
 	whyTime  = 20 * time.Second
@@ -100,7 +100,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
-	err := b.commanded(ctx, idOrName, bus.OpMerge, mergeTimeout, func(arm coleo.Arm) any {
+	err := b.commanded(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
 		return bus.MergeOrder{Arm: arm.ID, Wish: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {

@@ -21,9 +21,9 @@ const (
 	// removeTimeout is the time limit for the removal of an arm. The arm's worktree can contain
 	// much work that must be kept.
 	removeTimeout = 10 * time.Minute
-	// worktreeTimeout is the time limit for a start that creates a worktree. The checkout of a
-	// large repository takes minutes, and a set-up script may run for 20 minutes.
-	worktreeTimeout = 25 * time.Minute
+	// WorktreeTime is added to the time limit of a start that creates a worktree. The checkout of a
+	// large repository takes minutes, and a set-up script may run for script.MaxTimeout.
+	WorktreeTime = 25 * time.Minute
 )
 
 // ask sends a command about an arm to the arm's host agent, or to host local. It

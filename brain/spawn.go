@@ -325,7 +325,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	var report bus.ArmReport
 	limit := spawnTimeout
 	if o.Config.Worktree != nil {
-		limit += worktreeTimeout
+		limit += WorktreeTime
 	}
 	err = b.ask(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.catchUp(ctx, arm.AgentID)

@@ -308,6 +308,11 @@ type RestoreOrder struct {
 	N   int    `json:"n"`
 }
 
+// MergeTime is the time that a host agent gives a merge. This includes the time in which the merge
+// waits for other merges into the repository. A check of the project may take script.MaxTimeout of
+// it.
+const MergeTime = 24 * time.Minute
+
 // MergeOrder merges an arm's work into another branch. The arm must have a worktree.
 type MergeOrder struct {
 	Arm  string            `json:"arm"`

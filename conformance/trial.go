@@ -81,7 +81,7 @@ func (t *Trial) makeFolders() error {
 		}
 	}
 	// Some agent CLIs work only in a repository, and all agent CLIs can work in one.
-	if out, err := exec.Command("git", "init", "-q", t.Workdir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "init", "-q", "--template=", t.Workdir).CombinedOutput(); err != nil {
 		return fmt.Errorf("make a repository of the work folder: %w: %s", err, out)
 	}
 	return nil

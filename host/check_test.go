@@ -23,7 +23,7 @@ const numbered = `{"type":"object","required":["n"],"properties":{"n":{"type":"i
 // JSON. Each answer takes a moment, so that a test can do something meanwhile.
 var firstBadThenGood = []fakeagent.Rule{
 	{Contains: "cannot be used", Do: []string{"pause 300ms", `say {"n": 2}`}},
-	{Contains: "Count", Do: []string{"pause 300ms", "say many"}},
+	{Contains: "Count", Do: []string{"pause 1s", "say many"}}, // a test does something meanwhile
 }
 
 // tellingArm starts an arm whose agent CLI writes its answers to a file.

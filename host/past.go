@@ -255,10 +255,6 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 	})
 }
 
-// mergeTime is how long a merge may take. This includes the time in which it waits for other merges
-// into the repository. The longest check of a project takes 20 minutes.
-const mergeTime = 24 * time.Minute
-
 // merge merges the work of an arm into another branch. If the project has a check, merge first runs
 // the check on the result. It commits uncommitted work only while the arm rests. It returns
 // EUnsupported if the arm has no worktree.
@@ -275,7 +271,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no worktree of its own, so there is no branch to merge: "+
 			"'coleo arm spawn --worktree' gives an arm one", a.name())
 	}
-	ctx, cancel := context.WithTimeout(ctx, mergeTime)
+	ctx, cancel := context.WithTimeout(ctx, bus.MergeTime)
 	defer cancel()
 	if o.Wish.Commit != "" {
 		unlock, err := h.restsIn(a, w.Path)

@@ -67,6 +67,13 @@ func playFake(workdir string) int {
 // patience bounds every wait of these tests. A wait ends as soon as the state is there.
 const patience = 3 * time.Minute
 
+// The pauses between two looks of a wait. They grow, because a look costs time that other tests
+// need: many tests wait at once.
+const (
+	firstPause   = 2 * time.Millisecond
+	longestPause = 25 * time.Millisecond
+)
+
 // stage is a machine with a real bus and a real database, on which one host agent after
 // another runs. Its arms run the fake agent CLI under real holders.
 type stage struct {
@@ -143,7 +150,8 @@ func (s *stage) start() {
 	s.conn = s.bus.HostBy(s.way)
 	c := Config{
 		ID: s.named, Hostname: "here", Dir: s.dir, Path: []string{s.dir}, Environ: os.Environ(), MaxArms: 20,
-		ToolServer: []string{"/bin/false"}, Now: s.now, Registry: s.reg, DB: s.db, Bus: s.conn, Log: slog.New(slog.DiscardHandler),
+		ToolServer: []string{"/bin/false"}, Now: s.now, Registry: s.reg, DB: s.db, Bus: s.conn,
+		Log: slog.New(slog.DiscardHandler),
 	}
 	if s.alter != nil {
 		s.alter(&c)
@@ -210,11 +218,12 @@ func (s *stage) refused(want coleo.Code, op bus.Op, in any) {
 
 func (s *stage) until(what string, ok func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); {
+	deadline, pause := time.Now().Add(patience), firstPause
+	for ; !ok(); pause = min(pause*3/2, longestPause) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("waited %s until %s", patience, what)
 		}
-		time.Sleep(5 * time.Millisecond) // between two looks
+		time.Sleep(pause)
 	}
 }
 

@@ -126,7 +126,9 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return nil, err
 	}
-	for limit := maxPayload; limit > 0; limit -= limit/8 + 1 {
+	// Half of the limit gives more than half of the bytes. So the first of the two next limits is
+	// never too small, and the second one cuts at most an eighth too much.
+	for limit := maxPayload; limit > 0; limit = min(limit*maxPayload/len(sent), limit-limit/8-1) {
 		if sent, err = json.Marshal(cut(value, limit)); err != nil || len(sent) <= maxPayload {
 			return sent, err
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,9 @@ const (
 	// reservePiece is how many bytes of the reserve file are freed at a time. A write seldom needs
 	// more. If more bytes were freed, the process that fills the disk could take the rest.
 	reservePiece = 512 << 10
+	// reservePage is how far apart the numbers in the reserve file are, in bytes. File systems
+	// compare and compress blocks of at least this size.
+	reservePage = 4 << 10
 )
 
 // NoRoom reports whether err says that the disk is full.
@@ -41,7 +45,8 @@ func (d *database) giveUp() bool {
 
 // keepReserve fills up the reserve file if the disk has room for twice the missing
 // part. It writes random bytes, because random bytes take up disk space even on file
-// systems that compress.
+// systems that compress. Each piece has the same random bytes, with a number in each page: so no
+// two pages are the same.
 func (d *database) keepReserve() error {
 	size := int64(0)
 	info, err := os.Stat(d.reserve())
@@ -59,10 +64,13 @@ func (d *database) keepReserve() error {
 	if err != nil {
 		return fmt.Errorf("keep a reserve for a full disk: %w", err)
 	}
+	piece := make([]byte, min(missing, reservePiece))
+	_, _ = rand.Read(piece) // rand.Read never fails
 	for ; missing > 0 && err == nil; missing -= reservePiece {
-		piece := make([]byte, min(missing, reservePiece))
-		_, _ = rand.Read(piece) // rand.Read never fails
-		_, err = f.Write(piece)
+		for at := 0; at+8 <= len(piece); at += reservePage {
+			binary.LittleEndian.PutUint64(piece[at:], uint64(missing))
+		}
+		_, err = f.Write(piece[:min(missing, reservePiece)])
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("keep a reserve for a full disk: %w", err)

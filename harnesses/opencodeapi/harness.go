@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"coleo.dev"
@@ -46,6 +47,12 @@ func New(hold []string, records *record.Watcher) (*Harness, error) {
 	return NewFrom("opencode-api/harness.toml", description, hold, records)
 }
 
+// screenSpec returns the description of OpenCode's terminal program. It compiles the description
+// once, because a compilation takes some milliseconds of a processor. Nothing changes the result.
+var screenSpec = sync.OnceValues(func() (*rules.Spec, error) {
+	return rules.ParseSpec("opencode/harness.toml", opencode.Spec)
+})
+
 // NewFrom returns a harness that drives OpenCode through its HTTP API. The parameter text is the
 // content of the harness.toml for this harness. The parameter path is only for errors. NewFrom
 // fails only if this text or a built-in harness.toml is invalid.
@@ -54,7 +61,7 @@ func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (
 	if err != nil {
 		return nil, err
 	}
-	screen, err := rules.ParseSpec("opencode/harness.toml", opencode.Spec)
+	screen, err := screenSpec()
 	if err != nil {
 		return nil, err
 	}
