@@ -81,18 +81,18 @@ func Split(combined string) (provider, model string) {
 }
 
 // Resolve returns the requested provider and model if they are available. Otherwise it returns the
-// first of these:
+// first available one of these:
 //
 //   - the cheapest model of the requested provider
 //   - the requested model at its cheapest provider
 //   - the cheapest of all models
 //
 // If the parameter provider is empty, the parameter model can have the form "provider/model". If
-// the request leaves out the provider or the model, Resolve can choose any. This choice is not a
+// the request leaves out the provider or the model, Resolve chooses one. This choice is not a
 // fallback. If no model is available, Resolve returns the requested provider and model.
 //
-// Resolve chooses a model of unknown price as the cheapest one only if no other model is left. This
-// is the strategy coleo.FallbackAny. See Choose for stricter strategies.
+// A model of unknown price comes after all models of known price. Resolve follows the strategy
+// coleo.FallbackAny. See Choose for stricter strategies.
 func Resolve(c Catalog, provider, model string) Resolution {
 	if provider == "" {
 		provider, model = Split(model)

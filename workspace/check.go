@@ -65,14 +65,15 @@ func (s Workspaces) open(ctx context.Context, folder string) (*git.Repo, error) 
 	return r, err
 }
 
-// CheckTree runs the project's check on a tree, for example on the result of a merge. The script
-// comes from the commit base, never from the arm's work. This is the commit of the branch that will
-// be changed. The tree must contain the same version of the script and of the files that the script
-// names. CheckTree does nothing if base has no check.
+// CheckTree runs the project's check on a tree, for example on the result of a merge. The check
+// is a script of the branch that the merge changes. Its text comes from that branch's commit, the
+// parameter base, and never from the arm's work. If the tree has another text of the script, or of
+// a file that the script names, CheckTree returns an error. If base has no check, CheckTree does
+// nothing.
 //
-// During the check, a temporary folder contains all files of the tree. This folder is no
-// repository. The parameter common is the repository's folder with the objects and refs. The
-// parameter id, such as an arm's id, names the check's output and processes.
+// During the check, a temporary folder contains all files of the tree. This folder is not a git
+// repository. The parameter common is the repository's folder with the objects and refs. The name
+// of the output file and the mark of the processes contain the parameter id.
 func (s Workspaces) CheckTree(ctx context.Context, common, base, tree, id string) error {
 	r, err := s.openCommon(ctx, common)
 	if err != nil {

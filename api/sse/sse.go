@@ -29,8 +29,8 @@ type Message struct {
 	Data  []byte
 }
 
-// Write writes a message. A message without data only sets the client's last id, and
-// works as a sign of life.
+// Write writes a message. A message without data sets the client's last id. It also shows the
+// client that the connection is alive.
 func Write(w io.Writer, m Message) error {
 	var b bytes.Buffer
 	if len(m.Data) == 0 {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Marked returns the pids of the live processes whose environment contains the mark of the arm. It
-// also returns the pids of all processes below these. It accepts the marks of all generations.
+// Marked returns the pids of the live processes whose environment contains the mark of the arm, of
+// any generation. It also returns the pids of all their descendants.
 func Marked(arm string) []int { return pidsOf(markedTree(Group{}, arm, everyStart)) }
 
 // MarkedFrom works like Marked, but ignores the marks of generations before the generation oldest.

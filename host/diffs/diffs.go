@@ -100,8 +100,8 @@ func (d *Diffs) open(ctx context.Context, a Arm) (*folder.Folder, error) {
 
 // Keep makes a checkpoint of the arm's files if they have changed. It also stores the commit at
 // which the arm's work begins. Keep can take up to keepTime, so callers run it in a goroutine. It
-// logs failures. It does nothing if a checkpoint of the arm is already waiting, or if the folder is
-// in no repository.
+// logs failures. If another checkpoint of the arm waits to be made, Keep does nothing. Keep also
+// does nothing if the arm works outside of a git repository.
 func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
 	k := d.keeper(a.ID)
 	d.mu.Lock()

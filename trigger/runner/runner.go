@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// lookEvery is the longest time between two looks. A machine that was asleep shows it only by the
-	// time of day.
+	// lookEvery is the longest time between two checks for runs that are due. Timers stand still
+	// while a machine is asleep, so only the time of day shows that a run is due.
 	lookEvery = 15 * time.Second
 	// retryEvery is the time between two attempts to start an arm that no host agent could start.
 	retryEvery = 2 * time.Second

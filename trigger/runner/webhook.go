@@ -131,7 +131,7 @@ type refusal struct {
 	code    coleo.Code
 }
 
-// refused counts a refused request. Run writes the numbers into the history.
+// refused adds one to the number of refused requests. Run writes these numbers into the history.
 func (r *Runner) refused(webhook string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

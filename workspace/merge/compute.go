@@ -132,8 +132,8 @@ func (j *job) sameTree(ctx context.Context, tree, commit string) (bool, error) {
 	return tree == other, err
 }
 
-// mergeTree merges two commits. It returns the tree, or the conflicts. The parameter commit is the
-// commit that a rebase replays. It is used only in the conflicts.
+// mergeTree merges two commits. It returns the tree, or the conflicts. A rebase passes the
+// commit that it replays, and each conflict names that commit.
 func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (string, []changes.Conflict, error) {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
 		Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}})

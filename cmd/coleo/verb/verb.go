@@ -68,7 +68,7 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 }
 
 // AtMost returns a check that a verb has at most n arguments. If the verb has more arguments, the
-// check returns EInvalid. The parameter what describes the arguments for the error message.
+// check returns EInvalid. The error message describes the arguments with the words of what.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {

@@ -18,7 +18,8 @@ type recorded struct {
 	held      []record.Entry   // what has come since then
 }
 
-// recordedPrompt is a prompt that the agent CLI took, or that it keeps until its present turn ends.
+// recordedPrompt is a prompt in the agent CLI's record. The agent CLI has begun its turn, or keeps
+// the prompt in its own queue.
 type recordedPrompt struct {
 	text  string // as rules.Hook.Bare returns it
 	taken time.Time

@@ -194,9 +194,9 @@ func (r *Reader) Unproven() string {
 // lapses. It returns lapseAfter in these cases:
 //
 //   - The witness is weak.
-//   - The turn of the claim is known to have ended.
+//   - The turn that the claim is about is known to have ended.
 //   - The screen shows work, while the witness claims that the agent CLI asks something.
-//   - No prompt was submitted yet, and the witness is not the record.
+//   - No prompt was submitted yet, and the claim does not come from the record.
 //
 // In any other case it returns quietAfter.
 func (r *Reader) lapseBound(w *witness) time.Duration {

@@ -23,7 +23,7 @@ type Picture struct {
 // function as long as the picture is in use.
 func (p *Picture) Use(cell func(x, y int) pty.Cell, m Memo) { p.cell, p.memo = cell, m }
 
-// NewPicture returns the picture of a screen, with the composer that c describes.
+// NewPicture returns the picture of a screen. It looks for the composer by the description c.
 func NewPicture(s coleo.Screen, c *Composer) *Picture {
 	f := &Picture{Screen: s, spec: c, rows: make([]string, len(s.Lines))}
 	for i, line := range s.Lines {

@@ -89,8 +89,8 @@ type Spec struct {
 	// or another special character, Coleo lists the paths after the text.
 	Attach string `toml:"attach"`
 
-	// The capabilities of the agent CLI that this harness claims. `coleo harness test` tests each
-	// claimed capability, and skips the others.
+	// What the agent CLI can do, as this harness claims. `coleo harness test` tests each claimed
+	// capability, and skips the others.
 	Capabilities coleo.Capabilities `toml:"capabilities"`
 	// The kinds of the agent CLI's work that the events of its runs contain. `coleo harness test`
 	// compares these events with the model server's record. Leave the table out if Coleo reads no

@@ -19,8 +19,8 @@ const (
 	// interrupt. After that time Coleo begins the interrupt again. OpenCode 1.18.33
 	// takes 0.1 s.
 	haltTimeout = 3 * time.Second
-	// drawnTimeout is how long an agent CLI can take to draw work that its record or its hook has
-	// reported. Until then the screen looks as if nothing ran, and Coleo would press no key.
+	// drawnTimeout is how long an agent CLI can take to show on its screen that it works. Its record
+	// or its hook may report the work earlier. Without this wait, Coleo would press no key.
 	drawnTimeout = 3 * time.Second
 )
 
