@@ -241,10 +241,15 @@ func TestR9ARetryThatIsCutOffIsToldAsLost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	id := s.tellingArm(firstBadThenGood)
+	var real coleo.Session
+	s.hijack(id, func(its coleo.Session) coleo.Session { // from now on, the queue waits for stopDuring
+		real = its
+		return &otherSession{its}
+	})
 	must[coleo.Receipt](s, bus.OpChecked, countOrder(id, 1))
-	a, session := s.hijack(id, func(real coleo.Session) coleo.Session { return &cutSession{real, s.db, true} })
 	s.awaitRuns(id, 1)
 	s.awaitState(id, coleo.Idle)
+	a, session := s.hijack(id, func(coleo.Session) coleo.Session { return &cutSession{real, s.db, true} })
 	s.stopDuring(a, session)
 	s.restart()
 	s.until("the retry is told as lost", func() bool { return len(s.events(id, coleo.EventPromptLost)) == 1 })
@@ -252,6 +257,9 @@ func TestR9ARetryThatIsCutOffIsToldAsLost(t *testing.T) {
 		t.Errorf("the queue is %+v after %q", q, s.prompted("ada"))
 	}
 }
+
+// otherSession is a real session that the host agent does not recognize as the one of its queue.
+type otherSession struct{ coleo.Session }
 
 // TestR9ATurnThatDidNotFinishIsNotChecked: it was interrupted, or its agent CLI has ended.
 func TestR9ATurnThatDidNotFinishIsNotChecked(t *testing.T) {
