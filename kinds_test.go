@@ -171,9 +171,28 @@ func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]str
 		if strings.Contains(options, "omit") {
 			typ += ", optional"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, typ, strings.ReplaceAll(
-			oneLine(f.Doc.Text()+" "+f.Comment.Text()), "|", "\\|"))
+		doc := oneLine(f.Doc.Text() + " " + f.Comment.Text())
+		if len(f.Names) > 0 {
+			doc = withoutName(doc, f.Names[0].Name)
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, typ, strings.ReplaceAll(doc, "|", "\\|"))
 	}
+}
+
+// withoutName returns the comment of a field without the field's Go name and the verb after it,
+// because the page shows the JSON name beside the comment.
+func withoutName(doc, name string) string {
+	rest, named := strings.CutPrefix(doc, name+" ")
+	if !named {
+		return doc
+	}
+	if strings.HasPrefix(rest, "means that ") {
+		return "`true` " + rest
+	}
+	for _, verb := range []string{"is ", "are ", "has ", "holds ", "contains ", "says "} {
+		rest = strings.TrimPrefix(rest, verb)
+	}
+	return strings.ToUpper(rest[:1]) + rest[1:]
 }
 
 // typeName returns the type of a field as JSON has it.
