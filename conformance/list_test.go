@@ -41,12 +41,12 @@ This page is generated from the checks: ` + "`go test ./conformance -run Documen
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Name, doc, must, session)
 	}
 	b.WriteString(`
-A harness is compatible if no check that must pass fails. A check is skipped if the
-harness does not claim the ability. If the harness claims the ability and the check fails,
-that is a failure. A shared session is replaced after a failure.
+A harness is compatible if none of the checks that must pass fails. A check is skipped if the
+harness does not claim the ability. If the harness claims the ability and the check fails, that is a
+failure. A shared session is replaced after a failure.
 
-The terminals are 120 columns wide and 40 rows high. What an agent CLI shows depends on
-that size. ` + "`--size 80x24`" + ` sets another one.
+The terminals are 120 columns wide and 40 rows high. What an agent CLI shows depends on that size.
+` + "`--size 80x24`" + ` sets another size.
 `)
 	b.WriteString(eventsText)
 	b.WriteString(settingsText)
@@ -65,24 +65,24 @@ const eventsText = `
 ## What the events tell
 
 The checks ` + "`tool_events`, `text_blocks` and `subagent_events`" + ` start an arm with a host agent, and
-compare the events in its log with the model server's record. Each call has its id, its
-outcome, one start and one end, in the run of its prompt. Each text is told once, whole and in
-order. Nothing is told that the model has not done, and nothing behind the end of a run. In
-between, another host agent takes the arm and reads the agent CLI's record again. What
-` + "`[work]`" + ` in a harness.toml does not claim is skipped.
+compare the events in its log with the model server's record. Each call must have its id, its
+outcome, one start and one end, in the run of its prompt. Each text must be reported once, whole and
+in order. The events may report nothing that the model has not done, and nothing after the end of a
+run. During the check, another host agent takes over the arm and reads the agent CLI's record again.
+If ` + "`[work]`" + ` in a harness.toml does not claim something, the check for it is skipped.
 
-` + "`make told`" + ` does the same with 100 turns of each agent CLI in one conversation: calls at the same
-time, denials, errors and malformed calls. CI does it with 12 turns.
+` + "`make told`" + ` does the same for each agent CLI, with 100 turns in one conversation. The turns contain
+simultaneous calls, denials, errors and malformed calls. CI runs 12 turns.
 `
 
 // settingsText is the part of the page about the settings of users.
 const settingsText = `
 ## With the settings that users have
 
-The built-in harnesses list settings that change what their agent CLI shows, or which keys
-it takes. ` + "`coleo harness test NAME --settings all`" + ` tests each one with the checks below.
-` + "`--settings vim,no-motion`" + ` picks some. A setting that Coleo refuses has one check: the start
-must be refused, with the reason. Nothing else is run in a session that never becomes idle.
+The built-in harnesses list settings that change what their agent CLI shows, or which keys it takes.
+` + "`coleo harness test NAME --settings all`" + ` tests each one with the checks below.
+` + "`--settings vim,no-motion`" + ` picks some of them. A setting that Coleo refuses has one check: the start
+must be refused, with the reason. If a session never becomes idle, nothing else is run in it.
 
 CI runs one setting of each kind that was once read wrongly (` + "`-settings`" + ` of
 TestHarnessesWorkWithUsersSettings). ` + "`make settings`" + ` runs all of them, and writes
@@ -96,23 +96,25 @@ TestHarnessesWorkWithUsersSettings). ` + "`make settings`" + ` runs all of them,
 const asksText = `
 ## What the agent CLI asks
 
-The built-in harnesses have a catalogue of what makes their agent CLI ask: its tools, and ways
-to start it. ` + "`coleo harness test NAME --asks all`" + ` brings about each dialog of the catalogue,
-and answers it in each way. ` + "`--asks bash,question`" + ` picks some lines. Each line is one check:
+Each built-in harness has a catalogue of what makes its agent CLI ask: tools, and ways to start the
+agent CLI. ` + "`coleo harness test NAME --asks all`" + ` opens each dialog of the catalogue, and answers the
+dialog in each way. ` + "`--asks bash,question`" + ` picks some lines of the catalogue. Each line is one check
+with these requirements:
 
-- The state is ` + "`waiting_approval`" + ` with a dialog of the right kind, with its options and what it
-  is about. Nothing was done before the answer.
-- Denied, nothing is done. The agent CLI is idle again, and answers the next prompt.
-- Approved, it is done exactly once. Then the agent CLI is idle.
-- Of a question, each option is picked once, several where several can be ticked, and a text
-  of the user's own where one can be given. The model gets exactly that.
-- What Coleo cannot answer is refused with its sentence, and nothing is typed.
+- The state is ` + "`waiting_approval`" + `, with a dialog of the right kind. The dialog shows its options and
+  what it is about. Nothing was done before the answer.
+- After a denial, nothing is done. The agent CLI is idle again, and answers the next prompt.
+- After an approval, the action is done exactly once. Then the agent CLI is idle.
+- In a question, each option is picked once. If several options can be ticked, several are picked.
+  If the user can give a text, a text is given. The model gets exactly that answer.
+- If Coleo cannot give an answer, it refuses the answer with the error that the catalogue names, and
+  types nothing.
 
-What was done is seen in the files, in the results that reached the model, and in what an MCP
-server was called with. CI runs the kinds of dialog that were once read wrongly (` + "`-asks`" + ` of
-TestHarnessesAnswerWhatTheirAgentCLIAsks). ` + "`make asks`" + ` runs all of them, and writes
-[compatibility.md](compatibility.md). Two more checks are run with the whole catalogue, so a
-new version with a new tool fails with the tool's name:
+The evidence of what was done is in the files, in the results that reached the model, and in the
+calls that an MCP server received. CI runs the kinds of dialog that were once read wrongly (` + "`-asks`" + `
+of TestHarnessesAnswerWhatTheirAgentCLIAsks). ` + "`make asks`" + ` runs all of them, and writes
+[compatibility.md](compatibility.md). Two more checks are run with the whole catalogue. So if a new
+version has a new tool, a check fails with the tool's name:
 
 `
 
