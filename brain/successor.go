@@ -21,22 +21,26 @@ import (
 const (
 	// restTime is how long an interrupted turn may take to end.
 	restTime = 30 * time.Second
-	// mostParts is how many arms that have had a task tell the next one of it. The first prompt of
-	// more arms would be too long.
+	// mostParts is the largest number of arms whose work the first prompt of a successor describes.
+	// With more arms, the prompt would be too long.
 	mostParts = 5
-	// mostRuns is how many of an arm's newest runs stand for a conversation that cannot be read.
+	// If the conversation of an arm cannot be read, its newest runs stand for the conversation.
+	// mostRuns is the largest number of these runs.
 	mostRuns = 50
 )
 
 // HandOver gives the task of an arm to a new arm in the same folder, its successor. The first arm
-// is paused, and its queue moves. The row of the successor has the first arm as its parent.
+// is paused, and its queue moves to the successor. The row of the successor names the first arm as
+// the parent.
 //
 // HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It
-// returns EConflict if the arm has got no prompt yet. While the arm works, HandOver returns EBusy,
-// and while it asks something, EBlocked, unless the request says that the turn is to be interrupted.
-// It also returns the errors of Spawn. After an error, the first arm is as it was, except for its
-// interrupted turn. If the host agent has not replied, the events of the first arm tell later what
-// came of it.
+// returns EConflict if the arm has received no prompt yet. It returns EBusy if the arm works, and
+// EBlocked if the arm asks something. It returns neither of these two errors if the request says
+// that the turn is to be interrupted. HandOver also returns the errors of Spawn.
+//
+// After an error, the first arm is as it was before, except that its turn may have been
+// interrupted. If the host agent has not replied, later events of the first arm show whether the
+// task was handed over.
 func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRequest) (wire.HandoverReply, error) {
 	out := wire.HandoverReply{Moved: []string{}}
 	first, err := b.Arm(ctx, idOrName)
@@ -70,7 +74,8 @@ func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRe
 	return out, err
 }
 
-// notHandedOver returns the error for a hand-over that failed. It says how the first arm is.
+// notHandedOver returns the error for a failed hand-over. The error describes the state of the
+// first arm.
 func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
 	var e *coleo.Error
 	if !errors.As(cause, &e) {
@@ -90,7 +95,7 @@ func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
 	return &told
 }
 
-// prepared is a successor that is ready to be started.
+// prepared is a successor that is ready to start.
 type prepared struct {
 	arm   coleo.Arm
 	order bus.SpawnOrder // without the first prompt
@@ -151,8 +156,9 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 	return p, b.checkHostUnderstands(arm.AgentID, p.order)
 }
 
-// canSucceed returns an error if no arm of a harness can be the successor of an arm. The successor
-// starts on the host of the first arm. So the host agent changes both arms together.
+// canSucceed returns an error if an arm of the given harness cannot be the successor of the first
+// arm. The successor starts on the host of the first arm, so one host agent changes both arms
+// together.
 func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 	if first.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run, so it has no task", first.Name)
@@ -191,9 +197,9 @@ func (b *Brain) successorName(ctx context.Context, first coleo.Arm, q wire.Hando
 	}), err
 }
 
-// comeToRest checks that the arm is at rest. If it is not, and interrupt is true, comeToRest
-// interrupts its turn and pauses its queue, and waits for the end of the turn. Then it returns
-// true.
+// comeToRest checks that the arm is at rest. If the arm is not at rest and interrupt is true,
+// comeToRest interrupts the turn and pauses the queue. It then waits for the end of the turn, and
+// returns true.
 func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (bool, error) {
 	err := b.atRest(ctx, arm)
 	code := coleo.ErrorCode(err)
@@ -218,7 +224,8 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 	return true, err
 }
 
-// succeed orders the start of a successor. If the host agent refuses it, succeed deletes its row.
+// succeed orders the start of a successor. If the host agent refuses the order, succeed deletes the
+// successor's row.
 func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared) (bus.SucceedReport, error) {
 	var report bus.SucceedReport
 	defer b.ordered(p.arm.ID)()
@@ -244,7 +251,7 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared) (bus.S
 	return report, nil
 }
 
-// workOf returns what the successor of an arm learns of its task. It returns EConflict if nobody
+// workOf returns what the successor of an arm learns about the task. It returns EConflict if nobody
 // has given the arm a task.
 func (b *Brain) workOf(ctx context.Context, first coleo.Arm) (successor.Work, error) {
 	w := successor.Work{Folder: first.Workdir}
@@ -279,7 +286,7 @@ func (b *Brain) workOf(ctx context.Context, first coleo.Arm) (successor.Work, er
 	return w, nil
 }
 
-// chainOf returns the arm and those that have had its task before, the oldest first.
+// chainOf returns the arm and the arms that had the task before it, the oldest first.
 func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor {
 	chain := []coleo.Predecessor{{ArmLink: coleo.ArmLink{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
 		Conversation: arm.SessionID}}
@@ -298,8 +305,8 @@ func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor 
 	return chain
 }
 
-// partOf returns what one arm has done of a task. If its conversation cannot be read, its newest
-// runs stand for it.
+// partOf returns the work of one arm on a task. If the arm's conversation cannot be read, partOf
+// uses the arm's newest runs instead.
 func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.Part, error) {
 	part := successor.Part{Name: link.Name, Harness: link.Harness}
 	if h, err := b.Registry.Get(link.Harness); err == nil {
@@ -339,10 +346,11 @@ func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.P
 	return part, err
 }
 
-// predecessorOf returns the arm whose task an arm has got by a hand-over, or nil.
+// predecessorOf returns the arm that has handed its task over to the given arm, or nil.
 func predecessorOf(arm coleo.Arm) *coleo.Predecessor { return configOf(arm).Succeeds }
 
-// configOf returns the configuration of an arm's last start. It is zero if the row has none.
+// configOf returns the configuration of an arm's last start. The configuration is zero if the row
+// contains none.
 func configOf(arm coleo.Arm) coleo.SpawnConfig {
 	var c coleo.SpawnConfig
 	_ = json.Unmarshal(arm.Config, &c)

@@ -1,5 +1,5 @@
-// Package budget decides whether a call of a model fits into a budget. Its functions are
-// pure: the caller passes what is used, and what a call can cost.
+// Package budget decides whether a call of a model fits into a budget. Its functions are pure: the
+// caller passes the amount that is used, and the bounds of the call.
 package budget
 
 import (
@@ -9,18 +9,19 @@ import (
 	"coleo.dev"
 )
 
-// Bounds of one call of a model, in tokens.
+// These constants are bounds for one call of a model, in tokens.
 const (
-	// FirstContext is the context of the first call of a conversation, before the agent CLI
-	// has told one. The instructions and tools of agent CLIs have 10,000 to 25,000 tokens.
+	// FirstContext is the bound for the context of the first call of a conversation. Before this
+	// call, the agent CLI has not reported the size of the context. The instructions and tools of
+	// agent CLIs have 10,000 to 25,000 tokens.
 	FirstContext = 32_000
-	// MaxOutput is the longest reply, reasoning included, if the user says nothing else. No
-	// reply of a usual turn is longer, but some models can give longer ones.
+	// MaxOutput is the default bound for the longest reply, reasoning included. No reply in a usual
+	// turn is longer, but some models can give longer replies.
 	MaxOutput = 32_000
 )
 
-// Call is a call of a model. In a decision about a turn that is to begin, it is the first
-// call of that turn. In a decision about a turn that runs, it is the call that has just been
+// Call is a call of a model. In a decision about a turn that is about to begin, Call is the first
+// call of that turn. In a decision about a running turn, Call is the call that has just been
 // counted.
 type Call struct {
 	Model   string       // as PROVIDER/MODEL or MODEL; "" if nobody knows it
@@ -30,18 +31,18 @@ type Call struct {
 	Counted bool         // the amount that is used includes the call
 }
 
-// Next returns the first call of a turn. The parameter context is what the conversation had
-// after the last call, or 0 if that is not known. The parameter prompt is the size of the new
-// prompt in bytes, because no token is shorter than a byte. The parameter output is the
-// longest reply in tokens, or 0 for MaxOutput.
+// Next returns the first call of a turn. The parameter context is the size of the conversation
+// after the last call, or 0 if that size is not known. The parameter prompt is the size of the new
+// prompt in bytes. This size bounds the prompt's tokens, because no token is shorter than a byte.
+// The parameter output is the longest reply in tokens, or 0 for MaxOutput.
 func Next(model string, price *coleo.Price, context, prompt, output int) Call {
 	return Call{Model: model, Price: price, Context: cmp.Or(context, FirstContext) + prompt,
 		Output: cmp.Or(output, MaxOutput)}
 }
 
-// Bound returns what the call costs at most, in US dollars. No input of a call costs more
-// than its dearest rate, so it does not matter what comes from a cache. A call without a
-// price has no bound, so ok is false.
+// Bound returns the most that the call can cost, in US dollars. It counts all input at the dearest
+// rate, so it does not matter which part of the input comes from a cache. A call without a price
+// has no bound, and then ok is false.
 func (c Call) Bound() (dollars float64, ok bool) {
 	if c.Price == nil {
 		return 0, false
@@ -53,7 +54,7 @@ func (c Call) Bound() (dollars float64, ok bool) {
 
 // Decision says whether a budget allows a call.
 type Decision struct {
-	// Policy is what to do. It is "" if the budget allows the call.
+	// Policy is what to do about the call. It is "" if the budget allows the call.
 	Policy coleo.BudgetPolicy
 	State  coleo.BudgetState // the budget that does not allow it
 	Why    string            // one clause for people, without a point
@@ -62,9 +63,9 @@ type Decision struct {
 // Allows reports whether the budget allows the call.
 func (d Decision) Allows() bool { return d.Policy == "" }
 
-// Decide says whether a budget allows a call. A call that is to begin must fit into what is
-// left of the budget by its bound. A turn that runs may go on until the budget is used up. A
-// call without a known price fits into no budget.
+// Decide decides whether a budget allows a call. The bound of a call that is about to begin must
+// fit into the rest of the budget. A running turn may go on until the budget is used up. A call
+// without a known price fits into no budget.
 func Decide(s coleo.BudgetState, c Call) Decision {
 	if s.Dollars == 0 {
 		return Decision{}
@@ -90,11 +91,11 @@ func Decide(s coleo.BudgetState, c Call) Decision {
 	return d
 }
 
-// strictness orders the policies.
+// strictness orders the policies. A stricter policy has a larger number.
 var strictness = map[coleo.BudgetPolicy]int{coleo.BudgetWarn: 1, coleo.BudgetPark: 2, coleo.BudgetStop: 3}
 
-// DecideAll decides about all budgets that hold for an arm. It returns the strictest
-// decision, and of several the first one.
+// DecideAll decides about all budgets that apply to an arm. It returns the strictest decision. If
+// several decisions are equally strict, it returns the first of them.
 func DecideAll(list []coleo.BudgetState, c Call) Decision {
 	var out Decision
 	for _, s := range list {
@@ -105,7 +106,7 @@ func DecideAll(list []coleo.BudgetState, c Call) Decision {
 	return out
 }
 
-// Telling says when an agent CLI tells what it uses.
+// Telling says when an agent CLI reports its usage.
 type Telling string
 
 // The values of Telling.
@@ -115,7 +116,7 @@ const (
 	TellsNothing Telling = "nothing"
 )
 
-// TellingOf returns when the agent CLI of a harness tells what it uses.
+// TellingOf returns when the agent CLI of a harness reports its usage.
 func TellingOf(i coleo.Info) Telling {
 	switch {
 	case i.Work.Usage:
@@ -126,9 +127,10 @@ func TellingOf(i coleo.Info) Telling {
 	return TellsNothing
 }
 
-// CanKeep returns EUnsupported if a budget cannot be kept: the agent CLI tells too late what
-// it uses, or nobody knows the price of the model. A budget that only warns can always be
-// kept. The model can be "".
+// CanKeep returns EUnsupported if a budget cannot be kept. The reason can be that the agent CLI
+// reports its usage too late or not at all. It can also be that nobody knows the model or its
+// price. A budget that only warns can always be kept. The parameter model is "" if nobody knows the
+// model.
 func CanKeep(b coleo.Budget, harness string, t Telling, model string, price *coleo.Price) error {
 	if b.Dollars == 0 || !b.Policy.Hard() {
 		return nil

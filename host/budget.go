@@ -14,7 +14,7 @@ import (
 	"coleo.dev/store"
 )
 
-// metering is what an arm knows about the calls of its model. The arm's mu guards it.
+// metering is what is known about the model calls of an arm. The arm's mu guards these fields.
 type metering struct {
 	context  int               // tokens of the conversation after the last call; 0 if not known
 	warned   coleo.BudgetState // the last budget of which a warning was told, without Spent
@@ -27,10 +27,11 @@ type metering struct {
 // interrupt.
 const stopTime = time.Minute
 
-// mostParents bounds the search for the arms above a subarm. No subarm is as deep.
+// mostParents is the largest number of parents that spends looks for above a subarm. No subarm has
+// that many.
 const mostParents = 16
 
-// account returns the account of an arm, and the id of its parent.
+// account returns the account of an arm, and the id of the arm's parent.
 func (a *arm) account() (of spending.Arm, parent string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,7 +45,8 @@ func (a *arm) account() (of spending.Arm, parent string) {
 	return of, a.record.Spec.Parent
 }
 
-// spends returns the account of an arm, with the arms above it. The caller must not hold mu.
+// spends returns the account of an arm, together with the accounts of the arms above it. The caller
+// must not hold mu.
 func (a *arm) spends() spending.Arm {
 	of, parent := a.account()
 	for range mostParents {
@@ -61,8 +63,8 @@ func (a *arm) spends() spending.Arm {
 	return of
 }
 
-// budgets returns the budgets that hold for an arm. There are none if the arm uses no model, or the
-// scripted one. The caller must not hold mu.
+// budgets returns the budgets that apply to an arm. It returns none if the arm uses no model or the
+// scripted model. The caller must not hold mu.
 func (a *arm) budgets() []coleo.BudgetState {
 	a.mu.Lock()
 	free := a.usesNoModel()
@@ -78,8 +80,8 @@ func (a *arm) usesNoModel() bool {
 	return a.record.Spec.Scripted() || a.harness != nil && a.harness.Info().NoModel
 }
 
-// keepBudgets stops the turns that a budget does not allow any longer, after a call of an arm was
-// counted. The budget can be one that several arms have in common.
+// keepBudgets stops each turn that a budget no longer allows. It is called after a call of an arm
+// was counted. Several arms can share a budget, so keepBudgets also checks the turns of other arms.
 func (h *Host) keepBudgets(ctx context.Context, a *arm, call budget.Call) {
 	list := a.budgets()
 	if len(list) == 0 {
@@ -99,7 +101,7 @@ func (h *Host) keepBudgets(ctx context.Context, a *arm, call budget.Call) {
 	}
 }
 
-// overspent carries out a decision about an arm whose turn can be running.
+// overspent carries out a decision about an arm. A turn of the arm may be running.
 func (a *arm) overspent(ctx context.Context, d budget.Decision) {
 	run := a.openRun()
 	switch d.Policy {
@@ -117,9 +119,9 @@ func (a *arm) overspent(ctx context.Context, d budget.Decision) {
 	}
 }
 
-// mayBegin returns an error if a budget does not allow a turn to begin with a prompt. After
-// EConflict the arm is parked or about to end, unless a turn runs. After EUnsupported the agent CLI
-// tells too late what it uses. Nothing is typed after either.
+// mayBegin returns an error if a budget does not allow a turn to begin with the given prompt.
+// EConflict means that the arm is parked or about to end, unless a turn is running. EUnsupported
+// means that the agent CLI reports its usage too late. In both cases, nothing is typed.
 func (a *arm) mayBegin(ctx context.Context, prompt string) error {
 	list := a.budgets()
 	if len(list) == 0 {
@@ -148,7 +150,7 @@ func (a *arm) mayBegin(ctx context.Context, prompt string) error {
 }
 
 // tellsCalls returns EUnsupported if one of the budgets is hard, and the arm's agent CLI does not
-// tell each call during the turn.
+// report each call during the turn.
 func (a *arm) tellsCalls(list []coleo.BudgetState) error {
 	a.mu.Lock()
 	harness := a.harness
@@ -165,7 +167,7 @@ func (a *arm) tellsCalls(list []coleo.BudgetState) error {
 	return nil
 }
 
-// nextCall returns the first call of a turn that would begin with a prompt.
+// nextCall returns the first call of a turn that begins with the given prompt.
 func (a *arm) nextCall(prompt string) budget.Call {
 	a.mu.Lock()
 	model, tokens := a.modelNow(), a.metering.context
@@ -173,7 +175,7 @@ func (a *arm) nextCall(prompt string) budget.Call {
 	return a.host.ledger.Next(model, tokens, len(prompt))
 }
 
-// remedy says what a person can do.
+// remedy returns a hint for people: what they can do if a budget does not allow a call.
 func (a *arm) remedy(d budget.Decision) string {
 	if d.State.Scope == coleo.BudgetOfArm {
 		return fmt.Sprintf("'coleo arm budget %s DOLLARS' sets another budget", d.State.Of)
@@ -181,7 +183,8 @@ func (a *arm) remedy(d budget.Decision) string {
 	return "[budget] in config.toml sets it, and 'coleo down' and 'coleo up' read it again"
 }
 
-// warn tells once that a budget does not allow a call of an arm which goes on.
+// warn records that a budget does not allow a call, although the arm goes on. It records each
+// warning only once.
 func (a *arm) warn(ctx context.Context, d budget.Decision) {
 	of := d.State
 	of.Spent = 0
@@ -194,8 +197,8 @@ func (a *arm) warn(ctx context.Context, d budget.Decision) {
 	}
 }
 
-// parkFor parks an arm, because a budget does not allow a call. It does nothing if the arm is parked
-// for this reason already.
+// parkFor parks an arm because a budget does not allow a call. If Coleo itself has already parked
+// the arm, parkFor does nothing.
 func (a *arm) parkFor(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		if p := queueOf(r).Parked; p != nil && p.Kind.Own() {
@@ -224,8 +227,8 @@ func (a *arm) tellBudget(ctx context.Context, step coleo.BudgetStep, d budget.De
 	}
 }
 
-// endFor ends an arm at its budget. It returns at once, because the caller can hold a lock that the
-// end needs.
+// endFor ends an arm because a budget does not allow a call. It returns before the arm has ended,
+// because the caller can hold a lock that ending the arm needs.
 func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 	a.mu.Lock()
 	known, generation := a.metering.ending, a.record.Generation
@@ -247,8 +250,8 @@ func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 }
 
 // stopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
-// interrupts while a dialog is open, because the keys would answer the dialog. With again, it also
-// interrupts a turn that was interrupted before and still goes on.
+// interrupts while a dialog is open, because the keys would answer the dialog. If the parameter
+// again is true, stopTurn also interrupts a turn that goes on after an earlier interrupt.
 func (a *arm) stopTurn(again bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -283,7 +286,8 @@ func (a *arm) interruptTurn() {
 	}
 }
 
-// turnStopped tells that a turn has ended after all. Before, the log has told that it still went on.
+// turnStopped records that a turn has ended after all. It does so only if the log says that the
+// turn still went on after an interrupt.
 func (a *arm) turnStopped(run string) {
 	a.mu.Lock()
 	told := a.metering.told
@@ -294,7 +298,7 @@ func (a *arm) turnStopped(run string) {
 	}
 }
 
-// tellStop tells what became of the turn of an arm that is parked at a budget.
+// tellStop records what became of the turn of an arm that is parked at a budget.
 func (a *arm) tellStop(run string, step coleo.BudgetStep, what string) {
 	a.mu.Lock()
 	p := queueOf(&a.record).Parked
@@ -314,7 +318,7 @@ func (a *arm) tellStop(run string, step coleo.BudgetStep, what string) {
 	}
 }
 
-// tellSpent tells at the end of a run what is used of the arm's own budget.
+// tellSpent records, at the end of a run, how much of the arm's own budget is used.
 func (a *arm) tellSpent(ctx context.Context, run string) {
 	list := a.budgets()
 	if len(list) == 0 || list[0].Scope != coleo.BudgetOfArm {
@@ -326,8 +330,8 @@ func (a *arm) tellSpent(ctx context.Context, run string) {
 	}
 }
 
-// The method budget gives an arm a budget, or only reports the arm's budgets. It returns
-// EUnsupported if the budget cannot be kept. Then the arm keeps the budget that it has.
+// budget gives an arm a budget, or only reports the arm's budgets. If the new budget cannot be
+// kept, it returns EUnsupported, and the arm keeps its present budget.
 func (h *Host) budget(ctx context.Context, o bus.BudgetOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -387,7 +391,7 @@ func (a *arm) setBudget(ctx context.Context, b coleo.Budget) error {
 	return nil
 }
 
-// budgetSet returns the event of a budget that a person has given an arm.
+// budgetSet returns the event for a budget that a person has given to an arm.
 func budgetSet(id, name string, b coleo.Budget, spent float64) coleo.Event {
 	b.Policy = cmp.Or(b.Policy, coleo.BudgetPark)
 	return event(id, coleo.EventBudget, coleo.BudgetChange{Step: coleo.BudgetSet, BudgetState: coleo.BudgetState{

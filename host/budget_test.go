@@ -167,6 +167,10 @@ func TestAPromptThatDoesNotFitStopsNoTurnThatRuns(t *testing.T) {
 	id := s.budgetArm("ada", &coleo.Budget{Dollars: 1})
 	s.works(id)
 	s.uses(id, 2, 0.8, "")
+	o := bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say two", Interrupt: true}}
+	if err := s.ask(bus.OpSteer, o, nil); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("the prompt that would stop the turn: %v", err)
+	}
 	err := s.ask(bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say two"}}, nil)
 	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "the turn that runs goes on") {
 		t.Errorf("the prompt: %v", err)

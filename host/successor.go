@@ -12,19 +12,21 @@ import (
 	"coleo.dev/store"
 )
 
-// succeed starts the successor of an arm. Each step is one write, so a kill loses and doubles
-// nothing:
+// succeed starts the successor of an arm. Each step is one write, so a kill loses nothing and
+// doubles nothing:
 //
 //  1. The first arm is paused. Its record keeps its former queue.
-//  2. The start of the successor is intended. Its queue has its first prompt, and the prompts that
-//     move. Nothing is sent from it before the start is done.
+//  2. The intended start of the successor is stored with the successor's queue. This queue contains
+//     the successor's first prompt, and the prompts that move. Until the start is done, nothing is
+//     sent from this queue.
 //  3. The first arm forgets its former queue.
 //
-// If the successor does not start, its queue is emptied, and the first arm gets its former queue
-// back. After a kill between these steps, settleHandovers does the rest.
+// If the successor does not start, the successor's queue is emptied, and the first arm gets its
+// former queue back. After a kill between these steps, settleHandovers does the rest.
 //
-// succeed returns the errors of spawn. It returns EBusy while the first arm works or is being
-// prompted, EBlocked while it asks something, and EUnproven if nobody knows whether it works.
+// succeed returns EBusy if the first arm works or is being prompted. It returns EBlocked if the
+// first arm asks something, and EUnproven if nobody knows whether the first arm works. It also
+// returns the errors of spawn.
 func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -47,8 +49,8 @@ func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	return bus.SucceedReport{ArmReport: report.(bus.ArmReport), Moved: idsOf(o.Spawn.Then)}, nil
 }
 
-// beginHandover pauses the arm, if it is at rest. It returns the prompts of its queue that move to
-// the successor. The argument run is the id of the successor's first prompt.
+// beginHandover pauses the arm, if the arm is at rest. It returns the prompts that move from the
+// arm's queue to the successor. The parameter run is the id of the successor's first prompt.
 func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string) (moved []coleo.Queued, err error) {
 	a.typing.RLock()
 	defer a.typing.RUnlock()
@@ -75,8 +77,9 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string) (
 	return moved, errors.Join(refusal, err)
 }
 
-// atRest returns an error if the agent CLI works, asks something or is being prompted, or if nobody
-// knows that. An arm that has ended is at rest. The caller holds mu.
+// atRest returns an error if the agent CLI works, asks something or is being prompted. It also
+// returns an error if nobody knows whether the agent CLI does any of these. An arm that has ended
+// is at rest. The caller holds mu.
 func (a *arm) atRest(r *store.ArmRecord) error {
 	if a.gone {
 		return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", r.Name)
@@ -102,7 +105,7 @@ func (a *arm) atRest(r *store.ArmRecord) error {
 	return a.free("")
 }
 
-// endHandover notes that the successor has started.
+// endHandover records that the successor has started.
 func (a *arm) endHandover(ctx context.Context) {
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		events := setQueue(r, queue.HandedOver(queueOf(r)), coleo.QueuePaused, "")
@@ -113,8 +116,9 @@ func (a *arm) endHandover(ctx context.Context) {
 	}
 }
 
-// failHandover takes the prompts back from a successor that has not started. The successor loses
-// them first. So no arm can send a prompt that another arm has.
+// failHandover gives the first arm its prompts back if the successor has not started. It first
+// removes the prompts from the successor's queue. So no arm can send a prompt that another arm also
+// has.
 func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 	a.mu.Lock()
 	to := queueOf(&a.record).Handover
@@ -149,8 +153,8 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 	})
 }
 
-// settleHandovers ends the hand-overs that were open when the last host agent ended. A successor
-// that has started keeps the task. Otherwise the first arm gets it back.
+// settleHandovers ends the hand-overs that were open when the last host agent ended. If the
+// successor has started, it keeps the task. Otherwise the first arm gets the task back.
 func (h *Host) settleHandovers(ctx context.Context) {
 	for _, a := range h.all() {
 		a.mu.Lock()
@@ -177,7 +181,7 @@ func (a *arm) started() bool {
 	return a.record.Handle != nil
 }
 
-// handoverEvent returns the event for a step of the hand-over that the record has.
+// handoverEvent returns the event for one step of the hand-over in the record.
 func handoverEvent(r *store.ArmRecord, step coleo.HandoverStep, moved []coleo.Queued, why string) coleo.Event {
 	c := coleo.HandoverChange{Step: step, From: linkOf(r), Moved: idsOf(moved), Why: why}
 	if to := queueOf(r).Handover; to != nil {
@@ -197,8 +201,8 @@ func idsOf(list []coleo.Queued) (ids []string) {
 	return ids
 }
 
-// queueFirst puts the first prompts of a start at the head of the arm's queue. The intended start is
-// part of the same write. A kill of the host agent during the start loses no prompt.
+// queueFirst puts the first prompts of a start at the head of the arm's queue. The same write
+// stores the intended start. So if the host agent is killed during the start, no prompt is lost.
 func queueFirst(r *store.ArmRecord, o bus.SpawnOrder) (events []coleo.Event) {
 	if o.First == nil {
 		return nil

@@ -149,6 +149,9 @@ func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, err
 			return out, err
 		}
 	}
+	if err := a.mayBegin(ctx, o.Prompt.Text); err != nil { // refuse the prompt before its turn is stopped
+		return out, err
+	}
 	done, err := a.interrupt(ctx)
 	out.How, out.Interruption = coleo.SteerInterrupted, &done
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package loop finds out whether an agent CLI goes in circles in a run: it makes the same call
-// with the same result again and again, or its edits undo each other. Its functions are pure.
+// Package loop finds out whether an agent CLI goes in circles in a run. The agent CLI goes in
+// circles if it makes the same call with the same result again and again. It also does if its edits
+// undo each other. The functions of this package are pure.
 package loop
 
 import (
@@ -11,19 +12,21 @@ import (
 	"coleo.dev"
 )
 
-// Bounds of what is no circle yet.
+// These constants say how much an agent CLI may repeat before it goes in circles, and how much of a
+// run is kept.
 const (
-	// MaxSame is how often the same call may have the same result, while nothing else is edited,
-	// if the user says nothing else. An agent CLI that waits for a build asks a few times.
+	// MaxSame is the default for how often the same call may have the same result without another
+	// edit in between. An agent CLI that waits for a build asks a few times.
 	MaxSame = 10
-	// maxBack is how often edits of one place may go back and forth. To try something, to undo it
-	// and to try it once more is no circle.
+	// maxBack is how often edits of one place may go back and forth. If an agent CLI tries
+	// something, undoes it and tries it once more, that is not a circle yet.
 	maxBack = 4
-	// mostKept bounds what is kept of one run: calls and edits, each some 30 bytes.
+	// mostKept is the largest number of calls and edits that are kept of one run. Each takes about
+	// 30 bytes.
 	mostKept = 2000
 )
 
-// State is what is known of a run. The zero State is that of a run that has just begun.
+// State is what is known about a run. The zero State belongs to a run that has just begun.
 type State struct {
 	open  map[string]coleo.ToolCall // calls without an end, by id
 	same  map[uint64]int            // how often a call had a result, since the last edit
@@ -32,12 +35,12 @@ type State struct {
 	back  map[change]int            // how often edits went back, by the smaller direction
 }
 
-// change is an edit that replaces one text by another. The texts are hashes.
+// change is an edit that replaces one text with another. It contains hashes instead of the texts.
 type change struct{ file, from, to uint64 }
 
-// Next takes the next work of the run. It returns why the run goes in circles, in one clause for
-// people, or "" if it does not. The argument most is the largest number of the same calls, or 0
-// for MaxSame. Next changes s.
+// Next takes the next piece of work in the run, and updates s. If the run goes in circles, Next
+// returns the reason as one clause for people. Otherwise it returns "". The parameter most replaces
+// MaxSame, unless most is 0.
 func (s *State) Next(w coleo.Work, most int) string {
 	if most == 0 {
 		most = MaxSame
@@ -81,7 +84,8 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 	return fmt.Sprintf("it has made the same call of %s with the same result %d times", c.Name, s.same[key])
 }
 
-// edited notes the edits of a call that has succeeded.
+// edited records the edits of a successful call. If they show that the run goes in circles, edited
+// returns the reason.
 func (s *State) edited(c coleo.ToolCall) string {
 	for _, one := range s.changesOf(c) {
 		if one.from == one.to {
@@ -103,8 +107,8 @@ func (s *State) edited(c coleo.ToolCall) string {
 	return ""
 }
 
-// changesOf returns the edits of a call: a text that replaces another, the contents of a whole file,
-// or a patch.
+// changesOf returns the edits of a call. An edit replaces one text with another, writes a whole
+// file or applies a patch.
 func (s *State) changesOf(c coleo.ToolCall) []change {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(c.Arguments, &args) != nil {
@@ -138,7 +142,8 @@ func (s *State) changesOf(c coleo.ToolCall) []change {
 	return nil
 }
 
-// patched returns the edit of a patch: the lines that it removes and those that it adds.
+// patched returns the edit that a patch makes. It replaces the lines that the patch removes with
+// the lines that the patch adds.
 func patched(files, patch string) change {
 	var removed, added []string
 	for line := range strings.Lines(patch) {

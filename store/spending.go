@@ -15,7 +15,7 @@ type Spending struct {
 
 func spendingCells(s *Spending) []any { return []any{&s.Account, &s.Day, &s.Dollars} }
 
-// Spendings returns what models have cost in all accounts.
+// Spendings returns what models have cost, for each account and day.
 func (h *HostDB) Spendings(ctx context.Context) ([]Spending, error) {
 	rows, err := h.db.reader.QueryContext(ctx, "SELECT account, day, dollars FROM spending ORDER BY account, day")
 	list, err := collect(rows, err, spendingCells)
@@ -25,7 +25,7 @@ func (h *HostDB) Spendings(ctx context.Context) ([]Spending, error) {
 	return list, nil
 }
 
-// AddSpending adds amounts to accounts. It does not wait until they are on the disk.
+// AddSpending adds amounts to accounts. It does not wait until the amounts are on the disk.
 func (h *HostDB) AddSpending(ctx context.Context, list []Spending) error {
 	return h.db.write(ctx, ordinary, func(tx *sql.Tx) error { return addSpending(tx, list) })
 }

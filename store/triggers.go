@@ -14,18 +14,19 @@ import (
 const (
 	// keptTriggerEntries is how many entries of one trigger are kept.
 	keptTriggerEntries = 1000
-	// keptTriggerRuns is how long each run is kept, whatever else is told of its trigger. A request to
-	// a webhook is valid for a few minutes, and its run says that it was accepted.
+	// keptTriggerRuns is how long each run is kept, even if the trigger has more than
+	// keptTriggerEntries entries. A request to a webhook is valid for a few minutes. During this
+	// time, the run shows that the request was already accepted.
 	keptTriggerRuns = time.Hour
 )
 
-// triggerRow is a trigger and what is stored as JSON of it.
+// triggerRow is a trigger, together with the part of it that is stored as JSON.
 type triggerRow struct {
 	trigger.Trigger
 	settings triggerSettings
 }
 
-// triggerSettings is the JSON that is stored of what the user has chosen.
+// triggerSettings is what the user has chosen for a trigger. It is stored as JSON.
 type triggerSettings struct {
 	Template string            `json:"template"`
 	Workdir  string            `json:"workdir"`
@@ -52,7 +53,7 @@ func (r *triggerRow) fields() []field {
 	}
 }
 
-// triggerDetail is the JSON that is stored of an entry.
+// triggerDetail is the part of an entry that is stored as JSON.
 type triggerDetail struct {
 	Due     time.Time `json:"due,omitzero"`
 	CatchUp bool      `json:"catchUp,omitempty"`
@@ -83,8 +84,8 @@ func (r *triggerEntryRow) fields() []field {
 	}
 }
 
-// AddTrigger stores a new trigger. It returns EConflict if there is a trigger with this name, or if
-// there are too many. The write survives a power failure.
+// AddTrigger stores a new trigger. It returns EConflict if a trigger with this name exists, or if
+// there are too many triggers. The write survives a power failure.
 func (s *ServeDB) AddTrigger(ctx context.Context, t trigger.Trigger) error {
 	r := rowOf(t)
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -109,7 +110,7 @@ func (s *ServeDB) AddTrigger(ctx context.Context, t trigger.Trigger) error {
 	return named(err, "store the trigger %s", t.Name)
 }
 
-// named adds to an error what was being done, unless the error is for users.
+// named adds the failed action to an error, unless the error is for users.
 func named(err error, format string, args ...any) error {
 	if err == nil || errors.As(err, new(*coleo.Error)) {
 		return err
@@ -117,8 +118,9 @@ func named(err error, format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, err)...)
 }
 
-// RemoveTrigger removes a trigger, and ends its runs that nobody has begun. Its entries stay. It
-// returns ENotFound if there is no such trigger. The write survives a power failure.
+// RemoveTrigger removes a trigger, and ends those of its runs that nobody has begun. The entries of
+// the trigger stay. RemoveTrigger returns ENotFound if there is no such trigger. The write survives
+// a power failure.
 func (s *ServeDB) RemoveTrigger(ctx context.Context, name string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec("DELETE FROM triggers WHERE name = ?", name)
@@ -135,13 +137,13 @@ func (s *ServeDB) RemoveTrigger(ctx context.Context, name string) error {
 	return named(err, "remove the trigger %s", name)
 }
 
-// liveArms is SQL for the number of live arms of the trigger with the name t.name, with those that
-// are about to be started.
+// liveArms is an SQL expression for the number of live arms of the trigger with the name t.name.
+// The number includes arms that are about to be started.
 const liveArms = `(SELECT COUNT(*) FROM trigger_history e LEFT JOIN arms a ON a.id = e.arm_id
 	WHERE e.trigger_name = t.name
 	AND (e.state IN ('accepted', 'starting') OR e.state = 'started' AND a.status <> 'stopped'))`
 
-// Triggers returns all triggers by name, with the number of their live arms.
+// Triggers returns all triggers, sorted by name, each with the number of its live arms.
 func (s *ServeDB) Triggers(ctx context.Context) ([]trigger.Trigger, error) {
 	var shape triggerRow
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(shape.fields())+", "+liveArms+
@@ -162,10 +164,10 @@ func (s *ServeDB) Triggers(ctx context.Context) ([]trigger.Trigger, error) {
 	return out, nil
 }
 
-// AddTriggerEntries stores entries of a trigger, and how far a schedule was carried out. It skips a
-// run whose field Once is that of an earlier one, and reports whether it has stored all entries. It
-// returns ENotFound, and stores nothing, if the trigger was removed. The write survives a power
-// failure.
+// AddTriggerEntries stores entries of a trigger, and the time up to which a schedule was carried
+// out. It skips a run if an earlier run has the same field Once. It reports whether it has stored
+// all entries. If the trigger was removed, AddTriggerEntries returns ENotFound and stores nothing.
+// The write survives a power failure.
 func (s *ServeDB) AddTriggerEntries(ctx context.Context, t trigger.Trigger, handled time.Time, missed int,
 	entries ...trigger.Entry) (all bool, err error) {
 	all = true
@@ -199,8 +201,8 @@ func addTriggerEntry(tx *sql.Tx, e trigger.Entry) (added bool, err error) {
 	if err != nil || n == 0 {
 		return false, err
 	}
-	// A request to a webhook must be refused for as long as a copy of it is valid. An entry of an arm that
-	// exists counts for the number of live arms.
+	// The run of a webhook request stays as long as a copy of the request is valid, so that the
+	// copy is refused. The entry of an existing arm stays, because liveArms counts it.
 	oldest := e.Time.Add(-keptTriggerRuns)
 	_, err = tx.Exec(`DELETE FROM trigger_history WHERE trigger_name IS ?1 AND id <= (SELECT id FROM trigger_history
 		WHERE trigger_name IS ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
@@ -210,7 +212,7 @@ func addTriggerEntry(tx *sql.Tx, e trigger.Entry) (added bool, err error) {
 	return true, err
 }
 
-// AddRefused stores that requests to a webhook were refused. The webhook may not exist.
+// AddRefused stores that requests to a webhook were refused. The webhook need not exist.
 func (s *ServeDB) AddRefused(ctx context.Context, e trigger.Entry) error {
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		_, err := addTriggerEntry(tx, e)
@@ -219,8 +221,8 @@ func (s *ServeDB) AddRefused(ctx context.Context, e trigger.Entry) error {
 	return named(err, "store refused requests to the webhook %s", e.Trigger)
 }
 
-// SetTriggerRun changes the state of a run from one state to another. It returns EConflict if the
-// run is not in that state. The write survives a power failure.
+// SetTriggerRun changes the state of a run. It returns EConflict if the run is not in the state
+// that the parameter from names. The write survives a power failure.
 func (s *ServeDB) SetTriggerRun(ctx context.Context, id int64, from, to trigger.RunState, why string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec(`UPDATE trigger_history SET state = ?1, why = ?2,
@@ -242,7 +244,8 @@ func (s *ServeDB) OpenTriggerRuns(ctx context.Context) ([]trigger.Entry, error) 
 	return s.triggerHistory(ctx, "WHERE state IN ('accepted', 'starting') ORDER BY id")
 }
 
-// TriggerRun returns the run with the given field Once. It returns ENotFound if there is none.
+// TriggerRun returns the run whose field Once has the given value. It returns ENotFound if there is
+// none.
 func (s *ServeDB) TriggerRun(ctx context.Context, once string) (trigger.Entry, error) {
 	list, err := s.triggerHistory(ctx, "WHERE once = ?", once)
 	if err != nil || len(list) == 0 {
@@ -251,8 +254,9 @@ func (s *ServeDB) TriggerRun(ctx context.Context, once string) (trigger.Entry, e
 	return list[0], nil
 }
 
-// TriggerHistory returns the newest entries of a trigger, or of all triggers if the name is empty. The
-// newest is the first. If before is not 0, it returns only entries with lower ids.
+// TriggerHistory returns the newest entries of a trigger, or of all triggers if the name is empty.
+// The newest entry comes first. If the parameter before is not 0, TriggerHistory returns only
+// entries with lower ids.
 func (s *ServeDB) TriggerHistory(ctx context.Context, name string, before int64, limit int) ([]trigger.Entry, error) {
 	return s.triggerHistory(ctx, "WHERE (?1 = '' OR trigger_name = ?1) AND (?2 = 0 OR id < ?2) ORDER BY id DESC LIMIT ?3",
 		name, before, page(limit))

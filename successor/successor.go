@@ -1,9 +1,9 @@
 // Package successor has the rules for hand-overs. In a hand-over, the task of one arm goes to a new
-// arm in the same folder, its successor. The package says with which configuration the successor
-// starts, and what its first prompt is.
+// arm in the same folder, its successor. The package makes the configuration with which the
+// successor starts, and the successor's first prompt.
 //
-// The first prompt has only texts of the conversation, the list of tasks and the diff. No model is
-// asked. The package starts and sends nothing, and its functions are pure.
+// The first prompt contains only texts of the conversation, the list of tasks and the diff. The
+// package asks no model. It starts nothing and sends nothing. Its functions are pure.
 package successor
 
 import (
@@ -16,14 +16,15 @@ import (
 	"coleo.dev/changes"
 )
 
-// The bounds of the first prompt, in bytes. Together they keep it below 70,000 bytes, and most
-// prompts are far shorter. An agent CLI needs some seconds to take each thousand bytes, and the
-// model needs room for its work.
+// These constants limit the first prompt. Sizes are in bytes. Together the limits keep the prompt
+// below 70,000 bytes, and most prompts are far shorter. An agent CLI needs some seconds to take
+// each thousand bytes, and the model needs room for its work.
 const (
-	// taskText is for the first prompt of the person. It is larger than in a summary, because the
-	// successor needs the whole task.
+	// taskText is the limit for the person's first prompt. It is larger than in a summary, because
+	// the successor needs the whole task.
 	taskText = 12_000
-	// promptText is for each of the last prompts, and recentPrompts is their number.
+	// promptText is the limit for each of the person's last prompts. recentPrompts is the number of
+	// these prompts.
 	promptText    = 3_000
 	recentPrompts = 3
 	maxDiff       = 12_000
@@ -35,25 +36,26 @@ const (
 // opening begins each first prompt of a successor.
 const opening = "You take over a task from another coding agent"
 
-// IsFirst reports whether a text is the first prompt of a successor, and so no prompt of a person.
+// IsFirst reports whether a text is the first prompt of a successor. If it is, the text is not a
+// prompt of a person.
 func IsFirst(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), opening) }
 
-// Part is what one arm has done of the task.
+// Part is the work of one arm on the task.
 type Part struct {
 	Name    string // of the arm
 	Harness string // the title of its harness, for the model
 	Summary coleo.ThreadSummary
-	// Prompts are the prompts that the arm has got, the oldest first, without the first prompt of
-	// a hand-over.
+	// Prompts are the prompts that the arm has received, the oldest first. They do not include the
+	// first prompt of a hand-over.
 	Prompts []string
 }
 
-// Work is all that a successor learns of its task.
+// Work is all that a successor learns about its task.
 type Work struct {
 	Folder string
 	Parts  []Part // of the arms that have had the task, the oldest first; not empty
 	Tasks  []coleo.Task
-	// Diff has the changes of the folder since the first of the arms has begun. If it is nil,
+	// Diff contains the changes in the folder since the first of the arms began. If Diff is nil,
 	// NoDiff says why.
 	Diff   *changes.Diff
 	NoDiff string
@@ -76,7 +78,7 @@ func Prompt(w Work) string {
 	return plain(b.String())
 }
 
-// writePrompts writes the first prompt of all parts, and the last ones.
+// writePrompts writes the person's first prompt and last prompts, taken from all parts.
 func writePrompts(b *strings.Builder, parts []Part) {
 	var all []string
 	for _, p := range parts {
@@ -164,7 +166,8 @@ func writeDiff(b *strings.Builder, w Work) {
 	}
 }
 
-// cut returns at most n bytes of a text. If it shortens the text, the result says so.
+// cut keeps at most the first n bytes of a text. If it leaves out the rest, it adds a note that
+// says so.
 func cut(text string, n int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= n {
@@ -173,11 +176,12 @@ func cut(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + fmt.Sprintf("… (%d more bytes)", len(text)-n)
 }
 
-// mention matches the words that some agent CLIs replace by the content of the file after @.
+// mention matches an @ and the character that follows it. Some agent CLIs replace a word that
+// begins with @ by the content of the file that the word names.
 var mention = regexp.MustCompile(`@([^\s@])`)
 
-// plain returns the text without control characters, because an agent CLI could take them for
-// keys. Line feeds stay. A tab becomes spaces: in a terminal, the key TAB completes a word. A space
+// plain removes control characters from a text, because an agent CLI could take them for keys. Line
+// feeds stay. Each tab becomes spaces, because the key TAB completes a word in a terminal. A space
 // follows each @, so that no agent CLI attaches a file that the record only mentions.
 func plain(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(strings.ToValidUTF8(text, "�"))
@@ -190,12 +194,14 @@ func plain(text string) string {
 	return mention.ReplaceAllString(text, "@ $1")
 }
 
-// Config returns the configuration with which the successor of an arm starts. It has the folder,
-// the sandbox, the profile, the permissions, the policy, the variables and the MCP servers of that
-// arm. It has none of what only the agent CLI of that arm understands: model, conversation,
-// arguments, modes. The model server stays, because another one could be somebody else's. The
-// parameter by names that arm. The parameter mcp says whether the harness of the successor knows
-// MCP.
+// Config returns the configuration with which the successor of an arm starts. It keeps the folder,
+// the sandbox, the profile, the permissions, the policy, the variables and the MCP servers of the
+// first arm. It leaves out what only the first arm's agent CLI understands: model, conversation,
+// arguments, modes. The model server stays, because another model server could belong to somebody
+// else.
+//
+// The parameter by identifies the first arm. The parameter mcp says whether the successor's harness
+// knows MCP.
 func Config(by coleo.Predecessor, c coleo.SpawnConfig, mcp bool) coleo.SpawnConfig {
 	out := coleo.SpawnConfig{Workdir: c.Workdir, Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint,
 		PermissionMode: c.PermissionMode, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition, Policy: c.Policy,
@@ -213,9 +219,9 @@ func Config(by coleo.Predecessor, c coleo.SpawnConfig, mcp bool) coleo.SpawnConf
 // maxName is the largest length of an arm's name: see coleo.CheckName.
 const maxName = 63
 
-// Name returns a name for the successor of an arm: the arm's name with the harness of the
-// successor. If an arm has that name, a number comes after it. The function taken reports whether
-// one has.
+// Name returns a name for the successor of an arm. It consists of the arm's name and the
+// successor's harness. If another arm already has this name, Name adds a number. The function taken
+// reports whether an arm has a name.
 func Name(first coleo.ArmLink, harness string, taken func(name string) bool) string {
 	base := strings.TrimSuffix(first.Name, "-"+first.Harness)
 	base = base[:min(len(base), max(maxName-len(harness)-len("--99"), 1))] + "-" + harness

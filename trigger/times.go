@@ -10,15 +10,17 @@ import (
 )
 
 const (
-	// mostCounted limits how many missed times are counted one by one. That many minutes are a week.
+	// mostCounted is the largest number of missed times that are counted one by one. For a schedule
+	// with a time in every minute, this is about a week.
 	mostCounted = 10_000
-	// searchYears is how far a next time is looked for. Two leap days can be eight years apart.
+	// searchYears is how many years ahead the next time of a schedule is searched for. Two leap
+	// days can be eight years apart.
 	searchYears = 9
-	// onTime is how late a run may begin and still be on time. Serve looks every few seconds, and a
-	// busy machine needs a while.
+	// onTime is how late a run may begin and still count as on time. Serve looks for runs every few
+	// seconds, and a busy machine needs a while.
 	onTime = 2 * time.Minute
-	// clockBack is how far a clock may be set back. Coleo waits until it has caught up. If a clock
-	// goes back further, Coleo no longer waits.
+	// clockBack is the largest step back of the clock for which Coleo waits until the clock has
+	// caught up. If the clock goes back further, Coleo does not wait.
 	clockBack = time.Hour
 )
 
@@ -29,9 +31,9 @@ type Times struct {
 	hours bool // the expression names every hour
 }
 
-// ParseTimes reads a cron expression with five fields or a word such as @daily. The zone is a name
-// of the IANA time zone database, such as Europe/Berlin or UTC. ParseTimes returns EInvalid if one
-// of them is wrong, or if the time never comes.
+// ParseTimes reads a cron expression with five fields or a word such as @daily. The parameter zone
+// is a name of the IANA time zone database, such as Europe/Berlin or UTC. ParseTimes returns
+// EInvalid if the expression or the zone is wrong, or if the schedule never has a time.
 func ParseTimes(expression, zone string) (Times, error) {
 	if zone == "" || strings.EqualFold(zone, "local") {
 		return Times{}, coleo.Errorf(coleo.EInvalid,
@@ -69,16 +71,18 @@ func ParseTimes(expression, zone string) (Times, error) {
 	return t, nil
 }
 
-// wall returns the next time of day after the argument. Both are times of day of the zone that look
-// like UTC. It returns the zero time if there is none.
+// wall returns the next time of day of the schedule after a given one, or the zero time if there is
+// none. Both belong to the zone of the schedule, but are written as if they were in UTC.
 func (t Times) wall(after time.Time) time.Time { return t.spec.Next(after.UTC()) }
 
-// Next returns the first time of the schedule after a time, or the zero time if there is none.
+// Next returns the first time of the schedule after the given time, or the zero time if there is
+// none.
 //
-// If the clock of the zone is set forward, a time in the gap comes at the end of the gap. If the
-// clock is set back, a time that comes twice counts once, at first. An expression that names every
-// hour follows the real time instead: it has no time in a gap, and a time that comes twice counts
-// twice.
+// If the clock of the zone is set forward, it skips a gap. A time in the gap takes place at the end
+// of the gap. If the clock is set back, a time of day that comes twice counts only the first time.
+//
+// An expression that names every hour follows the real time instead. It has no time in a gap, and a
+// time of day that comes twice counts twice.
 func (t Times) Next(after time.Time) time.Time {
 	for {
 		local := after.In(t.zone)
@@ -110,7 +114,8 @@ func (t Times) isTime(at time.Time) bool {
 	return t.wall(wall.Add(-time.Second)).Equal(wall) && (t.hours || !t.isSecond(at))
 }
 
-// isSecond reports whether the time of day has come before, because the clock was set back.
+// isSecond reports whether the time of day comes for the second time, because the clock was set
+// back.
 func (t Times) isSecond(at time.Time) bool {
 	local := at.In(t.zone)
 	start, _ := local.ZoneBounds()
@@ -121,8 +126,8 @@ func (t Times) isSecond(at time.Time) bool {
 	return at.Add(offset(local)).Before(start.Add(before))
 }
 
-// hasGapTime reports whether the clock is set forward at a moment, and the schedule has a time of
-// day in the gap.
+// hasGapTime reports whether the clock is set forward at the given moment, and the schedule has a
+// time of day in the gap.
 func (t Times) hasGapTime(at time.Time) bool {
 	begin, end := at.Add(offset(at.Add(-time.Second).In(t.zone))), at.Add(offset(at.In(t.zone)))
 	if t.hours || !begin.Before(end) {
@@ -137,14 +142,15 @@ func offset(local time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// Due are the times of a schedule in a span.
+// Due describes the times of a schedule in a span.
 type Due struct {
 	Count int
 	More  bool      // there are more than Count
 	Last  time.Time // the last one, or zero
 }
 
-// Between returns the times of the schedule after a time, up to and including another.
+// Between returns the times of the schedule in a span. The span begins after the first argument,
+// and includes the second argument.
 func (t Times) Between(after, until time.Time) Due {
 	var d Due
 	for at := t.Next(after); !at.IsZero() && !at.After(until); at = t.Next(at) {
@@ -157,8 +163,9 @@ func (t Times) Between(after, until time.Time) Due {
 	return d
 }
 
-// last returns the last time up to and including the argument until. It is not before the argument
-// known.
+// last returns the last time of the schedule up to a given moment, the parameter until. The moment
+// itself counts too. The result is never before the parameter known, which is an earlier time of
+// the schedule.
 func (t Times) last(known, until time.Time) time.Time {
 	for span := time.Hour; until.Add(-span).After(known); span *= 2 {
 		at := t.Next(until.Add(-span))
@@ -182,8 +189,8 @@ type Plan struct {
 	Handled time.Time
 }
 
-// PlanOf returns what is to be done for a schedule, of which everything up to the time handled was
-// done. At most one run begins, whatever was missed.
+// PlanOf returns what is to be done for a schedule now. The parameter handled is the time up to
+// which the schedule was carried out. At most one run begins, even if many times were missed.
 func PlanOf(t Times, handled, now time.Time, catchUp bool) Plan {
 	if now.Before(handled) {
 		if handled.Sub(now) > clockBack {

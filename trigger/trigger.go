@@ -1,6 +1,7 @@
-// Package trigger decides what starts arms without a person: a schedule, or a request to a webhook. It
-// says when a schedule is due, which requests are genuine, and how their fields become data in a
-// prompt. Its functions are pure: they get the time, and do no input or output.
+// Package trigger decides what starts arms without a person: a schedule, or a request to a webhook.
+// It says when a schedule is due, and which requests are genuine. It also makes the fields of a
+// request into data for a prompt. Its functions are pure: the caller passes the time, and they do
+// no input or output.
 package trigger
 
 import (
@@ -11,7 +12,7 @@ import (
 	"coleo.dev"
 )
 
-// Kind is what makes a trigger start an arm. The database stores kinds.
+// Kind says what makes a trigger start an arm. The database stores kinds.
 type Kind string
 
 // The kinds of triggers.
@@ -20,16 +21,17 @@ const (
 	Webhook  Kind = "webhook"  // a signed request has come
 )
 
-// Label is the key of the label of all arms that triggers have started. Its value is the name of
-// the trigger.
+// Label is the key of a label on each arm that a trigger has started. The value of the label is the
+// name of the trigger.
 const Label = "trigger"
 
 const (
-	// DefaultArms is the number of live arms of a trigger, if the user has not chosen one.
+	// DefaultArms is the largest number of live arms of a trigger, if the user has not chosen
+	// another number.
 	DefaultArms = 3
 	// MostArms is the largest number of live arms that a user can choose for a trigger.
 	MostArms = 20
-	// MostTriggers limits the triggers of one serve.
+	// MostTriggers is the largest number of triggers in one serve.
 	MostTriggers = 200
 )
 
@@ -56,7 +58,7 @@ type Trigger struct {
 	Live    int       `json:"live"`          // how many live arms the trigger has; serve counts them
 }
 
-// EntryKind is what has happened to a trigger. The database stores kinds.
+// EntryKind says what has happened to a trigger. The database stores kinds.
 type EntryKind string
 
 // The kinds of entries.
@@ -66,7 +68,7 @@ const (
 	EntryRefused EntryKind = "refused" // requests to a webhook were refused
 )
 
-// RunState says how far a run is. The database stores states.
+// RunState says how far a run has progressed. The database stores states.
 type RunState string
 
 // The states of a run.
@@ -77,7 +79,7 @@ const (
 	RunFailed   RunState = "failed" // the arm was not started; Why says why
 )
 
-// Entry is something that has happened to a trigger.
+// Entry describes something that has happened to a trigger.
 type Entry struct {
 	ID      int64     `json:"id"` // a later entry has a higher id
 	Trigger string    `json:"trigger"`
@@ -85,7 +87,7 @@ type Entry struct {
 	Time    time.Time `json:"time"`
 	Why     string    `json:"why,omitempty"`
 
-	// Of EntryRun. The arm has its name and id before it is started.
+	// These fields belong to EntryRun. The arm gets its name and id before it is started.
 	State   RunState  `json:"state,omitempty"`
 	Due     time.Time `json:"due,omitzero"` // the time of the schedule
 	CatchUp bool      `json:"catchUp,omitempty"`
@@ -95,21 +97,21 @@ type Entry struct {
 	ArmName string    `json:"armName,omitempty"`
 	Run     string    `json:"run,omitempty"` // the id of the run of the arm's first prompt
 
-	// Of EntryMissed and EntryRefused.
+	// These fields belong to EntryMissed and EntryRefused.
 	Count int  `json:"count,omitempty"`
 	More  bool `json:"more,omitempty"` // there were more than Count
 
-	// Once is the key under which the database takes a run a single time.
+	// Once is a key of a run. The database accepts only one run with the same key.
 	Once string `json:"-"`
-	// Request is the request to start the arm, until the run has ended.
+	// Request is the request to start the arm. It is empty after the run has ended.
 	Request json.RawMessage `json:"-"`
 }
 
 // Open reports whether the entry is a run that has not ended.
 func (e Entry) Open() bool { return e.State == RunAccepted || e.State == RunStarting }
 
-// nameForm is the form of a trigger's name. It is also the beginning of arms' names, a value of a
-// label, and the name of a file.
+// nameForm is the form of a trigger's name. The name is also the beginning of the names of arms,
+// the value of a label, and the name of a file.
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
 // CheckName returns EInvalid if a trigger cannot have the name.

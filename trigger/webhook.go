@@ -23,17 +23,17 @@ import (
 const (
 	// MaxBody is the largest body of a request to a webhook, in bytes.
 	MaxBody = 64 << 10
-	// maxAge is how old a request may be. A copy of it is worthless later, even if Coleo has
-	// forgotten its id.
+	// maxAge is the largest age of a valid request. After this time, a copy of the request is
+	// worthless, even if Coleo has forgotten the request's id.
 	maxAge = 5 * time.Minute
 	// maxAhead is how far the clock of the sender may be ahead.
 	maxAhead = time.Minute
-	// maxField is the largest field of a request, in bytes after it was quoted. Prompts have room for
-	// several of them.
+	// maxField is the largest size of a request's field after it was quoted, in bytes. Prompts have
+	// room for several fields of this size.
 	maxField = 16 << 10
 )
 
-// The names of the headers of a request to a webhook.
+// These are the names of the headers of a request to a webhook.
 const (
 	HeaderTime      = "Coleo-Timestamp" // seconds since 1970, in decimal digits
 	HeaderID        = "Coleo-Id"        // differs from that of each other request
@@ -43,8 +43,9 @@ const (
 // signaturePrefix names the algorithm of a signature.
 const signaturePrefix = "sha256="
 
-// The forms of the headers. The body begins after the second dot, so no header can have a dot.
-// Otherwise two different requests could have the same signature.
+// These patterns are the allowed forms of the headers. In the signed text, the body begins after
+// the second dot, so no header may contain a dot. Otherwise two different requests could have the
+// same signature.
 var (
 	timeForm = regexp.MustCompile(`^[0-9]{1,12}$`)
 	idForm   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -66,9 +67,10 @@ func Sign(secret []byte, d Delivery) string {
 	return signaturePrefix + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify checks that a delivery is genuine and recent. It returns EInvalid for a body that is too
-// large, EUnauthorized for a wrong form or signature, and EStale for a wrong time. It compares the
-// signature in constant time. The caller checks that the id is new.
+// Verify checks that a delivery is genuine and recent. It returns EInvalid if the body is too
+// large. It returns EUnauthorized if a header has the wrong form or the signature is wrong. It
+// returns EStale if the time of the request is too old or too far ahead. Verify compares the
+// signature in constant time. The caller must check that the id is new.
 func Verify(secret []byte, d Delivery, now time.Time) error {
 	if len(d.Body) > MaxBody {
 		return coleo.Errorf(coleo.EInvalid, "the body has more than %d KiB: nothing was started", MaxBody>>10)
@@ -95,10 +97,10 @@ func Verify(secret []byte, d Delivery, now time.Time) error {
 	return nil
 }
 
-// Fields returns the fields of a body, which is a JSON object, as values for the arguments with the
-// given names. Each value is a string literal of JSON: see Quote. A value that is no text is quoted
-// as its JSON. Fields returns EInvalid for another body, an unknown name or a field that is too
-// large. An empty body has no fields.
+// Fields returns the fields of a request body as values for the arguments with the given names. The
+// body is a JSON object. Each returned value is a string literal of JSON: see Quote. If a field is
+// not a string, its JSON is quoted. Fields returns EInvalid if the body is not a JSON object, a
+// name is unknown or a field is too large. An empty body has no fields.
 func Fields(body []byte, names []string) (map[string]string, error) {
 	out := map[string]string{}
 	if len(bytes.TrimSpace(body)) == 0 {
@@ -140,7 +142,7 @@ func quoted(value json.RawMessage) (string, error) {
 	return Quote(compact.String()), err
 }
 
-// listOf names the fields that a webhook takes.
+// listOf returns the names of the fields that a webhook takes, as text for people.
 func listOf(names []string) string {
 	if len(names) == 0 {
 		return "none"
@@ -158,8 +160,9 @@ func shortened(name string) string {
 }
 
 // Quote returns a text as a string literal of JSON in one line. It escapes everything that a
-// terminal or an agent CLI could take for more than text: control characters, invisible and
-// misleading characters, the signs of markup, and "@", by which some agent CLIs read a file.
+// terminal or an agent CLI could take for more than text. These are control characters, invisible
+// and misleading characters, the signs of markup, and "@". Some agent CLIs read a file if its name
+// follows an "@".
 func Quote(text string) string {
 	var out strings.Builder
 	out.WriteByte('"')

@@ -1,5 +1,5 @@
-// Package spending counts what the models of a host's arms cost, and says which budgets hold
-// for an arm. It has the sums in memory. The caller stores them.
+// Package spending counts what the models of a host's arms cost, and says which budgets apply to an
+// arm. It keeps the sums in memory. The caller stores them.
 package spending
 
 import (
@@ -17,14 +17,15 @@ import (
 	"coleo.dev/store"
 )
 
-// fleet is the account of all arms. The accounts of arms and projects have a prefix.
+// fleet is the account of all arms together. The account of an arm or a project begins with its
+// prefix.
 const (
 	fleet   = "fleet"
 	ofArm   = "arm:"
 	project = "project:"
 )
 
-// Ledger has the sums of all accounts. It is safe for concurrent use.
+// Ledger holds the sums of all accounts. It is safe for concurrent use.
 type Ledger struct {
 	prices func() cost.Prices
 	common coleo.Budgets
@@ -33,7 +34,8 @@ type Ledger struct {
 	sums map[string]map[string]float64 // US dollars, by account and day
 }
 
-// New returns a ledger with stored sums. It counts by the prices of each moment.
+// New returns a ledger that begins with stored sums. For each count, the ledger asks the function
+// prices for the present prices.
 func New(list []store.Spending, prices func() cost.Prices, common coleo.Budgets) *Ledger {
 	if prices == nil {
 		prices = func() cost.Prices { return noPrices{} }
@@ -63,12 +65,12 @@ type Arm struct {
 	ID, Name string
 	Folder   string // the project: the work folder, or the folder that a worktree was made for
 	Budget   *coleo.Budget
-	// Parents are the arms above a subarm, the nearest first. Their own fields Parents are not
-	// used.
+	// Parents are the arms above a subarm, the nearest first. The Parents fields of these arms are
+	// not used.
 	Parents []Arm
 }
 
-// Model is the model of an arm, as its record names it.
+// Model is the model of an arm, as the arm's record names it.
 type Model struct{ Provider, Name string }
 
 // Price returns the price of a model, or nil if nobody knows it.
@@ -79,8 +81,8 @@ func (l *Ledger) Price(m Model) *coleo.Price {
 	return nil
 }
 
-// Count counts the usage of a reply. It returns the call, and what to store. The model m is
-// used if the usage does not tell one.
+// Count counts the usage of a reply. It returns the counted call, and the amounts to store. If the
+// usage does not name a model, Count uses the parameter m.
 func (l *Ledger) Count(a Arm, m Model, u coleo.ReplyUsage, now time.Time) (budget.Call, []store.Spending) {
 	of, name := coleo.SplitModel(m.Name)
 	switch {
@@ -100,7 +102,7 @@ func (l *Ledger) Count(a Arm, m Model, u coleo.ReplyUsage, now time.Time) (budge
 	return call, l.add(a, dollars, now)
 }
 
-// add adds a cost in US dollars to the accounts of an arm, and returns what to store.
+// add adds a cost in US dollars to the accounts of an arm. It returns the amounts to store.
 func (l *Ledger) add(a Arm, dollars float64, now time.Time) []store.Spending {
 	if dollars == 0 {
 		return nil
@@ -132,8 +134,8 @@ func (l *Ledger) Of(a Arm) float64 {
 	return l.total(ofArm + a.ID)
 }
 
-// Budgets returns the budgets that hold for an arm, with what is used of them. The arm's own
-// budget comes first.
+// Budgets returns the budgets that apply to an arm, with the amount of each that is used. The arm's
+// own budget comes first.
 func (l *Ledger) Budgets(a Arm, now time.Time) []coleo.BudgetState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +171,7 @@ func (l *Ledger) total(account string) float64 {
 	return sum
 }
 
-// below returns the sum of all projects in a folder. The caller holds mu.
+// below returns the sum of all projects within a folder: see within. The caller holds mu.
 func (l *Ledger) below(folder string) float64 {
 	sum := 0.0
 	for account := range l.sums {
@@ -180,7 +182,7 @@ func (l *Ledger) below(folder string) float64 {
 	return sum
 }
 
-// within reports whether path is folder, or below it.
+// within reports whether a path is the given folder, or lies below it.
 func within(folder, path string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(rel)

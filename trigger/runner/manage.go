@@ -19,16 +19,16 @@ import (
 	"coleo.dev/wire"
 )
 
-// idLength is the length of a drawn part of a name or an id, in letters and digits.
+// idLength is the length of a random part of a name or an id, in letters and digits.
 const idLength = 6
 
-// errOff is the error of what needs triggers to be on.
+// errOff returns the error for an action that needs triggers to be on.
 func errOff() error {
 	return coleo.Errorf(coleo.EForbidden, "triggers are off, so nothing was started: set enabled = true below "+
 		"[triggers] in config.toml, and restart Coleo ('coleo down', 'coleo up')")
 }
 
-// List returns all triggers by name.
+// List returns all triggers, sorted by name.
 func (r *Runner) List(ctx context.Context) ([]trigger.Trigger, error) {
 	list, err := r.DB.Triggers(ctx)
 	now := r.Now()
@@ -46,7 +46,7 @@ func (r *Runner) List(ctx context.Context) ([]trigger.Trigger, error) {
 // Enabled reports whether triggers are on.
 func (r *Runner) Enabled() bool { return r.On }
 
-// named returns the trigger with a name. It returns ENotFound if there is none.
+// named returns the trigger with the given name. It returns ENotFound if there is none.
 func (r *Runner) named(ctx context.Context, name string) (trigger.Trigger, error) {
 	list, err := r.List(ctx)
 	if err != nil {
@@ -61,7 +61,8 @@ func (r *Runner) named(ctx context.Context, name string) (trigger.Trigger, error
 }
 
 // Add makes a new trigger. It returns EInvalid for wrong values, EForbidden if the template has no
-// sandbox or is not trusted, and EConflict if the name is taken. The user may turn triggers on later.
+// sandbox or is not trusted, and EConflict if the name is taken. Add also works while triggers are
+// off, because the user may turn them on later.
 func (r *Runner) Add(ctx context.Context, q wire.TriggerRequest) (wire.NewTrigger, error) {
 	now := r.Now().UTC()
 	t := trigger.Trigger{Name: q.Name, Kind: q.Kind, Template: q.Template, Workdir: q.Workdir, Args: q.Args,
@@ -123,7 +124,8 @@ func (r *Runner) check(t trigger.Trigger) error {
 	return err
 }
 
-// Remove removes a trigger, and the secret of a webhook. Its arms go on, and its history stays.
+// Remove removes a trigger. If the trigger is a webhook, Remove also deletes its secret. The arms
+// of the trigger go on, and its history stays.
 func (r *Runner) Remove(ctx context.Context, name string) error {
 	t, err := r.named(ctx, name)
 	if err != nil {
@@ -138,8 +140,8 @@ func (r *Runner) Remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// RunNow accepts a run of a schedule that is not due. It returns EForbidden if triggers are off, and
-// EConflict if the schedule has its maximum number of live arms.
+// RunNow accepts a run of a schedule, even if the schedule is not due. It returns EForbidden if
+// triggers are off, and EConflict if the schedule has its maximum number of live arms.
 func (r *Runner) RunNow(ctx context.Context, name string) (trigger.Entry, error) {
 	if !r.On {
 		return trigger.Entry{}, errOff()
@@ -180,8 +182,9 @@ func (r *Runner) History(ctx context.Context, name string, before int64, limit i
 	return r.DB.TriggerHistory(ctx, name, before, limit)
 }
 
-// newRun returns a new run of a trigger, which is not stored yet. It returns EConflict if the trigger
-// has its maximum number of live arms. The caller holds adding, and has just read the trigger.
+// newRun returns a new run of a trigger, and does not store it. It returns EConflict if the trigger
+// has its maximum number of live arms. The caller holds the mutex adding, and has just read the
+// trigger.
 func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[string]string) (trigger.Entry, error) {
 	e := trigger.Entry{Trigger: t.Name, Kind: trigger.EntryRun, Time: r.Now().UTC(), State: trigger.RunAccepted}
 	now, err := r.named(ctx, t.Name) // with the present number of live arms
@@ -201,8 +204,9 @@ func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[strin
 	return e, err
 }
 
-// request returns the request to start an arm of a trigger. The fields are arguments of the prompt,
-// besides those that the user has given. Everything else comes from the trigger and the template.
+// request returns the request to start an arm of a trigger. The parameter fields contains arguments
+// of the prompt that the user has not given. Everything else comes from the trigger and the
+// template.
 func (r *Runner) request(t trigger.Trigger, fields map[string]string) (wire.SpawnRequest, error) {
 	q := wire.SpawnRequest{Name: t.Name + "-" + strings.ToLower(rand.Text()[:idLength]), Workdir: t.Workdir,
 		Template: t.Template, Labels: coleo.Labels{trigger.Label: t.Name}}

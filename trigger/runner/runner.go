@@ -1,5 +1,6 @@
-// Package runner carries out triggers inside serve: it starts an arm when a schedule is due or a
-// genuine request has come to a webhook, and stores what became of it. Package trigger decides.
+// Package runner carries out triggers inside serve. It starts an arm when a schedule is due, or
+// when a genuine request to a webhook has come. It stores what became of each start. Package
+// trigger makes the decisions.
 package runner
 
 import (
@@ -18,16 +19,18 @@ import (
 )
 
 const (
-	// lookEvery is the longest time between two checks for runs that are due. Timers stand still
+	// lookEvery is the longest time between two checks for runs that are due. Timers are frozen
 	// while a machine is asleep, so only the time of day shows that a run is due.
 	lookEvery = 15 * time.Second
-	// retryEvery is the time between two attempts to start an arm that no host agent could start.
+	// retryEvery is the time until the next attempt to start an arm, if no host agent could start
+	// it.
 	retryEvery = 2 * time.Second
-	// maxDelay is how late an arm starts at most. A later start would surprise its user.
+	// maxDelay is the longest delay with which an arm still starts. A later start would surprise
+	// its user.
 	maxDelay = 10 * time.Minute
 	// atOnce limits how many arms start at the same time. See bulkAtOnce in cmd/coleo/arm.
 	atOnce = 4
-	// shownDelay is how long Run waits after a fault of the database.
+	// shownDelay is how long Run waits after a database error.
 	shownDelay = 5 * time.Second
 )
 
@@ -37,10 +40,10 @@ type Config struct {
 	On bool // false: nothing starts
 	// Start starts an arm at most once: see brain.Brain.StartOnce.
 	Start func(context.Context, wire.SpawnRequest, brain.Once) (brain.OnceResult, error)
-	// Template returns the template with a name, for a work folder. It returns an error for a template
-	// that the user does not trust.
+	// Template returns the template with the given name for a work folder. It returns an error if
+	// the user does not trust the template.
 	Template func(name, workdir string) (template.Template, error)
-	// Secrets is the folder with the secrets of webhooks, one file for each.
+	// Secrets is the folder with the secrets of webhooks. Each secret has its own file.
 	Secrets string
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -67,7 +70,8 @@ func New(c Config) *Runner {
 		buckets: map[string]trigger.Bucket{}, refusals: map[refusal]trigger.Entry{}}
 }
 
-// Run carries out triggers until ctx ends. It first continues with the runs of an earlier serve.
+// Run carries out triggers until ctx ends. It first continues the runs that an earlier serve has
+// left open.
 func (r *Runner) Run(ctx context.Context) {
 	defer r.writeRefused(context.WithoutCancel(ctx))
 	defer r.starting.Wait()
@@ -99,7 +103,7 @@ func (r *Runner) wakeUp() {
 	}
 }
 
-// look does what is due now. It returns how long nothing more is due.
+// look does everything that is due now. It returns the time until something can be due again.
 func (r *Runner) look(ctx context.Context) (time.Duration, error) {
 	r.writeRefused(ctx)
 	if !r.On {
@@ -125,7 +129,7 @@ func (r *Runner) look(ctx context.Context) (time.Duration, error) {
 	return wait, r.startOpen(ctx)
 }
 
-// giveUp ends the runs that nobody has begun, because triggers were turned off.
+// giveUp ends the runs that nobody has begun. look calls it if triggers are off.
 func (r *Runner) giveUp(ctx context.Context) error {
 	open, err := r.DB.OpenTriggerRuns(ctx)
 	if err != nil {
@@ -143,7 +147,8 @@ func (r *Runner) giveUp(ctx context.Context) error {
 	return nil
 }
 
-// plan carries out what is due of a schedule, and returns its next time.
+// plan stores the run of a schedule that is due, and the times that were missed. It returns the
+// next time of the schedule.
 func (r *Runner) plan(ctx context.Context, t trigger.Trigger) (time.Time, error) {
 	times, err := trigger.ParseTimes(t.Cron, t.Zone)
 	if err != nil { // the machine has lost the time zone
@@ -174,7 +179,8 @@ func (r *Runner) plan(ctx context.Context, t trigger.Trigger) (time.Time, error)
 	return times.Next(now), err
 }
 
-// startOpen starts the arms of all open runs, some at the same time. It does not wait for them.
+// startOpen starts the arms of all open runs, several at the same time. It does not wait until the
+// arms have started.
 func (r *Runner) startOpen(ctx context.Context) error {
 	open, err := r.DB.OpenTriggerRuns(ctx)
 	if err != nil {
@@ -206,7 +212,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// take reports whether the caller now carries out a run.
+// take reserves a run for the caller, and reports whether it has done so. It refuses if another
+// goroutine has the run, or if atOnce runs are reserved.
 func (r *Runner) take(id int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -217,9 +224,9 @@ func (r *Runner) take(id int64) bool {
 	return true
 }
 
-// start starts the arm of a run, and stores what came of it. It reports whether it must be called
-// again. The run is marked before the order is given. So after a kill, serve never gives a second
-// order for an arm that a user may have removed.
+// start starts the arm of a run, and stores what became of it. It reports whether it must be called
+// again. start marks the run before it gives the order to start the arm. So after a kill, serve
+// never gives a second order for an arm that a user may have removed.
 func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 	set := func(from, to trigger.RunState, why string) {
 		if err := r.DB.SetTriggerRun(context.WithoutCancel(ctx), e.ID, from, to, why); err != nil {

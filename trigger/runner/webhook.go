@@ -16,14 +16,15 @@ import (
 	"coleo.dev/trigger"
 )
 
-// refusedEvery is how long refused requests are counted together. It bounds how often a flood of them
-// writes to the disk.
+// refusedEvery is how long refused requests are counted together. It limits how often a flood of
+// refused requests causes a write to the disk.
 const refusedEvery = 5 * time.Second
 
 // secretPath returns the path of the file with the secret of a webhook.
 func (r *Runner) secretPath(t trigger.Trigger) string { return filepath.Join(r.Secrets, t.ID+".key") }
 
-// makeSecret draws the secret of a new webhook, and writes it into a file that only the user can read.
+// makeSecret makes a random secret for a new webhook, and writes it into a file that only the user
+// can read.
 func (r *Runner) makeSecret(t trigger.Trigger) (string, error) {
 	secret := strings.ToLower(rand.Text() + rand.Text())
 	if err := os.MkdirAll(r.Secrets, 0o700); err != nil {
@@ -40,8 +41,9 @@ func (r *Runner) makeSecret(t trigger.Trigger) (string, error) {
 	return secret, nil
 }
 
-// webhookNamed returns a webhook and its secret. If there is no such webhook, it returns another secret, which
-// nobody knows. So the answer takes as long as for a wrong signature.
+// webhookNamed returns a webhook and its secret. If there is no such webhook, webhookNamed returns
+// a random secret, which nobody knows. So the answer takes as long as the answer to a wrong
+// signature.
 func (r *Runner) webhookNamed(ctx context.Context, name string) (trigger.Trigger, []byte, error) {
 	t, err := r.named(ctx, name)
 	switch {
@@ -58,11 +60,11 @@ func (r *Runner) webhookNamed(ctx context.Context, name string) (trigger.Trigger
 	return trigger.Trigger{}, nil, err
 }
 
-// Deliver accepts a request to a webhook, and returns its run when the run is on the disk. Its errors are
-// those of trigger.Verify and trigger.Fields, and:
-//   - EForbidden if triggers are off, or if the template is not usable any more
-//   - EConflict if a request with this id was accepted before, or the webhook has its maximum number of
-//     live arms
+// Deliver accepts a request to a webhook. When the run of the request is on the disk, Deliver
+// returns the run. It returns the errors of trigger.Verify and trigger.Fields, and these:
+//   - EForbidden if triggers are off, or if the template is no longer usable
+//   - EConflict if a request with this id was accepted before, or if the webhook has its maximum
+//     number of live arms
 //   - EBusy if the webhook has had too many requests in the last minute
 func (r *Runner) Deliver(ctx context.Context, name string, d trigger.Delivery) (trigger.Entry, error) {
 	t, secret, err := r.webhookNamed(ctx, name)
@@ -82,7 +84,7 @@ func (r *Runner) Deliver(ctx context.Context, name string, d trigger.Delivery) (
 	return e, err
 }
 
-// acceptDelivery is Deliver for a genuine request.
+// acceptDelivery does the work of Deliver for a genuine request.
 func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigger.Delivery) (trigger.Entry, error) {
 	r.adding.Lock()
 	defer r.adding.Unlock()
@@ -115,7 +117,8 @@ func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigge
 	return r.accept(ctx, t, e)
 }
 
-// openArgs returns the arguments of the template that the user has not given. Requests give them.
+// openArgs returns the names of the template's arguments that the user has not given. Requests give
+// these arguments.
 func (r *Runner) openArgs(t trigger.Trigger) ([]string, error) {
 	found, err := r.Template(t.Template, t.Workdir)
 	if err != nil {
@@ -125,13 +128,13 @@ func (r *Runner) openArgs(t trigger.Trigger) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { _, given := t.Args[name]; return given }), nil
 }
 
-// refusal is what is counted together.
+// refusal is the key under which refused requests are counted together.
 type refusal struct {
 	webhook string // "" if there is none
 	code    coleo.Code
 }
 
-// refused adds one to the number of refused requests. Run writes these numbers into the history.
+// refused counts a refused request. Run writes the counts into the history.
 func (r *Runner) refused(webhook string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +150,7 @@ func (r *Runner) refused(webhook string, err error) {
 	r.refusals[key] = e
 }
 
-// writeRefused writes the refused requests that were counted into the history.
+// writeRefused writes the counts of refused requests into the history.
 func (r *Runner) writeRefused(ctx context.Context) {
 	r.mu.Lock()
 	all := r.refusals

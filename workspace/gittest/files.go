@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 )
 
-// File is what is at one path.
+// File describes the file, folder or symbolic link at one path.
 type File struct {
 	Mode    fs.FileMode
 	Content string // of a regular file, or the target of a symbolic link
 }
 
-// Files returns everything below a folder, folders too, by the path below it. It leaves out the git
-// folder of the main work folder, and the file .git of a worktree.
+// Files returns all files and folders below a folder. The keys are paths relative to that folder.
+// Files leaves out the git folder of the main work folder, and the file .git of a worktree.
 func (s *Stage) Files(dir string) map[string]File {
 	s.Helper()
 	files := map[string]File{}
@@ -54,12 +54,12 @@ func read(path string) (File, error) {
 	return f, err
 }
 
-// owned lists the files of the git folder that Coleo must not change: it never works in the
-// person's work folder.
+// owned lists the files of the git folder that Coleo must not change, because Coleo never works in
+// the person's work folder.
 var owned = []string{"index", "HEAD", "config", "logs/refs/stash"}
 
-// Owned returns what belongs to the person in the repository's git folder: some of its files, and
-// the commits of the branch main and of the newest stash.
+// Owned returns what belongs to the person in the repository's git folder. This is the files that
+// owned lists, and the commits to which the branch main and the newest stash point.
 func (s *Stage) Owned() map[string]File {
 	s.Helper()
 	files := map[string]File{"refs": {Content: s.Git(s.Repo, "for-each-ref", "refs/heads/main", "refs/stash")}}
@@ -74,8 +74,8 @@ func (s *Stage) Owned() map[string]File {
 	return files
 }
 
-// Person returns everything that belongs to the person: the files of the main work folder, and
-// those that Owned returns.
+// Person returns everything that belongs to the person: the files of the main work folder, and the
+// result of Owned.
 func (s *Stage) Person() map[string]File {
 	s.Helper()
 	files := s.Files(s.Repo)
@@ -83,8 +83,8 @@ func (s *Stage) Person() map[string]File {
 	return files
 }
 
-// Same reports whether both are the same. The test fails with each difference. The text what says
-// of whom the files are.
+// Same reports whether two sets of files are the same. Each difference makes the test fail. The
+// parameter what says whose files they are.
 func (s *Stage) Same(what string, got, want map[string]File) bool {
 	s.Helper()
 	if maps.Equal(got, want) {

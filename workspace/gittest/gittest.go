@@ -1,5 +1,5 @@
-// Package gittest gives tests real git repositories, and compares what is in them. Only tests
-// import it.
+// Package gittest gives tests real git repositories, and compares their contents. Only tests import
+// it.
 package gittest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Stage is a folder with a git repository, and with the home of the person who owns it. The folder
-// is deleted when the test ends.
+// Stage is a folder with a git repository, and with the home folder of the person who owns the
+// repository. The stage is deleted when the test ends.
 type Stage struct {
 	testing.TB
 	Root    string   // the folder; its path is absolute and has no symbolic links
@@ -25,8 +25,8 @@ func New(t testing.TB) *Stage {
 	return empty.New(t)
 }
 
-// settings are the person's own. Git starts no maintenance by itself: it would be another process
-// after each commit.
+// settings is the person's own configuration of git. It turns off git's automatic maintenance,
+// which would be another process after each commit.
 const settings = `[user]
 	name = Person
 	email = person@example.org
@@ -49,7 +49,8 @@ func place(t testing.TB) *Stage {
 	return s
 }
 
-// Environ returns the environment of git on the stage in the folder root.
+// Environ returns the environment of git for a stage. The parameter root is the folder of the
+// stage.
 func Environ(root string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "GIT_CONFIG_NOSYSTEM=1"}
 }
@@ -76,7 +77,8 @@ func (s *Stage) Write(path, text string) {
 	s.Check(os.WriteFile(path, []byte(text), 0o644))
 }
 
-// Append adds text to a file, as Write writes one.
+// Append adds text to the end of a file. It makes the file and the folders above it if they do not
+// exist.
 func (s *Stage) Append(path, text string) {
 	s.Helper()
 	old, err := os.ReadFile(path)
@@ -93,13 +95,13 @@ func (s *Stage) Command(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Try runs git in a folder. It returns all output without blanks around it.
+// Try runs git in a folder. It returns all output, without white space around it.
 func (s *Stage) Try(dir string, args ...string) (string, error) {
 	out, err := s.Command(dir, args...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }
 
-// Git is Try for a git that must not fail.
+// Git runs git like Try. If git fails, Git ends the test.
 func (s *Stage) Git(dir string, args ...string) string {
 	s.Helper()
 	out, err := s.Try(dir, args...)

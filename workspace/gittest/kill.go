@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Kill starts a program and kills it at a random moment of the given time. With whole, it kills the
-// program's children too, such as gits. It reports whether the program had ended before. Such a
-// program must not have failed.
+// Kill starts a program and kills it at a random moment within the given time. If whole is true, it
+// also kills the program's child processes, such as git. Kill reports whether the program ended
+// before it was killed. If that program failed, the test fails.
 func (s *Stage) Kill(cmd *exec.Cmd, whole bool, within time.Duration) (ended bool) {
 	s.Helper()
 	cmd.Stderr = os.Stderr
@@ -41,8 +41,8 @@ func (s *Stage) Kill(cmd *exec.Cmd, whole bool, within time.Duration) (ended boo
 	return false
 }
 
-// Children returns the children of a process, and their children. It needs /proc: it finds none on
-// another system than Linux.
+// Children returns the children of a process, their children, and so on. It needs /proc, so it
+// finds none on systems other than Linux.
 func Children(pid int) (all []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, path := range tasks {
@@ -55,8 +55,8 @@ func Children(pid int) (all []int) {
 	return all
 }
 
-// DropLocks deletes the locks that a killed git has left, as git tells its user to do. No git may
-// run in the repository.
+// DropLocks deletes the locks that a killed git process has left. Git itself tells its users to do
+// this. No git process may run in the repository meanwhile.
 func (s *Stage) DropLocks() {
 	s.Helper()
 	s.Check(filepath.WalkDir(filepath.Join(s.Repo, ".git"), func(path string, _ fs.DirEntry, err error) error {

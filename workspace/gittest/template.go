@@ -9,18 +9,18 @@ import (
 	"testing/fstest"
 )
 
-// Template is a stage that a test program makes once and copies for each test. Many gits make a
-// repository. A copy needs at most one.
+// Template is a stage that a test program makes once and copies for each test. Making a repository
+// takes many git commands. A copy needs at most one.
 type Template struct {
-	// Fill makes the content of the stage. A path of the stage that git stores, such as the
-	// remote of a submodule, leads nowhere in the copies.
+	// Fill makes the content of the stage. Git can store a path inside the stage, such as the
+	// remote of a submodule. In the copies, this path leads nowhere.
 	Fill func(*Stage)
 
 	once  sync.Once
 	files fstest.MapFS // all files below Root; nil if making them failed
 }
 
-// empty has an empty repository.
+// empty is a template with an empty repository.
 var empty = &Template{Fill: func(s *Stage) {
 	s.Write(s.Settings(), settings)
 	s.Git(s.Root, "init", "-q", s.Repo)

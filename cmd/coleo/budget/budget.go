@@ -1,4 +1,4 @@
-// Package budget has the verb coleo arm budget, and the flags of coleo arm spawn about budgets.
+// Package budget has the verb coleo arm budget, and the budget flags of coleo arm spawn.
 package budget
 
 import (
@@ -69,7 +69,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-// Flags are the flags of a verb that starts an arm.
+// Flags holds the budget flags of a verb that starts an arm.
 type Flags struct{ amount, policy string }
 
 // AddFlags adds the flags to a verb.
@@ -78,7 +78,7 @@ func (f *Flags) AddFlags(c *cobra.Command) {
 	c.Flags().StringVar(&f.policy, "budget-policy", "", "`POLICY` of the budget: warn, park (default) or stop")
 }
 
-// Budget returns the budget of the flags, or nil if they name none.
+// Budget returns the budget that the flags give, or nil if they give none.
 func (f *Flags) Budget() (*coleo.Budget, error) {
 	switch {
 	case f.amount == "" && f.policy == "":
@@ -90,7 +90,7 @@ func (f *Flags) Budget() (*coleo.Budget, error) {
 	return &b, err
 }
 
-// parse parses an amount in US dollars, such as 2.50 or $2.50, or none.
+// parse parses an amount in US dollars, such as 2.50 or $2.50, or the word none.
 func parse(amount, policy string) (coleo.Budget, error) {
 	b := coleo.Budget{Policy: coleo.BudgetPolicy(policy)}
 	if amount == "none" {
@@ -105,7 +105,7 @@ func parse(amount, policy string) (coleo.Budget, error) {
 	return b, b.Check()
 }
 
-// text returns a report for people.
+// text formats a report for people.
 func text(r coleo.BudgetReport) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s has used %s", r.Arm, coleo.Dollars(r.Spent))

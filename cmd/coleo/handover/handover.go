@@ -91,7 +91,7 @@ func (f *flags) run(c *cobra.Command, client *api.Client, name string) error {
 	if !f.noWait {
 		ctx, cancel := context.WithTimeout(c.Context(), f.timeout)
 		defer cancel()
-		// An arm at work has got its first prompt.
+		// An arm that works has already received its first prompt.
 		ready, err := client.WaitArm(ctx, done.To.Arm.ID, coleo.Idle, coleo.Processing, coleo.Executing,
 			coleo.WaitingApproval, coleo.Failed)
 		if err != nil {
