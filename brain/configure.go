@@ -144,20 +144,25 @@ func (b *Brain) checkBudget(arm coleo.Arm, q wire.SpawnRequest) error {
 	return nil
 }
 
+// knows returns EUnsupported if a host agent is too old for a part of an order. The words lacks say
+// what the host agent does not do. A host agent without a beat cannot be asked: the order fails later.
+func (b *Brain) knows(host string, takes func(bus.Beat) bool, lacks string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.hosts[host]; m == nil || m.beat.PID == 0 || takes(m.beat) {
+		return nil
+	}
+	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which %s: "+
+		"run 'coleo down' and 'coleo up' to update it", host, b.hosts[host].beat.Version, lacks)}
+}
+
 // knowsBudget returns EUnsupported if an order has a budget and the host agent is too old to keep
 // it.
 func (b *Brain) knowsBudget(host string, o bus.SpawnOrder) error {
 	if o.Config.Chosen == nil || o.Config.Chosen.Budget == nil {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	m := b.hosts[host]
-	if m == nil || m.beat.PID == 0 || m.beat.TakesBudget {
-		return nil // a host agent without a beat cannot be asked, so the order fails later
-	}
-	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which keeps no "+
-		"budgets: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesBudget }, "keeps no budgets")
 }
 
 // configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
@@ -183,8 +188,7 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 	}
 	if asked.On() && h.Info().Transport == coleo.TransportHTTP {
 		return coleo.Errorf(coleo.EUnsupported, "nothing was started: the harness %s uses HTTP, and Coleo makes sandboxes "+
-			"only "+
-			"for harnesses with a terminal", harness)
+			"only for harnesses with a terminal", harness)
 	}
 	next := *asked
 	if known && next.Network == "" && c.Sandbox.On() {
@@ -213,15 +217,7 @@ func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 	if !o.Config.Sandbox.On() {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	m := b.hosts[host]
-	if m == nil || m.beat.PID == 0 || m.beat.TakesSandbox {
-		return nil // a host agent without a beat cannot be asked, so the order fails later
-	}
-	return unsent{coleo.Errorf(coleo.EUnsupported,
-		"nothing was started: the host agent %s has version %s, which makes no "+
-			"sandboxes: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandbox }, "makes no sandboxes")
 }
 
 // knowsTriggers returns EUnsupported if an order is that of a trigger, and the host agent is too old to
@@ -230,14 +226,7 @@ func (b *Brain) knowsTriggers(host string, o bus.SpawnOrder) error {
 	if o.Request == "" || o.Config.Parent != "" {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	m := b.hosts[host]
-	if m == nil || m.beat.PID == 0 || m.beat.TakesTriggers {
-		return nil // a host agent without a beat cannot be asked, so the order fails later
-	}
-	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which starts no "+
-		"arms of triggers: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
+	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesTriggers }, "starts no arms of triggers")
 }
 
 // checkScripted returns an error if the options of a request do not fit the scripted model. A
