@@ -28,7 +28,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: told calibrate compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: told calibrate calibrate-suite played compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # The holder's own small program goes into coleo. Only with the tag `lean`,
 # which nothing else sets: an embedded one is always of this very build.
@@ -120,7 +120,7 @@ bwrap:
 	  { echo 'bwrap is missing: install bubblewrap, the tests of sandboxes need it' >&2; exit 1; }
 
 test: build agents tmux strace bwrap
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux,strace,bwrap COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 60m ./...
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux,strace,bwrap COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 85m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
 # Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,
@@ -186,14 +186,27 @@ BREAKS   ?= 2
 SEED     ?= 1
 PLAYED   := $(CURDIR)/.coleo/played
 comma    := ,
-calibrate: build
+calibrate: played
+	$(GO) test ./harnesses/terminal/mend -count=1 -v -timeout 12h -run Pairs -pairs $(PLAYED) -pair-list $(PAIRS) -breaks $(BREAKS) -seed $(SEED)
+
+# The same, and the suite judges each break and each proposal. A break that has a row in the report
+# is left out: it goes on where it was broken off. Without CHECKS the whole suite runs.
+CALIBRATED := conformance/testdata/calibrate/suite.jsonl
+CHECKS     ?=
+calibrate-suite: played
+	@mkdir -p $(dir $(CALIBRATED))
+	$(GO) test ./harnesses/terminal/mend -count=1 -v -timeout 24h -run Pairs -pairs $(PLAYED) -pair-list $(PAIRS) -breaks $(BREAKS) -seed $(SEED) \
+	  -suite $(CURDIR)/bin/coleo -suite-agents $(CURDIR)/.coleo/data/agents/.versions -suite-report $(CURDIR)/$(CALIBRATED) $(if $(CHECKS),-suite-checks $(CHECKS))
+	$(GO) test ./conformance -run 'Versions' -update
+
+# Recordings of all versions of the pairs.
+played: build
 	@mkdir -p $(PLAYED)
 	@for pair in $(subst $(comma), ,$(PAIRS)); do name=$${pair%@*}; both=$${pair#*@}; \
 	  for v in $$name@$${both%:*} $$name@$${both#*:}; do [ -s $(PLAYED)/$$v/labels.txt ] && continue; \
 	    rm -rf $(PLAYED)/$$v; echo "playing $$v"; \
 	    COLEO_DIR=$(CURDIR)/.coleo bin/coleo harness calibrate $$v --record $(PLAYED)/$$v --sizes 120x40,80x24 --time 1s || true; \
 	  done; done
-	$(GO) test ./harnesses/terminal/mend -count=1 -v -timeout 12h -run Pairs -pairs $(PLAYED) -pair-list $(PAIRS) -breaks $(BREAKS) -seed $(SEED)
 
 # What each agent CLI asks, answered in each way, and their page. It takes an hour. A harness
 # that has a report is left out: remove its file to test it again.
@@ -248,6 +261,8 @@ bench: build agents
 	$(GO) test -run '^$$' -bench Replay ./harnesses/terminal/reading
 	$(GO) test -run '^$$' -bench Rebuild -benchtime 20x ./bench
 	$(GO) test -run '^$$' -bench Decide ./policy
+	$(GO) test -run '^$$' -bench Resolve -benchtime 1x ./bench
+	$(GO) test -run '^$$' -bench Large -benchtime 1x -timeout 60m ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 5x -timeout 20m ./bench
 	$(GO) test -run '^$$' -bench . ./store
@@ -258,11 +273,11 @@ bench-screen:
 	$(GO) test -run '^$$' -bench . ./pty ./pty/vt10x
 	cd bench/peers && $(GO) test -run '^$$' -bench . .
 
-# So long each of the screen's fuzz tests runs. What one finds is in testdata/fuzz of its
+# So long each fuzz test of the screen and of the sandbox's proxy runs. What one finds is in testdata/fuzz of its
 # package afterwards, and belongs into the repository with its mending.
 FUZZTIME ?= 5m
 fuzz:
-	for target in pty/FuzzCore pty/vt10x/FuzzVT10x pty/FuzzRestore pty/FuzzStrip; do \
+	for target in pty/FuzzCore pty/vt10x/FuzzVT10x pty/FuzzRestore pty/FuzzStrip sandbox/proxy/FuzzRequest; do \
 	  $(GO) test ./$${target%/*} -run '^$$' -fuzz "^$${target##*/}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
 
 # What xterm.js shows of the recordings, of random bytes and of the edge cases in
@@ -284,6 +299,7 @@ ORPHANS ?= 50
 REUSES ?= 300
 COLEO_KILLS ?= 1000
 FOLLOW_KILLS ?= 200
+TREE_KILLS ?= 200
 LIVE_KILLS ?= 200
 LIVE_PROMPTS ?= 50
 ASK_WAIT ?= 20m
@@ -292,6 +308,15 @@ FAULT_TIME ?= 30m
 FAULT_ARMS ?= 20
 FAULT_SEED ?= 0
 HOLDER_FUZZTIME ?= 60s
+# Each limit of each agent CLI, with real agent CLIs: see docs/limits.md. Some try again for ten
+# minutes and more. RUN chooses, such as RUN=IsParkedAtALimit/qwen.
+.PHONY: limits
+limits: build agents-more
+	$(GO) test -c -o bin/coleo.test ./cmd/coleo
+	cd cmd/coleo && COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=claude-code,codex,opencode,gemini,aider,copilot,qwen \
+	  $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.parallel 6 -all-limits -limit-bound 10m \
+	  -test.run '$(or $(RUN),IsParkedAtALimit)'
+
 soak: build agents
 	$(GO) test -c -o bin/coleo.test ./cmd/coleo
 	cd cmd/coleo && COLEO_AGENTS=$(AGENTS) $(CURDIR)/bin/coleo.test -test.v -test.timeout 8h -test.run '$(or $(RUN),KilledUnderLoad|AFollowUpArrivesOnce|Flood|ThroughAnUpgrade|NoFaultLoses|AsksItsUser|IsParkedAtALimit)' \
@@ -300,6 +325,7 @@ soak: build agents
 	$(CURDIR)/bin/holder.test -test.v -test.timeout 4h -holder $(CURDIR)/cmd/coleo/executable/coleo-hold.bin \
 	  -test.run '$(or $(RUN),Killed|Escapes|Outlives)' -kills $(KILLS) -escapes $(ESCAPES) -orphans $(ORPHANS)
 	$(GO) test -v -timeout 4h -count=1 -run '$(or $(RUN),SamePid)' ./holder/process -reuses $(REUSES)
+	$(GO) test -v -timeout 4h -count=1 -run '$(or $(RUN),KillsAtRandomMoments)' ./workspace/merge -random-kills $(TREE_KILLS)
 	for f in holder/FuzzProtocol holder/FuzzFastWrite holder/journal/FuzzJournal; do \
 	  $(GO) test -run '^$$' -fuzz $${f##*/} -fuzztime $(HOLDER_FUZZTIME) -fuzzminimizetime 1x ./$${f%/*} || exit 1; done
 

@@ -299,7 +299,7 @@ type Selector []labelCondition
 type labelCondition struct {
 	key, value string
 	anyValue   bool // the condition is on the key alone
-	not        bool
+	negated    bool
 }
 
 // ParseSelector parses words. Each word contains one or several conditions, separated by commas:
@@ -330,11 +330,11 @@ func parseCondition(word string) (labelCondition, bool) {
 	c := labelCondition{key: key, value: value, anyValue: !valued}
 	if valued {
 		c.value = strings.TrimPrefix(value, "=")
-		if c.key, c.not = strings.CutSuffix(key, "!"); c.not {
+		if c.key, c.negated = strings.CutSuffix(key, "!"); c.negated {
 			c.value = value
 		}
 	} else {
-		c.key, c.not = strings.CutPrefix(key, "!")
+		c.key, c.negated = strings.CutPrefix(key, "!")
 	}
 	c.key, c.value = strings.TrimSpace(c.key), strings.TrimSpace(c.value)
 	return c, labelWord.MatchString(c.key) && (c.anyValue || labelWord.MatchString(c.value))
@@ -344,7 +344,7 @@ func parseCondition(word string) (labelCondition, bool) {
 func (s Selector) Selects(l Labels) bool {
 	return !slices.ContainsFunc(s, func(c labelCondition) bool {
 		value, has := l[c.key]
-		return (has && (c.anyValue || value == c.value)) == c.not
+		return (has && (c.anyValue || value == c.value)) == c.negated
 	})
 }
 

@@ -32,7 +32,8 @@ type Ask struct {
 	// The text with which the scripted model answers. Use this key for an agent CLI that reads
 	// commands and edits from the text of the model.
 	Reply string `json:"reply,omitempty" toml:"reply"`
-	// A prompt that makes the agent CLI ask without a call from the model.
+	// A prompt that makes the agent CLI ask without a call from the model. If it asks a question,
+	// the model gets no answer unless `result` says so.
 	Prompt string `json:"prompt,omitempty" toml:"prompt"`
 	// A command of the agent CLI, such as `/model`, that is typed by hand first. Either the command
 	// itself makes the agent CLI ask, or it causes the tool, the reply or the prompt to ask.

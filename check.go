@@ -35,7 +35,7 @@ type Check struct {
 	// InputSchema is the schema of the input. If InputSchema is empty, any JSON is accepted.
 	InputSchema json.RawMessage `json:"input_schema,omitempty"`
 
-	Attempt  int    `json:"attempt,omitempty"`   // 0 for the first prompt, n for the nth time that the model is asked again
+	Attempt  int    `json:"attempt,omitempty"`   // 0 for the first prompt, n for the nth retry
 	RetryOf  string `json:"retry_of,omitempty"`  // with Attempt: the id of the run whose answer did not fit
 	Asked    string `json:"asked,omitempty"`     // with Attempt: the beginning of the first prompt
 	SpecHash string `json:"spec_hash,omitempty"` // with Attempt: Receipt.SpecHash of the first run
@@ -67,7 +67,7 @@ type Retry struct {
 	Left    int    `json:"left"`    // how many retries follow if this one fails
 	Error   string `json:"error"`   // what did not fit, in one line
 	Path    string `json:"path,omitempty"`
-	Run     string `json:"run"` // the id of the run that the new prompt begins; until then the id of its entry in the queue
+	Run     string `json:"run"` // the id of the new prompt in the queue, and of its run
 }
 
 // AnswerCheck says what is known about the answer of a run whose prompt had a schema. Serve stores

@@ -82,5 +82,5 @@ func (a Arm) Need() (need Need, why string) {
 
 // parked reports whether the arm has reached a limit and continues by itself.
 func (a Arm) parked() bool {
-	return a.Queue != nil && a.Queue.Parked != nil && !a.Queue.Parked.Wake.IsZero()
+	return a.Queue != nil && a.Queue.Parked != nil && a.Queue.Parked.ByItself()
 }

@@ -37,7 +37,8 @@ const (
 	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
 	// ParkChange: the arm has met a limit, continues, or is no longer parked
-	EventParked EventKind = "parked"
+	EventParked  EventKind = "parked"
+	EventOnLimit EventKind = "on_limit" // OnLimitChange: a person has changed what the arm does at a limit
 	// HandoverChange: the task of an arm goes to another arm, its successor
 	EventHandover EventKind = "handover"
 	EventPolicy   EventKind = "policy" // PolicyDecision: what a policy says of an approval dialog
@@ -95,7 +96,7 @@ type Event struct {
 	Parent  string          `json:"parent,omitempty"` // the id of the run that this run belongs to
 	Arm     string          `json:"arm"`
 	Time    time.Time       `json:"time"`
-	Turn    int             `json:"turn,omitempty"` // the number of the model's reply in its run, from 1; 0 if the event belongs to no reply
+	Turn    int             `json:"turn,omitempty"` // the model's reply in the run, from 1; 0 if the event belongs to none
 	Kind    EventKind       `json:"kind"`
 	Source  Source          `json:"source,omitempty"` // who told it; "" if the event is Coleo's own
 	Payload json.RawMessage `json:"payload,omitempty"`
@@ -114,10 +115,19 @@ const (
 
 // These rules belong to readings with the state Dead.
 const (
-	RuleProcess = "process" // the agent CLI has ended
+	RuleProcess = "process" // the agent CLI has ended by itself
+	// RuleTerminated means that a signal has ended the agent CLI, and that Coleo has not sent it. A
+	// shutdown of the machine does that.
+	RuleTerminated = "terminated"
 	// RuleNoConversation means that the agent CLI ended at its start. It was to continue a
 	// conversation, and it does not have this conversation.
 	RuleNoConversation = "no conversation"
+	// RuleReboot means that the machine was rebooted while the arm ran, and RuleHolderGone that
+	// the arm's holder ended without an order. A person has stopped neither of these arms.
+	RuleReboot     = "reboot"
+	RuleHolderGone = "holder gone"
+	// RuleNotStarted means that a start has failed, or that it was cut off.
+	RuleNotStarted = "not started"
 )
 
 // WorkspaceChange is the payload of the events about an arm's worktree.
@@ -127,6 +137,8 @@ type WorkspaceChange struct {
 	Branch string `json:"branch,omitempty"`
 	Commit string `json:"commit,omitempty"` // on which the work begins
 	Kept   string `json:"kept,omitempty"`   // the ref that has everything of a removed worktree
+
+	Notes []string `json:"notes,omitempty"` // what a user should know about a new worktree, a line each
 }
 
 // MergeStep says how far a merge of an arm's work has progressed. Events store it.
@@ -166,6 +178,8 @@ type Worktree struct {
 	// The host agent sets both.
 	Path string `json:"path,omitempty"`
 	From string `json:"from,omitempty"`
+	// Notes say what a user should know about the worktree that this start has made, a line each.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // Note is the payload of an event that has only a text.
@@ -303,10 +317,11 @@ const OutcomeOpen = "open"
 
 // eventKinds has every kind of event, Coleo's own kinds first.
 var eventKinds = []EventKind{
-	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventBudget, EventRemoved,
+	EventSpawned, EventReattached, EventStopped, EventOrphaned, EventBlocked, EventRules, EventLabels, EventBudget,
+	EventRemoved,
 	EventState,
 	EventUnrecognised, EventWitness, EventConversation, EventRunStart, EventRunEnd, EventPromptLost, EventDecision,
-	EventWindow, EventQueue, EventParked, EventHandover, EventPolicy,
+	EventWindow, EventQueue, EventParked, EventOnLimit, EventHandover, EventPolicy,
 	EventWorkspaceChanged, EventWorkspaceReady, EventWorkspaceError, EventMerge,
 	EventInputValidated, EventOutputValidated, EventOutputRetry,
 	EventTurn, EventAssistantText, EventThinking, EventToolStart, EventToolProgress, EventToolEnd, EventSubagentStart,

@@ -342,6 +342,8 @@ type SpawnConfig struct {
 	// ContinueWith is the prompt with which the arm continues after a limit. "" means
 	// ContinuePrompt.
 	ContinueWith string `json:"continue_with,omitempty"`
+	// EndWhenDone means that the arm ends when a run has finished and its queue is empty.
+	EndWhenDone bool `json:"end_when_done,omitempty"`
 	// Window says where the window is opened, for a harness with the capability Window. If
 	// it is nil, the window is opened in tmux.
 	Window *WindowPlace `json:"window,omitempty"`

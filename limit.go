@@ -2,7 +2,9 @@ package coleo
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // LimitKind is the kind of a limit that an agent CLI has met at its model. The log stores kinds, so
@@ -60,19 +62,161 @@ type Limiter interface {
 	Limit(errors []string, now time.Time) *Limit
 }
 
-// OnLimit says what happens when an arm meets a limit.
+// OnLimit says what happens when an arm meets a limit. It is a list of steps with commas between
+// them, such as "model:haiku,handover:codex,wait". "" means OnLimitWait.
 type OnLimit string
 
-// The values of OnLimit.
+// LastStep is the last step of an OnLimit.
+type LastStep string
+
+// The last steps. A list without a last step ends with OnLimitWait.
 const (
 	// OnLimitWait is the default: the arm waits until the limit has passed, and continues by
 	// itself. If a limit does not pass by itself, the arm waits for a person.
-	OnLimitWait OnLimit = "wait"
-	OnLimitAsk  OnLimit = "ask" // the arm waits for a person
+	OnLimitWait LastStep = "wait"
+	OnLimitAsk  LastStep = "ask" // the arm waits for a person
 )
 
-// Valid reports whether o is one of the values above or empty.
-func (o OnLimit) Valid() bool { return o == "" || o == OnLimitWait || o == OnLimitAsk }
+// LimitAction is what an alternative to waiting does.
+type LimitAction string
+
+// The alternatives.
+const (
+	LimitModel    LimitAction = "model"    // continue with another model of the same harness
+	LimitHandover LimitAction = "handover" // give the task to an arm of another harness
+)
+
+// maxAlternatives is the largest number of steps in an OnLimit. Each step can cost a turn.
+const maxAlternatives = 8
+
+// LimitStep is one alternative to waiting.
+type LimitStep struct {
+	Do LimitAction
+	To string // the model or the harness
+}
+
+// String returns the step as a list has it, such as model:haiku.
+func (s LimitStep) String() string { return string(s.Do) + ":" + s.To }
+
+// Valid reports whether o is a list that Check accepts.
+func (o OnLimit) Valid() bool { return o.Check() == nil }
+
+// Check returns EInvalid if o is not a list of steps.
+func (o OnLimit) Check() error {
+	_, _, err := o.parse()
+	return err
+}
+
+// Told returns o, or the default if o is "".
+func (o OnLimit) Told() OnLimit {
+	if o == "" {
+		return OnLimit(OnLimitWait)
+	}
+	return o
+}
+
+// Asks reports whether the last step is OnLimitAsk.
+func (o OnLimit) Asks() bool {
+	_, last, _ := o.parse()
+	return last == OnLimitAsk
+}
+
+// Steps returns the alternatives of o in their order. It returns none if Check returns an error.
+func (o OnLimit) Steps() []LimitStep {
+	list, _, err := o.parse()
+	if err != nil {
+		return nil
+	}
+	return list
+}
+
+// After returns the steps of o behind the given step. The result always ends with a LastStep.
+func (o OnLimit) After(step OnLimit) OnLimit {
+	list, last, _ := o.parse()
+	for i, s := range list {
+		if OnLimit(s.String()) == step {
+			list = list[i+1:]
+			break
+		}
+	}
+	if len(list) == 0 {
+		return OnLimit(last)
+	}
+	return OnLimitOf(list) + OnLimit(","+last)
+}
+
+// OnLimitOf returns the list that contains the given alternatives.
+func OnLimitOf(list []LimitStep) OnLimit {
+	words := make([]string, len(list))
+	for i, s := range list {
+		words[i] = s.String()
+	}
+	return OnLimit(strings.Join(words, ","))
+}
+
+func (o OnLimit) parse() (list []LimitStep, last LastStep, err error) {
+	if o == "" {
+		return nil, OnLimitWait, nil
+	}
+	last = OnLimitWait
+	words := strings.Split(string(o), ",")
+	for i, word := range words {
+		word = strings.TrimSpace(word)
+		if end := LastStep(word); end == OnLimitWait || end == OnLimitAsk {
+			if i < len(words)-1 {
+				return nil, "", Errorf(EInvalid, "on_limit = %q: %s must be the last step", o, word)
+			}
+			last = end
+			continue
+		}
+		step, err := limitStep(word)
+		if err != nil {
+			return nil, "", Errorf(EInvalid, "on_limit = %q: %v", o, err)
+		}
+		list = append(list, step)
+	}
+	if len(list) > maxAlternatives {
+		return nil, "", Errorf(EInvalid, "on_limit = %q has more than %d steps", o, maxAlternatives)
+	}
+	return list, last, nil
+}
+
+func limitStep(word string) (LimitStep, error) {
+	do, to, _ := strings.Cut(word, ":")
+	step := LimitStep{Do: LimitAction(do), To: strings.TrimSpace(to)}
+	switch {
+	case do == "account":
+		return step, fmt.Errorf("an arm cannot change its account: the agent CLI keeps the conversation in the folder of " +
+			"its first account")
+	case step.Do != LimitModel && step.Do != LimitHandover:
+		return step, fmt.Errorf("%q is none of model:NAME, handover:HARNESS, wait and ask", word)
+	case step.To == "" || strings.ContainsFunc(step.To, unicode.IsSpace):
+		return step, fmt.Errorf("%q needs a name after the colon", word)
+	}
+	return step, nil
+}
+
+// AtLimit returns what the arm does when it meets a limit. It is what the user has chosen since the
+// start, or OnLimit if the user has chosen nothing.
+func (c SpawnConfig) AtLimit() OnLimit {
+	if c.Chosen != nil && c.Chosen.OnLimit != "" {
+		return c.Chosen.OnLimit
+	}
+	return c.OnLimit
+}
+
+// OnLimitReport says what an arm does at a limit.
+type OnLimitReport struct {
+	Arm     string  `json:"arm"`      // the arm's name
+	OnLimit OnLimit `json:"on_limit"` // never ""
+	Parked  *Parked `json:"parked,omitempty"`
+}
+
+// OnLimitChange is the payload of an on_limit event.
+type OnLimitChange struct {
+	From OnLimit `json:"from"` // never ""
+	To   OnLimit `json:"to"`
+}
 
 // ContinuePrompt is the default prompt with which a parked arm continues.
 const ContinuePrompt = "continue"
@@ -92,7 +236,18 @@ type Parked struct {
 	// Prompt is the prompt with which the arm continues. It is "" if this is the prompt in the
 	// start configuration. Only the host agent's record of the arm contains Prompt.
 	Prompt string `json:"prompt,omitempty"`
+	// Next lists the alternatives to waiting that serve will still try, in their order.
+	Next OnLimit `json:"next,omitempty"`
+	// Tried lists the alternatives that were tried since the arm's last turn without a limit.
+	Tried OnLimit `json:"tried,omitempty"`
+	// Failed says why the last alternative failed. It is "" if no alternative has failed.
+	Failed string `json:"failed,omitempty"`
+	// Doing is the alternative for which the host agent restarts the agent CLI, or "".
+	Doing OnLimit `json:"doing,omitempty"`
 }
+
+// ByItself reports whether the arm continues without a person, as far as Coleo knows.
+func (p Parked) ByItself() bool { return !p.Wake.IsZero() || p.Next != "" }
 
 // Told returns a copy of p without the prompt. Events and rows contain this copy.
 func (p Parked) Told() Parked {
@@ -102,10 +257,20 @@ func (p Parked) Told() Parked {
 
 // Line returns one line that says until when the arm is parked, and why.
 func (p Parked) Line() string {
-	if p.Wake.IsZero() {
-		return fmt.Sprintf("its %s limit waits for you: %s (%s)", p.Kind, p.Why, p.Text)
+	more := ""
+	if p.Failed != "" {
+		more = "; " + p.Failed
 	}
-	return fmt.Sprintf("until %s, %s limit: %s", p.Wake.Local().Format(time.DateTime), p.Kind, p.Text)
+	if p.Next != "" {
+		more += "; tries next: " + string(p.Next)
+	}
+	switch {
+	case !p.Wake.IsZero():
+		return fmt.Sprintf("until %s, %s limit: %s%s", p.Wake.Local().Format(time.DateTime), p.Kind, p.Text, more)
+	case p.Next != "":
+		return fmt.Sprintf("%s limit: %s%s", p.Kind, p.Text, more)
+	}
+	return fmt.Sprintf("its %s limit waits for you: %s (%s)%s", p.Kind, p.Why, p.Text, more)
 }
 
 // ParkStep says what was done to a parked arm. The log stores steps, so the meaning of a
@@ -115,23 +280,38 @@ type ParkStep string
 // The steps.
 const (
 	ParkBegun     ParkStep = "parked"    // the arm has met a limit
-	ParkContinued ParkStep = "continued" // the arm's queue has got the prompt with which it goes on
-	ParkEnded     ParkStep = "ended"     // the arm is not parked any more, and Coleo does not make it go on
+	ParkContinued ParkStep = "continued" // the prompt with which the arm continues is in its queue
+	// ParkTried means that an alternative to waiting failed. Parked.Failed says why.
+	ParkTried ParkStep = "tried"
+	// ParkChanged means that a person has changed what the arm does at this limit.
+	ParkChanged ParkStep = "changed"
+	ParkEnded   ParkStep = "ended" // the arm is no longer parked, and Coleo does not make it continue
 )
 
 // ParkChange is the payload of a parked event.
 type ParkChange struct {
 	Step ParkStep `json:"step"`
-	// Why is Parked.Why with ParkBegun. With the other steps, it is why the arm is not parked
-	// any more. JSON has only this Why, and not that of Parked.
+	// Why is Parked.Why if IsParked reports true. With the other steps, it says why the arm is no
+	// longer parked. The JSON form contains this field instead of Parked.Why.
 	Why string `json:"why,omitempty"`
-	// Run is the id of the run with which the arm continues. It is set only with ParkContinued.
+	// Run is Parked.Run if IsParked reports true. With ParkContinued, it is the id of the run with
+	// which the arm continues. The JSON form contains this field instead of Parked.Run.
 	Run string `json:"run,omitempty"`
 	Parked
 }
 
-// Parking returns how the arm is parked, with ParkBegun.
+// IsParked reports whether the arm is parked after the step.
+func (c ParkChange) IsParked() bool {
+	return c.Step == ParkBegun || c.Step == ParkTried || c.Step == ParkChanged
+}
+
+// Parking returns how the arm is parked, if IsParked reports true.
 func (c ParkChange) Parking() Parked {
-	c.Parked.Why = c.Why
+	c.Parked.Why, c.Parked.Run = c.Why, c.Run
 	return c.Parked
+}
+
+// ParkedNow returns the payload of an event after which the arm is parked.
+func ParkedNow(step ParkStep, p Parked) ParkChange {
+	return ParkChange{Step: step, Why: p.Why, Run: p.Run, Parked: p.Told()}
 }

@@ -185,6 +185,8 @@ type Chosen struct {
 	Labels Labels `json:"labels,omitempty"`
 	// Budget is the arm's own budget, or nil if it has none.
 	Budget *Budget `json:"budget,omitempty"`
+	// OnLimit replaces SpawnConfig.OnLimit. It is "" if the user has not changed it.
+	OnLimit OnLimit `json:"on_limit,omitempty"`
 }
 
 // mostThreads limits how many conversations of an arm can have their own model.

@@ -24,6 +24,8 @@ type Queued struct {
 	// Continues is 0 unless this prompt continues a parked arm. Otherwise it counts such prompts
 	// since the arm's last turn without a limit, including this prompt.
 	Continues int `json:"continues,omitempty"`
+	// Tried contains the Parked.Tried of the parking that this prompt ended.
+	Tried OnLimit `json:"tried,omitempty"`
 }
 
 // Queue holds the prompts that wait until their arm is idle, in the order in which they are sent.
@@ -177,11 +179,13 @@ type QueueReport struct {
 
 // QueueOrder is an order to change the queue of an arm, or a request for the queue.
 type QueueOrder struct {
-	Step  QueueStep `json:"step,omitempty"` // "" only asks for the queue; otherwise one of the orders
-	ID    string    `json:"id,omitempty"`   // of the entry to edit, to move or to remove
-	Text  string    `json:"text,omitempty"` // with added and edited
-	Files []string  `json:"files,omitempty"`
-	To    int       `json:"to,omitempty"`  // with moved: the new place, from 1
-	By    string    `json:"by,omitempty"`  // with added: who adds it
-	Why   string    `json:"why,omitempty"` // with paused: the reason, for users
+	Step QueueStep `json:"step,omitempty"` // "" only asks for the queue; otherwise one of the orders
+	// ID is the id of the entry to edit, to move or to remove. With added, it is the id of the new
+	// entry, or "". If the arm has a prompt with this id, the order changes nothing.
+	ID    string   `json:"id,omitempty"`
+	Text  string   `json:"text,omitempty"` // with added and edited
+	Files []string `json:"files,omitempty"`
+	To    int      `json:"to,omitempty"`  // with moved: the new place, from 1
+	By    string   `json:"by,omitempty"`  // with added: who adds it
+	Why   string   `json:"why,omitempty"` // with paused: the reason, for users
 }

@@ -219,7 +219,8 @@ type Receipt struct {
 	SpecHash string `json:"spec_hash,omitempty"`
 	Check    *Check `json:"check,omitempty"` // what is checked of the prompt; nil if nothing
 
-	Continues int `json:"continues,omitempty"` // see Queued.Continues
+	Continues int     `json:"continues,omitempty"` // see Queued.Continues
+	Tried     OnLimit `json:"tried,omitempty"`     // see Queued.Tried
 }
 
 // CompactText is the text of a receipt if Coleo does not know the agent CLI's own command for

@@ -100,7 +100,7 @@ func auditOf(in any) (arm string, detail any) {
 		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, q.Body.Unproven, "", q.Body.Files}
 	case *armBody[steerBody]:
 		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, false, "", q.Body.Files}
-	case *armBody[followUpBody]:
+	case *armBody[addBody]:
 		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), false, false, "", q.Body.Files}
 	case *entryBody:
 		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), false, false, q.Entry, q.Body.Files}
@@ -143,6 +143,8 @@ func auditOf(in any) (arm string, detail any) {
 	case *armBody[coleo.LabelChange]:
 		return q.ID, q.Body
 	case *armBody[coleo.Budget]:
+		return q.ID, q.Body
+	case *armBody[onLimitBody]:
 		return q.ID, q.Body
 	case *threadPatch:
 		return "", map[string]string{"harness": q.Harness, "thread": q.ID, "title": short(q.Body.Title)}

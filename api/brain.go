@@ -52,6 +52,9 @@ type Brain interface {
 	// Budget gives an arm a budget, or only tells its budgets. It returns EUnsupported if
 	// the budget cannot be kept.
 	Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error)
+	// OnLimit changes what an arm does at a limit of its model, or only tells it if on is "". It
+	// returns EInvalid or EUnsupported if the arm can never take an alternative of the list.
+	OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)

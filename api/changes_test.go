@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
+	"coleo.dev"
 	"coleo.dev/changes"
 )
 
@@ -13,6 +15,9 @@ func (b *scriptedBrain) Diff(_ context.Context, arm string, w changes.Wish, why 
 		Patch: []byte("p\xff")}
 	if w.Checkpoint != nil {
 		d.Base = fmt.Sprint(*w.Checkpoint)
+	}
+	if w.Wait > 0 {
+		d.Mark = fmt.Sprint(w.Since, " ", w.Wait)
 	}
 	return d, b.fail
 }
@@ -78,6 +83,30 @@ func TestEveryRouteOfCommentsThroughItsClient(t *testing.T) {
 	} {
 		if got, err := call(); err != nil || got != want {
 			t.Errorf("got %v, %v, want %s", got, err, want)
+		}
+	}
+}
+
+// TestTheWishToFollowArrives: at both routes of a diff. A request that makes no sense is refused.
+func TestTheWishToFollowArrives(t *testing.T) {
+	t.Parallel()
+	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()
+	n := 1
+	for name, test := range map[string]struct {
+		wish changes.Wish
+		mark string
+		code coleo.Code
+	}{
+		"no wish":            {changes.Wish{}, "", ""},
+		"the first diff":     {changes.Wish{Wait: time.Minute}, " 1m0s", ""},
+		"the next diff":      {changes.Wish{Wait: time.Minute, Since: "m"}, "m 1m0s", ""},
+		"the next files":     {changes.Wish{Stat: true, Wait: time.Minute, Since: "m"}, "m 1m0s", ""},
+		"too long":           {changes.Wish{Wait: time.Hour}, "", coleo.EInvalid},
+		"that of checkpoint": {changes.Wish{Wait: time.Minute, Checkpoint: &n}, "", coleo.EInvalid},
+	} {
+		d, err := c.Diff(ctx, "a1", test.wish, false)
+		if coleo.ErrorCode(err) != test.code || d.Mark != test.mark {
+			t.Errorf("%s: the mark is %q, want %q; %v", name, d.Mark, test.mark, err)
 		}
 	}
 }

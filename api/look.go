@@ -205,29 +205,57 @@ type diffInput struct {
 	Path       []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
 	Binary     bool     `query:"binary" doc:"Put binary files into the patch, so that git apply takes it"`
 	Why        bool     `query:"why" doc:"Tell for each hunk which call of the arm made it"`
+	Since      string   `query:"since" doc:"With wait: the mark of the diff that the caller has"`
+	Wait       string   `query:"wait" default:"0s" doc:"How long to wait for a diff with another mark, at most 10m; Linux only"`
 	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"What changed up to this checkpoint since the one before it"`
 }
 
-func (in *diffInput) wish() changes.Wish {
+// addFollow adds the wish to follow a diff.
+func addFollow(w *changes.Wish, since, text string) error {
+	wait, err := duration("wait", text)
+	if err == nil && since != "" && wait == 0 {
+		err = coleo.Errorf(coleo.EInvalid, "since needs a wait above 0s, such as wait=30s")
+	}
+	w.Since, w.Wait = since, wait
+	return err
+}
+
+func (in *diffInput) wish() (changes.Wish, error) {
 	w := changes.Wish{Paths: in.Path, Binary: in.Binary}
+	if err := addFollow(&w, in.Since, in.Wait); err != nil {
+		return w, err
+	}
 	if in.Checkpoint >= 0 {
 		w.Checkpoint = &in.Checkpoint
+		if w.Wait > 0 {
+			return w, coleo.Errorf(coleo.EInvalid, "a checkpoint does not change: leave out wait")
+		}
 	}
-	return w
+	return w, nil
 }
 
 func (s *Server) diff(ctx context.Context, in *diffInput) (*reply[changes.Diff], error) {
-	out, err := s.brain.Diff(ctx, in.ID, in.wish(), in.Why)
+	w, err := in.wish()
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.brain.Diff(ctx, in.ID, w, in.Why)
 	return &reply[changes.Diff]{out}, err
 }
 
 type filesInput struct {
-	ID   string   `path:"id" doc:"Id or name of the arm"`
-	Path []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
+	ID    string   `path:"id" doc:"Id or name of the arm"`
+	Path  []string `query:"path,explode" doc:"Only this file or folder, relative to the arm's folder; repeat it for several"`
+	Since string   `query:"since" doc:"With wait: the mark of the diff that the caller has"`
+	Wait  string   `query:"wait" default:"0s" doc:"How long to wait for a diff with another mark, at most 10m; Linux only"`
 }
 
 func (s *Server) files(ctx context.Context, in *filesInput) (*reply[changes.Diff], error) {
-	out, err := s.brain.Diff(ctx, in.ID, changes.Wish{Paths: in.Path, Stat: true}, false)
+	w := changes.Wish{Paths: in.Path, Stat: true}
+	if err := addFollow(&w, in.Since, in.Wait); err != nil {
+		return nil, err
+	}
+	out, err := s.brain.Diff(ctx, in.ID, w, false)
 	return &reply[changes.Diff]{out}, err
 }
 
@@ -271,7 +299,7 @@ func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, ask
 
 // Diff returns the changes of the arm in its folder. If the parameter why is true, each hunk
 // contains the call of the arm that made the hunk. Diff returns EUnsupported if the folder is not
-// in a git repository.
+// in a git repository. If w.Wait is above 0, Diff waits until the mark of the diff is not w.Since.
 func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {
@@ -283,8 +311,12 @@ func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, why bool)
 	if w.Checkpoint != nil {
 		query.Set("checkpoint", strconv.Itoa(*w.Checkpoint))
 	}
+	if w.Wait > 0 {
+		query.Set("wait", w.Wait.String())
+		query.Set("since", w.Since)
+	}
 	var out changes.Diff
-	err := c.callFor(ctx, steerTime, get, armPath(arm, route+query.Encode()), nil, &out)
+	err := c.callFor(ctx, steerTime+w.Wait, get, armPath(arm, route+query.Encode()), nil, &out)
 	return out, err
 }
 

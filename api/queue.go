@@ -15,6 +15,14 @@ type followUpBody struct {
 	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
 }
 
+// addBody is the body of a request to add a prompt. It repeats the fields of followUpBody, because
+// huma reads no unexported embedded struct.
+type addBody struct {
+	Prompt string   `json:"prompt" minLength:"1" doc:"The text"`
+	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`
+	ID     string   `json:"id,omitempty" pattern:"^[A-Z2-7]{26}$" doc:"The id of the prompt, if the caller chooses it"`
+}
+
 type moveBody struct {
 	Entry string `json:"entry" minLength:"1" doc:"Id of the entry"`
 	To    int    `json:"to" minimum:"1" doc:"The new place, from 1"`
@@ -26,6 +34,10 @@ type pauseBody struct {
 
 type unparkBody struct {
 	Cancel bool `json:"cancel,omitempty" doc:"Do not go on by itself; the queue is sent again"`
+}
+
+type onLimitBody struct {
+	OnLimit coleo.OnLimit `json:"onLimit" minLength:"1" maxLength:"500" doc:"A list of model:NAME, handover:HARNESS, and wait or ask"`
 }
 
 type steerBody struct {
@@ -73,6 +85,9 @@ func (s *Server) queueRoutes(d table) {
 	add(d, operation{del, arm + "/queue/{entry}", "remove-queued", "Remove a prompt from the queue", 0}, s.removeQueued)
 	add(d, operation{post, arm + "/queue/move", "move-queued", "Give a prompt another place in the queue", 0},
 		s.moveQueued)
+	add(d, operation{get, arm + "/on-limit", "arm-on-limit", "What the arm does at a limit of its model", 0}, s.onLimit)
+	add(d, operation{post, arm + "/on-limit", "set-arm-on-limit", "Change what the arm does at a limit of its model", 0},
+		s.setOnLimit)
 	add(d, operation{post, arm + "/unpark", "unpark-arm",
 		"Let a parked arm go on now, or let it not go on by itself", 0}, s.unpark)
 	for _, path := range []string{"/queue", ""} { // an arm is paused by its queue
@@ -97,9 +112,9 @@ func (s *Server) ordered(ctx context.Context, arm string, o coleo.QueueOrder) (*
 	return &reply[coleo.QueueReport]{out}, err
 }
 
-func (s *Server) followUp(ctx context.Context, in *armBody[followUpBody]) (*reply[coleo.QueueReport], error) {
-	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueAdded, Text: in.Body.Prompt, Files: in.Body.Files,
-		By: callerWord(callerOf(ctx))})
+func (s *Server) followUp(ctx context.Context, in *armBody[addBody]) (*reply[coleo.QueueReport], error) {
+	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: coleo.QueueAdded, ID: in.Body.ID, Text: in.Body.Prompt,
+		Files: in.Body.Files, By: callerWord(callerOf(ctx))})
 }
 
 func (s *Server) editQueued(ctx context.Context, in *entryBody) (*reply[coleo.QueueReport], error) {
@@ -136,6 +151,16 @@ func (s *Server) unpark(ctx context.Context, in *armBody[*unparkBody]) (*reply[c
 		step = coleo.QueueUnparked
 	}
 	return s.ordered(ctx, in.ID, coleo.QueueOrder{Step: step})
+}
+
+func (s *Server) onLimit(ctx context.Context, in *armOnly) (*reply[coleo.OnLimitReport], error) {
+	out, err := s.brain.OnLimit(ctx, in.ID, "")
+	return &reply[coleo.OnLimitReport]{out}, err
+}
+
+func (s *Server) setOnLimit(ctx context.Context, in *armBody[onLimitBody]) (*reply[coleo.OnLimitReport], error) {
+	out, err := s.brain.OnLimit(ctx, in.ID, in.Body.OnLimit)
+	return &reply[coleo.OnLimitReport]{out}, err
 }
 
 func (s *Server) steer(ctx context.Context, in *armBody[steerBody]) (*reply[steerReply], error) {
@@ -177,6 +202,13 @@ func (c *Client) FollowUp(ctx context.Context, arm, text string, files []string)
 	return c.queue(ctx, post, armPath(arm, "/followup"), followUpBody{Prompt: text, Files: files})
 }
 
+// FollowUpOnce is FollowUp with an id that the caller has chosen (rand.Text). If the arm already
+// has a prompt with this id, the call changes nothing. An older host agent ignores the id and
+// chooses another one.
+func (c *Client) FollowUpOnce(ctx context.Context, arm, id, text string) (coleo.QueueReport, error) {
+	return c.queue(ctx, post, armPath(arm, "/followup"), addBody{Prompt: text, ID: id})
+}
+
 // EditQueued changes an entry of the queue. It returns ENotFound if there is no such entry, and
 // EBusy if the entry is being sent now.
 func (c *Client) EditQueued(ctx context.Context, arm, entry, text string, files []string) (coleo.QueueReport, error) {
@@ -208,6 +240,16 @@ func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, 
 // turn, but its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
 func (c *Client) UnparkArm(ctx context.Context, arm string, cancel bool) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{cancel})
+}
+
+// OnLimit changes what an arm does at a limit of its model. If on is "", it only tells what the arm
+// does. It returns EInvalid or EUnsupported if the arm can never take an alternative of the list.
+func (c *Client) OnLimit(ctx context.Context, arm string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
+	var out coleo.OnLimitReport
+	if on == "" {
+		return out, c.call(ctx, get, armPath(arm, "/on-limit"), nil, &out)
+	}
+	return out, c.callFor(ctx, lookTime, post, armPath(arm, "/on-limit"), onLimitBody{on}, &out)
 }
 
 func (c *Client) queue(ctx context.Context, method, path string, in any) (coleo.QueueReport, error) {

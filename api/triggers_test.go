@@ -139,7 +139,8 @@ func TestARequestToAWebhookNeedsNoTokenAndIsBounded(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d with %q", c.name, got.StatusCode, text, c.status, c.want)
 		}
 	}
-	if got, text := ask(t, newServer(t, &scriptedBrain{}).Handler(false), "POST", "/hooks/n", "{}"); got.StatusCode != 501 {
+	got, text := ask(t, newServer(t, &scriptedBrain{}).Handler(false), "POST", "/hooks/n", "{}")
+	if got.StatusCode != 501 {
 		t.Errorf("a server without triggers: %d %s", got.StatusCode, text)
 	}
 }

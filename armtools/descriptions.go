@@ -38,7 +38,8 @@ var descriptions = map[string]description{
 		text: "Ask your user a question, and wait for the answer. Use it when you need a decision. " +
 			"The user may take hours.",
 		properties: `"question":{"type":"string"},` +
-			`"options":{"type":"array","items":{"type":"string"},"description":"Answers to choose from. The user can also reply in words."},` +
+			`"options":{"type":"array","items":{"type":"string"},` +
+			`"description":"Answers to choose from. The user can also reply in words."},` +
 			`"multiple":{"type":"boolean","description":"Several options can be chosen."}`,
 		required: []string{"question"},
 	},
@@ -47,9 +48,10 @@ var descriptions = map[string]description{
 		properties: `"plan":{"type":"string"}`, required: []string{"plan"},
 	},
 	coleo.ToolRequestAccess: {
-		text:       "Ask your user for access to something, and wait until they allow or deny it.",
-		properties: `"what":{"type":"string","description":"for example a folder, a service or a permission"},"why":{"type":"string"}`,
-		required:   []string{"what", "why"},
+		text: "Ask your user for access to something, and wait until they allow or deny it.",
+		properties: `"what":{"type":"string","description":"for example a folder, a service or a permission"},` +
+			`"why":{"type":"string"}`,
+		required: []string{"what", "why"},
 	},
 	coleo.ToolAwaitAnswer: {
 		text:       "Wait on for the answer to a question, a plan or a request that you have submitted before.",
@@ -82,7 +84,8 @@ var descriptions = map[string]description{
 	},
 	coleo.ToolStatusReport: {
 		text: "Report how your work goes.",
-		properties: `"status":{"type":"string","enum":["on_track","blocked","issues_found","needs_review","completed_with_issues"]},` +
+		properties: `"status":{"type":"string",` +
+			`"enum":["on_track","blocked","issues_found","needs_review","completed_with_issues"]},` +
 			`"summary":{"type":"string"},` + lists("issues", "blockers", "nextSteps", "filesChanged") +
 			`"testsStatus":{"type":"string"}`,
 		required: []string{"status", "summary"},
@@ -101,10 +104,12 @@ var descriptions = map[string]description{
 	coleo.ToolSpawnArm: {
 		text: "Start a subarm: another agent like you, that works for you on a prompt. Your user must approve it. " +
 			"It has your harness, and at most your permissions. Then call await_arm to wait for its answer.",
-		properties: `"name":{"type":"string","description":"1 to 20 letters, digits, '_' or '-'. Your own name is put before it."},` +
+		properties: `"name":{"type":"string",` +
+			`"description":"1 to 20 letters, digits, '_' or '-'. Your own name is put before it."},` +
 			`"prompt":{"type":"string","description":"All that it is to do. It knows nothing of your conversation."},` +
 			`"folder":{"type":"string","description":"The folder in which it works, within yours. Default: yours."},` +
-			`"permission_mode":{"type":"string","enum":["plan","ask","edit","all"],"description":"Not more than yours. Default: yours."}`,
+			`"permission_mode":{"type":"string","enum":["plan","ask","edit","all"],` +
+			`"description":"Not more than yours. Default: yours."}`,
 		required: []string{"name", "prompt"},
 	},
 	coleo.ToolAwaitArm: {

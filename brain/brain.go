@@ -130,7 +130,7 @@ func (b *Brain) Run(ctx context.Context) error {
 		return err
 	}
 	repeated := repeat.New(b.Log)
-	for _, task := range []repeat.Task{b.tidy(), b.movingToHosts()} {
+	for _, task := range []repeat.Task{b.tidy(), b.movingToHosts(), b.takingAlternatives()} {
 		if err := repeated.Add(ctx, task); err != nil {
 			return err
 		}

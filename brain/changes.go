@@ -49,7 +49,7 @@ func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, why b
 	var data []byte
 	for {
 		var p bus.Piece
-		if err := b.ask(ctx, arm, bus.OpDiff, diffTimeout, o, &p); err != nil {
+		if err := b.ask(ctx, arm, bus.OpDiff, diffTimeout+w.Wait, o, &p); err != nil {
 			return d, err
 		}
 		data = append(data, p.Data...)

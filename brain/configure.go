@@ -51,8 +51,13 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	if c.Policy = coleo.PolicyMode(first(string(q.Policy), string(c.Policy))); c.Policy == "" && !known {
 		c.Policy = b.Defaults.Policy
 	}
-	c.OnLimit = coleo.OnLimit(first(string(q.OnLimit), string(c.OnLimit), string(b.Defaults.OnLimit)))
+	if err := b.configureOnLimit(&c, q.OnLimit, harness); err != nil {
+		return c, err
+	}
 	c.ContinueWith = first(q.ContinueWith, c.ContinueWith, b.Defaults.ContinueWith)
+	if q.EndWhenDone != nil {
+		c.EndWhenDone = *q.EndWhenDone
+	}
 	if err := configureBudget(arm, &c, q); err != nil {
 		return c, err
 	}
@@ -152,7 +157,7 @@ func (b *Brain) knows(host string, takes func(bus.Beat) bool, lacks string) erro
 	if m := b.hosts[host]; m == nil || m.beat.PID == 0 || takes(m.beat) {
 		return nil
 	}
-	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which %s: "+
+	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was done: the host agent %s has version %s, which %s: "+
 		"run 'coleo down' and 'coleo up' to update it", host, b.hosts[host].beat.Version, lacks)}
 }
 
@@ -163,61 +168,6 @@ func (b *Brain) knowsBudget(host string, o bus.SpawnOrder) error {
 		return nil
 	}
 	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesBudget }, "keeps no budgets")
-}
-
-// configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
-// arm keeps its own sandbox, and a subarm gets the sandbox of its parent. If the request does not
-// mention the sandbox's network, the network also stays the same.
-func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
-	asked := q.Sandbox
-	if asked == nil {
-		return nil
-	}
-	if err := asked.Check(); err != nil {
-		return err
-	}
-	if c.Parent != "" && asked.String() != c.Sandbox.String() {
-		return coleo.Errorf(coleo.EForbidden, "nothing was started: a subarm has the sandbox of its parent")
-	}
-	if asked.Folder != "" {
-		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox")
-	}
-	h, err := b.Registry.Get(harness)
-	if err != nil {
-		return err
-	}
-	if asked.On() && h.Info().Transport == coleo.TransportHTTP {
-		return coleo.Errorf(coleo.EUnsupported, "nothing was started: the harness %s uses HTTP, and Coleo makes sandboxes "+
-			"only for harnesses with a terminal", harness)
-	}
-	next := *asked
-	if known && next.Network == "" && c.Sandbox.On() {
-		next.Network = c.Sandbox.Network
-	}
-	c.Sandbox = nil
-	if next.On() {
-		c.Sandbox = &next
-	}
-	return nil
-}
-
-// checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits go
-// into the main repository, which is not visible in the sandbox.
-func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
-	if c.Worktree == nil || !c.Sandbox.On() {
-		return nil
-	}
-	return coleo.Errorf(coleo.EUnsupported, "nothing was started: git cannot commit in a worktree inside a sandbox; "+
-		"leave out --worktree, and name a clone of the repository with -w")
-}
-
-// knowsSandbox returns EUnsupported if an order asks for a sandbox and the host agent is too old to
-// make one.
-func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
-	if !o.Config.Sandbox.On() {
-		return nil
-	}
-	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandbox }, "makes no sandboxes")
 }
 
 // knowsTriggers returns EUnsupported if an order is that of a trigger, and the host agent is too old to
@@ -278,6 +228,9 @@ func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
 		return err
 	}
 	if err := b.knowsTriggers(host, o); err != nil {
+		return err
+	}
+	if err := b.knowsEnds(host, o); err != nil {
 		return err
 	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""

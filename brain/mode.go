@@ -85,6 +85,64 @@ func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
 	})
 }
 
+// configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
+// arm keeps its own sandbox, and a subarm gets the sandbox of its parent. If the request does not
+// mention the sandbox's network, the network also stays the same.
+func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
+	asked := q.Sandbox
+	if asked == nil {
+		return nil
+	}
+	if err := asked.Check(); err != nil {
+		return err
+	}
+	if c.Parent != "" && asked.String() != c.Sandbox.String() {
+		return coleo.Errorf(coleo.EForbidden, "nothing was started: a subarm has the sandbox of its parent")
+	}
+	if asked.Folder != "" {
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox")
+	}
+	h, err := b.Registry.Get(harness)
+	if err != nil {
+		return err
+	}
+	if asked.On() && h.Info().Transport == coleo.TransportHTTP {
+		return coleo.Errorf(coleo.EUnsupported, "nothing was started: the harness %s uses HTTP, and Coleo makes sandboxes "+
+			"only for harnesses with a terminal", harness)
+	}
+	next := *asked
+	if known && next.Network == "" && c.Sandbox.On() {
+		next.Network = c.Sandbox.Network
+	}
+	c.Sandbox = nil
+	if next.On() {
+		c.Sandbox = &next
+	}
+	return nil
+}
+
+// checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits go
+// into the main repository, which is not visible in the sandbox.
+func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
+	if c.Worktree == nil || !c.Sandbox.On() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EUnsupported, "nothing was started: git cannot commit in a worktree inside a sandbox; "+
+		"leave out --worktree, and name a clone of the repository with -w")
+}
+
+// knowsSandbox returns EUnsupported if an order asks for a sandbox and the host agent is too old to
+// make one.
+func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
+	if !o.Config.Sandbox.On() {
+		return nil
+	}
+	if o.Config.Sandbox.Network.Filtered() {
+		return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet }, "makes no sandboxes that reach only some hosts")
+	}
+	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandbox }, "makes no sandboxes")
+}
+
 // Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
 // arm, and EInvalid for a bad change. If the host agent did not reply, Label returns EUnavailable
 // or ETimeout. In this case the arm has either the old labels or the new labels. After every other
@@ -236,4 +294,15 @@ func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
 	}
 	return coleo.Errorf(coleo.EBusy, "arm %s works (%s): nothing was done; 'coleo arm wait %s' waits until it is idle",
 		arm.Name, strings.ReplaceAll(string(now.Reading.State), "_", " "), arm.Name)
+}
+
+// predecessorOf returns the arm that has handed its task over to the given arm, or nil.
+func predecessorOf(arm coleo.Arm) *coleo.Predecessor { return configOf(arm).Succeeds }
+
+// configOf returns the configuration of an arm's last start. The configuration is zero if the row
+// contains none.
+func configOf(arm coleo.Arm) coleo.SpawnConfig {
+	var c coleo.SpawnConfig
+	_ = json.Unmarshal(arm.Config, &c)
+	return c
 }

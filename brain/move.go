@@ -2,6 +2,7 @@ package brain
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -265,6 +266,15 @@ func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Reme
 		remedy.Reason += " Nobody watches the arm: " + why + "."
 	}
 	return coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
+}
+
+// worktreeNotes returns what a user should know about the worktree that a start has just made.
+func worktreeNotes(arm coleo.Arm) string {
+	var c coleo.SpawnConfig
+	if json.Unmarshal(arm.Config, &c) != nil || c.Worktree == nil {
+		return ""
+	}
+	return joinWarnings(c.Worktree.Notes...)
 }
 
 // localWarning returns a warning if an arm has just been started without a host agent.

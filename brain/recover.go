@@ -200,3 +200,37 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	}
 	return b.order(ctx, arm, order)
 }
+
+// isLeft reports whether a row belongs to a successor whose start was never ordered. This is so if
+// serve was killed between the row and the order. The caller knows that the host has no such arm.
+func isLeft(arm coleo.Arm) bool {
+	return arm.Generation == 0 && (arm.Rule == ruleOrdered || arm.Rule == ruleNotStarted) && predecessorOf(arm) != nil
+}
+
+// dropLeft deletes the row of a successor whose start was never ordered. The host agent first records
+// that the task was not handed over. If the host agent has the order after all, dropLeft does
+// nothing. dropLeft reports whether the row was deleted.
+func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
+	b.mu.Lock()
+	open := b.ordering[arm.ID] > 0
+	b.mu.Unlock()
+	if open {
+		return false
+	}
+	by := predecessorOf(arm)
+	first, err := b.DB.Arm(ctx, by.ID)
+	if err == nil && first.AgentID == arm.AgentID {
+		err = b.ask(ctx, first, bus.OpSucceed, bus.DefaultTimeout, bus.SucceedOrder{Arm: first.ID,
+			Spawn:  bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
+			Failed: "serve ended before it could order the start of arm " + arm.Name}, nil)
+		if code := coleo.ErrorCode(err); code == coleo.EInvalid || code == coleo.ENotFound {
+			err = nil // the host agent is too old to record it, or has removed the first arm
+		}
+	}
+	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {
+		return false // the next pulse tries again
+	}
+	b.Log.Warn("a task was not handed over, because serve had ended", "arm", by.Name, "successor", arm.Name)
+	b.publishRemoved(arm.ID)
+	return true
+}

@@ -109,7 +109,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	}
 	reply.Spawned = true
 	tellChange(&reply, change)
-	reply.Warning = joinWarnings(localWarning(reply.Arm), warning)
+	reply.Warning = joinWarnings(localWarning(reply.Arm), warning, worktreeNotes(reply.Arm))
 	if order.First != nil {
 		reply.FirstRun = order.First.ID
 	}

@@ -42,12 +42,19 @@ const (
 // interrupted. If the host agent has not replied, later events of the first arm show whether the
 // task was handed over.
 func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRequest) (wire.HandoverReply, error) {
+	return b.handOver(ctx, idOrName, q, nil)
+}
+
+// handOver does the work of HandOver. If at is not nil, it names the parking that the hand-over
+// must end, and the successor's OnLimit is the rest of the arm's OnLimit.
+func (b *Brain) handOver(ctx context.Context, idOrName string, q wire.HandoverRequest,
+	at *bus.ParkedAt) (wire.HandoverReply, error) {
 	out := wire.HandoverReply{Moved: []string{}}
 	first, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return out, err
 	}
-	next, err := b.successorOf(ctx, first, q)
+	next, err := b.successorOf(ctx, first, q, at)
 	if err == nil {
 		out.Interrupted, err = b.comeToRest(ctx, first, q.Interrupt)
 	}
@@ -60,7 +67,7 @@ func (b *Brain) HandOver(ctx context.Context, idOrName string, q wire.HandoverRe
 		out.Run = rand.Text()
 		next.order.First = &coleo.Queued{ID: out.Run, Text: successor.Prompt(work), Added: b.Now().UTC(),
 			By: "arm " + first.Name}
-		report, err = b.succeed(ctx, first, next)
+		report, err = b.succeed(ctx, first, next, at)
 	}
 	if err != nil {
 		return out, notHandedOver(first, out.Interrupted, err)
@@ -102,7 +109,8 @@ type prepared struct {
 }
 
 // successorOf checks a request for a successor, and prepares its start.
-func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.HandoverRequest) (prepared, error) {
+func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.HandoverRequest,
+	at *bus.ParkedAt) (prepared, error) {
 	var p prepared
 	h, err := b.Registry.Get(q.To)
 	if err == nil {
@@ -124,7 +132,11 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 	}
 	by := coleo.Predecessor{ArmLink: coleo.ArmLink{ID: first.ID, Name: first.Name, Harness: first.Harness},
 		Conversation: first.SessionID}
-	arm.Config, err = json.Marshal(successor.Config(by, configOf(first), h.Info().Capabilities.MCP))
+	own := configOf(first)
+	if at != nil {
+		own.OnLimit, own.Chosen = own.AtLimit().After(at.Step), nil
+	}
+	arm.Config, err = json.Marshal(successor.Config(by, own, h.Info().Capabilities.MCP))
 	if err != nil {
 		return p, err
 	}
@@ -160,6 +172,9 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 // arm. The successor starts on the host of the first arm, so one host agent changes both arms
 // together.
 func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
+	if err := takesTasks(to); err != nil {
+		return err
+	}
 	if first.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run, so it has no task", first.Name)
 	}
@@ -183,6 +198,16 @@ func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 		case len(beat.Arms) >= beat.MaxArms:
 			return coleo.Errorf(coleo.EConflict, "the host of arm %s has its maximum number of arms: stop one", first.Name)
 		}
+	}
+	return nil
+}
+
+// takesTasks returns EInvalid if arms of the harness cannot be successors, because the harness has
+// no model. Their agent CLI can be a shell, which would run the task as a command.
+func takesTasks(to coleo.Info) error {
+	if to.NoModel {
+		return coleo.Errorf(coleo.EInvalid, "the harness %s has no model, so it takes no task: name a harness with a model",
+			to.Name)
 	}
 	return nil
 }
@@ -226,7 +251,8 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 
 // succeed orders the start of a successor. If the host agent refuses the order, succeed deletes the
 // successor's row.
-func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared) (bus.SucceedReport, error) {
+func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared, at *bus.ParkedAt) (bus.SucceedReport,
+	error) {
 	var report bus.SucceedReport
 	defer b.ordered(p.arm.ID)()
 	if _, err := b.writeOrderedRow(ctx, p.arm, false); err != nil {
@@ -234,7 +260,8 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared) (bus.S
 	}
 	var err error
 	if p.order.Config.Generation, err = b.nextGeneration(ctx, p.arm); err == nil {
-		err = b.ask(ctx, first, bus.OpSucceed, spawnTimeout, bus.SucceedOrder{Arm: first.ID, Spawn: p.order}, &report)
+		err = b.ask(ctx, first, bus.OpSucceed, spawnTimeout, bus.SucceedOrder{Arm: first.ID, Spawn: p.order, At: at},
+			&report)
 		b.catchUp(ctx, first.AgentID)
 	}
 	if err != nil {
@@ -344,15 +371,4 @@ func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.P
 	err = b.eachEvent(ctx, link.ID, summary.Kinds(), m.Event)
 	part.Summary = m.Summary()
 	return part, err
-}
-
-// predecessorOf returns the arm that has handed its task over to the given arm, or nil.
-func predecessorOf(arm coleo.Arm) *coleo.Predecessor { return configOf(arm).Succeeds }
-
-// configOf returns the configuration of an arm's last start. The configuration is zero if the row
-// contains none.
-func configOf(arm coleo.Arm) coleo.SpawnConfig {
-	var c coleo.SpawnConfig
-	_ = json.Unmarshal(arm.Config, &c)
-	return c
 }

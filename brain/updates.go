@@ -202,5 +202,6 @@ func (b *Brain) publishLog(ctx context.Context, after uint64) {
 		}
 		b.updates.publish(list...)
 		b.publishRowsOf(ctx, page)
+		b.considerAlternatives(ctx, page)
 	}
 }

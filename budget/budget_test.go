@@ -32,8 +32,10 @@ func TestDecide(t *testing.T) {
 		"a turn that runs ends at the budget":         {armBudget(1, 1, "stop"), counted, "stop", "used up: $1.00 of $1.00"},
 		"a warning is a decision too":                 {armBudget(1, 2, "warn"), counted, "warn", "used up"},
 		"a model without a price fits into no budget": {armBudget(9, 0, ""), Next("x", nil, 0, 0, 0), "park", "price of x"},
-		"an unknown model fits into no budget":        {armBudget(9, 0, ""), Next("", nil, 0, 0, 0), "park", "model is not known"},
-		"a call without a price stops a turn":         {armBudget(9, 0, ""), Call{Model: "x", Counted: true}, "park", "price of x"},
+		"an unknown model fits into no budget": {armBudget(9, 0, ""), Next("", nil, 0, 0, 0), "park",
+			"model is not known"},
+		"a call without a price stops a turn": {armBudget(9, 0, ""), Call{Model: "x", Counted: true}, "park",
+			"price of x"},
 	} {
 		d := Decide(c.s, c.call)
 		if d.Policy != c.want || d.Allows() != (c.want == "") || !strings.Contains(d.Why, c.why) {
@@ -101,7 +103,8 @@ func TestWhichBudgetsCanBeKept(t *testing.T) {
 		"a model without a price":                 {hard, TellsReplies, "m", nil, "price of m"},
 		"a budget that warns needs none of these": {soft, TellsNothing, "", nil, ""},
 		"no budget needs none of these":           {coleo.Budget{}, TellsNothing, "", nil, ""},
-		"stop is as hard as park":                 {coleo.Budget{Dollars: 1, Policy: "stop"}, TellsTurns, "m", sonnet, "end of a turn"},
+		"stop is as hard as park": {coleo.Budget{Dollars: 1, Policy: "stop"}, TellsTurns, "m", sonnet,
+			"end of a turn"},
 	} {
 		err := CanKeep(c.b, "fake", c.tells, c.model, c.price)
 		switch {

@@ -13,16 +13,17 @@ type Op string
 
 // The orders.
 const (
-	OpSpawn  Op = "spawn"  // SpawnOrder -> ArmReport: start a new arm, or the next generation of an arm
-	OpAdopt  Op = "adopt"  // ArmOrder -> ArmReport: attach to a session again, if its holder proves its identity
-	OpKill   Op = "kill"   // ArmOrder -> ArmReport
-	OpRemove Op = "remove" // ArmOrder -> Removed: delete a stopped arm and its files
-	OpRename Op = "rename" // RenameOrder -> nothing
-	OpLabel  Op = "label"  // LabelOrder -> LabelReport: change the arm's labels
-	OpBudget Op = "budget" // BudgetOrder -> BudgetReport: give the arm a budget, or only report its budgets
-	OpList   Op = "list"   // nothing -> []ArmReport
-	OpReport Op = "report" // ArmOrder -> ArmReport
-	OpPrompt Op = "prompt" // PromptOrder -> coleo.Receipt
+	OpSpawn   Op = "spawn"    // SpawnOrder -> ArmReport: start a new arm, or the next generation of an arm
+	OpAdopt   Op = "adopt"    // ArmOrder -> ArmReport: attach to a session again, if its holder proves its identity
+	OpKill    Op = "kill"     // ArmOrder -> ArmReport
+	OpRemove  Op = "remove"   // ArmOrder -> Removed: delete a stopped arm and its files
+	OpRename  Op = "rename"   // RenameOrder -> nothing
+	OpLabel   Op = "label"    // LabelOrder -> LabelReport: change the arm's labels
+	OpBudget  Op = "budget"   // BudgetOrder -> BudgetReport: give the arm a budget, or only report its budgets
+	OpOnLimit Op = "on-limit" // OnLimitOrder -> OnLimitReport: change what the arm does at a limit
+	OpList    Op = "list"     // nothing -> []ArmReport
+	OpReport  Op = "report"   // ArmOrder -> ArmReport
+	OpPrompt  Op = "prompt"   // PromptOrder -> coleo.Receipt
 	// OpChecked is PromptOrder -> coleo.Receipt: a prompt with a check. It is separate from
 	// OpPrompt, because an older host agent would ignore the check.
 	OpChecked   Op = "checked"
@@ -54,7 +55,9 @@ const (
 	OpRequests  Op = "requests"  // nothing -> []coleo.Suspension: the approved requests of arms that serve must carry out
 	OpSettle    Op = "settle"    // SettleOrder -> nothing: what became of such a request
 	OpSucceed   Op = "succeed"   // SucceedOrder -> SucceedReport: start the successor of an arm
-	OpTake      Op = "take"      // ArmOrder -> ArmReport: take up an arm whose folder names this host
+	// AlternativeOrder -> ModelReport or nothing: what a parked arm does instead of waiting
+	OpAlternative Op = "alternative"
+	OpTake        Op = "take" // ArmOrder -> ArmReport: take up an arm whose folder names this host
 
 	OpThreads      Op = "threads"       // coleo.ThreadFilter -> coleo.ThreadList: the conversations of this machine
 	OpThread       Op = "thread"        // ThreadOrder -> coleo.ThreadPage
@@ -69,7 +72,7 @@ const (
 // Types reports whether an order of this kind types into an arm's terminal.
 func (o Op) Types() bool {
 	switch o {
-	case OpPrompt, OpChecked, OpSteer, OpAbort, OpCompact, OpMode, OpModel, OpRespond, OpInterrupt, OpInput:
+	case OpPrompt, OpChecked, OpSteer, OpAbort, OpCompact, OpMode, OpModel, OpAlternative, OpRespond, OpInterrupt, OpInput:
 		return true
 	default:
 		return false
@@ -121,6 +124,11 @@ type SpawnOrder struct {
 type SucceedOrder struct {
 	Arm   string     `json:"arm"`
 	Spawn SpawnOrder `json:"spawn"`
+	// At is the parking that the hand-over ends. It is nil if a person orders the hand-over.
+	At *ParkedAt `json:"at,omitempty"`
+	// Failed says why serve has ordered no start. The host agent then only records that the task was
+	// not handed over. It refuses this with EConflict if it has the order to start the successor.
+	Failed string `json:"failed,omitempty"`
 }
 
 // SucceedReport is the report about a successor that has started. Moved has the ids of the

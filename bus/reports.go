@@ -159,11 +159,22 @@ type Beat struct {
 	// TakesSandbox means that the host agent knows SpawnConfig.Sandbox. An older host agent
 	// would start the agent CLI without a sandbox.
 	TakesSandbox bool `json:"takes_sandbox,omitempty"`
+	// TakesSandboxNet means that the host agent knows networks of a sandbox that reach only some
+	// hosts. An older host agent would refuse the start, without a reason that helps.
+	TakesSandboxNet bool `json:"takes_sandbox_net,omitempty"`
 	// TakesBudget means that the host agent keeps budgets. An older host agent would ignore
 	// them.
 	TakesBudget bool `json:"takes_budget,omitempty"`
 	// TakesTriggers means that SpawnOrder.Request can be for an arm without a parent.
 	TakesTriggers bool `json:"takes_triggers,omitempty"`
+	// TakesEndWhenDone means that the host agent knows SpawnConfig.EndWhenDone. An older host agent
+	// would never end such an arm.
+	TakesEndWhenDone bool `json:"takes_end_when_done,omitempty"`
+	// TakesAlternatives means that the host agent knows OpAlternative. An older host agent would
+	// let a parked arm only wait.
+	TakesAlternatives bool `json:"takes_alternatives,omitempty"`
+	// TakesOnLimit means that the host agent knows OpOnLimit.
+	TakesOnLimit bool `json:"takes_on_limit,omitempty"`
 	// Requests is the number of requests that OpRequests returns.
 	Requests int `json:"requests,omitempty"`
 }

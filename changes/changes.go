@@ -34,6 +34,10 @@ type Wish struct {
 	// previous checkpoint and this one. If Checkpoint is nil, the Diff contains the present changes
 	// of the folder.
 	Checkpoint *int `json:"checkpoint,omitempty"`
+	// Wait means that the caller follows the diff. The caller gets the Diff as soon as its Mark is not
+	// Since. If that does not happen within the time Wait, the caller gets a Diff that is Unchanged.
+	Wait  time.Duration `json:"wait,omitempty"`
+	Since string        `json:"since,omitempty"`
 }
 
 // Diff is what changed between two trees of files.
@@ -50,6 +54,10 @@ type Diff struct {
 	Left []Left `json:"left,omitempty"`
 	// Cut describes, for people, what a bound has cut off. If nothing was cut off, Cut is "".
 	Cut string `json:"cut,omitempty"`
+	// Mark changes if and only if the diff changes. It is "" unless the caller follows the diff.
+	// Unchanged means that the Mark is still the caller's. The Diff then contains no files.
+	Mark      string `json:"mark,omitempty"`
+	Unchanged bool   `json:"unchanged,omitempty"`
 	// Patch is a patch for git apply. In JSON it is base64, because files can contain any bytes.
 	Patch []byte `json:"patch,omitempty"`
 }

@@ -84,7 +84,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("diff --git a/x b/x\n@@ -1 +1 @@\n+x\n"))
 	f.Fuzz(func(_ *testing.T, out []byte) {
 		_, _ = ParseStatus(out)
-		entries, lines, _ := ParseRaw(out)
+		entries, lines, _, _ := ParseRaw(out)
 		d := Diff{Patch: CutPatch(out)}
 		for _, file := range Assemble(entries, lines, d.Patch, nil, nil) {
 			for _, h := range file.Hunks {

@@ -20,11 +20,14 @@ const (
 	// WayRebase makes each commit again on top of the branch. It does not change commits that are
 	// already on top of the branch.
 	WayRebase MergeWay = "rebase"
+	// WayCommit commits the arm's uncommitted work on the arm's own branch, and merges nothing. It
+	// takes no Into and no Message.
+	WayCommit MergeWay = "commit"
 )
 
 // MergeWish says how somebody wants to merge an arm's work.
 type MergeWish struct {
-	Way MergeWay `json:"way,omitempty" enum:"merge,squash,rebase"` // "" is WayMerge
+	Way MergeWay `json:"way,omitempty" enum:"merge,squash,rebase,commit"` // "" is WayMerge
 	// Into is the branch that gets the work. If Into is "", that is the branch from which the arm's
 	// worktree was made. If the branch Into does not exist, it begins at the branch from which the
 	// arm's worktree was made.
@@ -35,13 +38,16 @@ type MergeWish struct {
 	// Message is the message of the merge commit or of the single commit of a squash. If Message is
 	// "", Coleo writes the message. A rebase takes no message.
 	Message string `json:"message,omitempty"`
+	// UpdateCheckout allows that the branch Into is checked out in a person's work folder. The
+	// merge then updates the files and the index there. The folder must have no uncommitted work.
+	UpdateCheckout bool `json:"updateCheckout,omitempty"`
 	// DryRun means that Coleo finds out what would happen, and changes nothing.
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // MergeFrom describes an arm's work that is merged, and the branch that gets the work.
 type MergeFrom struct {
-	Way    MergeWay `json:"way" enum:"merge,squash,rebase"`
+	Way    MergeWay `json:"way" enum:"merge,squash,rebase,commit"`
 	Branch string   `json:"branch"` // of the arm, without refs/heads/
 	Commit string   `json:"commit"` // its newest commit
 	Into   string   `json:"into"`   // the branch that gets the work, without refs/heads/
@@ -64,6 +70,12 @@ type Merged struct {
 	// CheckedOut is the work folder that has the branch Into checked out. Only a dry run sets it,
 	// because Coleo would refuse the real merge.
 	CheckedOut string `json:"checkedOut,omitempty"`
+	// Updated is the work folder whose files and index the merge has updated. It is "" if there was
+	// none.
+	Updated string `json:"updated,omitempty"`
+	// Recovered says, for people, what was done about an earlier merge that was interrupted. It is ""
+	// if there was none.
+	Recovered string `json:"recovered,omitempty"`
 	// Commits lists the arm's commits that Into does not contain, the newest first. Files lists the
 	// files that change in Into.
 	Commits   []MergeCommit `json:"commits,omitempty"`

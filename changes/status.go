@@ -111,24 +111,24 @@ type Lines struct {
 }
 
 // ParseRaw reads the output of git diff --raw -z. The output of --numstat can follow it. The result
-// lines contains the line counts of each file, by path.
-func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, err error) {
+// lines contains the line counts of each file, by path. The output of --patch can follow too: the
+// result patch contains it.
+func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []byte, err error) {
 	lines = map[string]Lines{}
-	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	next := func() (field string) {
-		if len(fields) > 0 {
-			field, fields = fields[0], fields[1:]
-		}
-		return field
+	next := func() string {
+		field, rest, _ := bytes.Cut(out, []byte{0})
+		out = rest
+		return string(field)
 	}
-	for len(fields) > 0 {
+	for len(out) > 0 {
 		head := next()
 		switch {
-		case head == "":
+		case head == "": // between the list and the patch
+			return entries, lines, out, nil
 		case head[0] == ':':
 			f := strings.Fields(head[1:])
-			if len(f) != 5 || len(fields) == 0 {
-				return nil, nil, unknown("git diff --raw", head)
+			if len(f) != 5 || len(out) == 0 {
+				return nil, nil, nil, unknown("git diff --raw", head)
 			}
 			e := RawEntry{OldMode: modeOf(f[0]), NewMode: modeOf(f[1]), OldID: f[2], NewID: f[3], Status: f[4][0], Path: next()}
 			if e.Status == 'R' {
@@ -138,7 +138,7 @@ func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, err error
 		default:
 			f := strings.SplitN(head, "\t", 3)
 			if len(f) != 3 {
-				return nil, nil, unknown("git diff --numstat", head)
+				return nil, nil, nil, unknown("git diff --numstat", head)
 			}
 			if f[2] == "" { // a rename: both paths follow
 				next()
@@ -147,7 +147,7 @@ func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, err error
 			lines[f[2]] = linesOf(f[0], f[1])
 		}
 	}
-	return entries, lines, nil
+	return entries, lines, nil, nil
 }
 
 func linesOf(added, deleted string) Lines {

@@ -81,7 +81,7 @@ type Settings struct {
 
 	// Limits says what a new arm does when it reaches a limit of its model: see docs/cli.md.
 	Limits struct {
-		OnLimit coleo.OnLimit `toml:"on_limit"` // wait if empty
+		OnLimit coleo.OnLimit `toml:"on_limit"` // a list of steps; wait if empty
 		// ContinueWith is the prompt with which the arm continues after a limit. If ContinueWith is
 		// empty, the prompt is "continue".
 		ContinueWith string `toml:"continue_with"`
@@ -173,9 +173,8 @@ func ReadSettings(path string) (Settings, error) {
 			return s, Errorf(path, data, "prices."+name, "the price of %q %s", name, fault)
 		}
 	}
-	if !s.Limits.OnLimit.Valid() {
-		return s, Errorf(path, data, "limits.on_limit", "on_limit = %q is neither %q nor %q", s.Limits.OnLimit,
-			coleo.OnLimitWait, coleo.OnLimitAsk)
+	if err := s.Limits.OnLimit.Check(); err != nil {
+		return s, Errorf(path, data, "limits.on_limit", "%v", err)
 	}
 	if n := s.Limits.SameCalls; n < -1 || n == 1 || n > mostSameCalls {
 		return s, Errorf(path, data, "limits.same_calls", "same_calls = %d is neither between 2 and %d, nor -1, nor 0", n,

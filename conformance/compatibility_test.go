@@ -157,7 +157,7 @@ func markOf(r *Report, check string) (mark, note string) {
 
 func TestVersionsAreOnTheirPage(t *testing.T) {
 	page := versionsPage(readReports(t)) + settingsPart(readSettingReports(t)) + asksPart(readAskReports(t)) +
-		longRunsPart(t)
+		calibratePart(readCalibrateRows(t)) + longRunsPart(t)
 	if *update {
 		if err := os.WriteFile(compatibilityPage, []byte(page), 0o644); err != nil {
 			t.Fatal(err)

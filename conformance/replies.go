@@ -61,7 +61,8 @@ func waysOf(a coleo.Ask) []way {
 // What it checks after that depends on the line of the catalogue:
 //   - Usually, the model must have received the picked answers and no others.
 //   - If the line has a Result, the model must have received that result.
-//   - If the dialog opens at the start or by typing only, the agent CLI must take a prompt.
+//   - If the dialog opens at the start, by typing only or by the prompt itself, the agent CLI must
+//     take a prompt.
 func (x *attempt) replied(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {
@@ -81,10 +82,10 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 			return fmt.Errorf("dialog %d: %w", page+1, err)
 		}
 	}
-	if x.ask.Start || x.ask.OnlyTyped() {
+	switch {
+	case x.ask.Start || x.ask.OnlyTyped() || x.ask.Prompt != "" && x.ask.Result == "":
 		return x.next(ctx)
-	}
-	if x.ask.Result != "" {
+	case x.ask.Result != "":
 		return x.done()
 	}
 	got := strings.Join(x.results(), "\n")
@@ -150,8 +151,8 @@ func (t *Trial) typeByHand(ctx context.Context, command string) error {
 		return skip("it has no terminal")
 	}
 	rows := func() string { return strings.Join(term.Screen().Lines, "\n") }
-	until := func(is func(string) bool) error {
-		for !is(rows()) {
+	until := func(matches func(string) bool) error {
+		for !matches(rows()) {
 			select {
 			case <-ctx.Done():
 				return fmt.Errorf("type %q by hand: %w", command, context.Cause(ctx))

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,7 +156,7 @@ func RunSettings(ctx context.Context, h coleo.Harness, c Config, list []coleo.Se
 	report := SettingsReport{Harness: h.Info().Name, Compatible: true, Isolated: c.Isolated}
 	settable, ok := h.(coleo.Settable)
 	if !ok {
-		return report, errors.New("the harness has no settings")
+		return report, coleo.Errorf(coleo.EInvalid, "the harness %s has no settings", h.Info().Name)
 	}
 	for _, setting := range list {
 		changed, err := settable.WithSetting(setting.Name)

@@ -262,7 +262,8 @@ func (w *writer) turnNode() string {
 func (w *writer) change(id string, f func(*Node)) {
 	n := *w.node(id)
 	n.Prompt, n.Text, n.Call = copied(n.Prompt), copied(n.Text), copied(n.Call)
-	n.Approval, n.Suspension, n.Subagent, n.Shell = copied(n.Approval), copied(n.Suspension), copied(n.Subagent), copied(n.Shell)
+	n.Approval, n.Suspension, n.Subagent, n.Shell = copied(n.Approval), copied(n.Suspension), copied(n.Subagent),
+		copied(n.Shell)
 	f(&n)
 	w.nodes = w.nodes.with(id, &n)
 }

@@ -239,3 +239,26 @@ func TestTheProgramInheritsNothingOfTheHolder(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoHasEndedAProgram(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		exit    Exit
+		outside bool
+	}{
+		"it ended by itself":     {Exit{Code: 0}, false},
+		"it ended with an error": {Exit{Code: 1}, false},
+		"it crashed":             {Exit{Code: -1, Signal: int(syscall.SIGSEGV)}, false},
+		"SIGTERM":                {Exit{Code: -1, Signal: int(syscall.SIGTERM)}, true},
+		"no memory left":         {Exit{Code: -1, Signal: int(syscall.SIGKILL)}, true},
+		"the terminal is gone":   {Exit{Code: -1, Signal: int(syscall.SIGHUP)}, true},
+		"it obeyed SIGTERM":      {Exit{Code: 143}, true},
+		"it obeyed SIGTERM, and so did the holder": {Exit{Code: 0, Terminated: true}, true},
+		"Coleo ended it":   {Exit{Code: -1, Signal: int(syscall.SIGTERM), Ordered: true}, false},
+		"nobody knows how": {Exit{Code: -1, Reason: "its holder died"}, false},
+	} {
+		if got := c.exit.FromOutside(); got != c.outside {
+			t.Errorf("%s: from outside = %v, want %v", name, got, c.outside)
+		}
+	}
+}

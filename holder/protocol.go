@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"syscall"
 	"time"
 
 	"coleo.dev"
@@ -130,6 +132,29 @@ type Exit struct {
 	Time   time.Time `json:"time"`
 	Offset int64     `json:"offset"`           // offset after the last byte of output
 	Reason string    `json:"reason,omitempty"` // set if it is unknown how the program ended
+	// Terminated means that the holder got SIGTERM before the program ended, for example because the
+	// machine shuts down. Ordered means that a client ordered the end before that.
+	Terminated bool `json:"terminated,omitempty"`
+	Ordered    bool `json:"ordered,omitempty"`
+}
+
+// shellSignal is what a program adds to a signal's number if it ends because of that signal, and
+// reports this as its exit code. Shells have the same convention.
+const shellSignal = 128
+
+// FromOutside reports whether somebody else than Coleo has ended the program. A shutdown of the
+// machine sends SIGTERM to the program and to the holder. A program that obeys SIGTERM in its own way
+// can end with any exit code. A program that crashes has ended by itself.
+func (e Exit) FromOutside() bool {
+	if e.Ordered || e.Reason != "" {
+		return false
+	}
+	number := e.Signal
+	if number == 0 {
+		number = e.Code - shellSignal
+	}
+	sent := []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL}
+	return e.Terminated || slices.Contains(sent, syscall.Signal(number))
 }
 
 // String describes in words how the program ended.

@@ -69,6 +69,7 @@ type server struct {
 	coveredUntil    int64         // a snapshot of the host agent replaces the output before this offset
 	lostBytes       int           // number of bytes that were lost because the disk was full
 	exit            *Exit
+	stopCause       stopCause // of stopping
 	exited          chan struct{}
 	stopping        chan struct{} // closed when somebody ends the arm
 	stopOnce        sync.Once
@@ -343,10 +344,28 @@ func (s *server) stopOnTerm(ctx context.Context) {
 	defer signal.Stop(terminated)
 	select {
 	case <-terminated:
-		s.stopOnce.Do(func() { close(s.stopping) })
+		s.stop(stopTerminated)
 		s.tree.End(termGrace)
 	case <-ctx.Done():
 	}
+}
+
+// stopCause says who has ended the arm.
+type stopCause int32
+
+const (
+	stopTerminated stopCause = iota + 1 // the holder got SIGTERM
+	stopOrdered                         // a client ordered the end
+)
+
+// stop notes that the arm is being ended. The first cause counts.
+func (s *server) stop(cause stopCause) {
+	s.stopOnce.Do(func() {
+		s.mu.Lock()
+		s.stopCause = cause
+		s.mu.Unlock()
+		close(s.stopping)
+	})
 }
 
 func (s *server) accept(at *socket.Listener) {

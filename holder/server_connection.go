@@ -159,7 +159,7 @@ func (s *server) answer(q request) response {
 	case askPermit:
 		return s.permit(q.Permit)
 	case askStop:
-		s.stopOnce.Do(func() { close(s.stopping) })
+		s.stop(stopOrdered)
 		left := s.tree.End(q.Grace)
 		if len(left) == 0 {
 			<-s.exited

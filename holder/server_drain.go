@@ -71,6 +71,7 @@ func (s *server) waitForProgram() (code, signal int) {
 
 func (s *server) recordExit(e Exit) {
 	s.mu.Lock()
+	e.Terminated, e.Ordered = s.stopCause == stopTerminated, s.stopCause == stopOrdered
 	s.exit = &e
 	s.mu.Unlock()
 	if s.lostBytes > 0 {

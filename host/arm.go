@@ -48,6 +48,7 @@ type arm struct {
 	dead     chan struct{} // closed when the goroutine that follows the session has ended
 	watched  chan struct{} // closed when the arm may have changed; nil if nobody waits for that
 	gone     bool          // another host has taken the arm
+	done     bool          // the host agent is ending the arm, because its work is done
 	late     []work        // work whose run has not begun yet
 	errors   []string      // what the record tells of errors since the model has last done something
 

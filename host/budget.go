@@ -23,9 +23,9 @@ type metering struct {
 	told     bool              // the log tells that the turn could not be interrupted
 }
 
-// stopTime is how long the interrupt of a turn can take. It is as long as serve waits for an
-// interrupt.
-const stopTime = time.Minute
+// stopTime is how long the interrupt of a turn can take. Serve waits as long for an interrupt that a
+// user orders.
+const stopTime = 90 * time.Second
 
 // mostParents is the largest number of parents that spends looks for above a subarm. No subarm has
 // that many.
@@ -251,13 +251,13 @@ func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 
 // stopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
 // interrupts while a dialog is open, because the keys would answer the dialog. If the parameter
-// again is true, stopTurn also interrupts a turn that goes on after an earlier interrupt.
-func (a *arm) stopTurn(again bool) {
+// repeated is true, stopTurn also interrupts a turn that goes on after an earlier interrupt.
+func (a *arm) stopTurn(repeated bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := queueOf(&a.record).Parked
 	if p == nil || !p.Kind.Own() || a.metering.stopping || a.session == nil || a.run == nil ||
-		a.run.Interrupted && !again || !a.session.State().State.Working() {
+		a.run.Interrupted && !repeated || !a.session.State().State.Working() {
 		return
 	}
 	a.metering.stopping = true

@@ -124,10 +124,11 @@ func TestATurnIsInterruptedAtTheBudgetAndTheArmWaits(t *testing.T) {
 	}
 	s.restart()
 	s.refused(coleo.EConflict, bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say more"}})
-	s.refused(coleo.EConflict, bus.OpQueue, bus.QueueOrder{Arm: id, QueueOrder: coleo.QueueOrder{Step: coleo.QueueContinued}})
+	s.refused(coleo.EConflict, bus.OpQueue, bus.QueueOrder{Arm: id,
+		QueueOrder: coleo.QueueOrder{Step: coleo.QueueContinued}})
 	s.waits(id, "ada", 1)
-	if r := s.setsBudget(id, coleo.Budget{Dollars: 5}); len(r.Budgets) != 1 || r.Budgets[0].Dollars != 5 || r.Parked == nil ||
-		r.Spent < 1.09 || r.Next == nil {
+	if r := s.setsBudget(id, coleo.Budget{Dollars: 5}); len(r.Budgets) != 1 || r.Budgets[0].Dollars != 5 ||
+		r.Parked == nil || r.Spent < 1.09 || r.Next == nil {
 		t.Errorf("after the budget was raised: %+v", r)
 	}
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueContinued})
@@ -143,7 +144,8 @@ func TestATurnBeginsOnlyIfOneCallFits(t *testing.T) {
 	s.awaitRuns(id, 1)
 	s.setsBudget(id, coleo.Budget{Dollars: 0.35})
 	err := s.ask(bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say two"}}, nil)
-	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "nothing was typed: the budget of arm ada") {
+	if coleo.ErrorCode(err) != coleo.EConflict ||
+		!strings.Contains(err.Error(), "nothing was typed: the budget of arm ada") {
 		t.Errorf("the prompt: %v", err)
 	}
 	s.refused(coleo.EConflict, bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say two"}})

@@ -20,7 +20,7 @@ import (
 // event names the processes that could not be ended.
 func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	ctx = context.WithoutCancel(ctx)
-	reading := coleo.Reading{State: coleo.Dead, Rule: "not started", Known: true, Since: time.Now().UTC(),
+	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleNotStarted, Known: true, Since: time.Now().UTC(),
 		Detail: cause.Error()}
 	if left := sweepStart(c.Arm, c.Nonce); len(left) > 0 {
 		reading.Rule, reading.Detail = coleo.RuleOrphaned,
@@ -341,4 +341,51 @@ func (a *arm) removeFiles() error {
 		return fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
 	return nil
+}
+
+// doneText is the detail of the event that ends an arm whose work is done.
+const doneText = "its work is done, so the arm ends: it was started with --end-when-done"
+
+// outcomeOf returns the outcome of a run. If the end of the run has none, outcomeOf derives it from
+// the status. A turn that a person has interrupted never counts as finished.
+func outcomeOf(run coleo.Receipt, end coleo.RunEnd) coleo.Outcome {
+	if end.Outcome == "" || run.Interrupted {
+		return coleo.OutcomeOf(end.Status, run.Interrupted)
+	}
+	return end.Outcome
+}
+
+// finishes reports whether the end of a run finishes the run's work. A compaction finishes no work.
+// Work in the background continues after the turn.
+func finishes(r store.ArmRecord, run string, end coleo.RunEnd) bool {
+	return r.Run != nil && r.Run.ID == run && !r.Run.Compact && end.Background == "" &&
+		outcomeOf(*r.Run, end) == coleo.OutcomeFinished
+}
+
+// isDone reports whether an arm has nothing left to do and must end. A paused or parked queue
+// counts as work.
+func isDone(r store.ArmRecord) bool {
+	return r.Spec.EndWhenDone && r.Run == nil && len(r.Intended) == 0 && queueOf(&r).State() == nil
+}
+
+// notEnding returns EExited if the arm is about to end because its work is done.
+func (a *arm) notEnding() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.done {
+		return nil
+	}
+	return coleo.Errorf(coleo.EExited, "arm %s is ending: nothing was sent", a.record.Name)
+}
+
+// endDone ends an arm whose work is done. The arm's record already says that the arm must be
+// stopped. So if this host agent is killed, the next one ends the arm.
+func (a *arm) endDone() {
+	err := a.kill(a.host.ctx, a.generation())
+	a.mu.Lock()
+	a.done = false
+	a.mu.Unlock()
+	if err != nil && a.host.ctx.Err() == nil {
+		a.host.Log.Error("end an arm whose work is done", "arm", a.name(), "error", err)
+	}
 }

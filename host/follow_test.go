@@ -30,6 +30,7 @@ func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
 		"a run is open":            func(a *arm, _ *coleo.Reading) { a.record.Run = &coleo.Receipt{} },
 		"a run is being opened":    func(a *arm, _ *coleo.Reading) { a.run = &coleo.Receipt{} },
 		"a prompt is on its way":   func(a *arm, _ *coleo.Reading) { a.record.Intended = []coleo.Receipt{{}} },
+		"its work is done":         func(a *arm, _ *coleo.Reading) { a.done = true },
 		"the arm is gone":          func(a *arm, _ *coleo.Reading) { a.gone = true },
 		"another session":          func(a *arm, _ *coleo.Reading) { a.session = &refusingSession{} },
 		"nothing has changed":      func(a *arm, _ *coleo.Reading) { a.following.tried = 1 },

@@ -330,7 +330,8 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 		return nil
 	}
 	from, id := cmp.Or(c.Worktree.From, c.Workdir), a.record.ID
-	if _, known, _ := a.host.Workspaces.Of(id); !known {
+	_, known, _ := a.host.Workspaces.Of(id)
+	if !known {
 		made := coleo.WorkspaceChange{Status: string(workspace.Making), Branch: c.Worktree.Branch}
 		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, made)
 	}
@@ -345,10 +346,13 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 		a.tellWorktree(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
 		return err
 	}
-	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup}
+	if known {
+		w.Notes = nil // they were told when the worktree was made
+	}
+	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup, Notes: w.Notes}
 	c.Workdir = w.Workdir()
 	a.tellWorktree(ctx, coleo.EventWorkspaceReady, coleo.WorkspaceChange{Status: string(w.Status), Path: w.Path,
-		Branch: w.Branch, Commit: w.Start})
+		Branch: w.Branch, Commit: w.Start, Notes: w.Notes})
 	return nil
 }
 
@@ -373,21 +377,6 @@ func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err 
 	a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: "removed", Path: w.Path,
 		Branch: w.Branch, Kept: done.Kept})
 	return done.Kept, nil
-}
-
-// worksIn looks for another arm that is not stopped and works in a folder or below it. It returns
-// the name of that arm, or "".
-func (h *Host) worksIn(dir, not string) string {
-	for _, a := range h.all() {
-		a.mu.Lock()
-		name, id, folder, status := a.record.Name, a.record.ID, a.record.Workdir, a.record.Status
-		a.mu.Unlock()
-		rel, err := filepath.Rel(dir, folder)
-		if id != not && status != coleo.StatusStopped && err == nil && filepath.IsLocal(rel) {
-			return name
-		}
-	}
-	return ""
 }
 
 // tellWorktree appends an event about the arm's worktree. It ignores errors, because the record of

@@ -108,6 +108,9 @@ func New(c Config) *Host {
 		began: time.Now(), threads: newThreads(c)}
 	h.desk = h.newDesk()
 	h.diffs = &diffs.Diffs{Environ: c.Environ, Scratch: filepath.Join(c.Dir, "scratch"), Log: c.Log, Now: c.Now}
+	if c.Registry != nil {
+		h.diffs.Files = c.Registry.Files()
+	}
 	return h
 }
 
@@ -117,6 +120,7 @@ func New(c Config) *Host {
 func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer h.diffs.Close()
 	h.ctx, h.end = ctx, cancel
 	if err := h.claim(ctx); err != nil {
 		return err
@@ -338,9 +342,11 @@ func (h *Host) beatOf(a *arm) {
 func (h *Host) newBeat() bus.Beat {
 	return bus.Beat{
 		ID: h.ID, Hostname: h.Hostname, Platform: h.Platform, Version: h.Version, PID: os.Getpid(),
-		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true, TakesLocal: true,
+		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true,
+		TakesLocal: true,
 		TakesForks: true, TakesFiles: true, TakesTools: true, TakesSubarms: true, TakesPolicy: true, TakesWorktrees: true,
-		TakesDefault: true, TakesSandbox: true, TakesTriggers: true, TakesBudget: true,
+		TakesDefault: true, TakesSandbox: true, TakesSandboxNet: true, TakesTriggers: true, TakesBudget: true,
+		TakesEndWhenDone: true, TakesAlternatives: true, TakesOnLimit: true,
 		Requests: h.countRequests(),
 	}
 }

@@ -337,7 +337,7 @@ func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 //     beat.
 //   - If the holder could not prove its identity, lost leaves the arm alone.
 func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {
-	reading := coleo.Reading{State: coleo.Dead, Rule: "holder gone", Since: time.Now().UTC(), Known: true,
+	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleHolderGone, Since: time.Now().UTC(), Known: true,
 		Detail: cause.Error()}
 	switch coleo.ErrorCode(cause) {
 	case coleo.EUnavailable:
@@ -346,7 +346,7 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 				fmt.Sprintf("processes %v are left and could not be ended", left)
 		}
 		if rebooted(handle) && reading.Rule != coleo.RuleOrphaned {
-			reading.Rule, reading.Detail = "reboot", "stopped (host rebooted)"
+			reading.Rule, reading.Detail = coleo.RuleReboot, "stopped (host rebooted)"
 		}
 	case coleo.EUnproven:
 		reading.Rule = coleo.RuleUnproven
@@ -356,6 +356,9 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 		return cause
 	}
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		if before := r.Rule; endedBefore(r, reading) {
+			reading.Rule, reading.Detail = before, ""
+		}
 		a.reading, a.run = reading, nil
 		r.Status, r.State, r.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
 		return append(lose(r, reading), event(r.ID, coleo.EventStopped, reading))
@@ -379,10 +382,4 @@ func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 		return []coleo.Event{event(r.ID, coleo.EventState,
 			coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: from})}
 	})
-}
-
-// rebooted reports whether the machine was rebooted after the handle was made.
-func rebooted(h coleo.Handle) bool {
-	me, err := process.Identify(1)
-	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID
 }

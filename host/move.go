@@ -251,3 +251,18 @@ func replaceFile(path string, data []byte) error {
 	}
 	return os.Rename(path+".new", path)
 }
+
+// worksIn returns the name of an arm that is not stopped and works in a folder or below it. It ignores
+// the arm with the id except. If there is no such arm, it returns "".
+func (h *Host) worksIn(dir, except string) string {
+	for _, a := range h.all() {
+		a.mu.Lock()
+		name, id, folder, status := a.record.Name, a.record.ID, a.record.Workdir, a.record.Status
+		a.mu.Unlock()
+		rel, err := filepath.Rel(dir, folder)
+		if id != except && status != coleo.StatusStopped && err == nil && filepath.IsLocal(rel) {
+			return name
+		}
+	}
+	return ""
+}

@@ -52,16 +52,18 @@ func (h *Host) orders() map[bus.Op]order {
 			}
 			return a.report(), nil
 		}),
-		bus.OpKill:    decoded(h.kill),
-		bus.OpRemove:  decoded(h.remove),
-		bus.OpRename:  decoded(h.rename),
-		bus.OpLabel:   decoded(h.label),
-		bus.OpBudget:  decoded(h.budget),
-		bus.OpReport:  onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
-		bus.OpSucceed: decoded(h.succeed),
-		bus.OpRelease: decoded(h.release),
-		bus.OpTake:    decoded(h.take),
-		bus.OpWindow:  decoded(h.openWindow),
+		bus.OpKill:        decoded(h.kill),
+		bus.OpRemove:      decoded(h.remove),
+		bus.OpRename:      decoded(h.rename),
+		bus.OpLabel:       decoded(h.label),
+		bus.OpBudget:      decoded(h.budget),
+		bus.OpOnLimit:     decoded(h.onLimit),
+		bus.OpReport:      onArm(h, func(_ context.Context, a *arm) (any, error) { return a.report(), nil }),
+		bus.OpSucceed:     decoded(h.succeed),
+		bus.OpAlternative: decoded(h.alternative),
+		bus.OpRelease:     decoded(h.release),
+		bus.OpTake:        decoded(h.take),
+		bus.OpWindow:      decoded(h.openWindow),
 		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
 			a.typing.RLock()
 			defer a.typing.RUnlock()

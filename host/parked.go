@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/budget"
+	"coleo.dev/bus"
 	"coleo.dev/host/queue"
 	"coleo.dev/limit"
 	"coleo.dev/store"
@@ -75,11 +76,59 @@ func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, replied bool)
 	if end.Limit == nil || run.Compact {
 		return nil
 	}
-	p := limit.Plan(*end.Limit, run.ID, r.ID, run.Continues, r.Spec.OnLimit)
+	p := limit.Plan(*end.Limit, run.ID, r.ID, run.Continues, r.Spec.AtLimit(), run.Tried)
 	if p.Forgets && !replied {
 		p.Prompt = run.Text
 	}
 	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
+}
+
+// onLimit changes what an arm does at a limit. If the arm is parked, it does this at the present
+// limit too. One write stores both.
+func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err == nil {
+		err = o.OnLimit.Check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		from := r.Spec.AtLimit().Told()
+		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.OnLimit = o.OnLimit })
+		return append([]coleo.Event{event(r.ID, coleo.EventOnLimit, coleo.OnLimitChange{From: from, To: o.OnLimit})},
+			replan(r)...)
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.fileOrLog()
+	a.moved()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := coleo.OnLimitReport{Arm: a.record.Name, OnLimit: a.record.Spec.AtLimit().Told()}
+	if p := queueOf(&a.record).Parked; p != nil {
+		told := p.Told()
+		out.Parked = &told
+	}
+	return bus.OnLimitReport{OnLimitReport: out, Chosen: a.record.Spec.Chosen}, nil
+}
+
+// replan plans the parking of an arm anew, after a change of what the arm does at a limit. It returns
+// the events, or nil if the parking stays as it is. A parking whose alternative is being carried out
+// stays so.
+func replan(r *store.ArmRecord) []coleo.Event {
+	q := queueOf(r)
+	if q.Parked == nil || q.Parked.Kind.Own() || q.Parked.Doing != "" {
+		return nil
+	}
+	was := *q.Parked
+	p := limit.Plan(was.Limit, was.Run, r.ID, was.Try-1, r.Spec.AtLimit(), was.Tried)
+	if p.Prompt, p.Failed = was.Prompt, was.Failed; p == was {
+		return nil
+	}
+	q.Parked = &p
+	return setParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: p.Told()})
 }
 
 // unpark ends the parking of an arm in its record, and removes a waiting prompt that would continue
@@ -95,10 +144,9 @@ func unpark(r *store.ArmRecord, why string) []coleo.Event {
 // setParked stores the queue of an arm whose parking has begun, changed or ended. It returns the
 // events.
 func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Event {
-	if c.Step == coleo.ParkBegun {
-		c.Why = c.Parked.Why
-	}
-	if c.Step != coleo.ParkBegun && r.Queue != nil && r.Queue.Parked != nil {
+	if c.IsParked() {
+		c = coleo.ParkedNow(c.Step, c.Parked)
+	} else if r.Queue != nil && r.Queue.Parked != nil {
 		c.Parked = r.Queue.Parked.Told()
 	}
 	if r.Queue = nil; q.State() != nil {
@@ -170,6 +218,39 @@ func (a *arm) obeyParked(r *store.ArmRecord, step coleo.QueueStep) ([]coleo.Even
 	return a.continued(r, "a person does not wait any longer"), nil
 }
 
+// changeParked changes the record of an arm, if the arm is still in the parking that the order
+// names.
+func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
+	fn func(*store.ArmRecord, coleo.Parked) []coleo.Event) error {
+	var refusal error
+	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		var p coleo.Parked
+		if p, refusal = stillParked(r, at); refusal != nil {
+			return nil
+		}
+		return fn(r, p)
+	})
+	return errors.Join(refusal, err)
+}
+
+// stillParked returns the parking of an arm. It returns EStale if the arm has left the parking that
+// the order names, or has already tried the alternative. It returns EBusy if the queue is paused.
+func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
+	q := queueOf(r)
+	if q.Parked == nil || q.Parked.Run != at.Run || q.Parked.Try != at.Try {
+		return coleo.Parked{}, coleo.Errorf(coleo.EStale, "arm %s is no longer parked at this limit: nothing was done",
+			r.Name)
+	}
+	if step, ok := limit.First(*q.Parked); !ok || coleo.OnLimit(step.String()) != at.Step {
+		return coleo.Parked{}, coleo.Errorf(coleo.EStale, "arm %s has already tried %s: nothing was done", r.Name,
+			at.Step)
+	}
+	if q.Paused != "" {
+		return coleo.Parked{}, coleo.Errorf(coleo.EBusy, "the queue of arm %s is paused: nothing was done", r.Name)
+	}
+	return *q.Parked, nil
+}
+
 // breakLoop parks an arm whose agent CLI goes in circles, and interrupts its turn.
 func (a *arm) breakLoop(ctx context.Context, why string) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
@@ -198,7 +279,8 @@ func (a *arm) mayGoOn() error {
 	if !d.Policy.Hard() || d.Allows() {
 		return nil
 	}
-	return coleo.Errorf(coleo.EConflict, "arm %s stays parked, and nothing was typed: %s; %s", a.name(), d.Why, a.remedy(d))
+	return coleo.Errorf(coleo.EConflict, "arm %s stays parked, and nothing was typed: %s; %s", a.name(), d.Why,
+		a.remedy(d))
 }
 
 // pauseAfter pauses the queue after a lost prompt, and returns the event. It does nothing
@@ -254,4 +336,13 @@ func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receip
 // pauses the queue in the record.
 func lost(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
 	return append([]coleo.Event{lostPrompt(r.ID, p, reading)}, pauseAfter(r, p)...)
+}
+
+// lostPrompt returns the event for a lost prompt: a prompt that Coleo was about to type, without
+// proof that it has arrived. A lost prompt has no run.
+func lostPrompt(arm string, p coleo.Receipt, reading coleo.Reading) coleo.Event {
+	return event(arm, coleo.EventPromptLost, coleo.Change{
+		Time: time.Now().UTC(), Kind: coleo.ChangePrompt, Reading: reading,
+		Note: "coleo was cut off while it sent a prompt, which cannot be proven to have arrived: " + p.Text,
+	})
 }

@@ -164,8 +164,8 @@ func TestAPersonIsAskedWhereTheArmDoesNotGoOn(t *testing.T) {
 		on    coleo.OnLimit
 		limit string
 	}{
-		"a login":              {coleo.OnLimitWait, "you must log in"},
-		"an arm that must ask": {coleo.OnLimitAsk, "429, retry in 5s"},
+		"a login":              {coleo.OnLimit(coleo.OnLimitWait), "you must log in"},
+		"an arm that must ask": {coleo.OnLimit(coleo.OnLimitAsk), "429, retry in 5s"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -242,4 +242,82 @@ func TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm(t *testing.T) {
 			}
 		})
 	}
+}
+
+func (s *stage) onLimit(id string, on coleo.OnLimit) bus.OnLimitReport {
+	s.t.Helper()
+	return must[bus.OnLimitReport](s, bus.OpOnLimit, bus.OnLimitOrder{Arm: id, OnLimit: on})
+}
+
+// changes returns what the log tells of changes of on_limit.
+func (s *stage) changes(id string) (out []coleo.OnLimitChange) {
+	s.t.Helper()
+	for _, e := range s.events(id, coleo.EventOnLimit) {
+		var c coleo.OnLimitChange
+		s.check(json.Unmarshal(e.Payload, &c))
+		out = append(out, c)
+	}
+	return out
+}
+
+func TestAChangeOfOnLimitHoldsForTheNextLimitAndAfterAKill(t *testing.T) {
+	t.Parallel()
+	s, id, _ := limitStage(t, "")
+	s.refused(coleo.EInvalid, bus.OpOnLimit, bus.OnLimitOrder{Arm: id, OnLimit: "wait,ask"})
+	if r := s.onLimit(id, "ask"); r.OnLimit != "ask" || r.Parked != nil || r.Chosen.OnLimit != "ask" {
+		t.Errorf("the report is %+v", r)
+	}
+	s.restart()
+	if p := s.meets(id, "429"); !p.Wake.IsZero() || p.Why == "" {
+		t.Errorf("with ask it is parked %+v", p)
+	}
+	if got := s.changes(id); !slices.Equal(got, []coleo.OnLimitChange{{From: "wait", To: "ask"}}) {
+		t.Errorf("the log has the changes %+v", got)
+	}
+}
+
+// TestAChangeOfOnLimitPlansThePresentParkingAnew changes a parked arm to and fro. Each plan is the one
+// that the arm would have had from the start, and it goes on once.
+func TestAChangeOfOnLimitPlansThePresentParkingAnew(t *testing.T) {
+	t.Parallel()
+	s, id, clock := limitStage(t, "")
+	first := s.meets(id, "429")
+	if r := s.onLimit(id, "ask"); !r.Parked.Wake.IsZero() || r.Parked.Why != "its on_limit ends with ask" {
+		t.Errorf("with ask it is parked %+v", r.Parked)
+	}
+	if r := s.onLimit(id, "model:p/m3,handover:other"); r.Parked.Next != "model:p/m3,handover:other" {
+		t.Errorf("with alternatives it is parked %+v", r.Parked)
+	}
+	if r := s.onLimit(id, "wait"); *r.Parked != first {
+		t.Errorf("with wait again it is parked\n%+v, want\n%+v", *r.Parked, first)
+	}
+	s.onLimit(id, "wait") // changes no plan
+	want := []coleo.ParkStep{coleo.ParkBegun, coleo.ParkChanged, coleo.ParkChanged, coleo.ParkChanged}
+	if got := s.steps(id); !slices.Equal(got, want) {
+		t.Errorf("the log tells %v, want %v", got, want)
+	}
+	clock.advance(2 * time.Hour)
+	s.look(id)
+	s.awaitRuns(id, 2)
+	if got := s.prompted("ada"); !slices.Equal(got, []string{"say Limit: 429", "say on"}) {
+		t.Errorf("the agent CLI was prompted %q", got)
+	}
+}
+
+// TestAChangeOfOnLimitDoesNotTryAStepAgain: a step that failed at this limit stays tried, and an order
+// about a step that the change has taken away is refused.
+func TestAChangeOfOnLimitDoesNotTryAStepAgain(t *testing.T) {
+	t.Parallel()
+	s, id, _, o := alternativeStage(t, "model:p/m3,wait")
+	failed := o
+	failed.Model, failed.Failed = "", "it is away"
+	must[struct{}](s, bus.OpAlternative, failed)
+	r := s.onLimit(id, "model:p/m3,handover:other,wait")
+	if r.Parked.Next != "handover:other" || r.Parked.Tried != "model:p/m3" || r.Parked.Failed == "" {
+		t.Errorf("it is parked %+v", r.Parked)
+	}
+	s.onLimit(id, "wait")
+	gone := bus.AlternativeOrder{Arm: id, At: o.At, Failed: "late"}
+	gone.At.Step = "handover:other"
+	s.refused(coleo.EStale, bus.OpAlternative, gone)
 }

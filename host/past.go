@@ -273,20 +273,34 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, bus.MergeTime)
 	defer cancel()
+	unlock := func() {}
 	if o.Wish.Commit != "" {
-		unlock, err := h.restsIn(a, w.Path)
-		if err != nil {
+		if unlock, err = h.restsIn(a, w.Path); err != nil {
 			return nil, err
 		}
-		defer unlock()
 	}
+	defer func() { unlock() }()
 	began := false
 	before := func(ctx context.Context, m changes.Merged) error {
 		began = true
 		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, m.MergeFrom)))
 	}
 	check := func(ctx context.Context, tip, tree string) error {
-		return h.Workspaces.CheckTree(ctx, w.Common, tip, tree, w.ID)
+		if o.Wish.Commit == "" {
+			return h.Workspaces.CheckTree(ctx, w.Common, tip, tree, w.ID)
+		}
+		// A check can take minutes, and it does not read the arm's folder. So the arm may work
+		// meanwhile. Package merge notices if the arm has changed its branch or its index.
+		unlock()
+		unlock = func() {}
+		if err := h.Workspaces.CheckTree(ctx, w.Common, tip, tree, w.ID); err != nil {
+			return err
+		}
+		locked, err := h.restsIn(a, w.Path)
+		if err == nil {
+			unlock = locked
+		}
+		return err
 	}
 	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Hooks{Before: before, Check: check})
 	if !began {

@@ -99,13 +99,18 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 // obey applies an order to the queue in an arm's record, and returns the events. If it returns an
 // error, it has changed nothing.
 func obey(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
+	if o.Step == coleo.QueueAdded && hasPrompt(r, o.ID) {
+		return nil, nil // the order was repeated
+	}
 	if o.ID != "" && slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == o.ID && p.FollowUp }) {
 		return nil, coleo.Errorf(coleo.EBusy, "the prompt %s is just being sent: it was not changed", o.ID)
 	}
 	q, err := queueOf(r), error(nil)
 	switch o.Step {
 	case coleo.QueueAdded:
-		o.ID = rand.Text()
+		if o.ID == "" {
+			o.ID = rand.Text()
+		}
 		q, err = queue.Add(q, coleo.Queued{ID: o.ID, Text: o.Text, Files: o.Files, Added: time.Now().UTC(), By: o.By})
 	case coleo.QueueEdited:
 		q, err = queue.Edit(q, o.ID, o.Text, o.Files)
@@ -128,6 +133,14 @@ func obey(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
 		return nil, err
 	}
 	return setQueue(r, q, o.Step, o.ID), nil
+}
+
+// hasPrompt reports whether the prompt with the given id is in the arm's queue, is being sent, or has
+// begun a run that is open.
+func hasPrompt(r *store.ArmRecord, id string) bool {
+	is := func(p coleo.Receipt) bool { return p.ID == id }
+	return id != "" && (slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id }) ||
+		slices.ContainsFunc(r.Intended, is) || slices.ContainsFunc(r.Earlier, is) || r.Run != nil && is(*r.Run))
 }
 
 func queueOf(r *store.ArmRecord) coleo.Queue {
@@ -271,7 +284,8 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	}
 	reading = s.State() // of the mode in which the prompt will be typed
 	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.unsaid(checked.Text(text, first.Check)), FollowUp: true,
-		Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues}
+		Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues,
+		Tried: first.Tried}
 	taken := false
 	a.forgetErrors()
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -306,7 +320,8 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 		ready := r.State == coleo.Idle || r.State == coleo.Failed && e.Continues > 0
 		return ready && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
 	}
-	return a.session == s && !a.gone && a.following.tried != a.following.moves && calm(now) && calm(a.reading) &&
+	return a.session == s && !a.gone && !a.done &&
+		a.following.tried != a.following.moves && calm(now) && calm(a.reading) &&
 		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && a.free("") == nil
 }
 
@@ -318,7 +333,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 	switch code := coleo.ErrorCode(err); {
 	case err == nil:
 		receipt.ID, receipt.FollowUp, receipt.Check, receipt.SpecHash = run.ID, true, run.Check, run.SpecHash
-		receipt.Continues = run.Continues
+		receipt.Continues, receipt.Tried = run.Continues, run.Tried
 		lasting := context.WithoutCancel(ctx)
 		if err := a.open(lasting, receipt); err != nil {
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)

@@ -27,7 +27,10 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
-	if err := a.mayType(o.Lease); err != nil {
+	if err = a.notEnding(); err == nil {
+		err = a.mayType(o.Lease)
+	}
+	if err != nil {
 		return coleo.Receipt{}, err
 	}
 	asked := o.Prompt.Text
@@ -264,9 +267,17 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.countAccount(ctx, end.Usage)
 	a.noteLimit(s, &end)
 	checkAnswer(*run, &end)
+	asks := a.asks(ctx)
+	done := false
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		shown := shownWork(*r, run.ID, end, noModel) // must come before closing, which changes the trace
-		return append(shown, closing(r, run.ID, end)...)
+		finished := finishes(*r, run.ID, end)
+		events := append(shown, closing(r, run.ID, end)...)
+		if a.done = finished && !asks && isDone(*r); a.done {
+			done, r.Desired = true, coleo.DesiredStopped
+			events = append(events, runEvent(r.ID, run.ID, coleo.EventInfo, coleo.Remark{Text: doneText}))
+		}
+		return events
 	})
 	if err != nil {
 		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
@@ -274,6 +285,9 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.turnStopped(run.ID)
 	a.tellSpent(ctx, run.ID)
 	a.keepFiles(changes.AfterTurn, run.ID)
+	if done {
+		a.host.runs.Go(a.endDone)
+	}
 }
 
 // endBy makes the end of a run from the arm's reading at the end of the run.
@@ -315,9 +329,7 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 		events = append(events, checkEvents(r, c, &earlier)...)
 		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
 	}
-	if end.Outcome == "" || open[last].Interrupted {
-		end.Outcome = coleo.OutcomeOf(end.Status, open[last].Interrupted)
-	}
+	end.Outcome = outcomeOf(open[last], end)
 	if end.Limit != nil && open[last].Interrupted {
 		end.Limit = nil // a person has stopped the turn
 	}
@@ -374,15 +386,6 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = without(r.Intended, p.ID)
 		return lost(r, p, reading)
-	})
-}
-
-// lostPrompt returns the event for a lost prompt. A lost prompt was about to be typed,
-// and there is no proof that it has arrived. It has no run.
-func lostPrompt(arm string, p coleo.Receipt, reading coleo.Reading) coleo.Event {
-	return event(arm, coleo.EventPromptLost, coleo.Change{
-		Time: time.Now().UTC(), Kind: coleo.ChangePrompt, Reading: reading,
-		Note: "coleo was cut off while it sent a prompt, which cannot be proven to have arrived: " + p.Text,
 	})
 }
 

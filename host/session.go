@@ -6,6 +6,8 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/holder/process"
+	"coleo.dev/store"
 )
 
 // rereadEvery is the time between two checks whether the user's harnesses have changed.
@@ -150,4 +152,24 @@ func (a *arm) showMissing(s coleo.Session) {
 			a.host.Log.Warn("open the window of an arm", "arm", a.name(), "error", err)
 		}
 	})
+}
+
+// endedBefore reports whether the agent CLI of a record had ended before its holder ended. If it had
+// ended by itself, a reboot has not ended the arm. If a signal from outside had ended it, the shutdown
+// before a reboot was the cause.
+func endedBefore(r *store.ArmRecord, now coleo.Reading) bool {
+	if r.Status != coleo.StatusStopped || now.Rule != coleo.RuleHolderGone && now.Rule != coleo.RuleReboot {
+		return false
+	}
+	switch r.Rule {
+	case coleo.RuleProcess, coleo.RuleNoConversation:
+		return true
+	}
+	return r.Rule == coleo.RuleTerminated && now.Rule == coleo.RuleHolderGone
+}
+
+// rebooted reports whether the machine was rebooted after the handle was made.
+func rebooted(h coleo.Handle) bool {
+	me, err := process.Identify(1)
+	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID
 }

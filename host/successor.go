@@ -25,12 +25,15 @@ import (
 // former queue back. After a kill between these steps, settleHandovers does the rest.
 //
 // succeed returns EBusy if the first arm works or is being prompted. It returns EBlocked if the
-// first arm asks something, and EUnproven if nobody knows whether the first arm works. It also
-// returns the errors of spawn.
+// first arm asks something, and EUnproven if nobody knows whether the first arm works. It returns
+// EStale if the order is about a parking that is over. It also returns the errors of spawn.
 func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
 		return nil, err
+	}
+	if o.Failed != "" {
+		return nil, h.noHandover(ctx, a, o)
 	}
 	first := o.Spawn.First
 	if first == nil || first.ID == "" || strings.TrimSpace(first.Text) == "" || o.Spawn.ID == a.record.ID {
@@ -38,7 +41,7 @@ func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	}
 	defer a.begin()()
 	to := coleo.ArmLink{ID: o.Spawn.ID, Name: o.Spawn.Name, Harness: o.Spawn.Harness}
-	if o.Spawn.Then, err = a.beginHandover(ctx, to, first.ID); err != nil {
+	if o.Spawn.Then, err = a.beginHandover(ctx, to, first.ID, o.At); err != nil {
 		return nil, err
 	}
 	report, err := h.spawn(ctx, o.Spawn)
@@ -49,9 +52,31 @@ func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	return bus.SucceedReport{ArmReport: report.(bus.ArmReport), Moved: idsOf(o.Spawn.Then)}, nil
 }
 
+// noHandover records that the task of an arm was not handed over, because serve has ordered no start.
+// It returns EConflict if the host agent has the order to start the successor.
+func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error {
+	ordered := coleo.Errorf(coleo.EConflict, "the successor %s was ordered", o.Spawn.Name)
+	if _, err := h.arm(o.Spawn.ID); err == nil {
+		return ordered
+	}
+	var refusal error
+	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		if to := queueOf(r).Handover; to != nil && to.Arm == o.Spawn.ID {
+			refusal = ordered
+			return nil
+		}
+		return []coleo.Event{event(r.ID, coleo.EventHandover, coleo.HandoverChange{Step: coleo.HandoverFailed,
+			From: linkOf(r), To: coleo.ArmLink{ID: o.Spawn.ID, Name: o.Spawn.Name, Harness: o.Spawn.Harness},
+			Why: o.Failed})}
+	})
+	return errors.Join(refusal, err)
+}
+
 // beginHandover pauses the arm, if the arm is at rest. It returns the prompts that move from the
-// arm's queue to the successor. The parameter run is the id of the successor's first prompt.
-func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string) (moved []coleo.Queued, err error) {
+// arm's queue to the successor. The parameter run is the id of the successor's first prompt. If at
+// is not nil, it names the parking that the write must end.
+func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string, at *bus.ParkedAt) (moved []coleo.Queued,
+	err error) {
 	a.typing.RLock()
 	defer a.typing.RUnlock()
 	a.delivering.Lock() // so that no prompt is on its way
@@ -61,7 +86,13 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string) (
 	}
 	var refusal error
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
-		if refusal = a.atRest(r); refusal != nil {
+		if at != nil {
+			_, refusal = stillParked(r, *at)
+		}
+		if refusal == nil {
+			refusal = a.atRest(r)
+		}
+		if refusal != nil {
 			return nil
 		}
 		var q coleo.Queue
@@ -138,8 +169,7 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 		q, back := queue.TakeBack(queueOf(r))
 		events := []coleo.Event{handoverEvent(r, coleo.HandoverFailed, back, why)}
 		if q.Parked != nil {
-			events = append(events, event(r.ID, coleo.EventParked, coleo.ParkChange{Step: coleo.ParkBegun,
-				Parked: q.Parked.Told()}))
+			events = append(events, event(r.ID, coleo.EventParked, coleo.ParkedNow(coleo.ParkBegun, *q.Parked)))
 		}
 		step := coleo.QueueResumed
 		if q.Paused != "" {

@@ -147,7 +147,7 @@ func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 		a, err := s.host.arm(id)
 		s.check(err)
 		o.Spawn.Then, err = a.beginHandover(t.Context(), coleo.ArmLink{ID: o.Spawn.ID, Name: "two", Harness: "fake"},
-			o.Spawn.First.ID)
+			o.Spawn.First.ID, nil)
 		s.check(err)
 		return o.Spawn
 	}
@@ -197,4 +197,28 @@ func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 		s.restart()
 		s.handedOver(id, queued)
 	})
+}
+
+// TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver records this once for an unknown
+// successor. It is refused if the host agent has the successor or has begun the hand-over.
+func TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id, queued := s.one()
+	never := s.successor(id)
+	never.Spawn.First, never.Failed = nil, "serve ended"
+	must[struct{}](s, bus.OpSucceed, never)
+	if list := s.handovers(id); len(list) != 1 || list[0].Step != coleo.HandoverFailed || list[0].Why != "serve ended" ||
+		list[0].To.ID != never.Spawn.ID {
+		t.Errorf("the log tells %+v", list)
+	}
+	if q := s.queue(id, coleo.QueueOrder{}); !slices.Equal(idsOf(q.Entries), queued) {
+		t.Errorf("the first arm has the queue %+v", q)
+	}
+	must[bus.SucceedReport](s, bus.OpSucceed, s.successor(id)) // the order came after all
+	s.refused(coleo.EConflict, bus.OpSucceed, never)
+	s.awaitPrompted("two", "say task", "say 1", "say 2")
+	if list := s.handovers(id); len(list) != 3 || list[2].Step != coleo.HandoverDone {
+		t.Errorf("after the late order the log tells %+v", list)
+	}
 }

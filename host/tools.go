@@ -375,3 +375,16 @@ func (h *Host) countRequests() int {
 	}
 	return len(list)
 }
+
+// asks reports whether a suspension of the arm is open. An arm that ends when its work is done does
+// not end then. If the suspensions cannot be read, asks reports true.
+func (a *arm) asks(ctx context.Context) bool {
+	a.mu.Lock()
+	id, ends := a.record.ID, a.record.Spec.EndWhenDone
+	a.mu.Unlock()
+	if !ends {
+		return false
+	}
+	list, err := a.host.DB.Suspensions(ctx, id, false)
+	return err != nil || len(list) > 0
+}

@@ -68,7 +68,9 @@ func (a *arm) watchLoops(events []coleo.Event) (circles string) {
 			a.loops = watchedRun{run: e.Run}
 		}
 		if w, err := coleo.DecodeWork(e); err == nil && a.run != nil && a.run.ID == e.Run {
-			circles = cmp.Or(a.loops.state.Next(w, a.host.SameCalls), circles)
+			var why string
+			a.loops.state, why = a.loops.state.Next(w, a.host.SameCalls)
+			circles = cmp.Or(why, circles)
 		}
 	}
 	return circles

@@ -1,3 +1,4 @@
-// Package limit computes when a limit of a model ends, and plans how a parked arm waits for
-// that. Its functions are pure: each takes the time as a parameter.
+// Package limit computes when a limit of a model ends. It plans how long a parked arm waits, and
+// which alternatives to waiting the arm tries. Its functions are pure: each takes the time as a
+// parameter.
 package limit

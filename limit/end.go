@@ -47,15 +47,16 @@ const lead = `(?i)\b(?:re?try|retrying|try again|resets?|reset|available again|r
 
 var (
 	unixForm = regexp.MustCompile(lead + `(?:at|_at)?[\s"':=]*(1[6-9]\d{8}|2\d{9})(?:\.\d+)?(\d{3})?\b`)
-	isoForm  = regexp.MustCompile(lead + `(?:at|on|by)?\s*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)`)
+	isoForm  = regexp.MustCompile(lead + `(?:at|on|by)?\s*` +
+		`(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)`)
 
 	delayForm = regexp.MustCompile(lead + `(?:in|after|within)?[\s"':=~]*((?:\d+(?:\.\d+)?\s*` + unit +
 		`[\s,]*(?:and )?)+|` +
 		`\d+(?:\.\d+)?(?:["']|$|[ ,.;)}]))`)
 	part = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*` + unit)
 
-	clockForm = regexp.MustCompile(lead + `(?:at|on)?\s*(tomorrow|today|mon|tue|wed|thu|fri|sat|sun)?[a-z]*,?\s*(?:at\s+)?` +
-		hour + zone)
+	clockForm = regexp.MustCompile(lead + `(?:at|on)?\s*` +
+		`(tomorrow|today|mon|tue|wed|thu|fri|sat|sun)?[a-z]*,?\s*(?:at\s+)?` + hour + zone)
 	dateForm = regexp.MustCompile(lead + `(?:at|on)?\s*(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+` +
 		`(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4})\b)?(?:,?\s*(?:at\s+)?` + hour + `)?` + zone)
 )
@@ -203,8 +204,8 @@ func date(text string, now time.Time) (time.Time, bool) {
 	if ok && m[4] != "" {
 		h, minute, ok = timeOfDay(m[4], m[5], m[6])
 	}
-	here, known := in(now, m[7])
-	if !ok || !known {
+	here, zoneFound := in(now, m[7])
+	if !ok || !zoneFound {
 		return time.Time{}, false
 	}
 	year := here.Year()

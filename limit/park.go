@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// MaxTries is how often an arm continues by itself if each turn meets a limit again. After
+// MaxTries is how many times an arm continues by itself if each turn meets a limit again. After
 // that, the arm waits for a person. With the longest waits, the tries take more than a day.
 const MaxTries = 30
 
@@ -34,28 +34,29 @@ var waits = map[coleo.LimitKind]wait{
 	coleo.LimitQuota:    {30 * time.Minute, 2 * time.Hour},
 }
 
-// Plan returns the parking of an arm that has met the given limit in a run. The number of tries is
-// how often the arm has continued by itself since its last turn without a limit. The arm's id
-// determines the arm's share of the jitter.
-func Plan(l coleo.Limit, run, arm string, tries int, on coleo.OnLimit) coleo.Parked {
-	p := coleo.Parked{Limit: l, Run: run, Try: tries + 1}
+// Plan returns the parking of an arm that has met the given limit in a run. The parameter tries is
+// how many times the arm has continued by itself since its last turn without a limit, and tried
+// lists the alternatives that it has tried since then. The arm's id determines the arm's share of
+// the jitter.
+func Plan(l coleo.Limit, run, arm string, tries int, on, tried coleo.OnLimit) coleo.Parked {
+	p := coleo.Parked{Limit: l, Run: run, Try: tries + 1, Tried: tried, Next: alternatives(l.Kind, on, tried)}
 	switch {
 	case !l.Kind.Passes() && l.Kind == coleo.LimitLogin:
 		p.Why = "only you can log in again"
 	case !l.Kind.Passes():
 		p.Why = "the conversation must become shorter: 'coleo arm compact' can do that"
-	case on == coleo.OnLimitAsk:
-		p.Why = "the arm was started with --on-limit ask"
+	case on.Asks():
+		p.Why = "its on_limit ends with ask"
 	case tries >= MaxTries:
-		p.Why = "it has gone on many times and has met a limit each time"
+		p.Why = "it has continued many times and has met a limit each time"
 	default:
 		p.Wake = l.Seen.Add(spread(untilPassed(l, tries), arm))
 	}
 	return p
 }
 
-// untilPassed returns how long to wait for the end of a limit. If the limit has come back after its
-// announced end, the wait can be longer than announced.
+// untilPassed returns how long to wait for the end of a limit. If the limit was there again after
+// its announced end, the wait can be longer than announced.
 func untilPassed(l coleo.Limit, tries int) time.Duration {
 	w := waits[l.Kind]
 	if l.Until.IsZero() {

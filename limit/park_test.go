@@ -31,7 +31,7 @@ func TestALimitThatPassesIsWaitedFor(t *testing.T) {
 		if c.until != 0 {
 			l.Until = seen.Add(c.until)
 		}
-		p := Plan(l, "run", "arm", c.tries, "")
+		p := Plan(l, "run", "arm", c.tries, "", "")
 		if got := p.Wake.Sub(seen); got < c.from || got > c.to || p.Try != c.tries+1 || p.Why != "" {
 			t.Errorf("%s: it waits %v (try %d, %q), want %v to %v", c.what, got, p.Try, p.Why, c.from, c.to)
 		}
@@ -44,12 +44,12 @@ func TestAPersonDecidesWhereWaitingDoesNotHelp(t *testing.T) {
 		tries int
 		on    coleo.OnLimit
 	}{
-		{coleo.LimitLogin, 0, coleo.OnLimitWait},
-		{coleo.LimitContext, 0, coleo.OnLimitWait},
-		{coleo.LimitRate, 0, coleo.OnLimitAsk},
-		{coleo.LimitRate, MaxTries, coleo.OnLimitWait},
+		{coleo.LimitLogin, 0, coleo.OnLimit(coleo.OnLimitWait)},
+		{coleo.LimitContext, 0, coleo.OnLimit(coleo.OnLimitWait)},
+		{coleo.LimitRate, 0, coleo.OnLimit(coleo.OnLimitAsk)},
+		{coleo.LimitRate, MaxTries, coleo.OnLimit(coleo.OnLimitWait)},
 	} {
-		p := Plan(coleo.Limit{Kind: c.kind, Seen: seen, Until: seen.Add(time.Hour)}, "run", "arm", c.tries, c.on)
+		p := Plan(coleo.Limit{Kind: c.kind, Seen: seen, Until: seen.Add(time.Hour)}, "run", "arm", c.tries, c.on, "")
 		if !p.Wake.IsZero() || p.Why == "" {
 			t.Errorf("%+v: it goes on at %v, because %q", c, p.Wake, p.Why)
 		}
@@ -68,7 +68,7 @@ func TestAFleetGoesOnSpreadOverTime(t *testing.T) {
 	first, last := time.Time{}, time.Time{}
 	for i := range 2000 {
 		wake := Plan(coleo.Limit{Kind: coleo.LimitQuota, Seen: seen, Until: seen.Add(5 * time.Hour)}, "run",
-			fmt.Sprintf("arm of %d", i), 0, "").Wake
+			fmt.Sprintf("arm of %d", i), 0, "", "").Wake
 		if i == 0 || wake.Before(first) {
 			first = wake
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"strings"
 
 	"coleo.dev"
@@ -38,20 +39,29 @@ type State struct {
 // change is an edit that replaces one text with another. It contains hashes instead of the texts.
 type change struct{ file, from, to uint64 }
 
-// Next takes the next piece of work in the run, and updates s. If the run goes in circles, Next
-// returns the reason as one clause for people. Otherwise it returns "". The parameter most replaces
-// MaxSame, unless most is 0.
-func (s *State) Next(w coleo.Work, most int) string {
+// Next returns the state after w, the next piece of work in the run. It does not change s. If the
+// run goes in circles, Next also returns the reason as one clause for people. Otherwise the reason
+// is "". If the parameter most is not 0, it replaces MaxSame.
+func (s State) Next(w coleo.Work, most int) (State, string) {
 	if most == 0 {
 		most = MaxSame
 	}
 	switch told := w.(type) {
 	case coleo.ToolCall:
+		s = s.clone()
 		s.begin(told)
 	case coleo.ToolEnd:
-		return s.end(told, most)
+		s = s.clone()
+		return s, s.end(told, most)
 	}
-	return ""
+	return s, ""
+}
+
+// clone returns a copy of s that shares nothing with s. A copy for each call is cheap, because a
+// run has few calls and each call takes much longer.
+func (s State) clone() State {
+	return State{open: maps.Clone(s.open), same: maps.Clone(s.same), files: maps.Clone(s.files),
+		edits: maps.Clone(s.edits), back: maps.Clone(s.back)}
 }
 
 func (s *State) begin(c coleo.ToolCall) {

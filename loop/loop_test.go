@@ -18,7 +18,8 @@ func (c *calls) add(kind coleo.ToolKind, name string, args map[string]string, e 
 	raw, _ := json.Marshal(args)
 	id := fmt.Sprint(len(c.list))
 	e.ID = id
-	c.list = append(c.list, coleo.ToolCall{ID: id, Name: name, Kind: kind, Arguments: raw, Files: []string{args["path"]}}, e)
+	c.list = append(c.list, coleo.ToolCall{ID: id, Name: name, Kind: kind, Arguments: raw, Files: []string{args["path"]}},
+		e)
 }
 
 func (c *calls) run(command, output string) {
@@ -49,7 +50,10 @@ func TestCirclesAreFound(t *testing.T) {
 	}{
 		"the same call with the same result": {func(c *calls, _ int) { c.run("ls", "a") },
 			"the same call of Bash with the same result 10 times"},
-		"the same call, with another one between": {func(c *calls, i int) { c.run("ls", "a"); c.run("ls "+fmt.Sprint(i), "") },
+		"the same call, with another one between": {func(c *calls, i int) {
+			c.run("ls", "a")
+			c.run("ls "+fmt.Sprint(i), "")
+		},
 			"the same call of Bash"},
 		"another result each time":     {func(c *calls, i int) { c.run("ls", fmt.Sprint(i)) }, ""},
 		"another call with one result": {func(c *calls, i int) { c.run("ls "+fmt.Sprint(i), "a") }, ""},
@@ -85,7 +89,7 @@ func TestCirclesAreFound(t *testing.T) {
 		var s State
 		got := ""
 		for _, w := range made.list {
-			if got = s.Next(w, 0); got != "" {
+			if s, got = s.Next(w, 0); got != "" {
 				break
 			}
 		}
@@ -104,7 +108,8 @@ func TestATryThatIsUndoneIsNoCircle(t *testing.T) {
 	}
 	var s State
 	for _, w := range made.list {
-		if got := s.Next(w, 0); got != "" {
+		got := ""
+		if s, got = s.Next(w, 0); got != "" {
 			t.Errorf("it is called a circle: %s", got)
 		}
 	}
@@ -120,10 +125,32 @@ func TestTheBoundCanBeAnother(t *testing.T) {
 		found := false
 		var s State
 		for _, w := range made.list {
-			found = found || s.Next(w, most) != ""
+			why := ""
+			s, why = s.Next(w, most)
+			found = found || why != ""
 		}
 		if found != want {
 			t.Errorf("with a bound of %d: %t, want %t", most, found, want)
 		}
+	}
+}
+
+// A caller keeps a State and takes it up again, so Next must not change it.
+func TestAStateDoesNotChange(t *testing.T) {
+	t.Parallel()
+	var made calls
+	for range MaxSame {
+		made.run("ls", "a")
+		made.replace("g", "a", "b")
+		made.replace("g", "b", "a")
+	}
+	var s State
+	for i, w := range made.list {
+		_, once := s.Next(w, 3)
+		next, twice := s.Next(w, 3)
+		if once != twice {
+			t.Fatalf("work %d gives %q, and then %q", i, once, twice)
+		}
+		s = next
 	}
 }

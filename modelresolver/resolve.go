@@ -124,8 +124,8 @@ func reason(wished bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-func first(offers []Offer, is func(Offer) bool) (Offer, bool) {
-	i := slices.IndexFunc(offers, is)
+func first(offers []Offer, fits func(Offer) bool) (Offer, bool) {
+	i := slices.IndexFunc(offers, fits)
 	if i < 0 {
 		return Offer{}, false
 	}

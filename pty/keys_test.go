@@ -6,7 +6,8 @@ func TestKeysSendTheSpecsBytes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"ENTER": "\r", "SPACE": " ", "TAB": "\t", "ESCAPE": "\x1b", "CTRL_C": "\x03", "CTRL_D": "\x04",
-		"CTRL_K": "\v", "CTRL_L": "\f", "CTRL_U": "\x15", "CTRL_Y": "\x19", "CTRL_Z": "\x1a", "UP": "\x1b[A", "DOWN": "\x1b[B",
+		"CTRL_K": "\v", "CTRL_L": "\f", "CTRL_U": "\x15", "CTRL_Y": "\x19", "CTRL_Z": "\x1a", "UP": "\x1b[A",
+		"DOWN":  "\x1b[B",
 		"RIGHT": "\x1b[C", "LEFT": "\x1b[D", "BACKSPACE": "\x7f", "SHIFT_ENTER": "\x1b[13;2u", "SHIFT_TAB": "\x1b[Z",
 	} {
 		got, ok := Key(name)

@@ -30,7 +30,8 @@ func TestNoRecordingGoesInCircles(t *testing.T) {
 				case coleo.ToolEnd:
 					calls++
 				}
-				if why := s.Next(a.Work, 0); why != "" {
+				var why string
+				if s, why = s.Next(a.Work, 0); why != "" {
 					t.Errorf("%s: %s", path, why)
 				}
 			}

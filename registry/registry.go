@@ -16,6 +16,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/config"
+	"coleo.dev/filewatch"
 	"coleo.dev/harnesses/aider"
 	"coleo.dev/harnesses/claudecode"
 	"coleo.dev/harnesses/cline"
@@ -135,6 +136,10 @@ func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, erro
 	r.refresh()
 	return r, r.wrong
 }
+
+// Files returns what watches the records of all agent CLIs. A process watches other folders with it
+// too, because the kernel limits the number of watchers.
+func (r *Registry) Files() *filewatch.Watcher { return r.shared.Records().Files() }
 
 // refresh reads the user's changed files and the changed packs. If a file has not changed, its
 // harness stays the same object. The caller holds mu, unless no other goroutine can use the

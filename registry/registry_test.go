@@ -153,3 +153,10 @@ func TestAFileThatNobodyTouchedKeepsItsHarness(t *testing.T) {
 		t.Errorf("get other = %v, %v, want what it was", h, err)
 	}
 }
+
+func TestARegistryOfOneHarnessWatchesFilesToo(t *testing.T) {
+	t.Parallel()
+	if Of().Files() == nil {
+		t.Error("it has nothing that watches files")
+	}
+}

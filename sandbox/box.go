@@ -20,6 +20,10 @@ type Box struct {
 	Writable []Place  // the program can also write these
 	Hidden   []Hidden // files within the other places that appear empty inside
 	Offline  bool     // the program gets a network with only the loopback interface
+	// Network is the path of a file with a proxy.Config. The program then gets a network with only
+	// the loopback interface, and a proxy to the hosts in the file. If Network is empty, there is no
+	// proxy.
+	Network string
 }
 
 // Place is a file or a folder that exists.
@@ -45,7 +49,12 @@ type Programs struct {
 // the command line of the program. All processes of the box are descendants of the process that
 // runs the whole command line.
 func (b Box) Argv(p Programs) []string {
-	argv := append([]string{p.Coleo, inside.StartVerb, "--", p.Bwrap}, namespaces(b.Offline)...)
+	argv := []string{p.Coleo, inside.StartVerb}
+	enter := []string{"--", p.Coleo, inside.EnterVerb}
+	if b.Network != "" {
+		argv, enter = append(argv, inside.NetworkOption, b.Network), append(enter, inside.NetworkOption)
+	}
+	argv = append(append(argv, "--", p.Bwrap), namespaces(b.Offline || b.Network != "")...)
 	argv = append(argv, "--tmpfs", "/tmp")
 	for _, m := range b.mounts(p) {
 		argv = append(argv, m.args()...)
@@ -53,7 +62,7 @@ func (b Box) Argv(p Programs) []string {
 	for _, h := range b.Hidden {
 		argv = append(argv, h.args()...)
 	}
-	return append(argv, "--chdir", b.Workdir, "--", p.Coleo, inside.EnterVerb, "--")
+	return append(append(append(argv, "--chdir", b.Workdir), enter...), "--")
 }
 
 // namespaces returns the options that separate the program from the machine.

@@ -18,6 +18,7 @@ import (
 
 	"coleo.dev/holder/process"
 	"coleo.dev/sandbox/inside"
+	"coleo.dev/sandbox/proxy"
 )
 
 // The test binary is also the program of Coleo that a box needs, and the program that tries
@@ -25,9 +26,14 @@ import (
 func TestMain(m *testing.M) {
 	switch args := os.Args[1:]; {
 	case len(args) > 2 && args[0] == inside.StartVerb:
-		fmt.Fprintln(os.Stderr, inside.Start(args[2:]))
+		fmt.Fprintln(os.Stderr, inside.Start(args[1:]))
 	case len(args) > 2 && args[0] == inside.EnterVerb:
-		fmt.Fprintln(os.Stderr, inside.Enter(args[2:]))
+		fmt.Fprintln(os.Stderr, inside.Enter(args[1:]))
+	case len(args) > 2 && args[0] == inside.ProxyVerb:
+		if err := inside.Proxy(args[1:]); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
 	case len(args) > 0 && args[0] == escapeVerb:
 		os.Exit(escape())
 	default:
@@ -63,7 +69,9 @@ type outside struct {
 	socket, loopback                net.Listener
 	abstract                        net.Listener
 	sleeper                         *exec.Cmd
-	connected                       chan string // what has reached one of the sockets
+	connected                       chan string   // what has reached one of the sockets
+	rules                           *proxy.Rules  // if set, what the box reaches by a proxy
+	servers                         serversAround // if rules is set, what it tries to reach
 }
 
 // newOutside makes a machine of the user uid around a box.
@@ -145,6 +153,16 @@ func (o *outside) run(t *testing.T, bwrap string, change func(argv []string) []s
 	system, hidden := System()
 	box := Box{Workdir: o.work, Home: o.home, System: system, Hidden: hidden, Offline: true,
 		Writable: []Place{{Path: o.work}, {Path: filepath.Join(o.home, ".mine")}}}
+	if o.rules != nil {
+		box.Offline, box.Network = false, filepath.Join(o.dir, "network.json")
+		c := proxy.Config{Rules: *o.rules, Log: filepath.Join(o.dir, "network.jsonl")}
+		if err := c.Write(box.Network); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Lchown(box.Network, o.uid, o.uid); err != nil {
+			t.Fatal(err)
+		}
+	}
 	argv := box.Argv(Programs{Bwrap: bwrap, Coleo: program})
 	if change != nil {
 		argv = change(argv)
@@ -154,7 +172,7 @@ func (o *outside) run(t *testing.T, bwrap string, change func(argv []string) []s
 	cmd.SysProcAttr, cmd.Env = o.asUser(), []string{"PATH=/usr/bin:/bin", "HOME=" + o.home}
 	target, err := json.Marshal(target{Secret: o.secret, Victim: o.victim, Socket: o.socket.Addr().String(),
 		Abstract: o.abstract.Addr().String(), Loopback: o.loopback.Addr().String(), PID: o.sleeper.Process.Pid,
-		Own: filepath.Join(o.home, ".mine/login")})
+		Own: filepath.Join(o.home, ".mine/login"), Servers: o.servers})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ const refused = "refused: "
 type target struct {
 	Secret, Victim, Socket, Abstract, Loopback, Own string
 	PID                                             int
+	Servers                                         serversAround
 }
 
 // escape tries each way, and prints what it has managed to do.
@@ -63,7 +64,8 @@ func appendTo(path string) error {
 // ways returns each way out by its name. A way returns nil if it leads out.
 func ways(t target) map[string]func() error {
 	out := map[string]func() error{}
-	for _, part := range []map[string]func() error{waysToFiles(t), waysToProcesses(t), waysToSockets(t), waysToKernel()} {
+	for _, part := range []map[string]func() error{waysToFiles(t), waysToProcesses(t), waysToSockets(t), waysToKernel(),
+		waysToServers(t.Servers)} {
 		for name, way := range part {
 			out[name] = way
 		}

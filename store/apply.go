@@ -158,7 +158,7 @@ func applyParked(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	if arm.Queue != nil {
 		next = *arm.Queue
 	}
-	if next.Parked = nil; c.Step == coleo.ParkBegun {
+	if next.Parked = nil; c.IsParked() {
 		p := c.Parking()
 		next.Parked = &p
 	}

@@ -175,7 +175,8 @@ func (s *ServeDB) Tokens(ctx context.Context) ([]coleo.OperatorToken, error) {
 	for i, r := range list {
 		out[i] = r.OperatorToken
 		b := r.bounds
-		out[i].Scopes, out[i].Arms, out[i].Labels, out[i].RunsIn, out[i].Prompted = b.Scopes, b.Arms, b.Labels, b.RunsIn, b.Prompted
+		out[i].Scopes, out[i].Arms, out[i].Labels, out[i].RunsIn, out[i].Prompted = b.Scopes, b.Arms, b.Labels, b.RunsIn,
+			b.Prompted
 	}
 	return out, nil
 }

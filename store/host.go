@@ -207,7 +207,7 @@ func durabilityOf(events []coleo.Event) durability {
 		switch e.Kind {
 		case coleo.EventSpawned, coleo.EventReattached, coleo.EventStopped, coleo.EventOrphaned,
 			coleo.EventRemoved, coleo.EventDecision, coleo.EventQueue, coleo.EventParked, coleo.EventLabels,
-			coleo.EventBudget, coleo.EventHandover,
+			coleo.EventBudget, coleo.EventHandover, coleo.EventOnLimit,
 			coleo.EventPolicy, coleo.EventWorkspaceChanged, coleo.EventWorkspaceReady, coleo.EventMerge:
 			return intent
 		default: // an observation

@@ -139,6 +139,7 @@ func TestIntentsAreOnTheDiskAndTheRestIsCheap(t *testing.T) {
 		coleo.EventLabels:  intent,
 		coleo.EventBudget:  intent,
 		coleo.EventMerge:   intent,
+		coleo.EventOnLimit: intent,
 		coleo.EventWitness: ordinary, coleo.EventState: ordinary,
 	} {
 		h := host(t)

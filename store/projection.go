@@ -33,7 +33,7 @@ type reached struct {
 // projected is the row of an arm before and after a batch. An empty ID means that the
 // arm has no row.
 type projected struct {
-	was, is coleo.Arm
+	before, after coleo.Arm
 }
 
 // add stores one event and applies the event to the row of the event's arm. If the event is already
@@ -51,7 +51,7 @@ func (p *projection) add(e *coleo.Event) error {
 		if err != nil {
 			return err
 		}
-		arm.is = Apply(arm.is, *e)
+		arm.after = Apply(arm.after, *e)
 	}
 	if err := p.addUsage(e); err != nil {
 		return err
@@ -80,11 +80,11 @@ func (p *projection) addToRun(e *coleo.Event) error {
 	if err != nil {
 		return err
 	}
-	if run.ArmName == "" && arm.is.Name != arm.is.ID { // a row whose name is its id waits for its name
-		run.ArmName = arm.is.Name
+	if run.ArmName == "" && arm.after.Name != arm.after.ID { // a row whose name is its id waits for its name
+		run.ArmName = arm.after.Name
 	}
 	if run.Harness == "" {
-		run.Harness = arm.is.Harness
+		run.Harness = arm.after.Harness
 	}
 	return nil
 }
@@ -196,7 +196,7 @@ func (p *projection) arm(id string) (*projected, error) {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("read arm %s: %w", id, err)
 	}
-	arm := &projected{was: row, is: row}
+	arm := &projected{before: row, after: row}
 	p.arms[id] = arm
 	return arm, nil
 }
@@ -237,22 +237,22 @@ func newProjection(ctx context.Context, tx *sql.Tx) *projection {
 func (p *projection) saveArm(arm *projected) error {
 	var err error
 	switch {
-	case reflect.DeepEqual(arm.is, arm.was):
+	case reflect.DeepEqual(arm.after, arm.before):
 		return nil
-	case arm.is.ID == "":
-		_, err = p.tx.Exec("DELETE FROM arms WHERE id = ?", arm.was.ID)
+	case arm.after.ID == "":
+		_, err = p.tx.Exec("DELETE FROM arms WHERE id = ?", arm.before.ID)
 		return err
-	case arm.is.AgentID != arm.was.AgentID:
-		if err := hostname(p.tx, &arm.is); err != nil {
+	case arm.after.AgentID != arm.before.AgentID:
+		if err := hostname(p.tx, &arm.after); err != nil {
 			return err
 		}
 	}
-	if arm.was.ID != "" {
-		return updateArm(p.tx, &arm.is)
+	if arm.before.ID != "" {
+		return updateArm(p.tx, &arm.after)
 	}
 	// If another arm has the name, no row is written, and the log can continue. The arm's next
 	// start creates the row if the name is free at that time.
-	_, err = p.tx.Exec(insertion("arms", armFields(&arm.is))+" ON CONFLICT DO NOTHING", armCells(&arm.is)...)
+	_, err = p.tx.Exec(insertion("arms", armFields(&arm.after))+" ON CONFLICT DO NOTHING", armCells(&arm.after)...)
 	return err
 }
 

@@ -54,12 +54,15 @@ func TestABudgetBecomesAPartOfTheRow(t *testing.T) {
 		scope  coleo.BudgetScope
 		why    string
 	}{
-		"a budget that was set":                    {[]coleo.Event{set}, coleo.BudgetSet, own, ""},
-		"a sum replaces a sum":                     {[]coleo.Event{set, counted, counted}, coleo.BudgetCounted, own, ""},
-		"a sum keeps why the turn was interrupted": {[]coleo.Event{set, reached, counted}, coleo.BudgetReached, own, "reached"},
-		"a sum does not hide a common budget":      {[]coleo.Event{set, common, counted}, coleo.BudgetRefused, "day", "refused"},
-		"another budget forgets the reason":        {[]coleo.Event{set, common, set}, coleo.BudgetSet, own, ""},
-		"without a budget, the row has none":       {[]coleo.Event{set, budgetEvent("a", coleo.BudgetSet, 0, own)}, "", "", ""},
+		"a budget that was set": {[]coleo.Event{set}, coleo.BudgetSet, own, ""},
+		"a sum replaces a sum":  {[]coleo.Event{set, counted, counted}, coleo.BudgetCounted, own, ""},
+		"a sum keeps why the turn was interrupted": {[]coleo.Event{set, reached, counted}, coleo.BudgetReached, own,
+			"reached"},
+		"a sum does not hide a common budget": {[]coleo.Event{set, common, counted}, coleo.BudgetRefused, "day",
+			"refused"},
+		"another budget forgets the reason": {[]coleo.Event{set, common, set}, coleo.BudgetSet, own, ""},
+		"without a budget, the row has none": {[]coleo.Event{set, budgetEvent("a", coleo.BudgetSet, 0, own)}, "", "",
+			""},
 	} {
 		a := Apply(coleo.Arm{}, fromHost("h1", spawn("a", 1)))
 		for _, e := range c.events {

@@ -207,8 +207,8 @@ func addTriggerEntry(tx *sql.Tx, e trigger.Entry) (added bool, err error) {
 	_, err = tx.Exec(`DELETE FROM trigger_history WHERE trigger_name IS ?1 AND id <= (SELECT id FROM trigger_history
 		WHERE trigger_name IS ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
 		AND (state IS NULL OR state NOT IN ('accepted', 'starting')) AND (once IS NULL OR ts < ?3)
-		AND (arm_id IS NULL OR NOT EXISTS (SELECT 1 FROM arms WHERE arms.id = arm_id))`, textOf(&e.Trigger), keptTriggerEntries,
-		moment{&oldest})
+		AND (arm_id IS NULL OR NOT EXISTS (SELECT 1 FROM arms WHERE arms.id = arm_id))`,
+		textOf(&e.Trigger), keptTriggerEntries, moment{&oldest})
 	return true, err
 }
 

@@ -46,7 +46,7 @@ func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
 	if err != nil {
 		return err
 	}
-	row := arm.is
+	row := arm.after
 	provider, model := row.Provider, u.Model
 	if model == "" {
 		model = row.Model
@@ -78,7 +78,7 @@ func (p *projection) countAccount(e *coleo.Event, sum coleo.Usage) error {
 	if err != nil {
 		return err
 	}
-	before, err := accountOf(p.tx, e.Arm, arm.is.Generation)
+	before, err := accountOf(p.tx, e.Arm, arm.after.Generation)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (p *projection) countAccount(e *coleo.Event, sum coleo.Usage) error {
 	}
 	if _, err := p.tx.Exec(`INSERT INTO accounts (arm_id, generation, sum) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET generation = excluded.generation, sum = excluded.sum`,
-		e.Arm, arm.is.Generation, string(text)); err != nil {
+		e.Arm, arm.after.Generation, string(text)); err != nil {
 		return fmt.Errorf("keep the account of arm %s: %w", e.Arm, err)
 	}
 	used := sum.Minus(before)

@@ -19,7 +19,8 @@ func used(t *testing.T, s *ServeDB, arm string) (lines []string) {
 	}
 	for _, u := range list {
 		lines = append(lines, fmt.Sprintf("%s %s %s %d calls %d/%d/%d/%d %g %d %v", u.ArmName, u.Run,
-			coleo.ModelName(u.Provider, u.Model), u.Calls, u.Input, u.Cached, u.Written, u.Output, u.Cost, u.Context, u.Approximate))
+			coleo.ModelName(u.Provider, u.Model), u.Calls, u.Input, u.Cached, u.Written, u.Output, u.Cost, u.Context,
+			u.Approximate))
 	}
 	return lines
 }

@@ -207,7 +207,8 @@ func Within(parent, folder string) error {
 func Config(parent string, c coleo.SpawnConfig, r coleo.ArmRequest) coleo.SpawnConfig {
 	out := coleo.SpawnConfig{Workdir: r.Workdir, PermissionMode: r.PermissionMode, Parent: parent, Depth: c.Depth + 1,
 		Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition,
-		Policy: c.Policy, OnLimit: c.OnLimit, ContinueWith: c.ContinueWith, Window: c.Window, Cols: c.Cols, Rows: c.Rows, Tools: slices.Clone(c.Tools)}
+		Policy: c.Policy, OnLimit: c.AtLimit(), ContinueWith: c.ContinueWith, Window: c.Window, Cols: c.Cols, Rows: c.Rows,
+		Tools: slices.Clone(c.Tools)}
 	if c.Sandbox.On() {
 		same := *c.Sandbox
 		same.Folder = cmp.Or(same.Folder, c.Workdir)

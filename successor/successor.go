@@ -205,7 +205,8 @@ func plain(text string) string {
 func Config(by coleo.Predecessor, c coleo.SpawnConfig, mcp bool) coleo.SpawnConfig {
 	out := coleo.SpawnConfig{Workdir: c.Workdir, Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint,
 		PermissionMode: c.PermissionMode, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition, Policy: c.Policy,
-		OnLimit: c.OnLimit, ContinueWith: c.ContinueWith, Sandbox: c.Sandbox, EnvNames: c.EnvNames, Wrap: c.Wrap,
+		OnLimit: c.AtLimit(), ContinueWith: c.ContinueWith, EndWhenDone: c.EndWhenDone, Sandbox: c.Sandbox,
+		EnvNames: c.EnvNames, Wrap: c.Wrap,
 		Cols: c.Cols, Rows: c.Rows, Succeeds: &by}
 	if mcp {
 		out.MCPServers, out.Tools = c.MCPServers, c.Tools

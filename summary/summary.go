@@ -38,7 +38,7 @@ type Maker struct {
 	out   coleo.ThreadSummary
 	files []string // the most recently changed file is last
 	tasks coleo.Event
-	has   bool // the arm whose events are read has the conversation
+	owns  bool // the arm whose events are read has the conversation
 }
 
 // New returns the Maker of a conversation that has no messages yet.
@@ -65,9 +65,9 @@ func (m *Maker) Message(t coleo.ThreadMessage) {
 	}
 }
 
-// Arm announces that the next events are those of another arm. The parameter has says whether this
+// Arm announces that the next events are those of another arm. The parameter owns says whether this
 // arm has the conversation, until an event names the arm's conversation.
-func (m *Maker) Arm(has bool) { m.has = has }
+func (m *Maker) Arm(owns bool) { m.owns = owns }
 
 // Event adds the next event of the arm to the summary. It ignores what the arm did in other
 // conversations. It also ignores a payload that cannot be read.
@@ -76,20 +76,20 @@ func (m *Maker) Event(e coleo.Event) {
 	case coleo.EventSpawned:
 		var h coleo.Handle
 		if json.Unmarshal(e.Payload, &h) == nil && h.Conversation != "" {
-			m.has = h.Conversation == m.out.ID
+			m.owns = h.Conversation == m.out.ID
 		}
 	case coleo.EventConversation:
 		var n coleo.Note
 		if json.Unmarshal(e.Payload, &n) == nil {
-			m.has = n.Text == m.out.ID
+			m.owns = n.Text == m.out.ID
 		}
 	case coleo.EventFileChanged:
 		var f coleo.FileChanged
-		if m.has && json.Unmarshal(e.Payload, &f) == nil && f.Path != "" {
+		if m.owns && json.Unmarshal(e.Payload, &f) == nil && f.Path != "" {
 			m.files = append(slices.DeleteFunc(m.files, func(p string) bool { return p == f.Path }), f.Path)
 		}
 	case coleo.EventTasks:
-		if m.has && !e.Time.Before(m.tasks.Time) {
+		if m.owns && !e.Time.Before(m.tasks.Time) {
 			m.tasks = e
 		}
 	default: // Kinds does not have it

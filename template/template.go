@@ -29,6 +29,9 @@ type Template struct {
 	Tools          []string               `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
 	OnLimit        coleo.OnLimit          `toml:"on_limit" json:"on_limit,omitempty"`
 	ContinueWith   string                 `toml:"continue_with" json:"continue_with,omitempty"`
+	EndWhenDone    bool                   `toml:"end_when_done" json:"end_when_done,omitempty"`
+	Budget         *float64               `toml:"budget" json:"budget,omitempty"` // US dollars
+	BudgetPolicy   coleo.BudgetPolicy     `toml:"budget_policy" json:"budget_policy,omitempty"`
 	// Prompt is the first prompt. In it, {{NAME}} stands for an argument.
 	Prompt string         `toml:"prompt" json:"prompt,omitempty"`
 	Args   map[string]Arg `toml:"args" json:"args,omitempty"`
@@ -76,9 +79,15 @@ func (t Template) fault() (key, fault string) {
 	case !t.Policy.Valid():
 		return "policy", fmt.Sprintf("policy = %q is none of off, shadow and read", t.Policy)
 	case !t.OnLimit.Valid():
-		return "on_limit", fmt.Sprintf("on_limit = %q is neither wait nor ask", t.OnLimit)
+		return "on_limit", t.OnLimit.Check().Error()
 	case t.SandboxNet != "" && t.Sandbox == "":
 		return "sandbox_net", "sandbox_net needs sandbox"
+	case t.Budget == nil && t.BudgetPolicy != "":
+		return "budget_policy", "budget_policy needs budget"
+	case !t.BudgetPolicy.Valid():
+		return "budget_policy", fmt.Sprintf("budget_policy = %q is none of warn, park and stop", t.BudgetPolicy)
+	case t.Budget != nil && (!(*t.Budget > 0) || t.budget().Check() != nil):
+		return "budget", fmt.Sprintf("budget = %g is no amount: write US dollars, such as 2.50", *t.Budget)
 	case t.Base != "" && !t.Worktree:
 		return "base", "base says where the branch of a worktree begins: add worktree = true"
 	}
@@ -105,6 +114,13 @@ func (t Template) sandbox() *coleo.Sandbox {
 		return nil
 	}
 	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet}
+}
+
+func (t Template) budget() *coleo.Budget {
+	if t.Budget == nil {
+		return nil
+	}
+	return &coleo.Budget{Dollars: *t.Budget, Policy: t.BudgetPolicy}
 }
 
 // argsFault is like fault, but checks the arguments and the prompt.
@@ -217,6 +233,12 @@ func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 	fill(&q.Policy, t.Policy)
 	fill(&q.OnLimit, t.OnLimit)
 	fill(&q.ContinueWith, t.ContinueWith)
+	if q.EndWhenDone == nil && t.EndWhenDone {
+		q.EndWhenDone = &t.EndWhenDone
+	}
+	if q.Budget == nil {
+		q.Budget = t.budget()
+	}
 	if q.Sandbox == nil {
 		q.Sandbox = t.sandbox()
 	}
@@ -252,6 +274,9 @@ func (t Template) Loosens() []string {
 	}
 	if t.Sandbox == coleo.SandboxNone {
 		out = append(out, "no sandbox")
+	}
+	if slices.ContainsFunc(t.OnLimit.Steps(), func(s coleo.LimitStep) bool { return s.Do == coleo.LimitHandover }) {
+		out = append(out, "on_limit "+string(t.OnLimit))
 	}
 	if len(t.Tools) > 0 {
 		out = append(out, "tools "+strings.Join(t.Tools, ","))

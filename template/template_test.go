@@ -21,6 +21,8 @@ worktree = true
 base = "main"
 fallback = "none"
 on_limit = "ask"
+budget = 2.5
+budget_policy = "stop"
 tools = ["all"]
 labels = { kind = "review", team = "a" }
 prompt = "Review {{branch}} for {{what}}. {{branch}}!"
@@ -42,16 +44,24 @@ func parse(t *testing.T, text string) Template {
 func TestATemplateSaysWhereItIsWrong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"harnes = \"x\"":                         `x.toml:1:1: unknown key "harnes"`,
-		"\nwrap = [\"sh\"]":                      `x.toml:2:1: unknown key "wrap"`,
-		"model = 1":                              "x.toml:1:",
-		"model = \"a\nb\"":                       "x.toml:1:",
-		"\npermission_mode = \"yolo\"":           "x.toml:2: permission_mode = \"yolo\" is none of ask, edit, plan and all",
-		"policy = \"allow\"":                     "x.toml:1: policy",
-		"fallback = \"x\"":                       "x.toml:1: fallback",
-		"on_limit = \"x\"":                       "x.toml:1: on_limit",
-		"\n\nsandbox = \"jail\"":                 "x.toml:3: ",
-		"sandbox_net = \"none\"":                 "x.toml:1: sandbox_net needs sandbox",
+		"harnes = \"x\"":                        `x.toml:1:1: unknown key "harnes"`,
+		"\nwrap = [\"sh\"]":                     `x.toml:2:1: unknown key "wrap"`,
+		"model = 1":                             "x.toml:1:",
+		"model = \"a\nb\"":                      "x.toml:1:",
+		"\npermission_mode = \"yolo\"":          "x.toml:2: permission_mode = \"yolo\" is none of ask, edit, plan and all",
+		"policy = \"allow\"":                    "x.toml:1: policy",
+		"fallback = \"x\"":                      "x.toml:1: fallback",
+		"on_limit = \"x\"":                      "x.toml:1: on_limit",
+		"\nbudget = 0":                          "x.toml:2: budget = 0 is no amount",
+		"budget = -1.5":                         "x.toml:1: budget = -1.5 is no amount",
+		"budget = nan":                          "x.toml:1: budget = NaN is no amount",
+		"budget = 1e300":                        "x.toml:1: budget = 1e+300 is no amount",
+		"budget = \"2\"":                        "x.toml:1:",
+		"budget = 1.0\nbudget_policy = \"nag\"": "x.toml:2: budget_policy = \"nag\" is none of warn, park and stop",
+		"budget_policy = \"park\"":              "x.toml:1: budget_policy needs budget",
+		"\n\nsandbox = \"jail\"":                "x.toml:3: ",
+		"sandbox_net = \"none\"":                "x.toml:1: sandbox_net needs sandbox",
+		"sandbox = \"bwrap\"\nsandbox_net = \"allow=http://a\"": "x.toml:1: ",
 		"base = \"main\"":                        "add worktree = true",
 		"tools = [\"rm\"]":                       `x.toml:1: "rm" is not a tool`,
 		"[labels]\n\"a b\" = \"c\"":              "bad key or value",
@@ -118,13 +128,14 @@ func TestARequestBeatsTheTemplate(t *testing.T) {
 	want := wire.SpawnRequest{Harness: "claude-code", Model: "anthropic/opus", PermissionMode: "plan", Policy: "shadow",
 		Sandbox: &coleo.Sandbox{Kind: "bwrap", Network: "none"}, Worktree: &wire.Worktree{Base: "main"}, Fallback: "none",
 		OnLimit: "ask", Tools: []string{"all"}, Labels: coleo.Labels{"kind": "review", "team": "a"},
-		InitialPrompt: "Review topic for bugs. topic!"}
+		InitialPrompt: "Review topic for bugs. topic!", Budget: &coleo.Budget{Dollars: 2.5, Policy: "stop"}}
 	if !reflect.DeepEqual(empty, want) {
 		t.Errorf("an empty request becomes %+v, want %+v", empty, want)
 	}
 	full := wire.SpawnRequest{Harness: "codex", Provider: "p", PermissionMode: "ask", Policy: "off",
 		Sandbox: &coleo.Sandbox{Kind: "none"}, Worktree: &wire.Worktree{Branch: "b"}, Fallback: "any", OnLimit: "wait",
-		NoTools: true, Labels: coleo.Labels{"team": "b"}, InitialPrompt: "mine", ContinueWith: "go"}
+		NoTools: true, Labels: coleo.Labels{"team": "b"}, InitialPrompt: "mine", ContinueWith: "go",
+		Budget: &coleo.Budget{}}
 	got := full
 	if err := tpl.Fill(&got, nil); err != nil {
 		t.Fatal(err)
@@ -144,16 +155,18 @@ func TestARequestBeatsTheTemplate(t *testing.T) {
 func TestWhatLoosensIsSaid(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                             "",
-		"permission_mode = \"plan\"":   "",
-		"permission_mode = \"all\"":    "permission mode all",
-		"policy = \"read\"":            "policy read",
-		"policy = \"shadow\"":          "",
-		"sandbox = \"none\"":           "no sandbox",
-		"sandbox = \"bwrap\"":          "",
-		"tools = [\"all\"]":            "tools all",
-		"permission_mode = \"edit\"":   "permission mode edit",
-		"worktree = true\nmodel=\"x\"": "",
+		"":                              "",
+		"permission_mode = \"plan\"":    "",
+		"permission_mode = \"all\"":     "permission mode all",
+		"policy = \"read\"":             "policy read",
+		"policy = \"shadow\"":           "",
+		"sandbox = \"none\"":            "no sandbox",
+		"sandbox = \"bwrap\"":           "",
+		"tools = [\"all\"]":             "tools all",
+		"on_limit = \"model:m,ask\"":    "",
+		"on_limit = \"handover:codex\"": "on_limit handover:codex",
+		"permission_mode = \"edit\"":    "permission mode edit",
+		"worktree = true\nmodel=\"x\"":  "",
 	} {
 		if got := strings.Join(parse(t, text).Loosens(), "; "); got != want {
 			t.Errorf("%q loosens %q, want %q", text, got, want)

@@ -89,13 +89,13 @@ func (x *Index) known(ctx context.Context) (map[place]map[row]known, error) {
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. It removes from the map has each record that is still
+// refresh updates the threads of one place. It removes from the map indexed each record that is still
 // in the place.
-func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, has map[row]known,
+func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found
 	for _, f := range found {
-		if !has[row{f.Path, f.Name}].is(f.Stamp) {
+		if !indexed[row{f.Path, f.Name}].is(f.Stamp) {
 			changed = append(changed, f)
 		}
 	}
@@ -109,11 +109,11 @@ func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, has 
 		unread -= len(done)
 	}
 	for _, f := range found {
-		delete(has, row{f.Path, f.Name})
+		delete(indexed, row{f.Path, f.Name})
 	}
 	// The list found is complete, even if the time is over. So the records that remain in the map
-	// has no longer exist.
-	return unread + len(changed), x.forget(context.WithoutCancel(ctx), has)
+	// indexed no longer exist.
+	return unread + len(changed), x.forget(context.WithoutCancel(ctx), indexed)
 }
 
 func (k known) is(stamp string) bool { return k.key != 0 && k.stamp == stamp }

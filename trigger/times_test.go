@@ -47,7 +47,8 @@ func TestTheNextTimesOfASchedule(t *testing.T) {
 		{"a time in the gap comes at its end", "30 2 * * *", "Europe/Berlin", "2026-03-28T01:30:00Z", "2026-03-29T01:00:00Z"},
 		{"two times in the gap are one", "15,45 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-30T00:15:00Z"},
 		{"the day after the gap", "30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"},
-		{"the end of the gap is a time too", "0,30 2,3 * * *", "Europe/Berlin", "2026-03-29T00:00:00Z", "2026-03-29T01:00:00Z"},
+		{"the end of the gap is a time too", "0,30 2,3 * * *", "Europe/Berlin", "2026-03-29T00:00:00Z",
+			"2026-03-29T01:00:00Z"},
 		{"and once", "0,30 2,3 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z"},
 		{"each hour has none in the gap", "30 * * * *", "Europe/Berlin", "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z"},
 		{"each quarter goes on at the gap", "*/15 * * * *", "Europe/Berlin", "2026-03-29T00:45:00Z", "2026-03-29T01:00:00Z"},
@@ -121,11 +122,13 @@ func TestTimesAreThoseOfASlowSearch(t *testing.T) {
 	pick := func(words ...string) string { return words[draw.IntN(len(words))] }
 	for range 80 {
 		zone := pick("Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "UTC", "America/Santiago")
-		expression := strings.Join([]string{pick("0", "30", "*/15", "15,45", "*"), pick("*", "0", "1", "2", "2,3", "*/2", "1-4",
-			"0-23"), "*", "*", pick("*", "*", "0", "1-5")}, " ")
+		expression := strings.Join([]string{pick("0", "30", "*/15", "15,45", "*"),
+			pick("*", "0", "1", "2", "2,3", "*/2", "1-4",
+				"0-23"), "*", "*", pick("*", "*", "0", "1-5")}, " ")
 		x := times(t, expression, zone)
 		change := at(t, pick("2026-03-08T07:00:00Z", "2026-03-29T01:00:00Z", "2026-04-04T15:00:00Z", "2026-04-23T22:00:00Z",
-			"2026-10-03T15:30:00Z", "2026-10-25T01:00:00Z", "2026-11-01T06:00:00Z", "2026-04-05T03:00:00Z", "2026-09-06T04:00:00Z"))
+			"2026-10-03T15:30:00Z", "2026-10-25T01:00:00Z", "2026-11-01T06:00:00Z", "2026-04-05T03:00:00Z",
+			"2026-09-06T04:00:00Z"))
 		from := change.Add(-time.Duration(draw.IntN(30*60)) * time.Minute)
 		until := change.Add(time.Duration(draw.IntN(50*60)) * time.Minute)
 		want := minutes(x, from, until)

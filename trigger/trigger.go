@@ -119,6 +119,6 @@ func CheckName(name string) error {
 	if nameForm.MatchString(name) {
 		return nil
 	}
-	return coleo.Errorf(coleo.EInvalid, "%q cannot name a schedule or a webhook: use 1 to 40 small letters, digits or '-', "+
-		"beginning and ending with a letter or digit; nothing was done", name)
+	return coleo.Errorf(coleo.EInvalid, "%q cannot name a schedule or a webhook: use 1 to 40 small letters, "+
+		"digits or '-', beginning and ending with a letter or digit; nothing was done", name)
 }

@@ -71,8 +71,12 @@ type SpawnRequest struct {
 
 	// Sandbox is the sandbox of the agent CLI. If it is left out, a stopped arm keeps its sandbox.
 	Sandbox      *coleo.Sandbox `json:"sandbox,omitempty" doc:"The sandbox of the agent CLI: see docs/security.md"`
-	OnLimit      coleo.OnLimit  `json:"onLimit,omitempty" enum:"wait,ask" doc:"What to do at a limit of the model"`
+	OnLimit      coleo.OnLimit  `json:"onLimit,omitempty" maxLength:"500" doc:"At a limit of the model: a list of model:NAME, handover:HARNESS, and wait or ask"`
 	ContinueWith string         `json:"continueWith,omitempty" maxLength:"2000" doc:"Prompt with which the arm goes on after a limit"`
+
+	// EndWhenDone ends the arm when a run has finished and its queue is empty. If it is left out, a
+	// stopped arm keeps its value.
+	EndWhenDone *bool `json:"endWhenDone,omitempty" doc:"Whether the arm ends when its work is done"`
 
 	Cols int `json:"cols,omitempty" doc:"Width of the terminal in cells"`
 	Rows int `json:"rows,omitempty" doc:"Height of the terminal in cells"`
@@ -80,7 +84,7 @@ type SpawnRequest struct {
 
 // Worktree asks for a git worktree that belongs to the arm alone.
 type Worktree struct {
-	Branch string `json:"branch,omitempty" doc:"Branch to check out, also one that exists; named for the arm if left out"`
+	Branch string `json:"branch,omitempty" doc:"Branch to check out, also one that exists, or pr/NUMBER for the head of a pull request; named for the arm if left out"`
 	Base   string `json:"base,omitempty" doc:"Where a new branch begins; what is checked out in workdir if left out"`
 	// NoSetup skips the set-up script of the project.
 	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`

@@ -47,10 +47,11 @@ func doStep(step, root string) error {
 	ctx, s := context.Background(), workspacesIn(root)
 	switch step {
 	case "make":
-		_, err := s.Make(ctx, workspace.Order{ID: "arm-fix", Name: "fix", Folder: filepath.Join(root, "project")})
+		_, err := s.Make(ctx, workspace.Order{ID: gittest.ArmID(root, "fix"), Name: "fix",
+			Folder: filepath.Join(root, "project")})
 		return err
 	case "remove":
-		_, err := s.Remove(ctx, "arm-fix", true)
+		_, err := s.Remove(ctx, gittest.ArmID(root, "fix"), true)
 		return err
 	case "restore":
 		kept, err := s.Kept(ctx)

@@ -21,7 +21,8 @@ type Order struct {
 	Name   string // the arm's name
 	Folder string // a folder of the repository; the arm works in the same folder of the worktree
 	// Branch is the branch to check out. It can already exist. If Branch is "", the worktree gets a
-	// new branch that is named for the arm.
+	// new branch that is named for the arm. If there is no branch pr/NUMBER, this name stands for the
+	// head of the pull request with this number, which is fetched from the remote.
 	Branch string
 	// Base is where a new branch begins. It names a commit, a branch or a tag. If Base is "", the
 	// branch begins at the commit that is checked out in Folder.
@@ -46,7 +47,7 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	w, err := s.read(o.ID)
 	switch {
 	case err == nil && w.Status == Ready && exists(w.Path):
-		return w, again(w, o)
+		return w, checkFits(w, o)
 	case err == nil && w.Status == Ready: // somebody has deleted the folder
 		if o.Branch == "" {
 			o.Branch = w.Branch
@@ -87,8 +88,8 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	return w, nil
 }
 
-// again checks that an arm's worktree still fits an order.
-func again(w Workspace, o Order) error {
+// checkFits checks that an arm's worktree still fits an order.
+func checkFits(w Workspace, o Order) error {
 	if o.Branch != "" && o.Branch != w.Branch {
 		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree on the branch %s already: nothing was started", w.Name,
 			w.Branch)
@@ -158,6 +159,8 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	}
 	tip, err := commitOf(ctx, r, w.ref())
 	switch {
+	case err != nil && pullNumber(o.Branch) > 0:
+		return s.fromPull(ctx, r, o, w)
 	case err != nil && o.Base == "":
 		return fromRemote(ctx, r, w)
 	case err != nil:
@@ -166,6 +169,10 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 		return coleo.Errorf(coleo.EInvalid, "the branch %s exists, so --base %s has no use: leave it out", o.Branch, o.Base)
 	}
 	w.Start, w.MadeBranch = tip, false
+	if pullNumber(o.Branch) > 0 {
+		w.Notes = append(w.Notes, fmt.Sprintf("the branch %s exists already, so the arm works on it: no pull request was "+
+			"fetched", o.Branch))
+	}
 	return checkFree(r, w.ref())
 }
 
@@ -306,7 +313,10 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 	}
 	defer tree.Close()
 	if _, err := tree.Output(ctx, "reset", "--hard", "--quiet"); err != nil {
-		return fmt.Errorf("check out %s: %w", w.Branch, err)
+		return checkoutError(*w, err)
+	}
+	if err := noteMissing(ctx, tree, w); err != nil {
+		return err
 	}
 	if info, err := os.Stat(w.Workdir()); err != nil || !info.IsDir() {
 		return coleo.Errorf(coleo.EInvalid, "the branch %s has no folder %s: start the arm in a folder that it has", w.Branch,

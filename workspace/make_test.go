@@ -68,7 +68,7 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 		{"a branch with a bad name", "l", "a..b", "", "", "", coleo.EInvalid},
 		{"a branch below a branch", "m", "main/x", "", "", "", coleo.EConflict},
 	} {
-		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + c.arm, Name: c.arm, Folder: s.Repo, Branch: c.branch,
+		w, err := s.trees.Make(t.Context(), workspace.Order{ID: s.ArmID(c.arm), Name: c.arm, Folder: s.Repo, Branch: c.branch,
 			Base: c.base})
 		if coleo.ErrorCode(err) != c.code {
 			t.Errorf("%s: %v", c.name, err)
@@ -98,7 +98,7 @@ func TestM28TheBranchOnWhichTheWorkBeginsIsKnown(t *testing.T) {
 	for base, want := range map[string]string{"": "main", "main": "main", s.Git(s.Repo, "rev-parse", "HEAD"): "main",
 		"old": "old", "v1": "", s.Git(s.Repo, "rev-parse", "HEAD^"): ""} {
 		name := "on" + strings.ReplaceAll(base, "/", "-")
-		w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.Repo, Base: base})
+		w, err := s.trees.Make(t.Context(), workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo, Base: base})
 		if err != nil || w.Onto != want {
 			t.Errorf("with the base %q the work begins on %q, want %q (%v)", base, w.Onto, want, err)
 		}
@@ -126,19 +126,20 @@ func TestM28WhereAWorktreeIsMade(t *testing.T) {
 		order workspace.Order
 		code  coleo.Code
 	}{
-		"the folder is there already": {workspace.Order{Folder: s.Repo, Branch: "x/y-2", ID: "arm-1"},
+		"the folder is there already": {workspace.Order{Folder: s.Repo, Branch: "x/y-2", ID: s.ArmID("1")},
 			coleo.EConflict},
-		"no repository":                      {workspace.Order{Folder: root}, coleo.EInvalid},
-		"a folder that the branch has not":   {workspace.Order{Folder: filepath.Join(s.Repo, "untracked")}, coleo.EInvalid},
-		"a folder that is not there":         {workspace.Order{Folder: filepath.Join(s.Repo, "gone")}, coleo.EInvalid},
-		"a repository without a commit":      {workspace.Order{Folder: filepath.Join(root, "empty")}, coleo.EInvalid},
-		"an arm that has another branch now": {workspace.Order{Folder: s.Repo, ID: "arm-b", Branch: "q"}, coleo.EConflict},
+		"no repository":                    {workspace.Order{Folder: root}, coleo.EInvalid},
+		"a folder that the branch has not": {workspace.Order{Folder: filepath.Join(s.Repo, "untracked")}, coleo.EInvalid},
+		"a folder that is not there":       {workspace.Order{Folder: filepath.Join(s.Repo, "gone")}, coleo.EInvalid},
+		"a repository without a commit":    {workspace.Order{Folder: filepath.Join(root, "empty")}, coleo.EInvalid},
+		"an arm that has another branch now": {workspace.Order{Folder: s.Repo, ID: s.ArmID("b"), Branch: "q"},
+			coleo.EConflict},
 	} {
 		s.Write("untracked/x", "x")
 		s.Git(root, "init", "-q", "empty")
 		s.Check(os.MkdirAll(filepath.Join(root, "trees/x-y-2"), 0o700))
 		if c.order.ID == "" {
-			c.order.ID = "arm-new"
+			c.order.ID = s.ArmID("new")
 		}
 		c.order.Name = "new"
 		if _, err := s.trees.Make(t.Context(), c.order); coleo.ErrorCode(err) != c.code {
@@ -197,7 +198,7 @@ func TestM28FilesAreCopiedAndLinked(t *testing.T) {
 		{[]string{"."}, nil},
 	} {
 		s.trees.Copy, s.trees.Link = c.copies, c.links
-		_, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-x", Name: "x", Folder: s.Repo})
+		_, err := s.trees.Make(t.Context(), workspace.Order{ID: s.ArmID("x"), Name: "x", Folder: s.Repo})
 		if coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("copy %v, link %v: %v", c.copies, c.links, err)
 		}
@@ -214,7 +215,7 @@ func TestM28SeveralArmsGetWorktreesAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		wg.Go(func() {
-			w, err := s.trees.Make(t.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.Repo})
+			w, err := s.trees.Make(t.Context(), workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				return

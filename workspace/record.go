@@ -50,6 +50,11 @@ type Workspace struct {
 	// worktree.
 	Onto string `json:"onto,omitempty"`
 
+	// Pull is the number of the pull request at whose head the branch begins. It is 0 if there is none.
+	Pull int `json:"pull,omitempty"`
+	// Notes say what a user should know about the worktree. Each note is one line.
+	Notes []string `json:"notes,omitempty"`
+
 	// Placed lists what was copied or linked from From.
 	Placed  []Placed  `json:"placed,omitempty"`
 	Created time.Time `json:"created"`

@@ -36,6 +36,38 @@ func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo,
 	return s.openCommon(ctx, w.Common)
 }
 
+// OpenFolder opens a person's work folder, for example the main work folder of a repository.
+func (s Workspaces) OpenFolder(ctx context.Context, folder string) (*git.Repo, error) {
+	return s.open(ctx, folder)
+}
+
+// Changed returns the work in a person's work folder that is uncommitted, untracked, ignored or in
+// progress. It leaves out commits.
+func (s Workspaces) Changed(ctx context.Context, folder string) (Unsaved, error) {
+	var u Unsaved
+	r, err := s.open(ctx, folder)
+	if err != nil {
+		return u, err
+	}
+	defer r.Close()
+	if err := os.MkdirAll(s.scratch(), 0o700); err != nil {
+		return u, err
+	}
+	u.InProgress = inProgress(r.Git)
+	return u, s.unsavedFiles(ctx, r, Workspace{Path: r.Work, Git: r.Git}, &u)
+}
+
+// InProgress returns the names of the operations that are in progress in a person's work folder, such
+// as "merge".
+func (s Workspaces) InProgress(ctx context.Context, folder string) ([]string, error) {
+	r, err := s.open(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return inProgress(r.Git), nil
+}
+
 // TempDir makes a folder for temporary files. If a kill leaves the folder behind, Prune deletes it.
 func (s Workspaces) TempDir() (string, error) {
 	if err := os.MkdirAll(s.scratch(), 0o700); err != nil {
@@ -112,4 +144,30 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	}
 	out, err := r.Output(ctx, "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	return strings.TrimSpace(string(out)), err
+}
+
+// CommittedBranch returns the branch that is checked out in an arm's worktree, without refs/heads/.
+// It returns EConflict if no branch is checked out, if the worktree has uncommitted work, or if a
+// merge, a rebase or the like is in progress there.
+func (s Workspaces) CommittedBranch(ctx context.Context, w Workspace) (string, error) {
+	r, err := s.OpenTree(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	branch, ok := strings.CutPrefix(r.Head(), heads)
+	if !ok {
+		return "", coleo.Errorf(coleo.EConflict, "the worktree of arm %s has no branch checked out: nothing was pushed; "+
+			"the arm must first make a branch of its commit", w.Name)
+	}
+	u, err := s.Unsaved(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	u = Unsaved{Uncommitted: u.Uncommitted, Untracked: u.Untracked, InProgress: u.InProgress}
+	if !u.Empty() {
+		return "", coleo.Errorf(coleo.EConflict, "the worktree of arm %s has %s: nothing was pushed; "+
+			"--commit MESSAGE commits all of it first", w.Name, u)
+	}
+	return branch, nil
 }

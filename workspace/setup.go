@@ -21,14 +21,14 @@ const mostMade = 300_000
 
 // setupOf returns the set-up script for a planned worktree, if one must run. Nothing has been made
 // yet. For a new branch, the script comes from the commit on which the branch begins. For an
-// existing branch, it comes from the commit that is checked out in the work folder, because an arm
-// may have made the branch.
+// existing branch and for a pull request, it comes from the commit that is checked out in the work
+// folder, because an arm or a stranger may have made the branch.
 func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Order) (*script.Script, error) {
 	if o.NoSetup {
 		return nil, nil
 	}
 	base := w.Start
-	if !w.MadeBranch {
+	if !w.MadeBranch || w.Pull > 0 {
 		var err error
 		if base, err = commitOf(ctx, r, "HEAD"); err != nil {
 			return nil, err

@@ -42,7 +42,7 @@ func (s *stage) trusts(path string) script.Script {
 // refused makes a worktree, which must fail with a code and a message, and leave nothing.
 func (s *stage) refused(name string, code coleo.Code, want string, change ...func(*workspace.Order)) string {
 	s.Helper()
-	o := workspace.Order{ID: "arm-" + name, Name: name, Folder: s.Repo}
+	o := workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo}
 	for _, fn := range change {
 		fn(&o)
 	}
@@ -90,7 +90,7 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 
 	s.Write("file", "changed\n") // the hash covers all files, because of printf
 	s.Git(s.Repo, "commit", "-qam", "more")
-	w2 := workspace.Order{ID: "arm-two", Name: "two", Folder: s.Repo}
+	w2 := workspace.Order{ID: s.ArmID("two"), Name: "two", Folder: s.Repo}
 	if _, err := s.trees.Make(t.Context(), w2); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
 		"has changed") &&
 		!strings.Contains(err.Error(), "some have changed") {
@@ -117,7 +117,7 @@ func TestM28ATrustIsForOneRepository(t *testing.T) {
 	s.trusts(script.Setup)
 	other := s.Repo + "-other"
 	s.Git(s.Root, "clone", "-q", s.Repo, other)
-	o := workspace.Order{ID: "arm-x", Name: "x", Folder: other}
+	o := workspace.Order{ID: s.ArmID("x"), Name: "x", Folder: other}
 	if _, err := s.trees.Make(t.Context(), o); coleo.ErrorCode(err) != coleo.EForbidden {
 		t.Errorf("the same set-up in another repository: %v", err)
 	}
@@ -144,6 +144,30 @@ func TestM28TheSetUpIsNeverTheArms(t *testing.T) {
 	}
 }
 
+// TestTheSetUpIsNeverThatOfAPullRequest: anybody can write a pull request.
+func TestTheSetUpIsNeverThatOfAPullRequest(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.project(script.Setup, "#!/bin/sh\ntouch .env\n")
+	s.trusts(script.Setup)
+	s.withPull("git@github.com:owner/project.git", "refs/pull/12/head")
+	contributor := filepath.Join(s.Root, "contributor")
+	if w := s.made("one", branch("pr/12")); !exists(filepath.Join(w.Path, ".env")) {
+		t.Error("the project's set-up did not run")
+	}
+	_, err := s.trees.Remove(t.Context(), s.ArmID("one"), false)
+	s.Check(err)
+	s.Write(filepath.Join(contributor, script.Setup), "#!/bin/sh\ntouch .env planted\n")
+	s.Git(contributor, "commit", "-qam", "planted")
+	s.Git(contributor, "push", "-q", "origin", "HEAD:refs/pull/13/head")
+	s.refused("two", coleo.EForbidden, ".coleo/setup is not the same", branch("pr/13"))
+	s.Git(s.Repo, "rm", "-q", script.Setup)
+	s.Git(s.Repo, "commit", "-qm", "no set-up")
+	if w := s.made("three", branch("pr/13")); exists(filepath.Join(w.Path, ".env")) {
+		t.Error("the set-up of the pull request ran")
+	}
+}
+
 func TestM28AnAttributeCannotChangeATrustedScript(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -161,13 +185,13 @@ func TestM28ASetUpThatFails(t *testing.T) {
 	before := s.Person()
 	s.trusts(script.Setup)
 	said := s.refused("one", coleo.EInternal, "exit status 7")
-	for _, want := range []string{"line 3", "?[31mno package", s.trees.SetupOutput("arm-one"),
+	for _, want := range []string{"line 3", "?[31mno package", s.trees.SetupOutput(s.ArmID("one")),
 		"the worktree was removed again"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the error says nothing of %q: %s", want, said)
 		}
 	}
-	if pids := marked("arm-one"); len(pids) > 0 {
+	if pids := marked(s.ArmID("one")); len(pids) > 0 {
 		t.Errorf("processes of the set-up are left: %v", pids)
 	}
 	s.Same("the main work folder", s.Person(), before)
@@ -176,7 +200,7 @@ func TestM28ASetUpThatFails(t *testing.T) {
 	s.trusts(script.Setup)
 	s.trees.Scripts.Timeout = 300 * time.Millisecond
 	s.refused("two", coleo.ETimeout, "took longer than 300ms")
-	if pids := marked("arm-two"); len(pids) > 0 {
+	if pids := marked(s.ArmID("two")); len(pids) > 0 {
 		t.Errorf("processes of the set-up are left: %v", pids)
 	}
 }
@@ -203,7 +227,7 @@ func TestM28AKillInASetUpLeavesNoProcess(t *testing.T) {
 		s.project(script.Setup, "#!/bin/sh\necho x > .env\nsetsid sleep 1000 &\nsleep 1000\n")
 		s.trusts(script.Setup)
 		root := s.Root
-		id := "arm-fix"
+		id := s.ArmID("fix")
 		making := exec.Command(os.Args[0])
 		making.Env = []string{helperFor + "=make " + root, "PATH=" + os.Getenv("PATH")}
 		s.Check(making.Start())
@@ -258,7 +282,9 @@ func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 	s := newStage(t)
 	common := filepath.Join(s.Repo, ".git")
 	tree := func() string { return s.Git(s.Repo, "rev-parse", "HEAD^{tree}") }
-	run := func(base, tree string) error { return s.trees.CheckTree(t.Context(), common, base, tree, "arm-one") }
+	run := func(base, tree string) error {
+		return s.trees.CheckTree(t.Context(), common, base, tree, s.ArmID("one"))
+	}
 	s.Check(run(s.Git(s.Repo, "rev-parse", "HEAD"), tree())) // there is no check
 	s.project(script.Check, "#!/bin/sh\ncmp file sub/want\n", "sub/want", "good\n")
 	base := s.Git(s.Repo, "rev-parse", "HEAD")

@@ -50,7 +50,7 @@ const guardWord = "guard-script"
 // made makes the worktree of an arm.
 func (s *stage) made(name string, change ...func(*workspace.Order)) workspace.Workspace {
 	s.Helper()
-	o := workspace.Order{ID: "arm-" + name, Name: name, Folder: s.Repo}
+	o := workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo}
 	for _, fn := range change {
 		fn(&o)
 	}

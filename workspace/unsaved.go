@@ -104,6 +104,9 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	}
 	defer r.Close()
 	u.InProgress = inProgress(w.Git)
+	if u.Untracked, err = submoduleRepositories(w.Git); err != nil {
+		return u, err
+	}
 	if err := s.unsavedCommits(ctx, r, w, &u); err != nil {
 		return u, err
 	}
@@ -138,6 +141,21 @@ func inProgress(gitDir string) []string {
 		}
 	}
 	return out
+}
+
+// submoduleRepositories returns the repositories of submodules in the worktree's git folder. They
+// are deleted with the worktree, and nothing else may contain their commits. They are there even if
+// a submodule's folder is emptied, or if the checked-out commit does not contain the submodule.
+func submoduleRepositories(gitDir string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(gitDir, "modules"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for the repositories of submodules: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name()+" (the repository of a submodule: Coleo does not look into it)")
+	}
+	return out, nil
 }
 
 // unsavedFiles looks for unsaved files. It compares the worktree with a fresh index of the

@@ -28,7 +28,7 @@ var routes = map[Need][]string{
 		"GET /api/arms/{id}/screen", "GET /api/arms/{id}/recording", "GET /api/arms/{id}/output",
 		"GET /api/arms/{id}/wait", "GET /api/arms/{id}/mode", "GET /api/arms/{id}/queue", "GET /api/arms/{id}/tasks",
 		"GET /api/arms/{id}/diff", "GET /api/arms/{id}/files", "GET /api/arms/{id}/checkpoints",
-		"GET /api/arms/{id}/comments", "GET /api/arms/{id}/budget",
+		"GET /api/arms/{id}/comments", "GET /api/arms/{id}/budget", "GET /api/arms/{id}/on-limit",
 		"GET /api/arms/{id}/memo", "GET /api/arms/{id}/thread", "GET /api/arms/{id}/events", "GET /api/events",
 		"GET /api/runs", "GET /api/runs/{run}", "GET /api/runs/{run}/events", "GET /api/runs/{run}/end",
 		"GET /api/runs/{run}/graph", "GET /api/why", "GET /api/suspensions",
@@ -60,6 +60,7 @@ var routes = map[Need][]string{
 		"POST /api/arms/{id}/merge",    // it moves branches of the user
 		"POST /api/arms/{id}/fork",     // the new arm has the other arm's permissions and variables
 		"POST /api/arms/{id}/handover", // the new arm has them too
+		"POST /api/arms/{id}/on-limit", // the list can name a hand-over
 		"PATCH /api/threads/{harness}/{id}", "DELETE /api/threads/{harness}/{id}",
 		"GET /api/browsers", "POST /api/browsers/links", "DELETE /api/browsers", "DELETE /api/browsers/{id}",
 		"POST /api/token", "GET /api/tokens", "POST /api/tokens", "DELETE /api/tokens/{name}",
@@ -91,7 +92,8 @@ var reaches = map[Reach][]string{
 	NoArm:  {"GET /api/agents", "GET /api/harnesses", "GET /api/models", "GET /api/opencode/providers"},
 	NewArm: {"POST /api/arms"},
 	Beyond: {
-		"GET /api/cost", "GET /api/audit", "GET /api/triggers", "GET /api/triggers/history", "GET /api/why", "GET /api/threads", "GET /api/threads/{harness}/{id}",
+		"GET /api/cost", "GET /api/audit", "GET /api/triggers", "GET /api/triggers/history", "GET /api/why",
+		"GET /api/threads", "GET /api/threads/{harness}/{id}",
 		"GET /api/threads/{harness}/{id}/summary", "POST /api/threads/{harness}/{id}/clone", "POST /api/arms/{id}/thread",
 	},
 }

@@ -22,7 +22,8 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 		Name: q.Name, Domain: q.Domain, Harness: q.Harness, Workdir: q.Workdir, Provider: q.Provider, Model: q.Model,
 		Profile: q.Profile, PermissionMode: q.PermissionMode, Tools: q.Tools, NoTools: q.NoTools, Recover: q.Recover,
 		InitialPrompt: q.InitialPrompt, ContextBudget: q.ContextBudget, AgentID: q.AgentID, PreferAgent: q.PreferAgent,
-		Headless: q.Headless, OnPartition: q.OnPartition, OnLimit: q.OnLimit, Cols: q.Cols, Rows: q.Rows,
+		Headless: q.Headless, OnPartition: q.OnPartition, OnLimit: q.OnLimit, EndWhenDone: q.EndWhenDone,
+		Cols: q.Cols, Rows: q.Rows,
 	}
 	if err := checkSame(q, allowed); err != nil {
 		return err
@@ -32,16 +33,40 @@ func CheckSpawn(q wire.SpawnRequest, known bool, harnesses []coleo.Info) error {
 	case coleo.PermissionEdit, coleo.PermissionAll:
 		return refused("permissionMode " + string(q.PermissionMode))
 	}
-	asks := func(i coleo.Info) bool { return i.Name == q.Harness && i.Capabilities.Approval }
+	if err := checkOnLimit(q.OnLimit, known, harnesses); err != nil {
+		return err
+	}
 	switch {
 	case q.Harness == "" && known:
 		return nil
 	case q.Harness == "":
 		return coleo.Errorf(coleo.EInvalid, "with an operator token, name the harness of a new arm; nothing was started")
-	case !slices.ContainsFunc(harnesses, asks):
+	case !asks(q.Harness, harnesses):
 		return refused("the harness " + q.Harness + ", whose agent CLI does not ask before it acts")
 	}
 	return nil
+}
+
+// checkOnLimit returns EForbidden if the list has a hand-over to a harness whose agent CLI does not ask
+// before it acts. For an arm that already exists, it refuses every hand-over: the successor would have
+// the permissions and the variables that a person gave the arm.
+func checkOnLimit(on coleo.OnLimit, known bool, harnesses []coleo.Info) error {
+	for _, step := range on.Steps() {
+		switch {
+		case step.Do != coleo.LimitHandover:
+		case known:
+			return refused("a hand-over of an arm that already exists")
+		case !asks(step.To, harnesses):
+			return refused("a successor of the harness " + step.To + ", whose agent CLI does not ask before it acts")
+		}
+	}
+	return nil
+}
+
+// asks reports whether the agent CLI of a harness asks before it acts. It returns false for an
+// unknown harness.
+func asks(name string, harnesses []coleo.Info) bool {
+	return slices.ContainsFunc(harnesses, func(i coleo.Info) bool { return i.Name == name && i.Capabilities.Approval })
 }
 
 // CheckRecover returns EForbidden if a request to recover an arm sets something that no token is
@@ -65,5 +90,5 @@ func checkSame[T any](q, allowed T) error {
 
 func refused(what string) error {
 	return coleo.Errorf(coleo.EForbidden, "an operator token cannot give an arm %s: only a person does that; "+
-		"nothing was started", what)
+		"nothing was done", what)
 }

@@ -205,7 +205,8 @@ func TestATokenStartsOnlyArmsThatAsk(t *testing.T) {
 	t.Parallel()
 	harnesses := []coleo.Info{{Name: "asks", Capabilities: coleo.Capabilities{Approval: true}}, {Name: "generic"}}
 	fine := []string{"Name", "Domain", "Harness", "Workdir", "Provider", "Model", "Profile", "Tools", "NoTools", "Recover",
-		"InitialPrompt", "ContextBudget", "AgentID", "PreferAgent", "Headless", "OnPartition", "OnLimit", "Cols", "Rows"}
+		"InitialPrompt", "ContextBudget", "AgentID", "PreferAgent", "Headless", "OnPartition", "OnLimit", "EndWhenDone",
+		"Cols", "Rows"}
 	for i := range reflect.TypeFor[wire.SpawnRequest]().NumField() {
 		q := wire.SpawnRequest{}
 		field, name := reflect.ValueOf(&q).Elem().Field(i), reflect.TypeFor[wire.SpawnRequest]().Field(i).Name
@@ -233,10 +234,21 @@ func TestATokenStartsOnlyArmsThatAsk(t *testing.T) {
 		"an unknown harness":        {wire.SpawnRequest{Harness: "other"}, false, coleo.EForbidden},
 		"a new arm without harness": {wire.SpawnRequest{}, false, coleo.EInvalid},
 		"an old arm, as it was":     {wire.SpawnRequest{}, true, ""},
-		"an old arm, made a shell":  {wire.SpawnRequest{Harness: "generic"}, true, coleo.EForbidden},
+		"a shell at a limit": {wire.SpawnRequest{Harness: "asks", OnLimit: "model:m,handover:generic"}, false,
+			coleo.EForbidden},
+		"a hand-over at a limit":   {wire.SpawnRequest{Harness: "asks", OnLimit: "handover:asks"}, false, ""},
+		"an old arm's hand-over":   {wire.SpawnRequest{OnLimit: "handover:asks"}, true, coleo.EForbidden},
+		"an old arm's model":       {wire.SpawnRequest{OnLimit: "model:m,wait"}, true, ""},
+		"an old arm, made a shell": {wire.SpawnRequest{Harness: "generic"}, true, coleo.EForbidden},
 	} {
 		if err := CheckSpawn(c.q, c.known, harnesses); coleo.ErrorCode(err) != c.want {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	for on, want := range map[coleo.OnLimit]coleo.Code{"ask": "", "model:m,handover:asks": "",
+		"handover:asks,handover:generic": coleo.EForbidden, "handover:other": coleo.EForbidden} {
+		if err := checkOnLimit(on, false, harnesses); coleo.ErrorCode(err) != want {
+			t.Errorf("on_limit %s: %v, want %q", on, err, want)
 		}
 	}
 	if err := CheckRecover(wire.RecoverRequest{Force: true}); coleo.ErrorCode(err) != coleo.EForbidden ||

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"coleo.dev/changes"
@@ -23,46 +24,121 @@ type path struct {
 
 // Diff returns what changed in the folder since the commit base. If base is "", Diff compares the
 // folder with a tree without files. Diff returns EInvalid if a path is outside of the repository.
-//
-// Diff first asks git which files changed. Then it makes a small tree and a small index with only
-// these files, and compares those.
 func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time.Time) (changes.Diff, error) {
-	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Base: base, Time: now, Files: []changes.File{}}
+	return f.diff(ctx, func(context.Context) (string, error) { return base, nil }, w, now)
+}
+
+// DiffOf is like Diff, with the base of an arm: see Base. It looks for the base while it asks git
+// which files changed.
+func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.Wish, now time.Time) (changes.Diff, error) {
+	return f.diff(ctx, func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
+}
+
+// diff first asks git which files may have changed. Then it lets git compare only these files.
+func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string, error), w changes.Wish,
+	now time.Time) (changes.Diff, error) {
+	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
 	only, err := f.within(w.Paths)
 	if err != nil {
 		return d, err
 	}
+	var baseErr error
+	var asking sync.WaitGroup
+	asking.Go(func() { d.Base, baseErr = baseOf(ctx) })
 	status, err := f.status(ctx)
+	asking.Wait()
+	if err == nil {
+		err = baseErr
+	}
 	if err != nil {
 		return d, err
 	}
-	if d.Head = status.Head; base == "" || d.Head == "" {
-		if err := f.readFormat(ctx); err != nil {
-			return d, err
-		}
-	}
-	paths, committed, err := f.since(ctx, base, status)
+	d.Head = status.Head
+	paths, committed, err := f.since(ctx, d.Base, status)
 	if err != nil {
 		return d, err
 	}
 	paths = slices.DeleteFunc(paths, func(p path) bool { return !covers(only, p.name) })
-	more := len(paths) > changes.MaxFiles
+	c := comparison{wish: w, committed: committed, more: len(paths) > changes.MaxFiles,
+		where: map[string]changes.Entry{}}
 	paths = paths[:min(len(paths), changes.MaxFiles)]
+	for _, p := range paths {
+		c.where[p.name] = p.entry
+		c.head += headSize + 2*maxNames*len(p.name)
+	}
 	for _, n := range status.Nested {
 		if covers(only, strings.TrimSuffix(n, "/")) {
 			d.Left = append(d.Left, changes.LeaveOut(n, "it is a repository of its own"))
 		}
 	}
-	before, err := f.smallTrees(ctx, &d, paths)
+	return d, f.comparePaths(ctx, &d, paths, c)
+}
+
+// comparePaths compares the base's version of the paths with the files in the folder. Usually git
+// reads the files directly. Git ends with an error if a file vanishes meanwhile. Then comparePaths
+// first stores the files. It does the same if a path contains something that only a stored version
+// can show.
+func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path, c comparison) error {
+	entries, left, direct := f.lookAll(paths)
+	d.Left = append(d.Left, left...)
+	if direct && len(entries) == 0 {
+		return nil // there is nothing to compare
+	}
+	if direct && !f.snapshots {
+		if err := f.writeIndex(entries); err != nil {
+			return err
+		}
+		c.args, c.env = []string{"diff"}, f.private()[:1]
+		err := f.compare(ctx, d, c)
+		if err == nil && !vanished(d.Files, entries) || ctx.Err() != nil {
+			return err
+		}
+	}
+	before, err := f.smallTrees(ctx, entries)
 	if err != nil {
-		return d, err
+		return err
 	}
-	c := comparison{from: before, env: f.private(), wish: w, committed: committed, more: more,
-		where: map[string]changes.Entry{}}
+	c.args, c.trees, c.env = []string{"diff-index", "--cached"}, []string{before}, f.private()
+	return f.compare(ctx, d, c)
+}
+
+// looked is a path and what is there.
+type looked struct {
+	path
+	found bool // git can read what is there
+}
+
+// lookAll looks at all paths. It returns the paths that are compared, and those that are left out.
+// The result direct says whether git can compare the files without storing them first.
+func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, direct bool) {
+	direct = true
+	in := &parents{files: f.files}
 	for _, p := range paths {
-		c.where[p.name] = p.entry
+		found, why := f.look(p, in, changes.MaxFile)
+		switch {
+		case why != "":
+			left = append(left, changes.LeaveOut(p.name, why))
+			continue
+		case !found && p.mode == "":
+			continue // it is not there, and was not there
+		case !found && f.odd(p.name, in), p.mode == "" && p.entry.Submodule:
+			direct = false
+		}
+		entries = append(entries, looked{p, found})
 	}
-	return d, f.compare(ctx, &d, c)
+	return entries, left, direct
+}
+
+// vanished reports whether git has found that a file is gone which was there before, and which the
+// base does not contain. Git then says that the arm deleted this file.
+func vanished(files []changes.File, entries []looked) bool {
+	made := map[string]bool{}
+	for _, e := range entries {
+		made[e.name] = e.mode == ""
+	}
+	return slices.ContainsFunc(files, func(f changes.File) bool {
+		return f.Kind == changes.Deleted && made[f.Name()] || f.Kind == changes.Renamed && made[f.OldName()]
+	})
 }
 
 // since returns the files that may have changed since base, sorted. It also returns which
@@ -84,7 +160,7 @@ func (f *Folder) since(ctx context.Context, base string, status changes.Status) 
 		if err != nil {
 			return nil, nil, err
 		}
-		entries, _, err := changes.ParseRaw(out)
+		entries, _, _, err := changes.ParseRaw(out)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -129,24 +205,20 @@ func alternate(path string) string {
 
 // smallTrees writes a tree and an index that contain only the given paths. The tree contains the
 // files as they are in the base. The index contains the files as they are in the folder. smallTrees
-// returns the id of the tree. It adds files that it cannot read to d.Left.
-func (f *Folder) smallTrees(ctx context.Context, d *changes.Diff, paths []path) (string, error) {
+// returns the id of the tree.
+func (f *Folder) smallTrees(ctx context.Context, entries []looked) (string, error) {
 	if err := errors.Join(f.forgetIndex(), os.MkdirAll(filepath.Join(f.own, "objects"), 0o700)); err != nil {
 		return "", err
 	}
 	var base, present, gone strings.Builder
-	in := &parents{files: f.files}
-	for _, p := range paths {
-		if p.mode != "" {
-			base.WriteString(indexLine(p.mode, p.id, p.name))
+	for _, e := range entries {
+		if e.mode != "" {
+			base.WriteString(indexLine(e.mode, e.id, e.name))
 		}
-		switch found, why := f.look(p, in, changes.MaxFile); {
-		case why != "":
-			d.Left = append(d.Left, changes.LeaveOut(p.name, why))
-		case found:
-			present.WriteString(p.name + "\x00")
-		default:
-			gone.WriteString(p.name + "\x00")
+		if e.found {
+			present.WriteString(e.name + "\x00")
+		} else {
+			gone.WriteString(e.name + "\x00")
 		}
 	}
 	if err := f.update(ctx, base.String(), "--index-info"); err != nil {
@@ -159,10 +231,20 @@ func (f *Folder) smallTrees(ctx context.Context, d *changes.Diff, paths []path) 
 	if err := f.update(ctx, gone.String(), "--force-remove", "--stdin"); err != nil {
 		return "", err
 	}
-	// With --remove, git accepts a file that vanishes before git reads it.
-	err = f.update(ctx, present.String(), "--add", "--remove", "--replace", "--stdin")
+	// With --remove, git accepts a file that has vanished. Git still ends with an error if a file
+	// vanishes between git's look at it and git's opening it. So git tries again.
+	for range mostTries {
+		err = f.update(ctx, present.String(), "--add", "--remove", "--replace", "--stdin")
+		if said := (*git.Error)(nil); !errors.As(err, &said) || !strings.Contains(said.Stderr, "No such file or directory") {
+			break
+		}
+	}
 	return strings.TrimSpace(string(tree)), err
 }
+
+// mostTries limits how often git reads the files of a folder in which files vanish. The moment between
+// look and opening is short, so this many failures in a row have another cause.
+const mostTries = 10
 
 // forgetIndex removes the index that an earlier diff of this Folder has left.
 func (f *Folder) forgetIndex() error { return os.RemoveAll(filepath.Join(f.own, "index")) }
@@ -179,53 +261,49 @@ func (f *Folder) update(ctx context.Context, list string, how ...string) error {
 
 func indexLine(mode, id, path string) string { return mode + " " + id + "\t" + path + "\x00" }
 
-// comparison says what Folder.compare compares. Folder.compare compares the tree in the field from
-// with the tree in the field to. If the field to is "", it compares the first tree with the index
-// of this Folder.
+// These constants bound what git prints about one file before the patch. It prints the path at most
+// maxNames times in each of two lists. Modes, ids and numbers of lines take at most headSize bytes.
+const (
+	headSize = 400
+	maxNames = 2
+)
+
+// comparison says what Folder.compare compares.
 type comparison struct {
-	from, to  string
-	env       []string
-	wish      changes.Wish
-	where     map[string]changes.Entry
-	committed map[string]bool
-	more      bool // more files changed than are compared
+	args, trees []string // the command of git with its options, and what the command compares
+	env         []string
+	wish        changes.Wish
+	where       map[string]changes.Entry
+	committed   map[string]bool
+	more        bool // more files changed than are compared
+	head        int  // the largest size of the list before the patch, in bytes; 0 if it is not known
 }
 
-// compare adds the files and the patch to d. It asks git for both at the same time.
+// compare sets the files and the patch of d. One git process tells both, because each start of git
+// takes some milliseconds.
 func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) error {
-	args, trees := []string{"diff-index", "--cached"}, []string{c.from}
-	if c.to != "" {
-		args, trees = []string{"diff-tree", "-r"}, []string{c.from, c.to}
-	}
-	args = append(args, "--find-renames")
-	ask := func(most int64, options ...string) ([]byte, error) {
-		return f.repo.Run(ctx, git.Call{Args: slices.Concat(args, options, trees), Env: c.env, Most: most})
-	}
-	var patch []byte
-	patched := make(chan error, 1)
-	go func() {
-		var err error
-		if !c.wish.Stat {
-			options := []string{"--patch", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"}
-			if c.wish.Binary {
-				options = append(options, "--binary")
-			}
-			patch, err = ask(changes.MaxPatch, options...)
+	args := append(slices.Clone(c.args), "--find-renames", "--raw", "--numstat", "--no-abbrev", "-z", "--no-color",
+		"-O"+os.DevNull)
+	if !c.wish.Stat {
+		args = append(args, "--patch", "--src-prefix=a/", "--dst-prefix=b/")
+		if c.wish.Binary {
+			args = append(args, "--binary")
 		}
-		patched <- err
-	}()
-	out, err := ask(0, "--raw", "--numstat", "--no-abbrev", "-z")
-	patchErr := <-patched
-	cut := errors.Is(patchErr, git.ErrTooLarge)
-	if cut {
-		patch, patchErr = changes.CutPatch(patch), nil
 	}
-	if err := errors.Join(err, patchErr); err != nil {
+	if c.head == 0 {
+		c.head = maxHead
+	}
+	out, err := f.repo.Run(ctx, git.Call{Args: append(args, c.trees...), Env: c.env, Most: int64(c.head + changes.MaxPatch)})
+	cut := errors.Is(err, git.ErrTooLarge)
+	if err != nil && !cut {
 		return err
 	}
-	entries, lines, err := changes.ParseRaw(out)
+	entries, lines, patch, err := changes.ParseRaw(out)
 	if err != nil {
 		return err
+	}
+	if len(patch) > changes.MaxPatch || cut {
+		cut, patch = true, changes.CutPatch(patch[:min(len(patch), changes.MaxPatch)])
 	}
 	d.Patch, d.Files = patch, changes.Assemble(entries, lines, patch, c.where, c.committed)
 	without := 0
@@ -237,3 +315,7 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	d.Cut = changes.CutNote(changes.MaxFiles, c.more, cut, without)
 	return nil
 }
+
+// maxHead is the largest size of the list of the files of a checkpoint, in bytes. A checkpoint has
+// at most MaxKept files besides those of its commit.
+const maxHead = 64 << 20

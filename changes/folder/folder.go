@@ -25,7 +25,10 @@ type Folder struct {
 	asked  string   // the folder as the caller names it
 	files  *os.Root // the top folder of the repository
 	own    string   // a temporary folder with the index and the objects of this Folder
-	format string   // of objects, sha1 or sha256; see readFormat
+	format string   // of objects, sha1 or sha256
+
+	indexes   *Indexes
+	snapshots bool // a diff always stores the files before git compares them; only tests set it
 }
 
 // Open opens the repository that contains the folder dir. Open makes temporary files below the
@@ -39,7 +42,12 @@ func Open(ctx context.Context, program git.Program, dir, scratch string) (*Folde
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{repo: repo, asked: filepath.Clean(dir)}
+	f := &Folder{repo: repo, asked: filepath.Clean(dir), format: repo.ObjectFormat()}
+	if emptyTree[f.format] == "" {
+		repo.Close()
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know",
+			repo.Work, f.format)
+	}
 	if f.dir, err = filepath.EvalSymlinks(dir); err == nil {
 		f.files, err = os.OpenRoot(repo.Work)
 	}
@@ -51,6 +59,12 @@ func Open(ctx context.Context, program git.Program, dir, scratch string) (*Folde
 		return nil, err
 	}
 	return f, nil
+}
+
+// Using returns the same Folder. From now on, it keeps a copy of a large index in x.
+func (f *Folder) Using(x *Indexes) *Folder {
+	f.indexes = x
+	return f
 }
 
 // Close removes the temporary files.
@@ -88,37 +102,11 @@ var emptyTree = map[string]string{
 	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 
-// readFormat asks git for the format of objects, but only once. Call it before you call noID or
-// treeOf, or use a store. A plain diff does not call readFormat, because each start of git takes
-// some milliseconds.
-func (f *Folder) readFormat(ctx context.Context) error {
-	if f.format != "" {
-		return nil
-	}
-	out, err := f.repo.Output(ctx, "rev-parse", "--show-object-format")
-	format := strings.TrimSpace(string(out))
-	if err == nil && emptyTree[format] == "" {
-		return coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know",
-			f.Root(), format)
-	}
-	if err == nil {
-		f.format = format
-	}
-	return err
-}
-
 // noID returns the id that git uses for a missing object. This id consists of zeros.
 func (f *Folder) noID() string { return strings.Repeat("0", len(emptyTree[f.format])) }
 
 // status asks git what changed since HEAD.
-func (f *Folder) status(ctx context.Context) (changes.Status, error) {
-	out, err := f.repo.Output(ctx, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
-		"--no-ahead-behind")
-	if err != nil {
-		return changes.Status{}, err
-	}
-	return changes.ParseStatus(out)
-}
+func (f *Folder) status(ctx context.Context) (changes.Status, error) { return f.indexes.status(ctx, f) }
 
 // commit returns the commit that a ref or a word such as HEAD names. If there is no such commit, it
 // returns "".

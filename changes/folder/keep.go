@@ -48,9 +48,6 @@ func (f *Folder) Keep(ctx context.Context, arm string, n Note) (changes.Checkpoi
 // them.
 func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string) (changes.Checkpoint, bool, error) {
 	list, err := f.Checkpoints(ctx, arm)
-	if err == nil {
-		err = f.readFormat(ctx)
-	}
 	if err != nil {
 		return changes.Checkpoint{}, false, err
 	}
@@ -112,7 +109,7 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 	if _, err := run("", "read-tree", f.treeOf(status.Head)); err != nil {
 		return "", nil, err
 	}
-	if _, err := run(k.gone.String()+k.there.String(), "update-index", "-z", "--index-info"); err != nil {
+	if _, err := run(k.gone.String()+k.present.String(), "update-index", "-z", "--index-info"); err != nil {
 		return "", nil, err
 	}
 	if k.submodules.Len() > 0 {
@@ -136,7 +133,7 @@ type keeping struct {
 	bytes int64
 	left  []changes.Left
 
-	there, gone, submodules strings.Builder
+	present, gone, submodules strings.Builder
 }
 
 func (k *keeping) all(ctx context.Context, paths []path) error {
@@ -206,7 +203,7 @@ func (k *keeping) file(name string, info fs.FileInfo) error {
 	}
 	id, err := k.store.put(text)
 	if err == nil {
-		k.there.WriteString(indexLine(mode, id, name))
+		k.present.WriteString(indexLine(mode, id, name))
 	}
 	return err
 }

@@ -94,3 +94,13 @@ func (f *Folder) look(p path, in *parents, most int64) (found bool, why string) 
 		return false, "" // a pipe, a socket or a device: git sees nothing there
 	}
 }
+
+// odd reports whether a path contains something that git stores nowhere, or a repository. If git
+// compared such a path with a file, it would fail, or take the repository for a submodule.
+func (f *Folder) odd(name string, in *parents) bool {
+	info, err := in.lstat(name)
+	if err != nil || info == nil {
+		return err != nil
+	}
+	return !info.IsDir() || f.isSubmodule(name)
+}

@@ -40,7 +40,7 @@ var author = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost
 // RememberBase stores HEAD as the commit at which the work of the arm begins. If a commit is
 // already stored, or if there is no commit yet, RememberBase changes nothing.
 func (f *Folder) RememberBase(ctx context.Context, arm string) error {
-	if err := errors.Join(checkID(arm), f.readFormat(ctx)); err != nil {
+	if err := checkID(arm); err != nil {
 		return err
 	}
 	head, err := f.commit(ctx, "HEAD")
@@ -139,9 +139,6 @@ func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.C
 // such checkpoint.
 func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w changes.Wish) (changes.Diff, error) {
 	c, before, err := f.checkpoint(ctx, arm, n)
-	if err == nil {
-		err = f.readFormat(ctx)
-	}
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left,
 		Files: []changes.File{}}
 	if err != nil {
@@ -153,7 +150,8 @@ func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w change
 	if len(w.Paths) > 0 {
 		return d, coleo.Errorf(coleo.EInvalid, "the diff of a checkpoint takes no paths")
 	}
-	return d, f.compare(ctx, &d, comparison{from: f.treeOf(d.Base), to: c.Tree, wish: w})
+	return d, f.compare(ctx, &d, comparison{args: []string{"diff-tree", "-r"},
+		trees: []string{f.treeOf(d.Base), c.Tree}, wish: w})
 }
 
 // prune removes the oldest checkpoints of a list, but never the first one.

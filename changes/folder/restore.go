@@ -26,9 +26,6 @@ func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, read
 	error) {
 	r := changes.Restored{N: n, Written: []string{}, Deleted: []string{}}
 	target, _, err := f.checkpoint(ctx, arm, n)
-	if err == nil {
-		err = f.readFormat(ctx)
-	}
 	if err != nil {
 		return r, err
 	}
@@ -94,7 +91,7 @@ func (f *Folder) between(ctx context.Context, from, to string) ([]changes.RawEnt
 	if err != nil {
 		return nil, err
 	}
-	entries, _, err := changes.ParseRaw(out)
+	entries, _, _, err := changes.ParseRaw(out)
 	return entries, err
 }
 
@@ -111,7 +108,7 @@ type putting struct {
 // because these rules decide what git ignores. It deletes files next, because a folder that must go
 // can block the path of a restored file.
 func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
-	var rules, gone, there []changes.RawEntry
+	var rules, gone, present []changes.RawEntry
 	for _, e := range entries {
 		switch {
 		case p.left[e.Path]:
@@ -123,7 +120,7 @@ func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
 		case e.NewMode == "":
 			gone = append(gone, e)
 		default:
-			there = append(there, e)
+			present = append(present, e)
 		}
 	}
 	for _, e := range rules {
@@ -146,7 +143,7 @@ func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
 		}
 		p.delete(e.Path)
 	}
-	return p.write(ctx, there)
+	return p.write(ctx, present)
 }
 
 func (p *putting) leave(path, why string) { p.r.Left = append(p.r.Left, changes.LeaveOut(path, why)) }

@@ -3,14 +3,15 @@
 // holder that runs coleo-hold needs a fifteenth of the memory of a holder that runs
 // coleo. An agent CLI runs coleo-hold as its hook, because a hook must start fast. The
 // command lines of coleo-hold are the same as those of coleo, but coleo-hold knows only
-// these six:
+// these seven:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
 //	coleo hook FILE [--then COMMAND [ARG...]] [PAYLOAD]
 //	coleo window FOLDER
-//	coleo sandbox-start -- COMMAND [ARG...]
-//	coleo sandbox-enter -- COMMAND [ARG...]
+//	coleo sandbox-start [--network FILE] -- COMMAND [ARG...]
+//	coleo sandbox-enter [--network] -- COMMAND [ARG...]
+//	coleo sandbox-proxy FILE PROCESS
 package main
 
 import (
@@ -45,10 +46,12 @@ func run(args []string) error {
 		return nil
 	case len(args) == 2 && args[0] == pane.Verb:
 		return pane.Run(args[1], os.Environ())
-	case len(args) > 2 && args[0] == inside.StartVerb && args[1] == "--":
-		return inside.Start(args[2:])
-	case len(args) > 2 && args[0] == inside.EnterVerb && args[1] == "--":
-		return inside.Enter(args[2:])
+	case len(args) > 2 && args[0] == inside.StartVerb:
+		return inside.Start(args[1:])
+	case len(args) > 2 && args[0] == inside.EnterVerb:
+		return inside.Enter(args[1:])
+	case len(args) == 3 && args[0] == inside.ProxyVerb:
+		return inside.Proxy(args[1:])
 	case len(args) >= 2 && args[0] == "hold" && args[1] == "--stdin":
 		return holder.Serve(os.Stdin, os.Stdout)
 	case len(args) > 4 && args[0] == "hold" && args[1] == "--dir" && args[3] == "--":

@@ -48,7 +48,8 @@ func (l *live) usesUp(budget float64) {
 	}
 	l.checkOverspent(budget)
 	arm := l.arm(l.name)
-	if need, why := arm.Need(); need != coleo.NeedsYou || !strings.Contains(why, "waits for you: 'coleo arm budget real DOLLARS'") {
+	if need, why := arm.Need(); need != coleo.NeedsYou ||
+		!strings.Contains(why, "waits for you: 'coleo arm budget real DOLLARS'") {
 		t.Errorf("the list says %s: %s", need, why)
 	}
 	if status := l.must("arm", "status", l.name); !strings.Contains(status, " of $0.65 (park)") ||

@@ -15,6 +15,7 @@ func TestAHandOverToTheSameHarnessIsAFreshStartWithTheWholeTask(t *testing.T) {
 	for args, want := range map[string]coleo.Code{
 		"handover one":                    coleo.EInvalid,
 		"handover one --to none":          coleo.EInvalid,
+		"handover one --to generic":       coleo.EInvalid, // a shell would carry the task out
 		"handover none --to fake":         coleo.ENotFound,
 		"handover one --to fake -n one":   coleo.EConflict,
 		"handover one --to fake -n a/b":   coleo.EInvalid,

@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"flag"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,69 +13,44 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance"
 	"coleo.dev/conformance/modelserver"
+	"coleo.dev/holder/journal"
 )
 
-// limited is a limit that the scripted model pretends, and what a parked arm says of it.
-type limited struct {
-	name    string
-	failure modelserver.Failure
-	kind    coleo.LimitKind
-	told    bool // the agent CLI passes the end of the limit on
-}
-
+// These flags choose what TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce runs. `make limits`
+// sets both.
 var (
-	loginLimit = limited{"login", modelserver.Failure{Status: 401, Message: "token has expired"},
-		coleo.LimitLogin, false}
-	contextLimit = limited{"context", modelserver.Failure{Status: 400,
-		Message: "prompt is too long: 250000 tokens > 200000 maximum"}, coleo.LimitContext, false}
-	overloadLimit = limited{"overload", modelserver.Failure{Status: 529, Message: "Overloaded"},
-		coleo.LimitOverload, false}
-	rateLimit = limited{"rate", modelserver.Failure{Status: 429, Message: "Rate limit reached for mock-1"},
-		coleo.LimitRate, false}
-	toldLimit = limited{"rate with a time", modelserver.Failure{Status: 429,
-		Message: "Rate limit reached. Please try again in 6m0s."}, coleo.LimitRate, true}
-	quotaLimit = limited{"quota with a time", modelserver.Failure{Status: 429,
-		Message: "You've hit your limit · resets 3am (Europe/Berlin)"}, coleo.LimitQuota, true}
-	// planLimit is the body with which OpenAI's servers refuse a plan that is used up.
-	planLimit = limited{"plan", modelserver.Failure{Status: 429, Body: json.RawMessage(`{"error":{` +
-		`"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus",` +
-		`"resets_in_seconds":7200}}`)}, coleo.LimitQuota, false}
+	allLimits  = flag.Bool("all-limits", false, "meet all limits of each agent CLI, and not only the quick ones")
+	limitBound = flag.Duration("limit-bound", 5*time.Second,
+		"how long an agent CLI that tries again and again is watched before its model is mended")
 )
 
-// limitsOf has the limits that each agent CLI meets. Some of them make it retry for minutes
-// before it gives up.
-var limitsOf = []struct {
-	harness, command string
-	limits           []limited
-}{
-	{"claude-code", "claude", []limited{quotaLimit, overloadLimit}}, // it compacts by itself
-	{"codex", "codex", []limited{rateLimit, planLimit, loginLimit, overloadLimit, contextLimit}},
-	{"opencode", "opencode", []limited{loginLimit, toldLimit, quotaLimit, overloadLimit}}, // it compacts by itself
-	{"gemini", "gemini", []limited{loginLimit, contextLimit}},                             // it retries others for long
-	{"aider", "aider", []limited{loginLimit, contextLimit, toldLimit, quotaLimit, overloadLimit}},
-}
+// limitParallel is the number of arms that meet limits at the same time. The arms wait most of the
+// time, and an agent CLI takes up to 1 GB.
+const limitParallel = 6
 
-// Some agent CLIs retry for minutes before they give up. `make soak` sets this flag.
-var allLimits = flag.Bool("all-limits", false, "meet all limits of each agent CLI, and not only the first")
+// A parked arm must say so within this time after its agent CLI has given up.
+const parkedWithin = 10 * time.Second
 
-// TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce lets the model refuse requests. The arm
-// is parked with the right kind as soon as the agent CLI has given up. It then goes on with
-// one prompt in the same conversation.
+// limitSlots has one entry for each arm that meets a limit now.
+var limitSlots = make(chan bool, limitParallel)
+
+// TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce lets the model or the network fail. Each case
+// of limitsOf says what the agent CLI does then. If the agent CLI gives up, the arm is parked with the
+// right kind, and later goes on with one prompt in the same conversation. If the agent CLI tries again
+// and again, the arm says so, and nothing is typed. The turn then ends when the model is mended.
 func TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range limitsOf {
-		limits := c.limits
-		if !*allLimits {
-			limits = limits[:1]
-		}
-		for _, limit := range limits {
+		for _, limit := range c.limits {
+			if !*allLimits && !limit.quick {
+				continue // `make limits` runs it
+			}
 			t.Run(c.harness+"/"+limit.name, func(t *testing.T) {
+				t.Parallel()
 				needAgent(t, c.harness, c.command)
-				var more []string
-				if c.harness == "claude-code" { // it would retry for minutes
-					more = []string{"-e", "CLAUDE_CODE_MAX_RETRIES=1"}
-				}
-				newLiveOf(t, c.harness, more...).meetsLimit(limit)
+				limitSlots <- true
+				defer func() { <-limitSlots }()
+				newLiveOf(t, c.harness, limit.spawn...).meetsLimit(limit)
 			})
 		}
 	}
@@ -89,11 +67,54 @@ func (l *live) meetsLimit(limit limited) {
 	}()
 	nonce := conformance.Nonce()
 	decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", "say "+nonce)
-	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{{Name: "limit",
-		When: modelserver.When{Contains: "carry on"}, Reply: []modelserver.Step{{Fail: &limit.failure}}}}}))
+	asked := len(l.model.Record())
+	l.breakModel(limit)
 	l.must("arm", "prompt", l.name, "please carry on")
-	until(t, "the turn has ended", func() bool { return len(l.events(l.name, coleo.EventRunEnd)) == 2 })
-	gaveUp := l.lastRefusal()
+	prompted := time.Now()
+	if limit.then == givesUp {
+		l.givesUp(limit, prompted)
+		l.goesOn(limit, nonce)
+	} else {
+		l.keepsTrying(limit, prompted)
+		l.finishesMended(limit, asked, nonce)
+	}
+	l.checkAnswer()
+}
+
+// breakModel lets the model, or the network before it, fail.
+func (l *live) breakModel(limit limited) {
+	l.t.Helper()
+	if limit.network != nil {
+		limit.network(l.network)
+		return
+	}
+	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{{Name: "limit",
+		When: modelserver.When{Contains: "carry on"}, Reply: limit.reply}}}))
+}
+
+func (l *live) mendModel(limit limited) {
+	l.t.Helper()
+	if limit.network != nil {
+		l.network.mend()
+	}
+	l.check(l.model.SetScript(modelserver.Script{}))
+}
+
+// longestRetries is the longest time for which an agent CLI of limitsOf tries again before it gives
+// up. OpenCode and Gemini take four minutes.
+const longestRetries = 10 * time.Minute
+
+// givesUp waits until the agent CLI has given up, and checks that the arm is parked in time.
+func (l *live) givesUp(limit limited, prompted time.Time) {
+	t := l.t
+	t.Helper()
+	deadline := time.Now().Add(longestRetries)
+	for len(l.events(l.name, coleo.EventRunEnd)) < 2 {
+		if time.Now().After(deadline) {
+			t.Fatalf("the turn has not ended within %v: %s", longestRetries, l.arm(l.name).Rule)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
 	arm := l.arm(l.name)
 	if arm.Queue == nil || arm.Queue.Parked == nil {
 		t.Fatalf("it is not parked: %s %s", arm.State, arm.Rule)
@@ -102,8 +123,11 @@ func (l *live) meetsLimit(limit limited) {
 	if p.Kind != limit.kind || p.Until.IsZero() == limit.told || p.Wake.IsZero() == limit.kind.Passes() {
 		t.Errorf("it is parked %+v, want %s with a told end %v", p, limit.kind, limit.told)
 	}
-	if late := p.Seen.Sub(gaveUp); late > 10*time.Second {
-		t.Errorf("it was parked %v after the last refused request", late)
+	gaveUp := l.gaveUp(limit, prompted, p.Seen)
+	t.Logf("gave up after %.1f s, parked %.1f s later: %s", gaveUp.Sub(prompted).Seconds(), p.Seen.Sub(gaveUp).Seconds(),
+		p.Text)
+	if late := p.Seen.Sub(gaveUp); late > parkedWithin {
+		t.Errorf("it was parked %v after the agent CLI gave up", late)
 	}
 	if need, why := arm.Need(); need == coleo.NeedsYou == limit.kind.Passes() {
 		t.Errorf("the list says %s: %s", need, why)
@@ -111,7 +135,110 @@ func (l *live) meetsLimit(limit limited) {
 	if status := l.must("arm", "status", l.name); !strings.Contains(status, string(limit.kind)+" limit") {
 		t.Errorf("the status says\n%s", status)
 	}
-	l.check(l.model.SetScript(modelserver.Script{}))
+	l.checkNothingTyped(prompted)
+}
+
+// gaveUp returns when the agent CLI gave up. This is when the model failed for the last time, or when
+// the agent CLI's own error first appeared on the screen of a broken network.
+func (l *live) gaveUp(limit limited, prompted, parked time.Time) time.Time {
+	l.t.Helper()
+	if limit.network == nil {
+		return l.lastRefusal()
+	}
+	if limit.says == "" {
+		l.t.Fatal("the case does not say what the agent CLI shows")
+	}
+	shown := regexp.MustCompile(limit.says)
+	client, err := l.client()
+	l.check(err)
+	shows := func(at time.Time) bool {
+		screen, err := client.ScreenAt(l.t.Context(), l.name, at)
+		l.check(err)
+		return shown.MatchString(strings.Join(screen.Lines, "\n"))
+	}
+	const step = 250 * time.Millisecond // the screens of the past are exact to 50 ms
+	from, to := prompted, parked
+	for to.Sub(from) > step {
+		if mid := from.Add(to.Sub(from) / 2); shows(mid) {
+			to = mid
+		} else {
+			from = mid
+		}
+	}
+	return to
+}
+
+// saysWithin is the time after which an agent CLI that tries again must have said so. Qwen says nothing
+// of its first attempts, which take two minutes.
+const saysWithin = 4 * time.Minute
+
+// keepsTrying checks that the agent CLI does not give up within the bound of the test. The arm is then
+// at work, and not parked. If the agent CLI shows that it tries again, the arm says so.
+func (l *live) keepsTrying(limit limited, prompted time.Time) {
+	t := l.t
+	t.Helper()
+	if limit.then == retries {
+		deadline := time.Now().Add(saysWithin)
+		for !l.saysRetrying() {
+			if time.Now().After(deadline) {
+				t.Fatalf("the arm does not say within %v that it tries again", saysWithin)
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		t.Logf("tries again: told after %.1f s", time.Since(prompted).Seconds())
+	}
+	for until := prompted.Add(*limitBound); limit.then != heals && time.Now().Before(until); time.Sleep(time.Second) {
+		if ends := l.events(l.name, coleo.EventRunEnd); len(ends) > 1 {
+			t.Fatalf("the turn ended after %v: %s", time.Since(prompted), ends[1].Payload)
+		}
+	}
+	arm := l.arm(l.name)
+	if arm.Queue != nil || limit.then != heals && arm.State != coleo.Processing {
+		t.Errorf("after %v the arm is %s %s with the queue %+v", time.Since(prompted), arm.State, arm.Rule, arm.Queue)
+	}
+	l.checkNothingTyped(prompted)
+	l.mendModel(limit)
+}
+
+// saysRetrying reports whether the arm says that its agent CLI tries again: by the rule of its state, or
+// by an error in its log.
+func (l *live) saysRetrying() bool {
+	l.t.Helper()
+	for _, e := range l.events(l.name, coleo.EventState) {
+		var c coleo.Change
+		l.check(json.Unmarshal(e.Payload, &c))
+		if slices.Contains([]string{"retrying", "reconnecting"}, c.Reading.Rule) && c.Reading.Detail != "" {
+			return true
+		}
+	}
+	for _, e := range l.events(l.name, coleo.EventError) {
+		var p coleo.Problem
+		l.check(json.Unmarshal(e.Payload, &p))
+		if p.Retries {
+			return true
+		}
+	}
+	return false
+}
+
+// checkNothingTyped checks the holder's journal: no key was typed after the prompt had arrived.
+func (l *live) checkNothingTyped(since time.Time) {
+	l.t.Helper()
+	marks, err := journal.Marks(l.journalDir())
+	l.check(err)
+	for _, m := range marks {
+		if m.Kind == journal.MarkInput && m.Time.After(since) {
+			l.t.Errorf("keys were typed %v after the prompt", m.Time.Sub(since))
+		}
+	}
+}
+
+// goesOn mends the model and lets the parked arm continue. The model must get one prompt in the same
+// conversation.
+func (l *live) goesOn(limit limited, nonce string) {
+	t := l.t
+	t.Helper()
+	l.mendModel(limit)
 	asked := len(l.model.Record())
 	l.must("arm", "unpark", l.name)
 	until(t, "it has gone on", func() bool { return len(l.events(l.name, coleo.EventRunEnd)) == 3 })
@@ -122,16 +249,43 @@ func (l *live) meetsLimit(limit limited) {
 	if ends[1].Outcome != coleo.OutcomeFailed || ends[2].Outcome != coleo.OutcomeFinished || ends[2].Limit != nil {
 		t.Errorf("the runs ended %+v and %+v", ends[1], ends[2])
 	}
-	l.checkGoneOn(asked, nonce)
+	l.checkGoneOn(asked, limit, nonce)
 	if arm := l.arm(l.name); arm.Queue != nil {
 		t.Errorf("afterwards the queue is %+v", arm.Queue)
 	}
-	l.checkAnswer()
+}
+
+// finishesMended waits until the agent CLI has ended its turn by itself, because its model is mended. The model
+// must have got no other prompt since the request with the number asked.
+func (l *live) finishesMended(limit limited, asked int, nonce string) {
+	t := l.t
+	t.Helper()
+	deadline := time.Now().Add(longestRetries) // the pause before the next attempt may be minutes long
+	for len(l.events(l.name, coleo.EventRunEnd)) < 2 {
+		if time.Now().After(deadline) {
+			t.Fatalf("the model is mended, and the turn has not ended within %v", longestRetries)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	var end coleo.RunEnd
+	l.check(json.Unmarshal(l.events(l.name, coleo.EventRunEnd)[1].Payload, &end))
+	if end.Outcome != coleo.OutcomeFinished || end.Limit != nil {
+		t.Errorf("the run ended %+v, want finished", end)
+	}
+	for _, q := range l.model.Record()[asked:] {
+		if q.Prompt != "" && q.Side == "" && q.Prompt != "please carry on" && limit.then != heals {
+			t.Errorf("the model was prompted %q", q.Prompt)
+		}
+	}
+	if limit.then != heals && !l.modelGot(nonce, "please carry on") {
+		t.Error("the conversation was not kept")
+	}
 }
 
 // checkGoneOn checks that the model was asked once more since the request with the number
-// asked, for one turn, and that it got the conversation with it.
-func (l *live) checkGoneOn(asked int, nonce string) {
+// asked, for one turn, and that it got the conversation with it. A compacted conversation has lost
+// the nonce.
+func (l *live) checkGoneOn(asked int, limit limited, nonce string) {
 	l.t.Helper()
 	var prompts []string
 	for _, q := range l.model.Record()[asked:] {
@@ -143,8 +297,11 @@ func (l *live) checkGoneOn(asked int, nonce string) {
 	if l.arm(l.name).Harness == "gemini" {
 		prompt = "please carry on" // it forgets a prompt without a reply
 	}
-	if len(prompts) != 1 || prompts[0] != prompt || !l.modelGot(nonce, "please carry on", prompt) {
+	if len(prompts) != 1 || prompts[0] != prompt {
 		l.t.Errorf("to go on, the model was prompted %q", prompts)
+	}
+	if !limit.compact && !l.modelGot(nonce, "please carry on", prompt) {
+		l.t.Error("the conversation was not kept")
 	}
 }
 
@@ -152,11 +309,21 @@ func (l *live) checkGoneOn(asked int, nonce string) {
 func (l *live) lastRefusal() time.Time {
 	var last time.Time
 	for _, q := range l.model.Record() {
-		if q.Last.After(last) {
+		if q.Side == "" && q.Last.After(last) {
 			last = q.Last
 		}
 	}
 	return last
+}
+
+// journalDir returns the folder of the arm's journal.
+func (l *live) journalDir() string {
+	l.t.Helper()
+	found, err := filepath.Glob(l.path("state/arms/*/g1/journal"))
+	if err != nil || len(found) != 1 {
+		l.t.Fatalf("the journal of the arm: %q, %v", found, err)
+	}
+	return found[0]
 }
 
 // TestAParkedArmOfARealAgentCLIGoesOnByItself: nobody touches the arm after its prompt. It goes

@@ -15,6 +15,8 @@ const sayTemplate = `description = "Says a word"
 harness = "fake"
 permission_mode = "plan"
 worktree = true
+budget = 7.5
+budget_policy = "warn"
 labels = { kind = "say", team = "a" }
 prompt = "say {{word}}"
 [args.word]
@@ -52,6 +54,9 @@ func TestATemplateSaysWithWhatAnArmStarts(t *testing.T) {
 	}
 	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "ada", "-w", dir, "--template", "say", "--arg",
 		"word=$(date) {{word}}", "--label", "team=b").Arm
+	if made.Budget == nil || made.Budget.Line() != "$0.00 of $7.50 (warn)" {
+		t.Errorf("the budget of the arm is %+v", made.Budget)
+	}
 	if made.Harness != "fake" || made.Labels.String() != "kind=say,team=b" || made.Workdir == dir ||
 		!strings.Contains(string(made.Config), `"permission_mode": "plan"`) {
 		t.Errorf("the arm is %+v with %s", made, made.Config)

@@ -195,3 +195,34 @@ func TestM28AWorktreeThatCannotBe(t *testing.T) {
 		t.Errorf("there are worktrees:\n%s", out)
 	}
 }
+
+// TestM28AnArmWorksOnAPullRequest fetches the pull request from a local bare repository.
+func TestM28AnArmWorksOnAPullRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir, bare := w.project(), w.path("bare.git")
+	w.git(dir, "init", "-q", "--bare", bare)
+	w.git(dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "contributed")
+	head := w.git(dir, "rev-parse", "HEAD")
+	w.git(dir, "push", "-q", bare, "HEAD:refs/pull/12/head")
+	w.git(dir, "reset", "-q", "--hard", "HEAD^")
+	const url = "git@github.com:owner/project.git"
+	w.git(dir, "remote", "add", "origin", url)
+	w.git(dir, "config", "--global", "url."+bare+".insteadOf", url)
+	spawn := []string{"arm", "spawn", "-n", "one", "--harness", "fake", "-w", dir + "/sub", "--worktree"}
+	w.must("up")
+	if e := w.fails(4, append(spawn, "pr/7")...); !strings.Contains(e.Message, "has no pull request 7") {
+		t.Errorf("the error is %+v", e)
+	}
+	reply := decode[wire.SpawnReply](w, append(spawn, "pr/12")...)
+	if got := w.git(reply.Arm.Workdir, "rev-parse", "HEAD", "pr/12"); got != head+"\n"+head {
+		t.Errorf("the arm works on %q, want %s", got, head)
+	}
+	if !strings.Contains(reply.Warning, "begins at pull request 12 of origin") {
+		t.Errorf("the warning is %q", reply.Warning)
+	}
+	w.must("arm", "kill", "one")
+	if again := decode[wire.SpawnReply](w, spawn[:4]...); again.Warning != "" {
+		t.Errorf("started again, the warning is %q", again.Warning)
+	}
+}

@@ -139,9 +139,10 @@ func TestWithoutServeEveryVerbSaysHowToStartIt(t *testing.T) {
 		{"thread", "list"}, {"thread", "search", "x"}, {"thread", "resume", "x"}, {"arm", "thread", "x"},
 		{"arm", "diff", "x"}, {"arm", "merge", "x"}, {"arm", "checkpoint", "list", "x"}, {"arm", "checkpoint", "restore",
 			"x", "1"},
-		{"arm", "budget", "x"}, {"arm", "budget", "x", "2.50"},
+		{"arm", "on-limit", "x"}, {"arm", "on-limit", "x", "ask"}, {"arm", "budget", "x"}, {"arm", "budget", "x", "2.50"},
 		{"schedule", "list"}, {"schedule", "show", "x"}, {"schedule", "remove", "x"}, {"schedule", "run-now", "x"},
-		{"schedule", "history"}, {"webhook", "list"}, {"webhook", "create", "x", "--template", "t"}, {"policy", "explain", "x"}, {"policy", "grant", "x", "y"}, {"policy", "suggest"},
+		{"schedule", "history"}, {"webhook", "list"}, {"webhook", "create", "x", "--template", "t"},
+		{"policy", "explain", "x"}, {"policy", "grant", "x", "y"}, {"policy", "suggest"},
 	} {
 		if e := w.fails(8, args...); e.Code != coleo.EUnavailable || !strings.Contains(e.Message, "coleo up") {
 			t.Errorf("%v: %+v, want %s and what to do", args, e, coleo.EUnavailable)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/store"
 )
 
 // Serve and the host agent are killed at four moments of a hand-over. Afterwards the prompts are
@@ -82,4 +84,38 @@ func (f *fake) checkOnce(queued []string) {
 func (w *world) followUpID(arm, text string) string {
 	w.t.Helper()
 	return decode[coleo.QueueReport](w, "arm", "follow-up", arm, text).ID
+}
+
+// TestTheRowOfASuccessorThatWasNeverOrderedGoes kills serve, and writes the row that serve writes
+// before it orders the start of a successor. That is what a kill between the two leaves.
+func TestTheRowOfASuccessorThatWasNeverOrderedGoes(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.must("arm", "prompt", "one", "--wait", "say first")
+	one := f.arm("one")
+	for _, pid := range f.processesOf("serve") {
+		f.kill9(pid)
+	}
+	config, err := json.Marshal(coleo.SpawnConfig{Workdir: one.Workdir,
+		Succeeds: &coleo.Predecessor{ArmLink: coleo.ArmLink{ID: one.ID, Name: "one", Harness: "fake"}}})
+	f.check(err)
+	left := coleo.Arm{ID: "left", Name: "two", Harness: "fake", Workdir: one.Workdir, ParentArmID: one.ID, AgentID: one.AgentID,
+		Host: one.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: "ordered", Config: config}
+	db, err := store.OpenServe(f.path("state/serve.db"))
+	f.check(err)
+	f.check(db.CreateArm(t.Context(), left))
+	db.Close()
+	f.must("up")
+	until(t, "the row is gone", func() bool { return f.run("arm", "status", "two").code != 0 })
+	var told []coleo.HandoverChange
+	for _, e := range f.events("one", coleo.EventHandover) {
+		var c coleo.HandoverChange
+		f.check(json.Unmarshal(e.Payload, &c))
+		told = append(told, c)
+	}
+	if len(told) != 1 || told[0].Step != coleo.HandoverFailed || told[0].To.Name != "two" || told[0].Why == "" {
+		t.Errorf("the log tells %+v", told)
+	}
+	f.must("arm", "handover", "one", "--to", "fake", "-n", "two", "--no-wait") // the name is free
+	until(t, "the successor has the task", func() bool { return len(f.events("two", coleo.EventRunStart)) == 1 })
 }

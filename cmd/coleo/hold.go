@@ -119,13 +119,14 @@ func newWindowCommand() *cobra.Command {
 func newSandboxCommands() []*cobra.Command {
 	command := func(name string, run func(argv []string) error) *cobra.Command {
 		return &cobra.Command{
-			Use:    name + " -- COMMAND [ARG...]",
-			Hidden: true,
-			Args:   cobra.MinimumNArgs(1),
-			RunE:   func(_ *cobra.Command, args []string) error { return run(args) },
+			Use:                name + " [ARG...]",
+			Hidden:             true,
+			DisableFlagParsing: true, // package inside reads the arguments
+			RunE:               func(_ *cobra.Command, args []string) error { return run(args) },
 		}
 	}
-	return []*cobra.Command{command(inside.StartVerb, inside.Start), command(inside.EnterVerb, inside.Enter)}
+	return []*cobra.Command{command(inside.StartVerb, inside.Start), command(inside.EnterVerb, inside.Enter),
+		command(inside.ProxyVerb, inside.Proxy)}
 }
 
 func printJournal(out io.Writer, dir string) error {

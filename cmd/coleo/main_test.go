@@ -16,6 +16,7 @@ import (
 	"coleo.dev/conformance/netns"
 	"coleo.dev/conformance/stranger"
 	"coleo.dev/hook"
+	"coleo.dev/workspace/pull/fakegh"
 )
 
 // isolated is set in the environment of the test binary that runs the tests. That process
@@ -25,6 +26,7 @@ const isolated = "COLEO_TEST_ISOLATED"
 // TestMain makes the test binary act as the program itself or as the fake agent CLI,
 // depending on its name. The program starts itself as serve, host agent and holder.
 func TestMain(m *testing.M) {
+	fakegh.Main()
 	stranger.Play(map[string]func([]string) int{"squatter": playSquatter})
 	switch filepath.Base(os.Args[0]) {
 	case "coleo":

@@ -46,7 +46,8 @@ func newRootCommand() *cobra.Command {
 	arms := arm.Command()
 	arms.AddCommand(thread.ArmCommand(), thread.ForkCommand(), handover.Command(), memo.Command(), budget.Command(),
 		runverbs.TailCommand(), changes.DiffCommand(), changes.CheckpointCommand(), changes.CommentCommand(),
-		changes.CommentsCommand(), changes.MergeCommand())
+		changes.CommentsCommand(), changes.MergeCommand(), changes.PullCommand(),
+		changes.WatchCommand())
 	runs := runverbs.Command()
 	runs.AddCommand(why.GraphCommand())
 	root.AddCommand(

@@ -96,7 +96,8 @@ func TestAScheduleStartsArmsInASandbox(t *testing.T) {
 	w.must("arm", "kill", run.ArmName)
 	w.must("schedule", "run-now", "nightly")
 	w.untilRunsEnd("nightly", 2)
-	if out := w.must("schedule", "list"); !strings.Contains(out, "02:30 Europe/Berlin") || !strings.Contains(out, "1 of 1") {
+	if out := w.must("schedule", "list"); !strings.Contains(out, "02:30 Europe/Berlin") ||
+		!strings.Contains(out, "1 of 1") {
 		t.Errorf("schedule list says\n%s", out)
 	}
 	if out := w.must("schedule", "show", "nightly"); !strings.Contains(out, "run started") ||
@@ -149,7 +150,8 @@ func TestWrongSchedulesAreRefused(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.err, "triggers are off") {
 		t.Errorf("while triggers are off: %v", r)
 	}
-	if e := w.fails(5, append([]string{"schedule", "add", "n"}, good...)...); !strings.Contains(e.Message, `called "n" already`) {
+	if e := w.fails(5, append([]string{"schedule", "add", "n"}, good...)...); !strings.Contains(
+		e.Message, `called "n" already`) {
 		t.Errorf("a second one with this name: %+v", e)
 	}
 	if e := w.fails(15, "schedule", "run-now", "n"); !strings.Contains(e.Message, "triggers are off") {
@@ -194,7 +196,8 @@ func TestMissedRunsAreToldAndMadeUpOnce(t *testing.T) {
 	if run.CatchUp && len(w.runsOf("lost", trigger.EntryRun)) > 0 {
 		t.Error("a schedule without --catch-up made up for missed runs")
 	}
-	if out := w.must("schedule", "history", "up-again"); run.CatchUp && !strings.Contains(out, "one run makes up for them") {
+	if out := w.must("schedule", "history", "up-again"); run.CatchUp &&
+		!strings.Contains(out, "one run makes up for them") {
 		t.Errorf("schedule history says\n%s", out)
 	}
 }

@@ -161,7 +161,8 @@ func TestAWebhookDoesNothingWhileTriggersAreOff(t *testing.T) {
 	w, dir := triggerWorld(t, "")
 	w.must("up")
 	secret := w.webhook("build", dir)
-	if status, text := w.deliver("build", delivery(secret, "d-1", "{}")); status != 403 || !strings.Contains(text, "are off") {
+	if status, text := w.deliver("build", delivery(secret, "d-1", "{}")); status != 403 ||
+		!strings.Contains(text, "are off") {
 		t.Errorf("the answer is %d %s", status, text)
 	}
 	if arms := w.armsOf("build"); len(arms) > 0 {

@@ -26,6 +26,7 @@ import (
 type live struct {
 	*world
 	model   *modelserver.Server
+	network *fakeNetwork // between the agent CLI and the model
 	name    string
 	workdir string
 	pid     int
@@ -48,14 +49,15 @@ func newLiveOf(t *testing.T, harness string, more ...string) *live {
 	t.Helper()
 	l := &live{world: newWorld(t, "[prices]\nmock-1 = { input = 3, output = 15 }\n"), name: "real"}
 	l.model = startModel(t)
-	endpoint := proxyModel(t, l.model.URL(), func(body string) {
+	proxy := proxyModel(t, l.model.URL(), func(body string) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.bodies = append(l.bodies, body)
 	})
+	l.network = newFakeNetwork(t, strings.TrimPrefix(proxy, "http://"))
 	l.workdir = l.workdirOf(l.name)
 	reply := decode[wire.SpawnReply](l.world, append([]string{"arm", "spawn", "-n", l.name, "-w", l.workdir,
-		"--harness", harness, "--profile", "hermetic", "--home", l.path("agent-home"), "--endpoint", endpoint,
+		"--harness", harness, "--profile", "hermetic", "--home", l.path("agent-home"), "--endpoint", l.network.url(),
 		"--model", "mock-1", "--trust-workdir"}, more...)...)
 	if reply.Arm.State != coleo.Idle {
 		t.Fatalf("spawned arm is %s, want idle", reply.Arm.State)

@@ -132,7 +132,7 @@ func (s *Server) failures(prompt string) int {
 			return false
 		}
 		last := q.Reply[len(q.Reply)-1]
-		return last.Fail != nil || last.Cut
+		return last.Fail != nil || last.Cut || last.Half
 	})
 }
 

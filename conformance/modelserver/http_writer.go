@@ -92,6 +92,23 @@ func (o *httpWriter) line(name, data string) {
 	o.write([]byte(head + "data: " + data + "\n\n"))
 }
 
+// half sends the first half of an event, or of a JSON document if the client wants no stream. It then
+// closes the connection.
+func (o *httpWriter) half(stream bool) {
+	switch {
+	case o.status != 0:
+	case stream:
+		o.header(http.StatusOK, "text/event-stream")
+	default:
+		o.header(http.StatusOK, "application/json")
+	}
+	if stream {
+		o.write([]byte("data: "))
+	}
+	o.write([]byte(`{"type":"content_blo`))
+	o.cut()
+}
+
 // cut closes the connection, so that the client gets only a part of the reply.
 func (o *httpWriter) cut() {
 	o.flush()

@@ -70,6 +70,9 @@ func (p *player) step(s Step) (done bool, err error) {
 	case s.Cut:
 		p.out.cut()
 		return true, errCut
+	case s.Half:
+		p.out.half(p.turn.Stream)
+		return true, errCut
 	}
 	return false, nil
 }

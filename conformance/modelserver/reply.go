@@ -27,6 +27,7 @@ type Step struct {
 	Stall    bool     `json:"stall,omitempty"`    // sends nothing until Release is called or the client disconnects
 	Fail     *Failure `json:"fail,omitempty"`     // sends an HTTP status, or an error event if a stream has begun
 	Cut      bool     `json:"cut,omitempty"`      // closes the connection
+	Half     bool     `json:"half,omitempty"`     // sends the first half of an event, and closes the connection
 }
 
 // Call asks the agent CLI to use one of its tools.
@@ -74,7 +75,7 @@ type Failure struct {
 // check returns an error if the step is not valid.
 func (s Step) check() error {
 	if n := s.count(); n != 1 {
-		return fmt.Errorf("has %d of text, thinking, tool, pause_ms, stall, fail and cut, want one", n)
+		return fmt.Errorf("has %d of text, thinking, tool, pause_ms, stall, fail, cut and half, want one", n)
 	}
 	if s.Pace < 0 || s.Pause < 0 {
 		return errors.New("has a negative time")
@@ -91,7 +92,7 @@ func (s Step) check() error {
 func (s Step) count() int {
 	n := 0
 	for _, set := range []bool{s.Text != "", s.Thinking != "", s.Tool != nil, s.Pause != 0, s.Stall, s.Fail != nil,
-		s.Cut} {
+		s.Cut, s.Half} {
 		if set {
 			n++
 		}

@@ -175,6 +175,25 @@ func TestACutConnectionEndsInMidStream(t *testing.T) {
 	}
 }
 
+func TestAHalfEventEndsInMidLine(t *testing.T) {
+	t.Parallel()
+	script := Script{Rules: []Rule{{Name: "half", Reply: []Step{{Text: "It begins."}, {Half: true}}}}}
+	s := start(t, Config{Script: script})
+	for _, stream := range []string{"true", "false"} {
+		body := strings.Replace(message("go on"), `{`, `{"stream":`+stream+`,`, 1)
+		answer, err := http.Post(s.URL()+"/v1/messages", "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		last := string(got[strings.LastIndex(string(got), "\n")+1:])
+		if err == nil || !strings.HasSuffix(last, `{"type":"content_blo`) || json.Valid(got) {
+			t.Errorf("stream %s: the answer ends with %q and %v, want half an event and a cut", stream, last, err)
+		}
+	}
+}
+
 func TestCutsEndWhenToldTo(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})

@@ -30,7 +30,8 @@ type tokens struct {
 
 func (t tokens) usage() coleo.Usage {
 	return coleo.Usage{
-		Input: t.Input + t.Written + t.Read, Cached: t.Read, Written: t.Written, Output: t.Output, Reasoning: t.Details.Thinking,
+		Input: t.Input + t.Written + t.Read, Cached: t.Read, Written: t.Written, Output: t.Output,
+		Reasoning: t.Details.Thinking,
 	}
 }
 

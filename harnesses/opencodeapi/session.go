@@ -19,9 +19,8 @@ const (
 	followRetry = 250 * time.Millisecond
 )
 
-// Session is one live server and one conversation on this server. It uses only the title of its
-// Spec, and only in errors. So it does not implement coleo.Reloader. The rest of the Spec describes
-// how to start a server.
+// Session is one live server and one conversation on this server. It uses only the title and the
+// limits of its Spec, and never reads the Spec again. So it does not implement coleo.Reloader.
 type Session struct {
 	h      *Harness
 	own    extra
@@ -57,6 +56,7 @@ var (
 	_ coleo.Prover    = (*Session)(nil)
 
 	_ coleo.UsageMeter = (*Session)(nil)
+	_ coleo.Limiter    = (*Session)(nil)
 )
 
 func (h *Harness) open(handle coleo.Handle, own extra) (*Session, error) {
@@ -171,7 +171,7 @@ func (s *Session) watchProcess() {
 	defer s.log.End()
 	stream, err := s.client.Lead(s.ctx, 0, 0)
 	if err != nil {
-		s.ended(-1, err.Error())
+		s.ended(coleo.RuleProcess, -1, err.Error())
 		return
 	}
 	defer stream.Close()
@@ -182,22 +182,30 @@ func (s *Session) watchProcess() {
 			return
 		case err != nil:
 			if exit, readErr := holder.ReadExit(s.Handle().Dir); readErr == nil && exit != nil {
-				s.ended(exit.Code, exit.String())
+				s.ended(ruleOf(*exit), exit.Code, exit.String())
 				return
 			}
-			s.ended(-1, "its holder has died")
+			s.ended(coleo.RuleProcess, -1, "its holder has died")
 			return
 		case chunk.Exit != nil:
-			s.ended(chunk.Exit.Code, chunk.Exit.String())
+			s.ended(ruleOf(*chunk.Exit), chunk.Exit.Code, chunk.Exit.String())
 			return
 		}
 	}
 }
 
-func (s *Session) ended(code int, how string) {
+// ruleOf returns the rule of the reading after the end of the program.
+func ruleOf(e holder.Exit) string {
+	if e.FromOutside() {
+		return coleo.RuleTerminated
+	}
+	return coleo.RuleProcess
+}
+
+func (s *Session) ended(rule string, code int, how string) {
 	s.catchUp()
 	s.mu.Lock()
-	s.become(coleo.Reading{State: coleo.Dead, Rule: coleo.RuleProcess, Known: true, ExitCode: &code}, how)
+	s.become(coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, how)
 	s.mu.Unlock()
 	s.cancel()
 }

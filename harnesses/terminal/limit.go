@@ -22,7 +22,14 @@ func (s *session) Limit(errors []string, now time.Time) *coleo.Limit {
 	if reading := s.State(); reading.State == coleo.Failed {
 		texts = append(texts, s.shownError(spec), reading.Detail)
 	}
-	for _, text := range texts {
+	return LimitIn(spec, texts, now)
+}
+
+// LimitIn searches the errors of a turn for the wordings of limits in the Spec, and returns the
+// first limit. It returns nil if no error names a limit. The last parameter is the time at which
+// the turn ended.
+func LimitIn(spec *rules.Spec, errors []string, now time.Time) *coleo.Limit {
+	for _, text := range errors {
 		text = strings.Join(strings.Fields(text), " ")
 		kind, ok := spec.LimitIn(text)
 		if text == "" || !ok {

@@ -125,14 +125,14 @@ func (l *live) hear(now time.Time) time.Duration {
 	return again
 }
 
-// end tells the Reader that the program has ended. Before that, end reports all work of the
+// end tells the Reader that the program has ended, with the rule of the reading. Before that, end reports all work of the
 // program.
-func (l *live) end(code int, how string) {
+func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()
 	if l.catchUp() {
 		w.takeReports(time.Now())
 	}
-	w.Ended(time.Now(), code, how)
+	w.Ended(time.Now(), rule, code, how)
 	w.wake()
 }

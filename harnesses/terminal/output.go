@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"coleo.dev"
 	"coleo.dev/harnesses/terminal/past"
 	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/holder"
@@ -54,7 +55,7 @@ func (s *session) readChunks(chunks <-chan holder.Chunk, replay *past.Replay) {
 				s.lostHolder()
 				return
 			case chunk.Exit != nil:
-				s.live.end(chunk.Exit.Code, chunk.Exit.String())
+				s.live.end(ruleOf(*chunk.Exit), chunk.Exit.Code, chunk.Exit.String())
 				return
 			}
 			if behind := s.feed(chunk.Data, replay); behind {
@@ -147,10 +148,10 @@ func (s *session) lostHolder() {
 		return // Close has ended the stream
 	}
 	if exit, err := holder.ReadExit(s.handle.Dir); err == nil && exit != nil {
-		s.live.end(exit.Code, exit.String())
+		s.live.end(ruleOf(*exit), exit.Code, exit.String())
 		return
 	}
-	s.live.end(-1, "its holder has died")
+	s.live.end(coleo.RuleProcess, -1, "its holder has died")
 }
 
 // outputReader is an io.Reader that reads a stream.
@@ -179,4 +180,12 @@ func (r *outputReader) Read(p []byte) (int, error) {
 func (r *outputReader) Close() error {
 	r.left()
 	return r.stream.Close()
+}
+
+// ruleOf returns the rule of the reading after the end of the program.
+func ruleOf(e holder.Exit) string {
+	if e.FromOutside() {
+		return coleo.RuleTerminated
+	}
+	return coleo.RuleProcess
 }

@@ -21,6 +21,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/changes"
 	"coleo.dev/changes/folder"
+	"coleo.dev/filewatch"
 	"coleo.dev/workspace/git"
 )
 
@@ -52,12 +53,19 @@ type Diffs struct {
 	Scratch string   // a folder for temporary files
 	Log     *slog.Logger
 	Now     func() time.Time
+	// Files watches the folders of arms that somebody follows. A process uses one for everything. If
+	// it is nil, Diffs makes one.
+	Files *filewatch.Watcher
+	// MostFolders is how many folders Diffs watches at most. If it is 0, the kernel's limit decides.
+	MostFolders int
 
 	keeping sync.Mutex // held during a checkpoint after a turn, so that one runs at a time
 
-	mu   sync.Mutex
-	arms map[string]*keeper // by id
-	read map[string]piecewise
+	mu      sync.Mutex
+	indexes *folder.Indexes
+	trees   map[string]*tree   // by the top folder of the repository
+	arms    map[string]*keeper // by id
+	read    map[string]piecewise
 }
 
 // keeper is what Diffs knows about one arm.
@@ -95,7 +103,21 @@ func (d *Diffs) open(ctx context.Context, a Arm) (*folder.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return folder.Open(ctx, program, a.Folder, d.Scratch)
+	f, err := folder.Open(ctx, program, a.Folder, d.Scratch)
+	if err != nil {
+		return nil, err
+	}
+	return f.Using(d.copies()), nil
+}
+
+// copies returns the copies of large indexes.
+func (d *Diffs) copies() *folder.Indexes {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.indexes == nil {
+		d.indexes = &folder.Indexes{Dir: filepath.Join(d.Scratch, "indexes")}
+	}
+	return d.indexes
 }
 
 // Keep makes a checkpoint of the arm's files if they have changed. It also stores the commit at
@@ -152,20 +174,7 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 	if o.ID != "" {
 		return d.piece(o.ID, o.From)
 	}
-	f, err := d.open(ctx, a)
-	if err != nil {
-		return bus.Piece{}, err
-	}
-	defer f.Close()
-	var diff changes.Diff
-	if n := o.Wish.Checkpoint; n != nil {
-		diff, err = f.DiffCheckpoint(ctx, a.ID, *n, o.Wish)
-	} else {
-		var base string
-		if base, err = f.Base(ctx, a.ID); err == nil {
-			diff, err = f.Diff(ctx, base, o.Wish, d.Now().UTC())
-		}
-	}
+	diff, err := d.wished(ctx, a, o.Wish)
 	if err != nil {
 		return bus.Piece{}, err
 	}
@@ -174,6 +183,22 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 		return bus.Piece{}, err
 	}
 	return d.first(data), nil
+}
+
+// wished returns the diff that somebody wishes.
+func (d *Diffs) wished(ctx context.Context, a Arm, w changes.Wish) (changes.Diff, error) {
+	if w.Wait > 0 && w.Checkpoint == nil {
+		return d.follow(ctx, a, w)
+	}
+	f, err := d.open(ctx, a)
+	if err != nil {
+		return changes.Diff{}, err
+	}
+	defer f.Close()
+	if w.Checkpoint != nil {
+		return f.DiffCheckpoint(ctx, a.ID, *w.Checkpoint, w)
+	}
+	return f.DiffOf(ctx, a.ID, w, d.Now().UTC())
 }
 
 // first returns the first piece of a diff, and keeps the diff until its other pieces are

@@ -32,12 +32,12 @@ func Due(q coleo.Queue, now time.Time) bool {
 // Continue returns the queue of a parked arm that continues. The arm is then no longer parked. The
 // first entry of the queue is the prompt with the given id and text.
 func Continue(q coleo.Queue, id, text string, now time.Time) coleo.Queue {
-	try := 1
+	try, tried := 1, coleo.OnLimit("")
 	if q.Parked != nil {
-		try = q.Parked.Try
+		try, tried = q.Parked.Try, q.Parked.Tried
 	}
 	q, _ = Unpark(q)
-	return Back(q, coleo.Queued{ID: id, Text: text, Added: now.UTC(), By: "coleo", Continues: try}, "")
+	return Back(q, coleo.Queued{ID: id, Text: text, Added: now.UTC(), By: "coleo", Continues: try, Tried: tried}, "")
 }
 
 func withoutContinuation(q coleo.Queue) coleo.Queue {

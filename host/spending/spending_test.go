@@ -87,12 +87,14 @@ func TestACallIsCountedAtTheFirstPriceThatIsKnown(t *testing.T) {
 		want   float64
 		priced bool
 	}{
-		"the model of the arm":                      {Model{"p", "m"}, million, 2, true},
-		"a model that the reply tells":              {Model{"", "m"}, coleo.ReplyUsage{Usage: million.Usage, Model: "other"}, 5, true},
-		"the provider is a part of the arm's model": {Model{"", "p/m"}, coleo.ReplyUsage{Usage: million.Usage, Model: "m"}, 2, true},
-		"the agent CLI tells the cost":              {Model{"", "x"}, told, 0.7, true},
-		"nobody knows the price":                    {Model{"", "x"}, million, 0, false},
-		"no token needs no price":                   {Model{"", "x"}, coleo.ReplyUsage{}, 0, true},
+		"the model of the arm": {Model{"p", "m"}, million, 2, true},
+		"a model that the reply tells": {Model{"", "m"}, coleo.ReplyUsage{Usage: million.Usage, Model: "other"},
+			5, true},
+		"the provider is a part of the arm's model": {Model{"", "p/m"}, coleo.ReplyUsage{Usage: million.Usage, Model: "m"},
+			2, true},
+		"the agent CLI tells the cost": {Model{"", "x"}, told, 0.7, true},
+		"nobody knows the price":       {Model{"", "x"}, million, 0, false},
+		"no token needs no price":      {Model{"", "x"}, coleo.ReplyUsage{}, 0, true},
 	} {
 		l := ledger(coleo.Budgets{})
 		call, _ := l.Count(Arm{ID: "a"}, c.model, c.usage, monday)

@@ -145,8 +145,8 @@ func (d *Desk) claimFile(ctx context.Context, c call) (string, error) {
 // parameter is the kind of the existing claim. The second is the kind of the wanted claim. Several
 // arms can read a file. One arm can write the file while others read it. An exclusive claim
 // excludes all other claims.
-func excludes(has, want string) bool {
-	return has == "exclusive" || want == "exclusive" || has == "write" && want == "write"
+func excludes(held, wanted string) bool {
+	return held == "exclusive" || wanted == "exclusive" || held == "write" && wanted == "write"
 }
 
 // checkConflicts reports which other arms have claimed a file.

@@ -36,10 +36,12 @@ var gitCommands = map[string]gitCommand{
 var gitLog = options{flags: "psz", counts: "nU", texts: "SG", digits: true, long: map[string]value{"oneline": none,
 	"graph": none,
 	"all":   none, "decorate": optional, "no-decorate": none, "stat": optional, "shortstat": none, "numstat": none,
-	"name-only": none, "name-status": none, "no-patch": none, "patch": none, "reverse": none, "merges": none, "no-merges": none,
+	"name-only": none, "name-status": none, "no-patch": none, "patch": none, "reverse": none, "merges": none,
+	"no-merges":    none,
 	"first-parent": none, "follow": none, "abbrev-commit": none, "no-color": none, "color": optional, "summary": none,
 	"max-count": count, "since": text, "until": text, "after": text, "before": text, "author": text, "grep": text,
-	"date": text, "format": text, "pretty": text, "cached": none, "staged": none, "dirstat": none, "branches": none, "tags": none,
+	"date": text, "format": text, "pretty": text, "cached": none, "staged": none, "dirstat": none, "branches": none,
+	"tags":    none,
 	"unified": count, "no-ext-diff": none, "no-textconv": none}}
 
 // gitCommand describes one command of git.
@@ -292,11 +294,13 @@ var (
 var safeSettings = map[string][]string{
 	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
 		"symlinks", "autocrlf", "eol", "editor", "quotepath", "abbrev", "safecrlf"},
-	"user": nil, "author": nil, "committer": nil, "init": nil, "pull": nil, "push": nil, "fetch": {"prune"}, "color": nil, "rebase": nil,
-	"merge": {"conflictstyle", "ff"}, "commit": nil, "tag": {"gpgsign",
+	"user": nil, "author": nil, "committer": nil, "init": nil, "pull": nil, "push": nil, "fetch": {"prune"}, "color": nil,
+	"rebase": nil,
+	"merge":  {"conflictstyle", "ff"}, "commit": nil, "tag": {"gpgsign",
 		"sort"}, "gpg": {"format"}, "branch": nil, "credential": nil,
-	"remote": {"url", "fetch", "pushurl"}, "alias": nil, "safe": nil, "advice": nil, "help": {"autocorrect"}, "rerere": nil,
-	"diff": {"renames", "algorithm", "colormoved", "mnemonicprefix"}, "log": {"date", "abbrevcommit"}, "column": nil,
+	"remote": {"url", "fetch", "pushurl"}, "alias": nil, "safe": nil, "advice": nil, "help": {"autocorrect"},
+	"rerere": nil,
+	"diff":   {"renames", "algorithm", "colormoved", "mnemonicprefix"}, "log": {"date", "abbrevcommit"}, "column": nil,
 	"http": nil, "url": nil, "sendemail": nil, "github": nil,
 }
 

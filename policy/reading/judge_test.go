@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,15 @@ import (
 type elsewhere struct {
 	Here
 	home string
+}
+
+// Text hides the settings of git that this machine has for all users. They can name programs, such as
+// those of git-lfs.
+func (e elsewhere) Text(path string) (string, error) {
+	if path == "/etc/gitconfig" {
+		return "", fs.ErrNotExist
+	}
+	return e.Here.Text(path)
 }
 
 var fakePrograms = []string{"rg", "jq", "tree", "xxd", "hexdump", "column"}
@@ -38,10 +48,7 @@ func (e elsewhere) Program(name string) (string, error) {
 // newTree makes a workspace with files of all kinds, a repository, and a folder beside it.
 func newTree(t testing.TB) Workspace {
 	t.Helper()
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := diskFolder(t)
 	root := filepath.Join(top, "work")
 	for _, dir := range []string{"work/sub", "work/open", "outside", "home"} {
 		if err := os.MkdirAll(filepath.Join(top, dir), 0o755); err != nil {
@@ -75,6 +82,26 @@ func newTree(t testing.TB) Workspace {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// diskFolder makes a folder that no symbolic link leads to. If the folder for temporary files is in
+// /dev, where no workspace may be, diskFolder takes /var/tmp instead.
+func diskFolder(t testing.TB) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err == nil && strings.HasPrefix(top, "/dev/") {
+		if top, err = os.MkdirTemp("/var/tmp", "coleo-reading-"); err == nil {
+			t.Cleanup(func() {
+				if err := os.RemoveAll(top); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
 }
 
 // makeRepository makes two commits.

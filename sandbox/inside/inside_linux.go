@@ -17,14 +17,23 @@ import (
 var groupSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP,
 	syscall.SIGTTIN, syscall.SIGTTOU}
 
-// Start replaces this process with the program in argv (see StartVerb). It returns only after an
+// Start replaces this process with the program in args (see StartVerb). It returns only after an
 // error. The error is EUnsupported if root cannot make the mounts.
-func Start(argv []string) error {
+func Start(args []string) error {
+	options, argv, err := commandLine(StartVerb, args)
+	if err != nil {
+		return err
+	}
 	signal.Ignore(groupSignals...)
 	runtime.LockOSThread() // the mounts belong to this thread, which becomes the program
 	if os.Geteuid() == 0 {
 		if err := protectDevices(); err != nil {
 			return coleo.Errorf(coleo.EUnsupported, "as root, the sandbox needs mounts of its own: %w", err)
+		}
+	}
+	if len(options) == 2 && options[0] == NetworkOption {
+		if err := startProxy(options[1]); err != nil {
+			return err
 		}
 	}
 	return become(argv)
@@ -57,9 +66,18 @@ func protectDevices() error {
 	return nil
 }
 
-// Enter sets the filter and replaces this process with the program in argv (see EnterVerb). It
+// Enter sets the filter and replaces this process with the program in args (see EnterVerb). It
 // returns only after an error. The error is EUnsupported if this machine cannot have the filter.
-func Enter(argv []string) error {
+func Enter(args []string) error {
+	options, argv, err := commandLine(EnterVerb, args)
+	if err != nil {
+		return err
+	}
+	if len(options) == 1 && options[0] == NetworkOption {
+		if err := giveListeners(); err != nil {
+			return coleo.Errorf(coleo.EUnsupported, "the sandbox has no way to its hosts: %w", err)
+		}
+	}
 	// If a process ignores a signal, the signal stays ignored when the process becomes another
 	// program. If a process handles a signal, the signal then gets its default effect again. So
 	// this process handles these signals.

@@ -230,7 +230,7 @@ func (r *Runner) request(t trigger.Trigger, fields map[string]string) (wire.Spaw
 func usable(name string, t template.Template) error {
 	switch {
 	case !(&coleo.Sandbox{Kind: t.Sandbox}).On():
-		return coleo.Errorf(coleo.EForbidden, "the template %s has no sandbox, and a trigger starts arms while nobody looks: "+
+		return coleo.Errorf(coleo.EForbidden, "the template %s has no sandbox, and nobody watches the arms of a trigger: "+
 			"add sandbox = %q to the template; nothing was started", name, coleo.SandboxBwrap)
 	case t.Worktree:
 		return coleo.Errorf(coleo.EUnsupported, "the template %s has worktree = true, and git cannot commit in a "+

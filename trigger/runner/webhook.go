@@ -50,8 +50,8 @@ func (r *Runner) webhookNamed(ctx context.Context, name string) (trigger.Trigger
 	case err == nil && t.Kind == trigger.Webhook:
 		secret, err := os.ReadFile(r.secretPath(t))
 		if err != nil {
-			err = coleo.Errorf(coleo.EInternal, "the secret of the webhook %s is missing: nothing was started; remove the webhook, "+
-				"and create it again", name)
+			err = coleo.Errorf(coleo.EInternal, "the secret of the webhook %s is missing: nothing was started; "+
+				"remove the webhook, and create it again", name)
 		}
 		return t, secret, err
 	case err == nil || coleo.ErrorCode(err) == coleo.ENotFound:

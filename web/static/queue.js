@@ -13,8 +13,10 @@ export function queued(queue) {
 export function parked(queue) {
   const p = queue?.parked;
   if (!p) return "";
-  if (!p.wake) return `Its ${p.kind} limit waits for you: ${p.why} (${p.text})`;
-  return `Parked until ${new Date(p.wake).toLocaleString()}, ${p.kind} limit: ${p.text}`;
+  const more = `${p.failed ? `; ${p.failed}` : ""}${p.next ? `; tries next: ${p.next}` : ""}`;
+  if (!p.wake && p.next) return `${p.kind} limit: ${p.text}${more}`;
+  if (!p.wake) return `Its ${p.kind} limit waits for you: ${p.why} (${p.text})${more}`;
+  return `Parked until ${new Date(p.wake).toLocaleString()}, ${p.kind} limit: ${p.text}${more}`;
 }
 
 export class QueuePanel {

@@ -68,10 +68,10 @@ func place(dir string, o Order) error { return replace(filepath.Join(dir, orderF
 func take(dir string) (Order, error) {
 	var o Order
 	path := filepath.Join(dir, orderFile)
-	switch there, err := load(path, &o); {
+	switch found, err := load(path, &o); {
 	case err != nil:
 		return o, err
-	case !there:
+	case !found:
 		return o, coleo.Errorf(coleo.ENotFound, "no window is to be opened in %s: 'coleo arm open' opens one", dir)
 	}
 	if err := os.Remove(path); err != nil {
@@ -83,7 +83,7 @@ func take(dir string) (Order, error) {
 // ordered returns the order that waits in the arm's folder, or nil if no order waits.
 func ordered(dir string) *Order {
 	var o Order
-	if there, err := load(filepath.Join(dir, orderFile), &o); err != nil || !there {
+	if found, err := load(filepath.Join(dir, orderFile), &o); err != nil || !found {
 		return nil
 	}
 	return &o
@@ -95,7 +95,7 @@ func withdraw(dir string) { _ = os.Remove(filepath.Join(dir, orderFile)) }
 // Read returns the record of the last window in the arm's folder, or nil if there was no window.
 func Read(dir string) (*Record, error) {
 	var r Record
-	if there, err := load(filepath.Join(dir, recordFile), &r); err != nil || !there {
+	if found, err := load(filepath.Join(dir, recordFile), &r); err != nil || !found {
 		return nil, err
 	}
 	return &r, nil
@@ -103,7 +103,7 @@ func Read(dir string) (*Record, error) {
 
 func (r Record) write(dir string) error { return replace(filepath.Join(dir, recordFile), r) }
 
-func load(path string, v any) (there bool, err error) {
+func load(path string, v any) (found bool, err error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -10,7 +10,6 @@
 // filters and merge drivers run. Its hooks, its fsmonitor, its external diffs, its textconv, its
 // pagers, its editors, its credential helpers and its signing do not run.
 //
-// Only the commands on a list run. None of these commands starts git in a submodule, and none uses
-// the network. The package knows nothing about an arm's worktrees. That is the task of package
-// workspace.
+// Only the commands on a list run. None of these commands starts git in a submodule. Only Push and
+// Fetch use the network, with the user's own login. Package workspace handles the worktrees of arms.
 package git

@@ -112,7 +112,8 @@ func (s *stage) script(name string) string {
 func (s *stage) hooks(dir, mark string) {
 	for _, name := range []string{"applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit",
 		"prepare-commit-msg", "commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push",
-		"reference-transaction", "post-rewrite", "post-index-change", "fsmonitor-watchman", "pre-auto-gc", "sendemail-validate"} {
+		"reference-transaction", "post-rewrite", "post-index-change", "fsmonitor-watchman", "pre-auto-gc",
+		"sendemail-validate"} {
 		s.Write(filepath.Join(dir, name), "#!/bin/sh\ntouch "+filepath.Join(s.marks, mark)+"\n")
 		s.Check(os.Chmod(filepath.Join(dir, name), 0o700))
 	}

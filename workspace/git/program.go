@@ -73,8 +73,10 @@ func lookFor(program string, environ []string) string {
 }
 
 // environment returns the variables that every git process gets, besides the folders of its
-// repository. Their values take precedence over those of every configuration file.
-func (p Program) environment() []string {
+// repository. Their values take precedence over those of every configuration file. The settings
+// more take precedence over the settings in forced.
+func (p Program) environment(more ...setting) []string {
+	settings := slices.Concat(forced, more)
 	env := slices.Clone(p.environ)
 	env = append(env, "LC_ALL=C",
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false",
@@ -84,8 +86,8 @@ func (p Program) environment() []string {
 		"GIT_NO_LAZY_FETCH=1",
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // objects are what they are
 		"GIT_OPTIONAL_LOCKS=0", // status does not write the index
-		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(forced)))
-	for n, s := range forced {
+		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
+	for n, s := range settings {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.value))
 	}
 	return env
@@ -116,6 +118,8 @@ var forced = []setting{
 	{"user.useConfigOnly", "true"}, // no commit of a user that git has guessed
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},
+	// An arm can write a false list of untracked files into its index. Git does not use this list.
+	{"core.untrackedCache", "false"},
 	// Git writes a ref to the disk before it deletes anything that the ref keeps.
 	{"core.fsync", "reference"},
 	{"fastimport.unpackLimit", "0"}, // a pack, which git writes to the disk before its ref
@@ -133,6 +137,7 @@ var forced = []setting{
 	{"diff.noprefix", "false"},
 	{"diff.mnemonicPrefix", "false"},
 	{"diff.relative", "false"},
+	{"diff.autoRefreshIndex", "true"}, // git leaves out a file whose times alone have changed
 	{"diff.colorMoved", "no"},
 	{"diff.context", "3"},
 	{"diff.interHunkContext", "0"},
@@ -142,4 +147,11 @@ var forced = []setting{
 	{"log.showRoot", "true"},
 	{"log.follow", "false"},
 	{"rerere.enabled", "false"},
+}
+
+// ownIndex lists the settings for an index that belongs to Coleo alone: see Call.OwnIndex.
+var ownIndex = []setting{
+	{"core.untrackedCache", "true"},
+	{"status.showUntrackedFiles", "all"}, // git keeps the list only for the way that the user has configured
+	{"core.splitIndex", "false"},         // git would write a part of the index into the git folder
 }

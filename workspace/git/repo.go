@@ -25,6 +25,8 @@ type Repo struct {
 
 	program Program
 	standIn string // the folder that git takes for Common
+
+	settings []setting // the harmless settings of the repository
 }
 
 // Open opens the repository that contains the folder dir. It looks for .git in dir and in the
@@ -193,7 +195,8 @@ func (r *Repo) makeStandIn(ctx context.Context) error {
 	if err := r.stays(filepath.Join(r.Git, "index")); err != nil {
 		return err
 	}
-	config := writeSettings(append(settings, own...))
+	r.settings = append(settings, own...)
+	config := writeSettings(r.settings)
 	return os.WriteFile(filepath.Join(r.standIn, "config"), config, 0o600)
 }
 
@@ -221,4 +224,15 @@ func (r *Repo) Close() {
 	if r.standIn != "" {
 		os.RemoveAll(r.standIn)
 	}
+}
+
+// ObjectFormat returns the format of the object ids, which is sha1 or sha256.
+func (r *Repo) ObjectFormat() string {
+	format := "sha1"
+	for _, s := range r.settings {
+		if s.key == "extensions.objectformat" {
+			format = strings.ToLower(s.value)
+		}
+	}
+	return format
 }

@@ -34,6 +34,10 @@ type Call struct {
 	Env []string
 	// Most is the size of the largest output in bytes. If it is 0, the limit is 64 MiB.
 	Most int64
+	// OwnIndex is the path of an index that only Coleo writes. Git uses it in place of the index of the
+	// work folder. In this index git stores the times of the files, and which files are untracked, so
+	// that the next call is faster. If OwnIndex is "", git writes no index by itself.
+	OwnIndex string
 	// Stdout gets the output while git writes it, without a limit. It can be nil.
 	Stdout io.Writer
 }
@@ -104,7 +108,11 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 			return nil, coleo.Errorf(coleo.EInternal, "git may not get the variable %s", name)
 		}
 	}
-	env := append(r.program.environment(), "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work)
+	env := r.program.environment()
+	if c.OwnIndex != "" {
+		env = append(r.program.environment(ownIndex...), "GIT_INDEX_FILE="+c.OwnIndex, "GIT_OPTIONAL_LOCKS=1")
+	}
+	env = append(env, "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work)
 	most := c.Most
 	if most == 0 {
 		most = defaultMost

@@ -3,6 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -30,11 +31,11 @@ type setting struct{ key, value string }
 var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|protecthfs|protectntfs|symlinks)`,
 	`core\.(autocrlf|eol|safecrlf|checkroundtripencoding|logallrefupdates|sharedrepository)`,
-	`core\.(compression|loosecompression|bigfilethreshold|abbrev|sparsecheckout|sparsecheckoutcone|untrackedcache)`,
+	`core\.(compression|loosecompression|bigfilethreshold|abbrev|sparsecheckout|sparsecheckoutcone)`,
 	`index\.(sparse|version|threads)`,
 	`extensions\.(objectformat|refstorage|noop|compatobjectformat|relativeworktrees|preciousobjects)`,
 	`branch\..*\.(remote|merge|rebase|pushremote|description)`,
-	`remote\..*\.(url|fetch)`,
+	`remote\.[^:]*\.(url|fetch)`, // not a name with ":": it could replace a URL
 	`(user|author|committer)\.(name|email)`,
 	`init\.defaultbranch`,
 	`diff\.(algorithm|renames|renamelimit)`,
@@ -51,6 +52,10 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 	data, err := readConfig(path)
 	if err != nil || len(data) == 0 {
 		return nil, err
+	}
+	key := parsedKey{p.path, sha256.Sum256(data)}
+	if kept, ok := parsed.get(key); ok {
+		return kept, nil
 	}
 	c := call{args: []string{"config", "--file", "-", "--no-includes", "--null", "--list"}, dir: "/",
 		stdin: bytes.NewReader(data), env: p.environment(), most: 2 * maxConfig}
@@ -72,6 +77,7 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 				path, key)
 		}
 	}
+	parsed.put(key, kept)
 	return kept, nil
 }
 

@@ -3,10 +3,13 @@
 package gittest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -26,8 +29,11 @@ func New(t testing.TB) *Stage {
 }
 
 // settings is the person's own configuration of git. It turns off git's automatic maintenance,
-// which would be another process after each commit.
-const settings = `[user]
+// which would be another process after each commit. It also turns off the waits for the disk: a test
+// can kill a process, but it cannot cut the power.
+const settings = `[core]
+	fsync = none
+[user]
 	name = Person
 	email = person@example.org
 [init]
@@ -39,10 +45,37 @@ const settings = `[user]
 	auto = false
 `
 
+// memory is a folder whose files lie in memory. Only Linux has it. Git makes many short files, and on
+// a disk they cost more than half of the processor time of a stage.
+const memory = "/dev/shm"
+
+// needed is the free space that the stages of all test programs need in memory, in bytes. A container
+// often has a folder of only 64 MB.
+const needed = 1 << 30
+
+// hasRoom reports whether a folder exists and has enough free space for stages.
+func hasRoom(folder string) bool {
+	var s syscall.Statfs_t
+	return syscall.Statfs(folder, &s) == nil && float64(s.Bavail)*float64(s.Bsize) >= needed
+}
+
 // place makes a stage without any file.
 func place(t testing.TB) *Stage {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
+	dir, err := "", error(nil)
+	if !hasRoom(memory) {
+		dir = t.TempDir()
+	} else if dir, err = os.MkdirTemp(memory, "coleo-gittest-"); err == nil {
+		t.Cleanup(func() {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Errorf("delete the stage: %v", err)
+			}
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(dir)
 	s := &Stage{TB: t, Root: root, Repo: filepath.Join(root, "project")}
 	s.Check(err)
 	s.Environ = Environ(root)
@@ -109,4 +142,16 @@ func (s *Stage) Git(dir string, args ...string) string {
 		s.Fatalf("git %q: %v\n%s", args, err, out)
 	}
 	return out
+}
+
+// ArmID returns the ID of an arm of the stage. No other stage has this ID, not even in a test
+// program that runs at the same time. Otherwise the end of a script would end processes of another
+// stage: it ends every process of the machine whose environment contains the ID of the script's
+// arm.
+func (s *Stage) ArmID(name string) string { return ArmID(s.Root, name) }
+
+// ArmID returns the ID that [Stage.ArmID] returns for the stage in the given folder.
+func ArmID(root, name string) string {
+	sum := sha256.Sum256([]byte(root))
+	return "arm-" + name + "-" + hex.EncodeToString(sum[:4])
 }

@@ -13,10 +13,16 @@ import (
 	"time"
 )
 
-// Kill starts a program and kills it at a random moment within the given time. If whole is true, it
-// also kills the program's child processes, such as git. Kill reports whether the program ended
-// before it was killed. If that program failed, the test fails.
+// Kill starts a program and kills it at a random moment within the given time. See KillAfter.
 func (s *Stage) Kill(cmd *exec.Cmd, whole bool, within time.Duration) (ended bool) {
+	s.Helper()
+	return s.KillAfter(cmd, whole, rand.N(within))
+}
+
+// KillAfter starts a program and kills it after the given time. If whole is true, it also kills the
+// program's child processes, such as git. KillAfter reports whether the program ended before it was
+// killed. If that program failed, the test fails.
+func (s *Stage) KillAfter(cmd *exec.Cmd, whole bool, after time.Duration) (ended bool) {
 	s.Helper()
 	cmd.Stderr = os.Stderr
 	s.Check(cmd.Start())
@@ -28,7 +34,7 @@ func (s *Stage) Kill(cmd *exec.Cmd, whole bool, within time.Duration) (ended boo
 			s.Errorf("%s: %v", cmd.Path, err)
 		}
 		return true
-	case <-time.After(rand.N(within)):
+	case <-time.After(after):
 	}
 	pids := []int{cmd.Process.Pid}
 	if whole {

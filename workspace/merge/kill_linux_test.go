@@ -3,8 +3,10 @@ package merge_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,9 +21,6 @@ import (
 
 var rounds = flag.Int("kill-rounds", 4, "how often a merge is killed at a random moment")
 
-// mostRounds is how many times as many merges are killed, until one is interrupted.
-const mostRounds = 10
-
 // helperFor names the variable that makes this test program merge and end.
 const helperFor = "COLEO_TEST_MERGE"
 
@@ -31,6 +30,39 @@ type task struct {
 	Environ []string
 	Arm     workspace.Workspace
 	Wish    changes.MergeWish
+	Step    string // what is done; "" is the merge
+}
+
+// do does a step of a task.
+func (t task) do() error {
+	ctx, trees := context.Background(), workspace.Workspaces{Dir: t.Dir, Environ: t.Environ, Now: time.Now}
+	switch t.Step {
+	case "", "merge":
+		_, err := merge.Do(ctx, trees, t.Arm, t.Wish, merge.Hooks{})
+		return err
+	case "make":
+		_, err := trees.Make(ctx, workspace.Order{ID: t.Arm.ID, Name: t.Arm.Name, Folder: t.Arm.From, Base: "base"})
+		return err
+	case "remove":
+		_, err := trees.Remove(ctx, t.Arm.ID, true)
+		return err
+	case "restore":
+		kept, err := trees.Kept(ctx)
+		if err == nil {
+			_, err = trees.Restore(ctx, kept[len(kept)-1], "")
+		}
+		return err
+	case "prune":
+		all, err := merge.Recover(ctx, trees)
+		for _, r := range all {
+			if r.Left != "" {
+				err = errors.Join(err, errors.New(r.Left))
+			}
+		}
+		_, pruned := trees.Prune(ctx, func(workspace.Workspace) bool { return true })
+		return errors.Join(err, pruned)
+	}
+	return fmt.Errorf("no step %q", t.Step)
 }
 
 func TestMain(m *testing.M) {
@@ -38,8 +70,7 @@ func TestMain(m *testing.M) {
 		var t task
 		err := json.Unmarshal([]byte(text), &t)
 		if err == nil {
-			trees := workspace.Workspaces{Dir: t.Dir, Environ: t.Environ, Now: time.Now}
-			_, err = merge.Do(context.Background(), trees, t.Arm, t.Wish, merge.Hooks{})
+			err = t.do()
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -50,15 +81,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killed merges in another process, and kills that process at a random moment. With whole, it
-// kills the gits of the process too. It reports whether the merge had ended before.
-func (s *stage) killed(w workspace.Workspace, wish changes.MergeWish, whole bool, within time.Duration) (ended bool) {
+// killed merges in another process, which g kills. It returns the git call that was fatal, or "" if
+// the merge has ended.
+func (s *stage) killed(w workspace.Workspace, wish changes.MergeWish, g gittest.FatalGit) string {
 	s.Helper()
-	text, err := json.Marshal(task{s.trees.Dir, s.Environ, w, wish})
+	text, err := json.Marshal(task{Dir: s.trees.Dir, Environ: g.Environ(s.Environ), Arm: w, Wish: wish})
 	s.Check(err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{helperFor + "=" + string(text), "PATH=" + os.Getenv("PATH")}
-	return s.Kill(cmd, whole, within)
+	cmd.Stderr = os.Stderr
+	err = cmd.Run()
+	at := g.Killed()
+	if (err == nil) != (at == "") {
+		s.Fatalf("the merge ended with %v, and the fatal call is %q", err, at)
+	}
+	return at
 }
 
 // settle waits until no git of a killed merge runs, and deletes the locks that a killed git
@@ -72,16 +109,18 @@ func (s *stage) settle(w workspace.Workspace) {
 }
 
 // TestM28AKillOfAMergeLosesNothing kills merges of all ways, with work that is committed and
-// work that is not.
+// work that is not. The kill comes at a random one of the merge's git calls: before git starts,
+// while git runs, or before the merge learns of git's end.
 func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w := s.arm("fix")
 	person := s.Person()
 	ways := []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase}
-	within, interrupted := time.Duration(0), 0
-	// The first round measures. Chance decides whether a merge is interrupted: at least one must be.
-	for round := -1; round < *rounds || interrupted == 0 && round < mostRounds**rounds; round++ {
+	g, moments := s.NewFatalGit(), []gittest.Moment{gittest.BeforeGit, gittest.DuringGit, gittest.AfterGit}
+	calls, kills := map[changes.MergeWay]int{}, map[gittest.Moment]int{}
+	// The first rounds count the git calls of each way.
+	for round := -len(ways); round < *rounds; round++ {
 		// The arm begins anew on the branch, so that a rebase meets no merge commit.
 		s.Git(w.Path, "reset", "-q", "--hard", "base")
 		name := fmt.Sprintf("file-%d", round)
@@ -90,27 +129,28 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 		s.Write(filepath.Join(w.Path, name+"-new"), "untracked\n")
 		s.onBase(fmt.Sprintf("person-%d", round), "x\n", "person's")
 		before, files := s.Git(s.Repo, "rev-parse", "base"), s.Files(w.Path)
-		wish := changes.MergeWish{Way: ways[(round+1)%len(ways)], Commit: "the rest of " + name}
+		wish := changes.MergeWish{Way: ways[(round+len(ways))%len(ways)], Commit: "the rest of " + name}
 		if round < 0 {
-			began := time.Now()
-			s.merged(w, wish)
-			within = time.Since(began) + 100*time.Millisecond // the start of the other process
+			s.Plan(g, 0, "", false)
+			s.killed(w, wish, g)
+			calls[wish.Way] = g.Calls()
 			continue
 		}
-		if !s.killed(w, wish, round%2 == 1, within) {
-			interrupted++
+		moment, call := moments[rand.IntN(len(moments))], 1+rand.IntN(calls[wish.Way])
+		s.Plan(g, call, moment, round%2 == 1)
+		at := s.killed(w, wish, g)
+		if at == "" {
+			t.Errorf("the merge (%s) was not interrupted at call %d of %d", wish.Way, call, calls[wish.Way])
 		}
+		kills[moment]++
 		s.settle(w)
 		s.checkKilled(w, before, head, name, files)
 		if !s.Same("the person's work folder", s.Person(), person) {
-			t.Fatalf("this was round %d", round)
+			t.Fatalf("this was round %d, killed at %s", round, at)
 		}
 	}
 	s.Git(s.Repo, "fsck", "--no-dangling")
-	t.Logf("%d merges were interrupted", interrupted)
-	if interrupted == 0 && *rounds > 0 {
-		t.Error("no merge was interrupted")
-	}
+	t.Logf("merges have %v git calls; they were killed at %v", calls, kills)
 }
 
 // checkKilled checks that the branches are as before a merge or as after it, that no file of

@@ -2,9 +2,10 @@
 //
 // First it writes a tree and commits, to which no ref points yet. Then it moves the branch by one
 // update-ref. The update-ref fails if somebody else has moved the branch meanwhile. The package
-// never touches the files, the index or the stash of a work folder. There is one exception: if it
-// commits uncommitted work, it changes the index of the arm's own worktree. So a kill at any moment
-// leaves either the old branch or the new branch.
+// never touches the files, the index or the stash of a work folder. There are two exceptions. If it
+// commits uncommitted work, it changes the index of the arm's own worktree. With UpdateCheckout, it
+// updates the work folder that has the branch checked out. So a kill at any moment leaves either
+// the old branch or the new branch. After a kill, Recover puts the files of that work folder back.
 //
 // It runs git only through package workspace/git. It never runs `git merge`, `git rebase` or `git
 // cherry-pick`, because these run hooks, and git in submodules. It does not know whether the arm
@@ -72,13 +73,24 @@ func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, 
 		return changes.Merged{}, err
 	}
 	defer unlock()
+	recovered := ""
+	if !wish.DryRun {
+		if recovered, err = recoverLocked(ctx, trees, w.Common); err != nil {
+			return changes.Merged{}, err
+		}
+	}
 	j := job{trees: trees, arm: w, wish: wish, hooks: h}
 	defer j.close()
 	if err := j.open(ctx); err != nil {
 		return changes.Merged{}, err
 	}
+	step := j.once
+	if wish.Way == changes.WayCommit {
+		step = j.commitOnly
+	}
 	for range tries {
-		m, err := j.once(ctx)
+		m, err := step(ctx)
+		m.Recovered = recovered
 		if !errors.Is(err, errMoved) {
 			return m, err
 		}
@@ -92,6 +104,10 @@ func checkWish(wish *changes.MergeWish) error {
 	case "":
 		wish.Way = changes.WayMerge
 	case changes.WayMerge, changes.WaySquash:
+	case changes.WayCommit:
+		if wish.Commit == "" || wish.Into != "" || wish.Message != "" || wish.DryRun || wish.UpdateCheckout {
+			return coleo.Errorf(coleo.EInvalid, "the way commit takes the message of the commit, and nothing else")
+		}
 	case changes.WayRebase:
 		if wish.Message != "" {
 			return coleo.Errorf(coleo.EInvalid, "a rebase keeps the messages of the commits, so it takes none: "+
@@ -119,6 +135,8 @@ type job struct {
 	env    []string  // where the objects go, in a dry run
 	branch string    // of the arm, without refs/heads/
 	into   string    // without refs/heads/
+
+	ignored []string // files that git ignores in the work folder that gets the merged files
 }
 
 func (j *job) open(ctx context.Context) error {
@@ -178,6 +196,10 @@ func (j *job) branches(ctx context.Context) error {
 			"let it make a branch of its commit first", j.arm.Name)
 	}
 	j.branch, j.into = branch, j.wish.Into
+	if j.wish.Way == changes.WayCommit {
+		j.into = branch
+		return j.checkBranches(ctx)
+	}
 	if j.into == "" {
 		j.into = j.arm.Onto
 	}
@@ -189,7 +211,12 @@ func (j *job) branches(ctx context.Context) error {
 		return coleo.Errorf(coleo.EInvalid, "arm %s works on the branch %s itself, so there is nothing to merge into it: "+
 			"name another branch with --into", j.arm.Name, branch)
 	}
-	for _, name := range []string{branch, j.into} {
+	return j.checkBranches(ctx)
+}
+
+// checkBranches checks that the branches can be moved.
+func (j *job) checkBranches(ctx context.Context) error {
+	for _, name := range []string{j.branch, j.into} {
 		if _, err := j.run(ctx, "check-ref-format", heads+name); err != nil || strings.HasPrefix(name, "-") {
 			return coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: nothing was merged", name)
 		}
@@ -200,10 +227,10 @@ func (j *job) branches(ctx context.Context) error {
 	}
 	// An arm can write the name of a person's branch into its HEAD. So a merge is refused if
 	// another work folder also has this branch checked out.
-	path, err := workspace.CheckedOut(j.repo, head, j.arm.Git)
+	path, err := workspace.CheckedOut(j.repo, heads+j.branch, j.arm.Git)
 	if err == nil && path != "" {
 		err = coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, and so has %s: nothing was merged; "+
-			"let the arm work on a branch of its own", j.arm.Name, branch, path)
+			"let the arm work on a branch of its own", j.arm.Name, j.branch, path)
 	}
 	return err
 }
@@ -248,7 +275,11 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 			m.CheckedOut, err = workspace.CheckedOut(j.repo, heads+j.into, "")
 			return tip, err
 		}
-		return tip, j.checkFree()
+		if err := j.checkFree(ctx); err != nil {
+			return tip, err
+		}
+		m.Updated, err = workspace.CheckedOut(j.repo, heads+j.into, "")
+		return tip, err
 	}
 	if j.wish.Into == "" || j.arm.Onto == "" || j.arm.Onto == j.into {
 		return "", coleo.Errorf(coleo.EInvalid, "the repository has no branch %s: nothing was merged; name one with --into",
@@ -259,19 +290,6 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 			"merged; name a branch that exists with --into", j.into, j.arm.Onto)
 	}
 	return tip, nil
-}
-
-// checkFree checks that no work folder has the branch checked out. Otherwise the files and the
-// index of that folder would belong to an older commit after the merge.
-func (j *job) checkFree() error {
-	path, err := workspace.CheckedOut(j.repo, heads+j.into, "")
-	if err != nil || path == "" {
-		return err
-	}
-	return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: "+
-		"nothing was "+
-		"merged; --into NEW puts the result on a new branch, and 'git merge --ff-only NEW' "+
-		"there takes it", j.into, path)
 }
 
 func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
@@ -295,7 +313,7 @@ func (j *job) files(ctx context.Context, m *changes.Merged, tip string) error {
 	if err != nil {
 		return err
 	}
-	entries, lines, err := changes.ParseRaw(out)
+	entries, lines, _, err := changes.ParseRaw(out)
 	if err != nil {
 		return err
 	}

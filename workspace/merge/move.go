@@ -2,11 +2,16 @@ package merge
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"coleo.dev"
 	"coleo.dev/changes"
+	"coleo.dev/workspace"
 	"coleo.dev/workspace/git"
 )
 
@@ -22,16 +27,63 @@ func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 		}
 	}
 	if m.Before != "" {
-		if err := j.checkFree(); err != nil { // somebody may have checked it out meanwhile
+		if err := j.checkFree(ctx); err != nil { // somebody may have checked it out meanwhile
 			return err
 		}
 	}
+	if path, err := workspace.CheckedOut(j.repo, heads+m.Into, ""); err != nil || path != m.Updated {
+		return errors.Join(err, errMoved)
+	}
 	ctx = context.WithoutCancel(ctx) // what follows takes no time worth mentioning
-	if w.made != "" {
-		if _, err := j.tree.Output(ctx, "read-tree", w.tree); err != nil {
-			return coleo.Errorf(coleo.EBusy, "the index of arm %s could not be written: nothing was merged: %w", j.arm.Name, err)
+	if err := j.writeIndex(ctx, w); err != nil {
+		return err
+	}
+	done, err := j.updateFolder(ctx, m)
+	if err != nil {
+		return err
+	}
+	err = j.moveBranches(ctx, m, w)
+	return errors.Join(err, done(err == nil))
+}
+
+// writeIndex writes the new commit into the arm's index. It returns errMoved if the index has
+// changed since the commit was made, because the arm may have staged something meanwhile.
+func (j *job) writeIndex(ctx context.Context, w work) error {
+	if w.made == "" {
+		return nil
+	}
+	if indexOf(j.tree.Git) != w.index {
+		return errMoved
+	}
+	if _, err := j.tree.Output(ctx, "read-tree", w.tree); err != nil {
+		return coleo.Errorf(coleo.EBusy, "the index of arm %s could not be written: nothing was merged: %w", j.arm.Name,
+			leftLock(err, filepath.Join(j.tree.Git, "index")))
+	}
+	return nil
+}
+
+// indexOf returns the hash of the index in a git folder.
+func indexOf(gitDir string) string {
+	data, err := os.ReadFile(filepath.Join(gitDir, "index"))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(data))
+}
+
+// leftLock adds the path of the left lock file to git's error. Git's own error names a path in a
+// temporary folder, which the user never sees.
+func leftLock(err error, paths ...string) error {
+	for _, path := range paths {
+		if _, missing := os.Lstat(path + ".lock"); missing == nil {
+			return coleo.Errorf(coleo.EBusy, "%s.lock exists: another git is working in the repository, or was killed; "+
+				"if no git runs there, delete that file and try again", path)
 		}
 	}
+	return err
+}
+
+func (j *job) moveBranches(ctx context.Context, m changes.Merged, w work) error {
 	var b strings.Builder
 	if w.made != "" {
 		fmt.Fprintf(&b, "update %s%s %s %s\n", heads, m.Branch, w.made, w.head)
@@ -42,7 +94,9 @@ func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 	if before == "" {
 		before = strings.Repeat("0", len(m.After)) // the ref must not exist
 	}
-	fmt.Fprintf(&b, "update %s%s %s %s\n", heads, m.Into, m.After, before)
+	if m.Into != m.Branch {
+		fmt.Fprintf(&b, "update %s%s %s %s\n", heads, m.Into, m.After, before)
+	}
 	_, err := j.repo.Run(ctx, git.Call{Stdin: strings.NewReader(b.String()),
 		Args: []string{"update-ref", "--no-deref", "--create-reflog", "-m", reason(m, j.arm.Name), "--stdin"}})
 	if err == nil {
@@ -53,7 +107,9 @@ func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 	if now != m.Before || own != w.head {
 		return errMoved
 	}
-	return coleo.Errorf(coleo.EBusy, "the branch %s could not be moved: nothing was merged: %w", m.Into, err)
+	return coleo.Errorf(coleo.EBusy, "the branch %s could not be moved: nothing was merged: %w", m.Into,
+		leftLock(err, filepath.Join(j.repo.Common, heads+m.Into), filepath.Join(j.repo.Common, heads+m.Branch),
+			filepath.Join(j.repo.Common, "packed-refs")))
 }
 
 // reason returns the entry for the branch's reflog.

@@ -41,7 +41,7 @@ func newStage(t *testing.T) *stage {
 // arm makes the worktree of an arm on the branch base.
 func (s *stage) arm(name string) workspace.Workspace {
 	s.Helper()
-	w, err := s.trees.Make(s.Context(), workspace.Order{ID: "arm-" + name, Name: name, Folder: s.Repo, Base: "base"})
+	w, err := s.trees.Make(s.Context(), workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo, Base: "base"})
 	s.Check(err)
 	return w
 }

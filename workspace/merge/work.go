@@ -18,6 +18,7 @@ type work struct {
 	commit string // what is merged: head, or a new commit on top of it
 	made   string // that new commit; "" if there is none
 	tree   string // of the new commit
+	index  string // the hash of the arm's index when the commit was made
 }
 
 // work finds out what the arm has done. If there is uncommitted work and a message for it, work
@@ -28,7 +29,7 @@ func (j *job) work(ctx context.Context) (work, error) {
 		return work{}, coleo.Errorf(coleo.EConflict, "the branch %s of arm %s has no commit: nothing was merged", j.branch,
 			j.arm.Name)
 	}
-	out := work{head: head, commit: head}
+	out := work{head: head, commit: head, index: indexOf(j.tree.Git)}
 	if _, err := os.Lstat(j.arm.Path); err == nil && (git.Worktree{Path: j.arm.Path, Git: j.arm.Git}).Gone() {
 		return out, coleo.Errorf(coleo.EConflict, "%s is no longer the worktree of arm %s, because its .git was changed: "+
 			"nothing was merged", j.arm.Path, j.arm.Name)

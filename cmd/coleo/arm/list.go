@@ -240,7 +240,7 @@ Without a NAME, and on a terminal, this lets you choose an arm.`,
 			if parent, err := client.Arm(c.Context(), arm.ParentArmID); err == nil && arm.ParentArmID != "" {
 				arm.ParentArmID = parent.Name // for people
 			}
-			_, err = fmt.Fprintln(show.Writer(c), statusText(arm, time.Now()))
+			_, err = fmt.Fprintln(show.Writer(c), statusText(arm, time.Now())+pullText(arm.ID))
 			return err
 		}),
 	}

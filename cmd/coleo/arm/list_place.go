@@ -1,9 +1,13 @@
 package arm
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/workspace/pull"
 )
 
 // place is an arm's work folder, in the short form that the user sees.
@@ -83,4 +87,18 @@ func homeShort(dir string) string {
 		return filepath.Join("~", rest)
 	}
 	return dir
+}
+
+// pullText returns the line about the pull request of an arm. It returns "" if the machine of this
+// process knows none.
+func pullText(arm string) string {
+	s, err := setup.New()
+	if err != nil {
+		return ""
+	}
+	r, ok, err := pull.Read(s.Workspaces(), arm)
+	if err != nil || !ok || r.Number == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable(r.Base), printable(r.URL))
 }

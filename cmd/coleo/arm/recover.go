@@ -84,6 +84,17 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 	return line, reply, nil
 }
 
+// Recover recovers an arm and waits until the arm is ready, as the verb arm recover does. If the
+// agent CLI is still running and works, Recover does not wait.
+func Recover(ctx context.Context, client *api.Client, name string, q wire.RecoverRequest,
+	limit time.Duration) (wire.SpawnReply, error) {
+	reply, err := client.Recover(ctx, name, q)
+	if err != nil || reply.Arm.State.Working() && reply.RecoveryMode == coleo.RecoveryReattached {
+		return reply, err
+	}
+	return awaitRecovered(ctx, client, reply, recoverFlags{q: q, timeout: limit})
+}
+
 // awaitRecovered waits until a recovered arm is ready. If the agent CLI has ended because it does
 // not have the arm's conversation, awaitRecovered recovers the arm once more. The second recovery
 // begins a new conversation.

@@ -4,9 +4,11 @@ package changes
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,12 +31,15 @@ as \x1b and the like. Files that git ignores are left out.
   coleo arm diff fix --binary | git apply
 
 --why shows above each place which call of the arm made it, who approved it, and how
-to see that moment. The patch is then for people only.`
+to see that moment. The patch is then for people only.
+
+--follow shows the diff, and shows it again each time that it has changed, until you
+press Ctrl-C. With --json, each diff is one line. It works on Linux only.`
 
 // DiffCommand returns the verb arm diff.
 func DiffCommand() *cobra.Command {
 	var w changes.Wish
-	var why bool
+	var why, follow bool
 	c := &cobra.Command{
 		Use:   "diff NAME [PATH]...",
 		Short: "Show what the arm has changed in its folder",
@@ -46,10 +51,16 @@ func DiffCommand() *cobra.Command {
 			if why && w.Stat {
 				return coleo.Errorf(coleo.EInvalid, "--why is about the places of a patch, and --stat shows none: leave one out")
 			}
+			if why && follow {
+				return coleo.Errorf(coleo.EInvalid, "--why takes too long to be followed: leave out --why or --follow")
+			}
 			return nil
 		},
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			w.Paths = args[1:]
+			if follow {
+				return followDiff(c, client, args[0], w)
+			}
 			d, err := client.Diff(c.Context(), args[0], w, why)
 			if err != nil {
 				return err
@@ -60,7 +71,50 @@ func DiffCommand() *cobra.Command {
 	c.Flags().BoolVar(&w.Stat, "stat", false, "list the files only")
 	c.Flags().BoolVar(&w.Binary, "binary", false, "put binary files into the patch")
 	c.Flags().BoolVar(&why, "why", false, "show which call made each place")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "show the diff again each time that it has changed")
 	return c
+}
+
+const (
+	// followWait is how long one request of followDiff waits for a change.
+	followWait = 5 * time.Minute
+	// followPause is the shortest time between two requests. A host agent of an older version answers
+	// at once.
+	followPause = 500 * time.Millisecond
+)
+
+// followDiff prints the diff each time that it has changed. It ends with an error, or when ctx ends.
+func followDiff(c *cobra.Command, client *api.Client, arm string, w changes.Wish) error {
+	w.Wait = followWait
+	lines := json.NewEncoder(c.OutOrStdout())
+	for {
+		next := time.NewTimer(followPause)
+		d, err := client.Diff(c.Context(), arm, w, false)
+		switch {
+		case c.Context().Err() != nil:
+			return nil //nolint:nilerr // the user has pressed Ctrl-C
+		case err != nil:
+			return err
+		case d.Unchanged:
+		case verb.WantsJSON(c):
+			err = lines.Encode(d)
+		default:
+			fmt.Fprintf(c.ErrOrStderr(), "the diff at %s:\n", d.Time.Local().Format(time.TimeOnly))
+			err = printDiff(c, arm, d, w.Stat, false)
+		}
+		if err != nil {
+			return err
+		}
+		if d.Mark == "" {
+			return coleo.Errorf(coleo.EUnsupported, "the host agent of arm %s is too old to be followed: update it", arm)
+		}
+		w.Since = d.Mark
+		select {
+		case <-next.C:
+		case <-c.Context().Done():
+			return nil
+		}
+	}
 }
 
 // printDiff prints a diff. It writes notes about missing parts to the error output. So the normal

@@ -23,8 +23,9 @@ each commit anew on top of the branch, with its author, date and message.
 
 Nothing is merged if the arm has uncommitted work: --commit MESSAGE commits all of it
 first, besides the files that git ignores. Nothing is merged into a branch that is
-checked out, because the files there would no longer fit it. Your files, your index
-and your stash are never touched, and no hook runs.
+checked out, because the files there would no longer fit it: --update-checkout
+updates the files there too, if nothing is uncommitted there. Without it, your files,
+your index and your stash are never touched. No hook runs.
 
 If git finds conflicts, this changes nothing, lists them, and ends with exit code 5.
 --ask-arm hands them to the arm as one prompt.`
@@ -64,6 +65,8 @@ func MergeCommand() *cobra.Command {
 	f.StringVar(&w.Into, "into", "", "`BRANCH` that gets the work (default: the one from which the worktree was made)")
 	f.StringVar(&w.Commit, "commit", "", "commit uncommitted work first, with this `MESSAGE`")
 	f.StringVar(&w.Message, "message", "", "`TEXT` for the merge commit or the squashed commit")
+	f.BoolVar(&w.UpdateCheckout, "update-checkout", false,
+		"if the branch is checked out in your folder without uncommitted work, update the files there too")
 	f.BoolVar(&w.DryRun, "dry-run", false, "only say what would happen: commits, files, conflicts")
 	f.BoolVar(&ask, "ask-arm", false, "hand conflicts to the arm as one prompt")
 	c.MarkFlagsMutuallyExclusive("squash", "rebase")
@@ -92,7 +95,14 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 		if m.Before != "" {
 			from = shortID(m.Before)
 		}
-		return strings.Join(append(lines, fmt.Sprintf("%s: %s -> %s", into, from, shortID(m.After))), "\n")
+		lines = append(lines, fmt.Sprintf("%s: %s -> %s", into, from, shortID(m.After)))
+		if m.Updated != "" {
+			lines = append(lines, "The files in "+escaped(m.Updated)+" were updated.")
+		}
+		if m.Recovered != "" {
+			lines = append(lines, "Note: "+escaped(m.Recovered)+".")
+		}
+		return strings.Join(lines, "\n")
 	}
 	lines = append(lines, fmt.Sprintf("%s can be merged into %s (%s): %s. Nothing was changed.", branch, into,
 		m.Way, about))
@@ -106,8 +116,8 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 		lines = append(lines, "not complete: "+m.Cut)
 	}
 	if m.CheckedOut != "" {
-		lines = append(lines, fmt.Sprintf("But %s is checked out in %s, so the merge would be refused: --into NEW puts the "+
-			"result on a new branch.",
+		lines = append(lines, fmt.Sprintf("But %s is checked out in %s, so the merge needs --update-checkout: "+
+			"--into NEW puts the result on a new branch instead.",
 			into, escaped(m.CheckedOut)))
 	}
 	return strings.Join(lines, "\n")

@@ -105,7 +105,8 @@ func (f *flags) run(c *cobra.Command, client *api.Client, name string) error {
 // text says what was done, in one line.
 func text(done wire.HandoverReply) string {
 	next := done.To.Arm
-	line := fmt.Sprintf("Handed %s over: arm %s (%s, process %d, %s) has its task", done.From.Name, next.Name, next.Harness,
+	line := fmt.Sprintf("Handed %s over: arm %s (%s, process %d, %s) has its task", done.From.Name, next.Name,
+		next.Harness,
 		next.PID, strings.ReplaceAll(string(next.State), "_", " "))
 	if n := len(done.Moved); n > 0 {
 		line += fmt.Sprintf(", and %d prompts of its queue", n)

@@ -22,7 +22,7 @@ import (
 // Commands returns the verbs of this package. They belong below coleo arm.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newFollowUpCommand(), newQueueCommand(), newPauseCommand(), newResumeCommand(),
-		newUnparkCommand(), newSteerCommand(), newAbortCommand()}
+		newUnparkCommand(), newOnLimitCommand(), newSteerCommand(), newAbortCommand()}
 }
 
 const followUpHelp = `Add a prompt to the arm's queue. If TEXT is -, it is read from standard input.

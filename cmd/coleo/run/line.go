@@ -63,7 +63,7 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 		return fmt.Sprintf("%s in %s, process %d", h.Harness, h.Workdir, h.Process.PID), show.Plain
 	case coleo.EventWorkspaceChanged, coleo.EventWorkspaceReady:
 		w := decode[coleo.WorkspaceChange](e)
-		return words(w.Status, w.Branch, w.Path, w.Kept), show.Plain
+		return words(append([]string{w.Status, w.Branch, w.Path, w.Kept}, w.Notes...)...), show.Plain
 	case coleo.EventMerge:
 		m := decode[coleo.MergeChange](e)
 		return words(string(m.Step), m.Way, m.Branch, "into", m.Into, short(m.After), m.Why), show.Plain
@@ -78,10 +78,13 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 		return words(string(b.Step)+":", b.Line(), b.Why), colour
 	case coleo.EventParked:
 		c := decode[coleo.ParkChange](e)
-		if c.Step == coleo.ParkBegun {
+		if c.IsParked() {
 			return c.Parking().Line(), show.Yellow
 		}
 		return words(string(c.Step), c.Why), show.Plain
+	case coleo.EventOnLimit:
+		c := decode[coleo.OnLimitChange](e)
+		return words("at a limit:", string(c.From), "→", string(c.To)), show.Plain
 	case coleo.EventHandover:
 		c := decode[coleo.HandoverChange](e)
 		return words(string(c.Step)+":", c.From.Name, "→", c.To.Name, "("+c.To.Harness+")", c.Why), show.Plain

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/revive"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 )
@@ -14,7 +16,7 @@ import (
 const notifyUsage = "shell `COMMAND` to run when an arm asks or a turn ends"
 
 func newUpCommand() *cobra.Command {
-	var showcase, ownLogin bool
+	var showcase, ownLogin, reviving bool
 	var notify string
 	c := &cobra.Command{
 		Use:   "up",
@@ -30,6 +32,10 @@ turn that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
 config.toml.
 
+--revive is for the time after a reboot. It takes up every arm that ran, and
+none that a person had stopped. Parked arms stay parked. If a login has expired,
+one line says so for all its arms. It is safe to repeat.
+
 --demo also starts two real agent CLIs as arms, prompts them, and prints
 what they do. They use the scripted model, which costs nothing, unless you give
 --own-login.`,
@@ -42,34 +48,72 @@ what they do. They use the scripted model, which costs nothing, unless you give
 			if notify != "" {
 				s.Notify = notify
 			}
-			if showcase {
+			switch {
+			case showcase && reviving:
+				return coleo.Errorf(coleo.EInvalid, "up takes --demo or --revive, not both: nothing was done")
+			case showcase:
 				return demonstrate(c, s, ownLogin)
 			}
 			started, err := s.Start(c.Context())
 			if err != nil {
 				return err
 			}
-			link, note, err := dashboardLink(c.Context(), s)
-			if err != nil {
-				return err
+			if reviving {
+				return reviveArms(c, s, started)
 			}
-			if verb.WantsJSON(c) {
-				return verb.PrintJSON(c, map[string]any{"started": started, "dashboard": link.URL,
-					"expires": link.Expires})
-			}
-			word := "already up"
-			if len(started) > 0 {
-				word = "started " + strings.Join(started, " and ")
-			}
-			_, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\n%sdashboard: %s\n%s\n", word, movedNote(s), link.URL,
-				note)
-			return err
+			return sayUp(c, s, started, nil)
 		},
 	}
 	c.Flags().StringVar(&notify, "notify", "", notifyUsage)
 	c.Flags().BoolVar(&showcase, "demo", false,
 		"also start two real agent CLIs as arms")
+	c.Flags().BoolVar(&reviving, "revive", false, "also take up the arms that ran before a reboot")
 	c.Flags().BoolVar(&ownLogin, "own-login", false,
 		"with --demo: use your logins, which may cost money")
 	return c
+}
+
+// reviveArms takes up the arms that ran before a reboot. It returns an error after the output if an
+// arm could not be taken up.
+func reviveArms(c *cobra.Command, s setup.Setup, started []string) error {
+	client, err := s.Client()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	report, err := revive.Run(c.Context(), client, setup.AllowsLocal())
+	if err != nil {
+		return err
+	}
+	if err := sayUp(c, s, started, &report); err != nil {
+		return err
+	}
+	if report.Failed() {
+		return verb.Exit(1)
+	}
+	return nil
+}
+
+// sayUp says what up has started, and where the dashboard is. The report is nil without --revive.
+func sayUp(c *cobra.Command, s setup.Setup, started []string, report *revive.Report) error {
+	link, note, err := dashboardLink(c.Context(), s)
+	if err != nil {
+		return err
+	}
+	if verb.WantsJSON(c) {
+		out := map[string]any{"started": started, "dashboard": link.URL, "expires": link.Expires}
+		if report != nil {
+			out["revived"] = report
+		}
+		return verb.PrintJSON(c, out)
+	}
+	word := "already up"
+	if len(started) > 0 {
+		word = "started " + strings.Join(started, " and ")
+	}
+	if _, err = fmt.Fprintf(c.OutOrStdout(), "coleo: %s\n%sdashboard: %s\n%s\n", word, movedNote(s), link.URL,
+		note); err != nil || report == nil {
+		return err
+	}
+	return report.Print(c.OutOrStdout())
 }

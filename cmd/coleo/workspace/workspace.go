@@ -18,6 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/merge"
 )
 
 // Command returns the verb workspace.
@@ -141,11 +142,16 @@ func newPruneCommand() *cobra.Command {
 		Use:   "prune",
 		Short: "Tidy up after killed processes, and remove worktrees without an arm",
 		Long: `Bring to an end what a kill has interrupted: the making, the removal or the
-restoring of a worktree. Then remove the worktrees whose arm is gone, if nothing in
-them is unsaved. All other worktrees stay, and this says why.`,
+restoring of a worktree, and the update of your files by 'coleo arm merge
+--update-checkout'. Then remove the worktrees whose arm is gone, if nothing in them
+is unsaved. All other worktrees stay, and this says why.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := prepared()
+			if err != nil {
+				return err
+			}
+			merges, err := merge.Recover(c.Context(), s.Worktrees())
 			if err != nil {
 				return err
 			}
@@ -153,16 +159,26 @@ them is unsaved. All other worktrees stay, and this says why.`,
 			if err != nil {
 				return err
 			}
-			return verb.Say(c, prunedLines(done), map[string]any{"pruned": done})
+			return verb.Say(c, prunedLines(done, merges), map[string]any{"pruned": done, "merges": merges})
 		},
 	}
 }
 
-func prunedLines(done []workspace.Pruned) string {
-	if len(done) == 0 {
+func prunedLines(done []workspace.Pruned, merges []merge.Recovered) string {
+	if len(done)+len(merges) == 0 {
 		return "Nothing to prune."
 	}
 	var lines []string
+	for _, m := range merges {
+		switch {
+		case m.Left != "":
+			lines = append(lines, "Left: "+m.Left)
+		case m.Text != "":
+			lines = append(lines, "Ended what was interrupted: "+m.Text)
+		default:
+			lines = append(lines, "A merge that updated "+m.Folder+" was interrupted after its end: nothing was missing")
+		}
+	}
 	for _, p := range done {
 		line := "Removed the worktree of " + p.Workspace.Name + ": " + p.Workspace.Path
 		switch {

@@ -45,6 +45,11 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 	if err != nil {
 		return nil, err
 	}
+	if c.Sandbox.Network.Filtered() {
+		if box.Network, err = networkFile(s, c, env); err != nil {
+			return nil, err
+		}
+	}
 	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: program[0]})...), nil
 }
 

@@ -14,7 +14,7 @@ import (
 // feature is a condition that a new rule can have.
 type feature struct {
 	where, pattern string
-	not            bool
+	negated        bool
 	re             *regexp.Regexp
 	own            bool // a rule or dialog of the description already has it
 	hits, misses   int  // on how many pictures of the group it holds, and on how many other pictures
@@ -22,12 +22,12 @@ type feature struct {
 
 func (f feature) holds(p *rules.Picture) bool {
 	rows, shown := p.Part(f.where)
-	return shown && f.re.MatchString(strings.Join(rows, "\n")) != f.not || !shown && f.not
+	return shown && f.re.MatchString(strings.Join(rows, "\n")) != f.negated || !shown && f.negated
 }
 
 func (f feature) String() string {
 	not := ""
-	if f.not {
+	if f.negated {
 		not = ", not = true"
 	}
 	return fmt.Sprintf("{ where = %q, pattern = %s%s }", f.where, quote(f.pattern), not)
@@ -88,7 +88,7 @@ func (e *editor) deriveByTitle(list []feature) {
 		e.derive([]feature{title})
 		n := 0
 		for _, f := range list {
-			if f.own && !f.not && f.hits*2 > len(e.pictures) && n < mostPairs {
+			if f.own && !f.negated && f.hits*2 > len(e.pictures) && n < mostPairs {
 				e.derive([]feature{title, f})
 				n++
 			}
@@ -141,7 +141,7 @@ func (e *editor) ranked(others []*rules.Picture) []feature {
 				f.misses++
 			}
 		}
-		if f.hits > 0 && (!matchesAll(f.pattern) || f.where == "composer" && !f.not) {
+		if f.hits > 0 && (!matchesAll(f.pattern) || f.where == "composer" && !f.negated) {
 			out = append(out, f)
 		}
 	}
@@ -160,7 +160,7 @@ func (f feature) rank(pictures int) int {
 	if f.own {
 		r += 15
 	}
-	if f.not {
+	if f.negated {
 		r -= 300
 	}
 	return r
@@ -169,7 +169,7 @@ func (f feature) rank(pictures int) int {
 // partners returns conditions to combine with f. Each partner keeps at least 90 % of the hits of f.
 // It removes more than half of the misses of f.
 func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []feature {
-	if f.misses == 0 || f.not {
+	if f.misses == 0 || f.negated {
 		return nil
 	}
 	var out []feature
@@ -185,7 +185,7 @@ func (e *editor) partners(f feature, list []feature, others []*rules.Picture) []
 				misses++
 			}
 		}
-		if hits*10 >= f.hits*9 && misses*2 < f.misses && g.pattern != f.pattern && (!g.not || g.where != "screen") {
+		if hits*10 >= f.hits*9 && misses*2 < f.misses && g.pattern != f.pattern && (!g.negated || g.where != "screen") {
 			out = append(out, g)
 		}
 		if len(out) == mostPairs {
@@ -201,9 +201,9 @@ func (e *editor) ownFeatures() []feature {
 	add := func(list []rules.Cond) {
 		for _, c := range list {
 			re, err := regexp.Compile(c.Pattern)
-			f := feature{where: c.Where, pattern: c.Pattern, not: c.Not, re: re, own: true}
+			f := feature{where: c.Where, pattern: c.Pattern, negated: c.Not, re: re, own: true}
 			known := slices.ContainsFunc(out, func(o feature) bool {
-				return o.where == f.where && o.pattern == f.pattern && o.not == f.not
+				return o.where == f.where && o.pattern == f.pattern && o.negated == f.negated
 			})
 			if err == nil && c.Colour == "" && !known && (!c.Not || c.Where != "screen") {
 				out = append(out, f)
@@ -321,7 +321,7 @@ func rowPatterns(row, where string) []string {
 
 // derive adds changes with a new rule or new dialogs that have the given conditions.
 func (e *editor) derive(list []feature) {
-	if list[0].not {
+	if list[0].negated {
 		return
 	}
 	cost := costRule

@@ -50,7 +50,7 @@ func TestBreaksOfPairs(t *testing.T) {
 	if *pairsDir == "" {
 		t.Skip("-pairs is not given: make calibrate")
 	}
-	made, good := 0, 0
+	made, good, rows := 0, 0, readRows(t)
 	for n, pair := range strings.Split(*pairList, ",") {
 		harness, versions, _ := strings.Cut(pair, "@")
 		older, newer, _ := strings.Cut(versions, ":")
@@ -78,7 +78,7 @@ func TestBreaksOfPairs(t *testing.T) {
 				continue
 			}
 			made++
-			if p.mends(t, pair, b, made) {
+			if number := made - made0; !reported(rows, pair, number) && p.mends(t, pair, b, number) {
 				good++
 			}
 		}
@@ -122,7 +122,8 @@ func (p *pairTrial) wrong(d Description, list []Case) (n int) {
 	return n
 }
 
-// mends lets Propose mend a break, and reports whether the proposal is right.
+// mends lets Propose mend a break, and reports whether the proposal is right. With -suite,
+// the suite judges the break and the proposal.
 func (p *pairTrial) mends(t *testing.T, pair string, b broke, number int) bool {
 	t.Helper()
 	began, d := time.Now(), p.library.desc
@@ -144,6 +145,9 @@ func (p *pairTrial) mends(t *testing.T, pair string, b broke, number int) bool {
 	if harmed > 0 {
 		t.Errorf("%s: %d old recordings read worse", b.what, harmed)
 	}
+	_, newer, _ := strings.Cut(pair, ":")
+	judged(t, d, newer, p.library.desc.Text, result.Text, suiteRow{Pair: pair, Seed: *breaksSeed, Number: number, Kind: b.kind, What: b.what,
+		Changes: result.Changes, HeldOut: left, Harmed: harmed, Mended: ok, Searched: time.Since(began).Seconds()})
 	if *proposed != "" && result.Text != nil {
 		name := filepath.Join(*proposed, strings.ReplaceAll(pair, ":", "-"))
 		for suffix, text := range map[string][]byte{".toml": result.Text, ".broken": d.Text} {

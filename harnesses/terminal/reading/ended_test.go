@@ -28,7 +28,7 @@ func TestAMissingConversationIsToldOnlyAtTheStart(t *testing.T) {
 				b.shows(c.before)
 			}
 			b.shows(c.last)
-			b.r.Ended(b.now, 1, "exit 1")
+			b.r.Ended(b.now, coleo.RuleProcess, 1, "exit 1")
 			if got := b.r.Reading(); got.State != coleo.Dead || got.Rule != c.rule {
 				t.Errorf("Reading = %s (rule %q), want dead (rule %q)", got.State, got.Rule, c.rule)
 			}

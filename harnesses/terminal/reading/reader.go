@@ -197,11 +197,10 @@ func (r *Reader) Snapshot(now time.Time) *Snapshot {
 		screen: r.screen}
 }
 
-// Ended notes that the program has ended with the given exit code. The parameter how is the text
-// for the note of the change.
-func (r *Reader) Ended(now time.Time, code int, how string) {
+// Ended notes that the program has ended with the given exit code. The parameter rule is the rule of
+// the reading, and how is the text for the note of the change.
+func (r *Reader) Ended(now time.Time, rule string, code int, how string) {
 	view := r.screen.View()
-	rule := coleo.RuleProcess
 	if r.reading.State == coleo.Initializing && r.spec.HasNoConversation(strings.Join(view.Lines, "\n")) {
 		rule = coleo.RuleNoConversation
 	}

@@ -195,13 +195,16 @@ func (r *Reader) Unproven() string {
 //
 //   - The witness is weak.
 //   - The turn that the claim is about is known to have ended.
-//   - The screen shows work, while the witness claims that the agent CLI asks something.
+//   - The screen shows work or an error, while the witness claims that the agent CLI asks something.
+//     Claude Code claims this after an error about its login, and asks nothing.
 //   - No prompt was submitted yet, and the claim does not come from the record.
 //
 // In any other case it returns quietAfter.
 func (r *Reader) lapseBound(w *witness) time.Duration {
 	switch {
 	case w.weak, !r.turn.ended.Before(w.at), r.verdict.State.Working():
+		return lapseAfter
+	case w.claim == coleo.WaitingApproval && r.verdict.State == coleo.Failed:
 		return lapseAfter
 	case r.prompt.none && w != &r.recorded.witness:
 		return lapseAfter

@@ -120,7 +120,8 @@ func TestACommandNeedsNoSignOfItsEnd(t *testing.T) {
 func TestAnIdleThatNothingProvesIsCalledSo(t *testing.T) {
 	t.Parallel()
 	b := proven(t).submits().after(quietAfter-2*time.Second).wants(coleo.Processing, "submitted")
-	b.shows("\x1b[H\x1b[2Ka word more\r\n\x1b[2K> \r\n─────────\x1b[2;3H").after(quietAfter-time.Second).wants(coleo.Processing, "submitted")
+	b.shows("\x1b[H\x1b[2Ka word more\r\n\x1b[2K> \r\n─────────\x1b[2;3H").
+		after(quietAfter-time.Second).wants(coleo.Processing, "submitted")
 	b.after(2*time.Second).wants(coleo.Idle, coleo.RuleUnprovenIdle)
 	if b.r.Unproven() == "" || b.r.reading.Detail == "" {
 		t.Error("it does not say why")

@@ -234,3 +234,15 @@ func TestNoticesSayWhatPtyHasOfThem(t *testing.T) {
 		}
 	}
 }
+
+// Claude Code says "blocked" after an error about its login, shows its composer and asks nothing.
+func TestAClaimOfAQuestionLapsesSoonBesideAnError(t *testing.T) {
+	t.Parallel()
+	const failed = "\x1b[2J\x1b[HAPI Error: 401\r\n> \r\n───────\x1b[2;1H"
+	rule := "[[rule]]\nname = \"failed\"\nstate = \"error\"\n" +
+		"when = [{ where = \"above composer 1\", pattern = '^API Error' }]\n\n[[rule]]"
+	b := newBenchOf(t, strings.Replace(casttest.PlainSpec, "[[rule]]", rule, 1)).shows(casttest.Idle).submits()
+	b.shows(casttest.Busy+casttest.WorkClaim).wants(coleo.Processing, "busy")
+	b.shows(failed+"\x1b]7501;state=blocked:kind=auth\x07").wants(coleo.WaitingApproval, "osc7501 blocked")
+	b.after(lapseAfter+time.Second).wants(coleo.Failed, "failed")
+}

@@ -8,8 +8,8 @@ import (
 	"coleo.dev/config"
 )
 
-// layBase fills s with the keys of the base, if the file names a base. It returns the rules and
-// dialogs of the base separately, and removes them from s. A base cannot have a base of its own.
+// layBase fills s with the keys of the base, if the file names a base. It returns the lists that
+// inherit joins separately, and removes them from s. A base cannot have a base of its own.
 func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte) (under Spec, err error) {
 	own := &Spec{}
 	if err := config.Decode(file, data, own); err != nil || own.Base == "" {
@@ -25,14 +25,15 @@ func (s *Spec) layBase(file string, data []byte, bases func(name string) []byte)
 	if err := config.Decode(own.Base+"/harness.toml", base, s); err != nil {
 		return under, err
 	}
-	s.Launch.renameEnv(own.Launch.RenameEnv)
-	under.Rules, under.Dialogs, under.Modes = s.Rules, s.Dialogs, s.Modes
-	s.Rules, s.Dialogs, s.Modes = nil, nil, nil
+	s.renameEnv(own.Launch.RenameEnv)
+	under.Rules, under.Dialogs, under.Limits, under.Modes, under.Asks = s.Rules, s.Dialogs, s.Limits, s.Modes, s.Asks
+	s.Rules, s.Dialogs, s.Limits, s.Modes, s.Asks = nil, nil, nil, nil, nil
 	return under, nil
 }
 
-// inherit appends the rules and dialogs of a base to those of s. It leaves out a rule
-// or dialog of the base if s has one with the same name.
+// inherit appends the rules, dialogs, limits, modes and lines of the catalogue of a base to those of s. It
+// leaves out an entry of the base if s has one with the same name. It also appends the parts of the
+// launch that come after those of the base.
 func (s *Spec) inherit(under Spec) {
 	for _, r := range under.Rules {
 		if !slices.ContainsFunc(s.Rules, func(own Rule) bool { return own.Name == r.Name }) {
@@ -50,30 +51,51 @@ func (s *Spec) inherit(under Spec) {
 			s.Modes = append(s.Modes, m)
 		}
 	}
+	for _, a := range under.Asks {
+		if !slices.ContainsFunc(s.Asks, func(own coleo.Ask) bool { return own.Name == a.Name }) {
+			s.Asks = append(s.Asks, a)
+		}
+	}
+	s.Launch.Parts = append(s.Launch.Parts, s.Launch.More...)
 }
 
-// renameEnv renames the environment variables of a base. Each key of names is the beginning of an
-// old name. The value of the key is the beginning of the new name.
-func (l *Launch) renameEnv(names map[string]string) {
-	rename := func(name string) string {
-		for from, to := range names {
-			if rest, ok := strings.CutPrefix(name, from); ok {
-				return to + rest
-			}
+// renameEnv renames the environment variables of a base, also those in `[[setting]]` and
+// `[[asks]]`. Each key of names is the beginning of an old name. The value of the key is the
+// beginning of the new name.
+func (s *Spec) renameEnv(names map[string]string) {
+	for _, list := range []*[]string{&s.Launch.CredentialsEnv, &s.Launch.EndpointEnv} {
+		*list = slices.Clone(*list)
+		for i, name := range *list {
+			(*list)[i] = renamed(name, names)
 		}
-		return name
 	}
-	l.CredentialsEnv = slices.Clone(l.CredentialsEnv)
-	for i, name := range l.CredentialsEnv {
-		l.CredentialsEnv[i] = rename(name)
+	for i := range s.Launch.Parts {
+		s.Launch.Parts[i].Env = renamedKeys(s.Launch.Parts[i].Env, names)
 	}
-	for i := range l.Parts {
-		env := map[string]string{}
-		for name, value := range l.Parts[i].Env {
-			env[rename(name)] = value
+	for i := range s.Settings {
+		s.Settings[i].Env = renamedKeys(s.Settings[i].Env, names)
+	}
+	for i := range s.Asks {
+		s.Asks[i].Env = renamedKeys(s.Asks[i].Env, names)
+	}
+}
+
+// renamedKeys returns a copy of an environment with new names.
+func renamedKeys[V any](env map[string]V, names map[string]string) map[string]V {
+	out := make(map[string]V, len(env))
+	for name, value := range env {
+		out[renamed(name, names)] = value
+	}
+	return out
+}
+
+func renamed(name string, names map[string]string) string {
+	for from, to := range names {
+		if rest, ok := strings.CutPrefix(name, from); ok {
+			return to + rest
 		}
-		l.Parts[i].Env = env
 	}
+	return name
 }
 
 // support checks the level of support that a harness claims. A harness with less than

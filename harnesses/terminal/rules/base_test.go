@@ -12,8 +12,11 @@ func TestADescriptionOnABase(t *testing.T) {
 	base := goodSpec +
 		"[[dialog]]\nname = \"d\"\ntitle = \"x\"\nselect = \"digit\"\nwhen = [{ where = \"screen\", " +
 		"pattern = \"x\" }]\n" +
-		"[launch]\ncredentials_env = [\"OLD_KEY\", \"OTHER\"]\n[[launch.part]]\nenv = { OLD_A = \"1\", B = \"2\" }\n"
-	own := "base = \"x\"\nname = \"y\"\n[launch]\nrename_env = { OLD_ = \"NEW_\" }\n[[rule]]\nname = \"busy\"\nstate " +
+		"[launch]\ncredentials_env = [\"OLD_KEY\", \"OTHER\"]\n[[launch.part]]\nenv = { OLD_A = \"1\", B = \"2\" }\n" +
+		"[[setting]]\nname = \"s\"\ndoc = \"S.\"\nenv = { OLD_S = \"1\" }\n" +
+		"[[limit]]\nkind = \"quota\"\npattern = \"a\"\n" + askLine + "tool = \"T\"\nenv = { OLD_P = \"1\" }\n"
+	own := "base = \"x\"\nname = \"y\"\n[launch]\nrename_env = { OLD_ = \"NEW_\" }\n" +
+		"[[launch.more]]\nenv = { NEW_M = \"1\" }\n[[limit]]\nkind = \"rate\"\npattern = \"b\"\n[[rule]]\nname = \"busy\"\nstate " +
 		"= \"processing\"\nwhen = [{ where = \"screen\", pattern = \"z\" }]\n"
 	bases := func(name string) []byte { return map[string][]byte{"x": []byte(base)}[name] }
 	s, err := ParseSpecOn("y.toml", []byte(own), bases)
@@ -27,6 +30,20 @@ func TestADescriptionOnABase(t *testing.T) {
 	if env["NEW_A"] != "1" || env["B"] != "2" || len(env) != 2 ||
 		strings.Join(s.Launch.CredentialsEnv, " ") != "NEW_KEY OTHER" {
 		t.Errorf("its environment is %v, its credentials %v", env, s.Launch.CredentialsEnv)
+	}
+	if s.Settings[0].Env["NEW_S"] == "" || s.Asks[0].Env["NEW_P"] != "1" {
+		t.Errorf("its setting has %v, what makes it ask has %v", s.Settings[0].Env, s.Asks[0].Env)
+	}
+	if len(s.Limits) != 2 || s.Limits[0].Kind != "rate" || s.Limits[1].Kind != "quota" {
+		t.Errorf("its limits are %+v, want its own and then those of the base", s.Limits)
+	}
+	if n := len(s.Launch.Parts); n != 2 || s.Launch.Parts[1].Env["NEW_M"] != "1" {
+		t.Errorf("it has %d parts, want that of the base and then its own: %+v", n, s.Launch.Parts)
+	}
+	asks := own + strings.Replace(askLine, `"a"`, `"more"`, 1) + "tool = \"U\"\n" + askLine + "tool = \"V\"\n"
+	if s, err = ParseSpecOn("y.toml", []byte(asks), bases); err != nil || len(s.Asks) != 2 || s.Asks[0].Tool != "U" ||
+		s.Asks[1].Tool != "V" {
+		t.Errorf("with a line for a new name and one of the base's name it asks %+v, %v", s.Asks, err)
 	}
 	same := strings.Replace(own, `name = "busy"`, `name = "composer"`, 1)
 	if s, err = ParseSpecOn("y.toml", []byte(same), bases); err != nil || len(s.Rules) != 1 ||

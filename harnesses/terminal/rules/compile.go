@@ -39,9 +39,9 @@ func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(fil
 // gets the name of the base. It returns the harness.toml of the base, or nil if there is no such
 // base. The errors of ParseSpecOn are EInvalid and name the file and the line.
 //
-// Keys of the file replace those of the base. Rules and dialogs of the file come before those of
-// the base. A rule or dialog of the file replaces the one of the base with the same name. Any other
-// list of the file replaces the whole list of the base.
+// Keys of the file replace those of the base. Rules, dialogs and asks of the file come before those
+// of the base. One of the file replaces the one of the base with the same name. Any other list of
+// the file replaces the whole list of the base.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)

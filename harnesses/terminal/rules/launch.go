@@ -23,6 +23,12 @@ type Launch struct {
 	// The files below HOME in which the agent CLI keeps its login, such as `[".mine/auth.json"]`.
 	// Coleo only checks whether one of them exists. It never reads them.
 	CredentialsFiles []string `toml:"credentials_files"`
+	// The servers of the agent CLI's models, as `HOST` or `HOST:PORT`: `["api.mine.example"]`. Without
+	// a port, it is 443. In a sandbox with `--sandbox-net model`, the agent CLI reaches only these.
+	ModelHosts []string `toml:"model_hosts"`
+	// The environment variables that contain the URL of a model server: `["MINE_BASE_URL"]`. If one
+	// of them is set, the agent CLI reaches its server instead of `model_hosts`.
+	EndpointEnv []string `toml:"endpoint_env"`
 	// The agent CLI's own word for each of Coleo's permission modes. The permission modes are
 	// `ask`, `edit`, `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a
 	// permission mode that this table leaves out.
@@ -30,9 +36,12 @@ type Launch struct {
 	// One piece of the command line, the environment and HOME. Coleo applies the parts in the order
 	// of the file. The guide lists the values that the templates of a part can use.
 	Parts []Part `toml:"part"`
+	// More pieces, for a file with a base. They are like those of `part`, and Coleo applies them
+	// after the parts of the base. Without a base, use `part` alone.
+	More []Part `toml:"more"`
 	// The prefixes with which this agent CLI renames the environment variables of the base: `{
 	// OPENCODE_ = "MINE_" }`. Each key is a prefix in the base. Its value is the prefix that this
-	// agent CLI uses instead.
+	// agent CLI uses instead. The names in `[[setting]]` and `[[asks]]` of the base change too.
 	RenameEnv map[string]string `toml:"rename_env"`
 	// If this key is `true`, Coleo chooses the id of a new conversation. The id is a UUID. Parts
 	// use the id as `{{.Conversation}}`.
@@ -176,6 +185,7 @@ var templateFuncs = template.FuncMap{
 func (c *compiler) launch(l Launch) {
 	c.trust(&l.Trust)
 	c.sandbox(&l.Sandbox)
+	c.network(l)
 	for mode := range l.Permission {
 		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
 			coleo.PermissionAll}
@@ -316,6 +326,23 @@ func (c *compiler) sandbox(s *SandboxFiles) {
 			if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
 				c.fail("launch.sandbox."+key, "launch.sandbox.%s: %q is not below HOME", key, path)
 			}
+		}
+	}
+}
+
+// environName matches the name of an environment variable.
+var environName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// network checks where a sandboxed agent CLI finds its model.
+func (c *compiler) network(l Launch) {
+	for _, text := range l.ModelHosts {
+		if _, _, err := coleo.ParseServer(text); err != nil {
+			c.fail("launch.model_hosts", "launch.model_hosts: %v", err)
+		}
+	}
+	for _, name := range l.EndpointEnv {
+		if !environName.MatchString(name) {
+			c.fail("launch.endpoint_env", "launch.endpoint_env: %q is no name of an environment variable", name)
 		}
 	}
 }

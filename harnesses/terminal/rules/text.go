@@ -133,10 +133,10 @@ func unmarked(s string) string {
 
 func unspaced(s string) string { return without(s, unicode.IsSpace) }
 
-// without removes from s the runes for which such returns true.
-func without(s string, such func(rune) bool) string {
+// without removes from s the runes for which drop returns true.
+func without(s string, drop func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
-		if such(r) {
+		if drop(r) {
 			return -1
 		}
 		return r

@@ -129,7 +129,7 @@ func (s *show) print(output string) {
 func (s *show) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reader.Ended(time.Now(), 0, "exit status 0")
+	s.reader.Ended(time.Now(), coleo.RuleProcess, 0, "exit status 0")
 	s.dead = true
 	s.wake()
 }

@@ -336,10 +336,10 @@ func (t *Typist) awaitText(ctx context.Context, same Check, text string) error {
 }
 
 // moveUntil moves the mark with the given key until the condition holds on the newest picture.
-func (k *ticker) moveUntil(ctx context.Context, key string, there func(listView) bool) error {
+func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listView) bool) error {
 	for range mostRows {
 		l, err := k.look(ctx)
-		if err != nil || there(l) {
+		if err != nil || arrived(l) {
 			return err
 		}
 		if err := k.move(ctx, key, l); err != nil {

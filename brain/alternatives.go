@@ -1,0 +1,281 @@
+package brain
+
+import (
+	"context"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/limit"
+	"coleo.dev/modelresolver"
+	"coleo.dev/repeat"
+	"coleo.dev/store"
+	"coleo.dev/wire"
+)
+
+// alternativesEvery is the time between two looks at all parked arms. Most alternatives do not wait
+// for it, because the event parked starts them at once. Only a postponed alternative does.
+const alternativesEvery = 15 * time.Second
+
+// takingAlternatives makes parked arms try the alternatives that their OnLimit lists.
+func (b *Brain) takingAlternatives() repeat.Task {
+	return repeat.Task{ID: "try the alternatives of parked arms", Every: alternativesEvery, Immediate: true,
+		Do: func(ctx context.Context) error {
+			arms, err := b.DB.Arms(ctx, true)
+			for _, arm := range arms {
+				b.considerAlternative(arm)
+			}
+			return err
+		}}
+}
+
+// considerAlternatives does the same for the arms that are parked in a page of serve's log.
+func (b *Brain) considerAlternatives(ctx context.Context, page []store.Entry) {
+	for _, e := range page {
+		if e.Kind != coleo.EventParked {
+			continue
+		}
+		if arm, err := b.DB.Arm(ctx, e.Arm); err == nil {
+			b.considerAlternative(arm)
+		}
+	}
+}
+
+// considerAlternative starts a goroutine that tries the alternatives of a parked arm. Each arm has
+// at most one such goroutine.
+func (b *Brain) considerAlternative(arm coleo.Arm) {
+	request := "alternatives of " + arm.ID
+	if p, _, ok := alternativeOf(arm); !ok || p.Next == "" || !b.takeRequest(request) {
+		return
+	}
+	b.following.Go(func() {
+		defer b.dropRequest(request)
+		for b.takeAlternative(b.ctx, arm.ID) {
+		}
+	})
+}
+
+// alternativeOf returns the parking of an arm, and the alternative to try next. It returns false if
+// no alternative is left, or if the queue is paused.
+func alternativeOf(arm coleo.Arm) (coleo.Parked, coleo.LimitStep, bool) {
+	if arm.Queue == nil || arm.Queue.Parked == nil || arm.Queue.Paused != "" {
+		return coleo.Parked{}, coleo.LimitStep{}, false
+	}
+	step, ok := limit.First(*arm.Queue.Parked)
+	return *arm.Queue.Parked, step, ok
+}
+
+// takeAlternative tries the next alternative of a parked arm. If the alternative fails,
+// takeAlternative reports the cause to the host agent, and returns true, because there may be
+// another one. If the alternative must be postponed, the arm stays as it is.
+func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
+	arm, err := b.Arm(ctx, id)
+	if err != nil {
+		return false
+	}
+	p, step, ok := alternativeOf(arm)
+	if !ok {
+		return false
+	}
+	at := bus.ParkedAt{Run: p.Run, Try: p.Try, Step: coleo.OnLimit(step.String())}
+	switch {
+	case step.Do == coleo.LimitModel:
+		err = b.goOnWith(ctx, arm, at, step.To)
+	case step.To == arm.Harness:
+		err = coleo.Errorf(coleo.EConflict, "the arm already has the harness %s", step.To)
+	default:
+		_, err = b.handOver(ctx, arm.ID, wire.HandoverRequest{To: step.To}, &at)
+	}
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	b.Log.Info("an alternative of a parked arm failed", "arm", arm.Name, "alternative", at.Step, "because", err)
+	if comesLater(err) {
+		return false
+	}
+	err = b.commanded(ctx, arm.ID, bus.OpAlternative, promptTimeout, func(arm coleo.Arm) any {
+		return bus.AlternativeOrder{Arm: arm.ID, At: at, Failed: err.Error()}
+	}, nil)
+	return err == nil
+}
+
+// comesLater reports whether the next look must try an alternative again. It is so if the
+// alternative may be possible later, or if its result is unknown.
+func comesLater(err error) bool {
+	switch coleo.ErrorCode(err) {
+	case coleo.EBusy, coleo.EBlocked, coleo.EUnproven, coleo.EUnavailable, coleo.EStale:
+		return true
+	default:
+		return bus.Unanswered(err) || bus.Unreachable(err)
+	}
+}
+
+// goOnWith makes a parked arm continue with another model of its harness. The resolver never
+// replaces this model, and the fallback policy must allow its price. If the arm has its own model
+// server, goOnWith accepts any name.
+func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, name string) error {
+	h, err := b.Registry.Get(arm.Harness)
+	if err != nil {
+		return err
+	}
+	c := configOf(arm)
+	provider, model := coleo.SplitModel(name)
+	if provider == "" && h.Info().Catalog {
+		provider = arm.Provider
+	}
+	if c.Endpoint == "" && !c.Scripted() {
+		if _, err = b.available(ctx, arm.Harness, c, &provider, &model, coleo.FallbackNone); err == nil {
+			err = b.mayCost(ctx, arm, h.Info(), provider, model)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	order := bus.AlternativeOrder{Arm: arm.ID, At: at, Model: coleo.ModelName(provider, model)}
+	if able := h.Info().Capabilities; able.ModelFlag && able.Resume && arm.SessionID != "" {
+		c.Conversation, c.Fork = arm.SessionID, "" // an earlier start has made the copy
+		order.Spawn = &bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: true}
+		if order.Spawn.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
+			return err
+		}
+	}
+	defer b.ordered(arm.ID)()
+	var report bus.ModelReport
+	err = b.commanded(ctx, arm.ID, bus.OpAlternative, spawnTimeout, func(coleo.Arm) any { return order }, &report)
+	if err != nil {
+		return err
+	}
+	b.takePulseOf(ctx, arm.AgentID, arm.ID)
+	if err = b.keepChosen(ctx, arm.ID, report.Chosen); err == nil {
+		_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+			row.DefaultModel, row.ModelFallback = order.Model, nil
+			return nil
+		})
+	}
+	if err != nil {
+		b.Log.Error("record the model with which a parked arm continues", "arm", arm.Name, "error", err)
+	}
+	b.publishArm(ctx, arm.ID)
+	return nil
+}
+
+// mayCost returns an error if the fallback policy of an arm forbids the price of the given model.
+func (b *Brain) mayCost(ctx context.Context, arm coleo.Arm, i coleo.Info, provider, model string) error {
+	policy := b.Defaults.Fallback
+	if arm.ModelFallback != nil && arm.ModelFallback.Strategy != "" {
+		policy = arm.ModelFallback.Strategy
+	}
+	catalog, err := b.catalog(ctx)
+	if err != nil {
+		catalog = modelresolver.Catalog{} // the price book may know the prices
+	}
+	price := func(provider, model string) *coleo.Price {
+		for _, o := range modelresolver.AvailableByCost(catalog) {
+			if i.Catalog && o.ProviderID == provider && o.ModelID == model && o.Source != coleo.PriceUnknown {
+				return b.priceOf(o)
+			}
+		}
+		if p, ok := b.prices().Find(first(provider, i.ModelProvider), model); ok {
+			return &p
+		}
+		return nil
+	}
+	return limit.MayCost(policy, price(arm.Provider, arm.Model), price(provider, model))
+}
+
+// OnLimit changes what an arm does at a limit. If on is "", OnLimit only tells what the arm does. If
+// the arm is parked, the change holds for the present limit too. OnLimit returns ENotFound if there
+// is no such arm, and EInvalid or EUnsupported if the arm can never take an alternative of the list.
+// Other errors come from the host agent.
+func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
+	arm, err := b.Arm(ctx, idOrName)
+	if err != nil {
+		return coleo.OnLimitReport{}, err
+	}
+	if on == "" {
+		out := coleo.OnLimitReport{Arm: arm.Name, OnLimit: configOf(arm).AtLimit().Told()}
+		if arm.Queue != nil {
+			out.Parked = arm.Queue.Parked
+		}
+		return out, nil
+	}
+	if err := b.mayOnLimit(arm, on); err != nil {
+		return coleo.OnLimitReport{}, err
+	}
+	var report bus.OnLimitReport
+	err = b.commanded(ctx, arm.ID, bus.OpOnLimit, bus.DefaultTimeout, func(arm coleo.Arm) any {
+		return bus.OnLimitOrder{Arm: arm.ID, OnLimit: on}
+	}, &report)
+	if err != nil {
+		return report.OnLimitReport, err
+	}
+	return report.OnLimitReport, b.keepChosen(ctx, arm.ID, report.Chosen)
+}
+
+// mayOnLimit returns an error if an arm can never take an alternative of the list, or if its host
+// agent is too old.
+func (b *Brain) mayOnLimit(arm coleo.Arm, on coleo.OnLimit) error {
+	if err := b.checkOnLimit(on, arm.Harness, configOf(arm)); err != nil {
+		return coleo.Errorf(coleo.ErrorCode(err), "nothing was changed: %w", err)
+	}
+	return b.knows(arm.AgentID, func(beat bus.Beat) bool { return beat.TakesOnLimit },
+		"cannot change what a running arm does at a limit")
+}
+
+// configureOnLimit sets what an arm does at a limit. A request replaces what the user has chosen
+// earlier.
+func (b *Brain) configureOnLimit(c *coleo.SpawnConfig, on coleo.OnLimit, harness string) error {
+	c.OnLimit = coleo.OnLimit(first(string(on), string(c.OnLimit), string(b.Defaults.OnLimit)))
+	if on != "" && c.Chosen != nil && c.Chosen.OnLimit != "" {
+		c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) { now.OnLimit = "" })
+	}
+	if err := on.Check(); err != nil {
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: %v", err)
+	}
+	return b.checkOnLimit(on, harness, *c)
+}
+
+// checkOnLimit returns an error if a request names an alternative that its arm can never use. It
+// does not check the defaults of config.toml, because they apply to all harnesses.
+func (b *Brain) checkOnLimit(on coleo.OnLimit, harness string, c coleo.SpawnConfig) error {
+	if err := on.Check(); err != nil {
+		return err
+	}
+	for _, step := range on.Steps() {
+		name := harness
+		if step.Do == coleo.LimitHandover {
+			name = step.To
+		}
+		h, err := b.Registry.Get(name)
+		if err == nil && step.Do == coleo.LimitHandover {
+			err = takesTasks(h.Info())
+		}
+		if err != nil {
+			return err
+		}
+		if provider, model := coleo.SplitModel(step.To); step.Do == coleo.LimitModel && !h.Info().Catalog &&
+			c.Endpoint == "" && !c.Scripted() {
+			err = knownModel(h.Info(), provider, model)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knowsEnds returns EUnsupported if the request needs a feature that the host agent is too old for:
+// ending an arm whose work is done, or trying the alternatives of a parked arm.
+func (b *Brain) knowsEnds(host string, o bus.SpawnOrder) error {
+	if o.Config.EndWhenDone {
+		if err := b.knows(host, func(beat bus.Beat) bool { return beat.TakesEndWhenDone },
+			"ends no arm when its work is done"); err != nil {
+			return err
+		}
+	}
+	if len(o.Config.AtLimit().Steps()) == 0 {
+		return nil
+	}
+	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesAlternatives },
+		"can only wait at a limit of the model")
+}

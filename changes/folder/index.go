@@ -1,0 +1,82 @@
+package folder
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// These constants are parts of the format of git's index: see gitformat-index in git's manual.
+const (
+	indexSignature = "DIRC"
+	indexVersion   = 3 // the first version with extended flags
+	indexHeader    = 12
+	// statSize is the number of bytes of an entry's times, device, inode, mode, owner and size.
+	statSize = 40
+	modeAt   = 24 // where the mode begins, in bytes from the start of the entry
+
+	extended    = 0x4000 // a flag: two more bytes of flags follow
+	intentToAdd = 0x2000 // an extended flag: only the work folder contains the file
+	longName    = 0x0fff // the length of a name that does not fit into the flags
+	alignment   = 8      // the size of an entry is a multiple of it
+)
+
+// emptyBlob maps each format of objects to the id of the file without content. Git gives this id to
+// a file that only the work folder contains.
+var emptyBlob = map[string]string{
+	"sha1":   "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+	"sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+}
+
+// newFile is the mode that a file gets in the index if the base does not contain it. Git compares
+// it with the mode of the file itself.
+const newFile = "100644"
+
+// writeIndex writes the index of this Folder. The index contains the base's version of each entry.
+// So git diff compares exactly these entries with the folder. The entries must be sorted by name. The
+// times in the index are zero, so git reads every file.
+func (f *Folder) writeIndex(entries []looked) error {
+	var out bytes.Buffer
+	out.WriteString(indexSignature)
+	out.Write(binary.BigEndian.AppendUint32(nil, indexVersion))
+	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(entries)))) // #nosec G115: at most MaxFiles
+	for _, e := range entries {
+		if err := f.writeEntry(&out, e); err != nil {
+			return err
+		}
+	}
+	sum := store{format: f.format}.hash()
+	sum.Write(out.Bytes())
+	return os.WriteFile(filepath.Join(f.own, "index"), sum.Sum(out.Bytes()), 0o600)
+}
+
+func (f *Folder) writeEntry(out *bytes.Buffer, e looked) error {
+	mode, id, flags := e.mode, e.id, min(len(e.name), longName)
+	made := mode == ""
+	if made {
+		mode, id, flags = newFile, emptyBlob[f.format], flags|extended
+	}
+	number, err := strconv.ParseUint(mode, 8, 32)
+	if err != nil {
+		return err
+	}
+	object, err := hex.DecodeString(id)
+	if err != nil {
+		return err
+	}
+	begin := out.Len()
+	stat := make([]byte, statSize)
+	binary.BigEndian.PutUint32(stat[modeAt:], uint32(number))
+	out.Write(stat)
+	out.Write(object)
+	out.Write(binary.BigEndian.AppendUint16(nil, uint16(flags))) // #nosec G115: fits, by longName
+	if made {
+		out.Write(binary.BigEndian.AppendUint16(nil, intentToAdd))
+	}
+	out.WriteString(e.name)
+	out.Write(make([]byte, alignment-(out.Len()-begin)%alignment)) // at least one zero byte ends the name
+	return nil
+}

@@ -1,0 +1,139 @@
+package folder_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"coleo.dev/changes"
+	"coleo.dev/changes/folder"
+)
+
+// copying returns an Indexes that copies every index, and its folder.
+func (s *stage) copying() (*folder.Indexes, string) {
+	dir := filepath.Join(s.Root, "indexes")
+	return &folder.Indexes{Dir: dir, Least: 1}, dir
+}
+
+// TestTheCopyOfAnIndexShowsEachChange: a diff with a copy is the diff without one, after each kind of
+// change and for each form of an index.
+func TestTheCopyOfAnIndexShowsEachChange(t *testing.T) {
+	t.Parallel()
+	for name, form := range map[string][]string{
+		"version 2":          nil,
+		"version 4":          {"update-index", "--index-version", "4"},
+		"a split index":      {"update-index", "--split-index"},
+		"a list of the arm":  {"update-index", "--force-untracked-cache"},
+		"an intended file":   {"add", "-N", "untracked"},
+		"unchanged by order": {"update-index", "--skip-worktree", "no-newline"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.everything()
+			if form != nil {
+				s.git(form...)
+			}
+			s.git("status") // git fills the list of untracked files
+			x, _ := s.copying()
+			for _, step := range []struct {
+				name string
+				do   func()
+			}{
+				{"nothing", func() {}},
+				{"again nothing", func() {}},
+				{"an edit", func() { s.Write("kept", "changed\n") }},
+				{"a new file", func() { s.Write("one/two/new", "x") }},
+				{"a new file beside it", func() { s.Write("one/two/more", "x") }},
+				{"a deleted file", func() { s.remove("one/two/new") }},
+				{"a staged file", func() { s.git("add", "one") }},
+				{"a file that is no longer in the index", func() { s.git("rm", "-q", "--cached", "kept") }},
+				{"an ignored file", func() { s.Write(".gitignore", "ignored\nuntracked\n") }},
+				{"no ignored file", func() { s.Write(".gitignore", "\n") }},
+				{"a commit", func() { s.commit("more") }},
+				{"the same again", func() { s.Write("kept", "again\n") }},
+				{"another branch", func() { s.git("checkout", "-qf", "-b", "other", s.base) }},
+			} {
+				step.do()
+				plain := s.diff(changes.Wish{Binary: true})
+				copied, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{Binary: true}, now)
+				s.Check(err)
+				if !reflect.DeepEqual(plain, copied) {
+					t.Errorf("after %s, the diff without a copy has\n%+v\nwith a copy\n%+v", step.name, plain.Files, copied.Files)
+				}
+			}
+		})
+	}
+}
+
+// TestACopyIsUsedAndTrustsNoListOfTheArm: git writes its list into the copy, and never into the index
+// of the work folder. A list from there does not get into the copy.
+func TestACopyIsUsedAndTrustsNoListOfTheArm(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.everything()
+	x, dir := s.copying()
+	index := filepath.Join(s.Repo, ".git/index")
+	read := func(path string) []byte {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		s.Check(err)
+		return data
+	}
+	list := []byte("UNTR")
+	before := read(index)
+	_, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+	s.Check(err)
+	if !bytes.Equal(read(index), before) {
+		t.Error("the diff has changed the index of the work folder")
+	}
+	copies, err := filepath.Glob(filepath.Join(dir, "*"))
+	if s.Check(err); len(copies) != 1 || !bytes.Contains(read(copies[0]), list) {
+		t.Fatalf("the copies are %v, without a list of untracked files", copies)
+	}
+	s.git("update-index", "--force-untracked-cache")
+	s.git("-c", "status.showUntrackedFiles=all", "status", "-uall")
+	if with := read(index); !bytes.Contains(with, list) {
+		t.Fatal("git has written no list, so this test proves nothing")
+	} else if out, err := folder.WithoutLists(with, "sha1"); err != nil || bytes.Contains(out, list) {
+		t.Errorf("the list of the arm is in the copy: %v", err)
+	}
+}
+
+// TestALockThatWasLeftBehindStopsNoDiff: neither that of the work folder nor that of a copy.
+func TestALockThatWasLeftBehindStopsNoDiff(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.everything()
+	x, dir := s.copying()
+	want := s.diff(changes.Wish{})
+	s.Write(".git/index.lock", "")
+	for range 2 {
+		got, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+		s.Check(err)
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("the diff has %+v, want %+v", got.Files, want.Files)
+		}
+		copies, err := filepath.Glob(filepath.Join(dir, "*"))
+		if s.Check(err); len(copies) == 1 {
+			s.Write(copies[0]+".lock", "")
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(s.Repo, ".git/index.lock")); err != nil {
+		t.Errorf("the lock of the arm is gone: %v", err)
+	}
+}
+
+// FuzzIndex: whatever an arm writes into its index, copying it does not fail in another way than by
+// an error.
+func FuzzIndex(f *testing.F) {
+	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00TREE\x00\x00\x00\x0001234567890123456789"))
+	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01" + string(make([]byte, 62)) + "\x80\x01name\x00" +
+		string(make([]byte, 20))))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		_, _ = folder.WithoutLists(data, "sha1")
+		_, _ = folder.WithoutLists(data, "sha256")
+	})
+}

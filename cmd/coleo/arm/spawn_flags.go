@@ -1,0 +1,189 @@
+package arm
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/cmd/coleo/budget"
+	"coleo.dev/cmd/coleo/template"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
+)
+
+// spawnFlags are the flags of arm spawn.
+type spawnFlags struct {
+	q           wire.SpawnRequest
+	mcp         []string
+	labels      []string // KEY=VALUE
+	env         []string // NAME=VALUE or NAME
+	envFiles    []string
+	script      string // file with the script of the scripted model
+	timeout     time.Duration
+	noWait      bool
+	local       bool
+	terminal    string // terminal program in which a window is opened
+	headless    bool
+	tools       string // Coleo's own tools, with commas
+	schema      string // file with the schema of the memo
+	worktree    string // branch of the worktree, or newBranch
+	base        string // commit or branch at which a new branch begins
+	noTree      bool   // no worktree
+	noSetup     bool   // leave the project's set-up script out
+	sandbox     coleo.Sandbox
+	template    template.Wish
+	budget      budget.Flags
+	endWhenDone bool
+}
+
+const spawnHelp = `Start an arm: one agent CLI in one work folder, with a name. Coleo first starts
+serve and the host agent if they do not run. This returns when the arm takes
+prompts or asks something. If NAME is a stopped arm, that arm is started again.
+
+Without any flag, on a terminal, this asks for the harness, the name, the folder
+and the model.
+
+Coleo does not change the agent CLI's own files, except with --trust-workdir.
+That flag sets one value in such a file if there is no other way.
+
+--model scripted starts a program that answers in place of a model, without key
+and network. --script says what it answers: see docs/scripted-model.md.
+
+--template NAME takes what the other flags leave out from a template, for a new arm:
+see 'coleo template list' and docs/templates.md. --arg NAME=VALUE is an argument of
+its prompt.
+
+--fallback says what happens if the model is not available:
+  any         another model is used, so that the arm always starts (default)
+  same-price  another model with the same prices, if there is one
+  cheaper     another model that costs no more, if there is one
+  none        nothing is started
+The first line of the output names both models with their prices.
+
+--permission-mode says what the agent CLI may do:
+  ask     it asks before each edit and each command (default)
+  edit    it makes edits, and asks before each command
+  plan    it changes nothing
+  all     it makes edits and runs commands, and never asks
+
+--profile user (default) uses your HOME and your logins. --profile hermetic
+uses the HOME of --home, a fake key and the model server of --endpoint.
+
+-e NAME=VALUE sets a variable for the agent CLI, and -e NAME passes on yours. A
+line of an --env-file is NAME=VALUE or NAME. -e takes precedence. Nothing shows
+the values again.
+
+--tools all gives the model Coleo's own tools: it can ask you, keep tasks and
+claim files ('coleo arm questions', 'coleo arm todos'). --no-tools takes them
+away. Without either, arm_tools in config.toml decides.
+
+-t shows the arm in a window. Without --harness, it selects a harness whose agent
+CLI has a window of its own. The arm of any other harness is shown as by 'coleo
+arm open'.
+
+--policy says what answers the arm's approval dialogs:
+  off     a person (default)
+  shadow  a person; 'coleo arm events' shows what read would have answered
+  read    the policy approves what only reads files of the work folder, and does
+          what your rules say; a person answers the rest: see docs/security.md
+
+--worktree gives the arm a git worktree and a branch of its own, below Coleo's state
+folder or where [workspace] in config.toml says. The branch is named for the arm.
+--worktree=BRANCH names one, also one that exists. pr/12 stands for the head of pull
+request 12, which is fetched. --base says where a new branch begins; without it,
+that is what is checked out in the folder. 'coleo arm remove' removes the worktree
+again, and never loses work. If the project has a script .coleo/setup, it runs in
+the new worktree, once you trust it ('coleo workspace trust'). --no-setup leaves it out.
+
+--sandbox bwrap runs the agent CLI in a sandbox (Linux, with bubblewrap). It writes
+in the work folder and in its own folder of HOME, and sees nothing else of HOME.
+--sandbox-net says what it reaches of the network. A stopped arm keeps its sandbox,
+unless you say --sandbox none: see docs/security.md.
+  all                  everything that this machine reaches (default)
+  none                 only loopback inside
+  model                only the server of its model
+  allow=HOST[:PORT],…  these servers and that of its model
+
+--on-limit says what happens when the arm meets a limit of its model, such as a
+used-up quota. With wait (default), the arm is parked until the limit has
+passed, and then goes on once by itself, with the prompt of --continue-with.
+With ask, it is parked until you prompt it. A list of alternatives can come
+first, such as model:NAME,handover:HARNESS,wait. model:NAME goes on with another
+model of the harness. handover:HARNESS gives the task to a new arm.
+
+--budget says how much the arm's model may cost, in US dollars, and --budget-policy
+what happens then: see 'coleo arm budget'.
+
+--on-partition says what happens while serve cannot reach the arm's host. With
+run (default), the arm may still be typed into. With freeze, it takes no keys.`
+
+func newSpawnCommand() *cobra.Command {
+	var f spawnFlags
+	c := &cobra.Command{
+		Use:   "spawn",
+		Short: "Start an arm",
+		Long:  spawnHelp,
+		Example: `  coleo arm spawn -n fix --harness HARNESS -w ~/src/project
+  coleo arm spawn -n fix --harness HARNESS -w ~/src/project --worktree
+  coleo arm spawn -n try --harness HARNESS --model scripted
+  coleo arm spawn --template review --arg branch=topic`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && c.Flags().Changed("worktree") && f.worktree == newBranch {
+				f.worktree = args[0] // --worktree BRANCH
+				return nil
+			}
+			return verb.Exactly(0, "no arguments: name the arm with -n")(c, args)
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return spawn(c, f) },
+	}
+	flags := c.Flags()
+	f.template.AddFlags(c)
+	f.budget.AddFlags(c)
+	flags.StringVarP(&f.q.Name, "name", "n", "", "`NAME` of the arm (default: a random name)")
+	flags.StringVarP(&f.q.Workdir, "workdir", "w", "", "`FOLDER` to work in (default: the current folder)")
+	flags.BoolVar(&f.noTree, "no-worktree", false, "no worktree, although the template says so")
+	flags.StringVar(&f.worktree, "worktree", "", "work in a git worktree, on a new branch or on `BRANCH`")
+	flags.Lookup("worktree").NoOptDefVal = newBranch
+	flags.StringVar(&f.base, "base", "", "with --worktree: `COMMIT` or branch where a new branch begins")
+	flags.BoolVar(&f.noSetup, "no-setup", false, "with --worktree: do not run the project's .coleo/setup")
+	flags.StringVar(&f.q.Harness, "harness", "", "`NAME` of the harness: see 'coleo harness list'")
+	flags.StringVar(&f.q.Provider, "provider", "", "`ID` of the model's provider")
+	flags.StringVar(&f.q.Model, "model", "", "`MODEL`, PROVIDER/MODEL, or scripted")
+	flags.StringVar((*string)(&f.q.Fallback), "fallback", "", fallbackHelp)
+	flags.StringVar(&f.script, "script", "", "with --model scripted: `FILE` with its answers")
+	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base `URL` of another model server, without /v1")
+	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt (`TEXT`)")
+	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask (default), edit, plan or all")
+	flags.StringVar((*string)(&f.q.Profile), "profile", "", "`PROFILE`: user (default) or hermetic")
+	flags.StringVar(&f.q.Home, "home", "", "`FOLDER` that is HOME in the hermetic profile")
+	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "`WORD` before the agent CLI's command; repeatable")
+	flags.StringArrayVar(&f.mcp, "mcp", nil, "MCP server, as `NAME=COMMAND`; repeatable")
+	flags.StringVar(&f.tools, "tools", "", "`NAMES` of Coleo's own tools for the model, with commas, or all")
+	flags.BoolVar(&f.q.NoTools, "no-tools", false, "none of Coleo's own tools")
+	flags.StringArrayVarP(&f.env, "env", "e", nil, "variable, as NAME=VALUE or `NAME`; repeatable")
+	flags.StringArrayVar(&f.envFiles, "env-file", nil, "`FILE` with variables; repeatable")
+	flags.StringSliceVar(&f.labels, "label", nil, "label of the new arm, as `KEY=VALUE`; repeatable")
+	flags.StringVar(&f.schema, "state-schema", "", "`FILE` with the JSON Schema of 'coleo arm memo'")
+	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false,
+		"tell the agent CLI that you trust the folder")
+	flags.StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent that runs the arm")
+	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
+	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
+	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default) or bwrap")
+	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "", "`NETWORK` of the sandbox: all (default), none, model or allow=HOST,…")
+	flags.StringVar((*string)(&f.q.OnLimit), "on-limit", "",
+		"`STEPS`: wait (default) or ask, after model:NAME and handover:HARNESS")
+	flags.StringVar(&f.q.ContinueWith, "continue-with", "",
+		"prompt after a limit has passed (`TEXT`, default \"continue\")")
+	flags.BoolVar(&f.endWhenDone, "end-when-done", false, "end the arm when a run has finished and its queue is empty")
+	flags.BoolVar(&f.q.Recover, "recover", false, "continue the last conversation of a stopped arm")
+	flags.BoolVar(&f.local, "allow-local", false, "run without a host agent if there is none")
+	flags.StringVarP(&f.terminal, "terminal", "t", "", "show it in a window of `TERMINAL`")
+	flags.BoolVar(&f.headless, "headless", true, "open no window; --headless=false needs -t")
+	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
+	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
+	return c
+}
+
+const fallbackHelp = "`STRATEGY` if the model is not available: any, same-price, cheaper or none"

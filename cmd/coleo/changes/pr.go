@@ -1,0 +1,96 @@
+package changes
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/changes"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/workspace"
+	"coleo.dev/workspace/pull"
+)
+
+const pullHelp = `Push the branch of the arm's worktree to the remote, and make a pull request of it
+(GitHub) or a merge request (GitLab). If the branch has an open one already, this only
+pushes. A later call does the same.
+
+gh or glab makes it, with your own login. So run this on the machine of the worktree,
+as the user who is logged in there. No hook of git runs.
+
+Nothing is pushed if the arm has uncommitted work: --commit MESSAGE commits all of it
+first, besides the files that git ignores. A push never overwrites commits.`
+
+// PullCommand returns the verb arm pr.
+func PullCommand() *cobra.Command {
+	var w pull.Wish
+	var commit string
+	c := &cobra.Command{
+		Use:   "pr NAME",
+		Short: "Push the branch of an arm and make a pull request of it",
+		Long:  pullHelp,
+		Example: `  coleo arm pr fix
+  coleo arm pr fix --title "fix the parser" --base develop --draft
+  coleo arm pr fix --commit "what was left"`,
+		Args: verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			trees, tree, err := worktreeOf(c.Context(), client, args[0])
+			if err != nil {
+				return err
+			}
+			if commit != "" {
+				if _, err := client.Merge(c.Context(), args[0], changes.MergeWish{Way: changes.WayCommit, Commit: commit},
+					false); err != nil {
+					return fmt.Errorf("nothing was pushed, because the work could not be committed: %w", err)
+				}
+			}
+			o, err := pull.Open(c.Context(), trees, tree, w)
+			if err != nil {
+				return err
+			}
+			return verb.Say(c, openedText(o), o)
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&w.Title, "title", "", "`TEXT` of the title (default: the commit, or the name of the branch)")
+	f.StringVar(&w.Body, "body", "", "`TEXT` of the description (default: the commits)")
+	f.StringVar(&w.Base, "base", "",
+		"`BRANCH` into which the work would be merged (default: the one from which the worktree was made)")
+	f.BoolVar(&w.Draft, "draft", false, "make a draft")
+	f.StringVar(&commit, "commit", "", "commit uncommitted work first, with this `MESSAGE`")
+	return c
+}
+
+// worktreeOf returns the worktree of an arm, and the worktrees of this machine. It returns
+// EUnsupported if the arm has no worktree on this machine.
+func worktreeOf(ctx context.Context, client *api.Client, name string) (trees workspace.Workspaces,
+	tree workspace.Workspace, err error) {
+	arm, err := client.Arm(ctx, name)
+	if err != nil {
+		return trees, tree, err
+	}
+	s, err := setup.New()
+	if err != nil {
+		return trees, tree, err
+	}
+	trees = s.Worktrees()
+	tree, found, err := trees.Of(arm.ID)
+	if err == nil && !found {
+		err = coleo.Errorf(coleo.EUnsupported, "arm %s has no worktree on this machine: nothing was pushed; its host is %s, "+
+			"and 'coleo arm spawn --worktree' gives an arm a worktree", arm.Name, arm.Host)
+	}
+	return trees, tree, err
+}
+
+func openedText(o pull.Opened) string {
+	text := fmt.Sprintf("Pushed %s: %s\n", escaped(o.Branch), escaped(o.Push))
+	word := "The pull request exists already, and now has the new commits: "
+	if o.Made {
+		word = fmt.Sprintf("Made pull request %d into %s: ", o.Number, escaped(o.Base))
+	}
+	return text + word + escaped(o.URL)
+}

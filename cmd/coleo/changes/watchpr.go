@@ -1,0 +1,137 @@
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wire"
+	"coleo.dev/workspace/pull"
+)
+
+const watchHelp = `Watch the pull request that 'coleo arm pr' has made on GitHub. Failed checks, with the
+end of their logs, and new comments go to the arm as one prompt, through its queue.
+Each of them goes to the arm once, even if this was killed or runs again.
+
+The prompt quotes the comments as data, because people on the Internet can write them.
+Only comments of authors with write access count (owner, member, collaborator):
+--all-authors adds the others. The arm commits its repairs, and 'coleo arm pr'
+pushes them.
+
+This ends with a line when the pull request is merged or closed, when all checks are
+green and the arm has received all comments, or when the tries are used up. The exit code
+is 1 if it was closed without a merge, or if the tries are used up.`
+
+// minEvery is the shortest time between two looks that a user can choose.
+const minEvery = time.Second
+
+// WatchCommand returns the verb arm watch-pr.
+func WatchCommand() *cobra.Command {
+	var w pull.Watch
+	c := &cobra.Command{
+		Use:   "watch-pr NAME",
+		Short: "Hand failed checks and review comments of a pull request to its arm",
+		Long:  watchHelp,
+		Example: `  coleo arm watch-pr fix
+  coleo arm watch-pr fix --tries 1 --every 1m`,
+		Args: verb.Exactly(1, "the name of an arm"),
+		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
+			if w.Tries < 1 || w.Every < minEvery {
+				return coleo.Errorf(coleo.EInvalid, "--tries is at least 1, and --every at least %v", minEvery)
+			}
+			trees, tree, err := worktreeOf(c.Context(), client, args[0])
+			if err != nil {
+				return err
+			}
+			w.Arm = queueOfArm{client, tree.ID}
+			w.Tell = func(line string) { fmt.Fprintln(c.ErrOrStderr(), escaped(line)) }
+			out, err := pull.Follow(c.Context(), trees, tree, w)
+			if err != nil {
+				return err
+			}
+			if err := verb.Say(c, watchedText(args[0], out), out); err != nil {
+				return err
+			}
+			if out.End == pull.EndClosed || out.End == pull.EndTries {
+				return verb.Exit(1)
+			}
+			return nil
+		}),
+	}
+	f := c.Flags()
+	f.IntVar(&w.Tries, "tries", pull.DefaultTries, "send at most `N` prompts")
+	f.DurationVar(&w.Every, "every", pull.DefaultEvery, "`TIME` between two looks; it grows while nothing changes")
+	f.BoolVar(&w.AllAuthors, "all-authors", false, "also send comments of authors without write access")
+	return c
+}
+
+func watchedText(arm string, w pull.Watched) string {
+	told := fmt.Sprintf("%d prompts with %d failed checks and comments were sent.", w.Rounds, w.Items)
+	text := map[pull.End]string{
+		pull.EndMerged: "is merged. ",
+		pull.EndClosed: "is closed without a merge. ",
+		pull.EndGreen:  "is green, and the arm has received all comments. ",
+		pull.EndTries: fmt.Sprintf("has %d failed checks and comments that the arm has not received, and all tries are "+
+			"used up: 'coleo arm watch-pr %s' continues. ", w.Left, arm),
+	}[w.End]
+	return fmt.Sprintf("The pull request %d %s%s\n%s", w.Number, text, told, escaped(w.URL))
+}
+
+// queueOfArm implements pull.Arm by the queue of an arm.
+type queueOfArm struct {
+	client *api.Client
+	arm    string
+}
+
+// Send implements pull.Arm. It first looks for evidence that the arm has received the prompt: a run
+// with the prompt's id, or the event that added the prompt to the queue.
+func (q queueOfArm) Send(ctx context.Context, id, text string) (string, error) {
+	if _, err := q.client.Run(ctx, id); err == nil || coleo.ErrorCode(err) != coleo.ENotFound {
+		return id, err
+	}
+	f := wire.EventFilter{Arm: q.arm, Kinds: []coleo.EventKind{coleo.EventQueue}}
+	for {
+		events, next, err := q.client.Events(ctx, f)
+		if err != nil {
+			return "", err
+		}
+		for _, e := range events {
+			var c coleo.QueueChange
+			if json.Unmarshal(e.Payload, &c) == nil && c.ID == id {
+				return id, nil
+			}
+		}
+		if len(events) == 0 {
+			break
+		}
+		f.After = next
+	}
+	r, err := q.client.FollowUpOnce(ctx, q.arm, id, text)
+	return r.ID, err
+}
+
+// Busy implements pull.Arm. A prompt moves from the queue to its run. So Busy looks in this order,
+// and cannot miss a prompt that moves meanwhile.
+func (q queueOfArm) Busy(ctx context.Context, id string) (bool, error) {
+	queue, err := q.client.Queue(ctx, q.arm)
+	if err != nil || slices.ContainsFunc(queue.Entries, func(e coleo.Queued) bool { return e.ID == id }) {
+		return true, err
+	}
+	arm, err := q.client.Arm(ctx, q.arm)
+	if err != nil || arm.Queue != nil && arm.Queue.Sending == id {
+		return true, err
+	}
+	run, err := q.client.Run(ctx, id)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return false, nil // the prompt was removed or lost, and an event says so
+	}
+	return run.Open, err
+}

@@ -1,0 +1,103 @@
+package revive
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"coleo.dev"
+)
+
+// mostNames is the largest number of arms that a line names.
+const mostNames = 5
+
+// Failed reports whether an arm could not be recovered. An arm that waits for a login has not
+// failed.
+func (r Report) Failed() bool {
+	for _, o := range r.Arms {
+		if o.Step == Failed {
+			return true
+		}
+	}
+	return false
+}
+
+// Print writes the report for people.
+func (r Report) Print(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	switch {
+	case len(r.Arms) > 0:
+		fmt.Fprintln(w, "ARM\tRESULT")
+	case len(r.Logins) == 0:
+		fmt.Fprintln(w, "No arm has to be taken up.")
+	}
+	for _, o := range r.Arms {
+		fmt.Fprintf(w, "%s\t%s\n", o.Arm, o.line())
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, l := range r.Logins {
+		fmt.Fprintln(out, l.line())
+	}
+	if r.Stopped > 0 {
+		fmt.Fprintf(out, "%s stopped before the reboot, and stays stopped.\n", counted(r.Stopped))
+	}
+	if len(r.Away) > 0 {
+		_, err := fmt.Fprintf(out, "Nothing is known about %s, because the host agent is away: %s.\n",
+			counted(len(r.Away)), names(r.Away))
+		return err
+	}
+	return nil
+}
+
+func (o Outcome) line() string {
+	line := ""
+	switch o.Step {
+	case Resumed:
+		line = "started again, its conversation continues"
+	case Anew:
+		line = "started again with a new conversation"
+	case Reattached:
+		line = "ran already"
+	case Waits:
+		return "not started: it waits for the login below"
+	case Failed:
+		return "not taken up: " + strings.Join(strings.Fields(o.Error.Message), " ")
+	}
+	switch p := o.Parked; {
+	case p != nil && !p.Wake.IsZero() && p.Wake.Before(time.Now()):
+		return line + "; the limit has passed, so it goes on"
+	case p != nil:
+		return line + "; still parked " + p.Line()
+	case o.State == coleo.WaitingApproval:
+		return line + "; it asks something"
+	}
+	return line
+}
+
+func (l Login) line() string {
+	account := l.Harness
+	if l.Home != "" {
+		account += " in " + l.Home
+	}
+	return fmt.Sprintf("Login needed: %s, for %s (%s). Log in with 'coleo arm attach %s'; "+
+		"then 'coleo up --revive' takes up the others.", account, counted(len(l.Arms)), names(l.Arms), l.Arms[0])
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 arm"
+	}
+	return fmt.Sprintf("%d arms", n)
+}
+
+// names returns the first names, and the number of the others.
+func names(list []string) string {
+	if len(list) > mostNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNames], ", "), len(list)-mostNames)
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,250 @@
+// Package revive recovers arms after a reboot: those that ran before it, and not those that a
+// person had stopped. It recovers each arm as coleo arm recover does.
+package revive
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/api"
+	"coleo.dev/cmd/coleo/arm"
+	"coleo.dev/wire"
+)
+
+const (
+	// atOnce bounds how many accounts are handled at the same time, and how many arms of one
+	// account. A small machine can start four agent CLIs at the same time.
+	atOnce = 4
+	// readyTimeout is how long to wait until an arm takes prompts. Agent CLIs start slowly right
+	// after a reboot.
+	readyTimeout = 2 * time.Minute
+	// settleTimeout is how long to wait until serve has read the log of each host agent. A host
+	// agent looks for its arms before it reports to serve, so its log is complete by then.
+	settleTimeout = 15 * time.Second
+)
+
+// Step says what was done with an arm. Programs read it, so the meaning of a step never changes.
+type Step string
+
+// The steps.
+const (
+	Resumed    Step = "resumed"    // the arm was started again, and its conversation continues
+	Anew       Step = "anew"       // the arm was started again with a new conversation
+	Reattached Step = "reattached" // the arm was running already
+	Waits      Step = "waits"      // the arm was not started, because its account first needs a login
+	Failed     Step = "failed"     // the arm was not recovered; Error says why
+)
+
+// Outcome says what was done with one arm.
+type Outcome struct {
+	Arm    string        `json:"arm"`
+	Step   Step          `json:"step"`
+	State  coleo.State   `json:"state,omitempty"`  // after the start
+	Parked *coleo.Parked `json:"parked,omitempty"` // nil if the arm is not parked
+	Error  *coleo.Error  `json:"error,omitempty"`
+	login  bool          // the arm asks for a login, or is parked because its login was refused
+}
+
+// Account identifies a login. Several arms can share it.
+type Account struct {
+	Harness  string `json:"harness"`
+	Home     string `json:"home,omitempty"` // "" means the user's own HOME
+	Endpoint string `json:"endpoint,omitempty"`
+	Provider string `json:"provider,omitempty"`
+}
+
+// Login says that a person must log in to an account. There is one Login for each account, however
+// many arms use the account.
+type Login struct {
+	Account
+	Arms []string `json:"arms"` // the arms that need the login; log in at the first one
+}
+
+// Report is the result of Run.
+type Report struct {
+	Arms    []Outcome `json:"arms"`
+	Logins  []Login   `json:"logins"`
+	Stopped int       `json:"stopped"` // how many arms stay stopped, because they did not run before the reboot
+	Away    []string  `json:"away"`    // the arms of host agents that are not live; their state is unknown
+}
+
+// Run recovers every arm that ran before the reboot. It can be repeated, because it does not change
+// arms that run. If Run returns an error, it has recovered no arm.
+func Run(ctx context.Context, client *api.Client, local bool) (Report, error) {
+	r := Report{Arms: []Outcome{}, Logins: []Login{}, Away: []string{}}
+	hosts, err := client.Hosts(ctx)
+	if err != nil {
+		return r, err
+	}
+	if err := settle(ctx, client, hosts); err != nil {
+		return r, err
+	}
+	arms, err := client.Arms(ctx, true)
+	if err != nil {
+		return r, err
+	}
+	groups, asking := map[Account][]coleo.Arm{}, map[Account]string{}
+	for _, a := range arms {
+		ran, err := ranBefore(ctx, client, a)
+		switch {
+		case err != nil:
+			return r, err
+		case !live(hosts, a):
+			r.Away = append(r.Away, a.Name)
+		case ran:
+			groups[accountOf(a)] = append(groups[accountOf(a)], a)
+		case a.Status == coleo.StatusStopped:
+			r.Stopped++
+		case a.Dialog != nil && a.Dialog.Kind == coleo.DialogLogin:
+			asking[accountOf(a)] = a.Name
+		}
+	}
+	r.recoverAll(ctx, client, groups, asking, local)
+	slices.Sort(r.Away)
+	return r, nil
+}
+
+// live reports whether serve or a live host agent drives an arm.
+func live(hosts []coleo.HostInfo, a coleo.Arm) bool {
+	return a.AgentID == "" || a.AgentID == coleo.LocalHost ||
+		slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.Live && h.ID == a.AgentID })
+}
+
+// settle waits until serve knows the states of the arms of live host agents. If a state stays
+// unknown, settle returns nil, because recovering the arm asks its host agent again.
+func settle(ctx context.Context, client *api.Client, hosts []coleo.HostInfo) error {
+	arms, err := client.Arms(ctx, true)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	each(len(arms), func(i int) {
+		if a := arms[i]; a.Status != coleo.StatusStopped && live(hosts, a) {
+			_, _ = client.WaitArm(limited, a.ID, coleo.States()...)
+		}
+	})
+	return ctx.Err()
+}
+
+// recoverAll recovers the arms of all accounts. The map asking contains, for each account, an arm
+// that already asks for a login.
+func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[Account][]coleo.Arm,
+	asking map[Account]string, local bool) {
+	accounts := make([]Account, 0, len(groups))
+	for account := range groups {
+		accounts = append(accounts, account)
+	}
+	for account := range asking {
+		if groups[account] == nil {
+			accounts = append(accounts, account)
+		}
+	}
+	slices.SortFunc(accounts, Account.compare)
+	done := make([][]Outcome, len(accounts))
+	each(len(accounts), func(i int) {
+		done[i] = revive(groups[accounts[i]], asking[accounts[i]] != "", func(a coleo.Arm) Outcome {
+			return recoverOne(ctx, client, a, local)
+		})
+	})
+	for i, account := range accounts {
+		l := Login{Account: account}
+		if asking[account] != "" {
+			l.Arms = append(l.Arms, asking[account])
+		}
+		for _, o := range done[i] {
+			if o.login {
+				l.Arms = append(l.Arms, o.Arm)
+			}
+		}
+		if r.Arms = append(r.Arms, done[i]...); len(l.Arms) > 0 {
+			r.Logins = append(r.Logins, l)
+		}
+	}
+}
+
+// revive recovers the arms of one account. It starts one arm first. If this arm asks for a login,
+// revive does not start the others, because they would ask for the same login.
+func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []Outcome {
+	out := make([]Outcome, len(arms))
+	wait := func(i int) { out[i] = Outcome{Arm: arms[i].Name, Step: Waits, login: true} }
+	next := 0
+	for ; next < len(arms) && !asks; next++ {
+		out[next] = recoverArm(arms[next])
+		if out[next].Step != Failed { // an arm that has failed shows nothing about the login
+			asks, next = out[next].login && out[next].Parked == nil, next+1
+			break
+		}
+	}
+	rest := len(arms) - next
+	if asks {
+		for i := range rest {
+			wait(next + i)
+		}
+		return out
+	}
+	each(rest, func(i int) { out[next+i] = recoverArm(arms[next+i]) })
+	return out
+}
+
+// each calls do with each number from 0 to n-1. At most atOnce calls run at the same time.
+func each(n int, do func(i int)) {
+	turn := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			do(i)
+		})
+	}
+	all.Wait()
+}
+
+func recoverOne(ctx context.Context, client *api.Client, a coleo.Arm, local bool) Outcome {
+	o := Outcome{Arm: a.Name, Step: Failed}
+	q := wire.RecoverRequest{}
+	if local {
+		q.AllowLocalFallback = &local
+	}
+	reply, err := arm.Recover(ctx, client, a.ID, q, readyTimeout)
+	if coleo.ErrorCode(err) == coleo.EConflict {
+		if now, runs := startedMeanwhile(ctx, client, a.ID); runs {
+			reply, err = wire.SpawnReply{Arm: now}, nil
+		}
+	}
+	if err != nil {
+		if !errors.As(err, &o.Error) {
+			o.Error = coleo.Errorf(coleo.EInternal, "%v", err)
+		}
+		return o
+	}
+	switch {
+	case !reply.Spawned:
+		o.Step = Reattached
+	case reply.Resumed:
+		o.Step = Resumed
+	default:
+		o.Step = Anew
+	}
+	if o.State = reply.Arm.State; reply.Arm.Queue != nil {
+		o.Parked = reply.Arm.Queue.Parked
+	}
+	dialog := reply.Arm.Dialog
+	o.login = dialog != nil && dialog.Kind == coleo.DialogLogin || o.Parked != nil && o.Parked.Kind == coleo.LimitLogin
+	return o
+}
+
+// startedMeanwhile waits until an arm is ready that another 'up --revive' is starting. It returns
+// false if the arm does not run.
+func startedMeanwhile(ctx context.Context, client *api.Client, id string) (now coleo.Arm, runs bool) {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	now, err := client.WaitArm(ctx, id, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval,
+		coleo.Failed, coleo.Dead)
+	return now, err == nil && now.Status != coleo.StatusStopped && now.State != coleo.Dead
+}

@@ -1,0 +1,205 @@
+package mend
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	suiteCLI    = flag.String("suite", "", "path of coleo: its suite then judges each break and each proposal")
+	suiteAgents = flag.String("suite-agents", "", "folder of the agent CLIs, as NAME/VERSION/node_modules")
+	suiteChecks = flag.String("suite-checks", "", "checks that a proposal must pass, by commas; empty: the whole suite")
+	suiteReport = flag.String("suite-report", "", "file that gets one row for each break; a break with a row is left out")
+)
+
+// brokenChecks are the checks that a broken description is tried with, one after another.
+// The first failure ends that: most failures of a broken description are long time-outs.
+var brokenChecks = []string{"spawn_and_idle", "simple_prompt", "file_creation", "interrupt", "state_detection",
+	"idle_after_the_answer", "approval_approve", "approval_deny", "liar", "resize_midstream", "question", "modes",
+	"retry_5xx", "error_4xx"}
+
+// suiteRow is what became of one break. The page of conformance makes its table from it.
+type suiteRow struct {
+	Pair     string   `json:"pair"`
+	Seed     uint64   `json:"seed"`
+	Number   int      `json:"number"` // number of the break in its pair
+	Kind     string   `json:"kind"`
+	What     string   `json:"what"`
+	Changes  []string `json:"changes"` // the proposal in words; empty if there is none
+	HeldOut  int      `json:"held_out_wrong"`
+	Harmed   int      `json:"harmed"`
+	Mended   bool     `json:"mended"`          // on the recordings
+	Broken   string   `json:"broken"`          // the first check that fails with the broken description
+	Checks   string   `json:"checks"`          // the checks that the proposal was tried with: all, or names
+	Passed   int      `json:"passed"`          // of the checks with the proposal
+	Total    int      `json:"total"`           //
+	Failed   []string `json:"failed"`          // the checks that fail with the proposal, twice
+	Again    []string `json:"again,omitempty"` // the checks that fail with the proposal at first, and pass alone
+	Passes   bool     `json:"passes"`          // the proposal makes the suite pass
+	Counts   bool     `json:"counts"`          // some check fails with the broken description
+	Searched float64  `json:"searched_seconds"`
+}
+
+// report is the JSON output of coleo harness test.
+type report struct {
+	Passed     int  `json:"passed"`
+	Total      int  `json:"total"`
+	Compatible bool `json:"compatible"`
+	Results    []struct {
+		Name     string `json:"name"`
+		Pass     bool   `json:"pass"`
+		Required bool   `json:"required"`
+	} `json:"results"`
+}
+
+// failed returns the names of the checks that fail.
+func (r report) failed() (names []string) {
+	for _, x := range r.Results {
+		if !x.Pass {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// readRows returns the rows of the report so far.
+func readRows(t *testing.T) (rows []suiteRow) {
+	t.Helper()
+	file, err := os.Open(*suiteReport)
+	if *suiteReport == "" || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var row suiteRow
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			t.Fatalf("%s: %v", *suiteReport, err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// reported reports whether a break has a row already.
+func reported(rows []suiteRow, pair string, number int) bool {
+	return slices.ContainsFunc(rows, func(r suiteRow) bool {
+		return r.Pair == pair && r.Seed == *breaksSeed && r.Number == number
+	})
+}
+
+// appendRow adds a row to the report.
+func appendRow(t *testing.T, row suiteRow) {
+	t.Helper()
+	if *suiteReport == "" {
+		return
+	}
+	raw, err := json.Marshal(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(*suiteReport, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.Write(append(raw, '\n'))
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// suite runs checks of coleo's suite with a description, and the agent CLI of a version. An
+// empty list runs all checks.
+func suite(t *testing.T, d Description, version string, text []byte, checks []string) report {
+	t.Helper()
+	spec, err := d.spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	own := filepath.Join(home, "config", "harnesses")
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(own, spec.Name+".toml"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(*suiteAgents, spec.Name, version, "node_modules", ".bin", spec.Command)
+	argv := []string{"--json", "harness", "test", spec.Name, "--binary", program}
+	if len(checks) > 0 {
+		argv = append(argv, "--check", strings.Join(checks, ","))
+	}
+	cmd := exec.Command(*suiteCLI, argv...)
+	cmd.Env = append(os.Environ(), "COLEO_DIR="+home)
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &log
+	err = cmd.Run()
+	var r report
+	if wrong := json.Unmarshal(out.Bytes(), &r); wrong != nil || len(r.Results) == 0 {
+		t.Fatalf("coleo %s: %v, %v\n%s%s", strings.Join(argv, " "), err, wrong, out.String(), log.String())
+	}
+	return r
+}
+
+// judge lets the suite judge a break and its proposal, which may be nil. It fills in the row. A
+// check counts for the break only if it passes with the whole description.
+func judge(t *testing.T, d Description, version string, whole, proposal []byte, row *suiteRow) {
+	t.Helper()
+	for _, check := range brokenChecks {
+		if r := suite(t, d, version, d.Text, []string{check}); len(r.failed()) == 0 {
+			continue
+		}
+		if r := suite(t, d, version, whole, []string{check}); len(r.failed()) == 0 {
+			row.Broken, row.Counts = check, true
+			break
+		}
+	}
+	if proposal == nil || !row.Counts {
+		return
+	}
+	var checks []string
+	row.Checks = "all"
+	if *suiteChecks != "" {
+		row.Checks, checks = *suiteChecks, strings.Split(*suiteChecks, ",")
+		if !slices.Contains(checks, row.Broken) {
+			checks = append(checks, row.Broken)
+		}
+	}
+	r := suite(t, d, version, proposal, checks)
+	row.Passed, row.Total, row.Failed = r.Passed, r.Total, r.failed()
+	if len(row.Failed) > 0 { // a loaded machine may have failed them
+		first := row.Failed
+		row.Failed = suite(t, d, version, proposal, first).failed()
+		for _, name := range first {
+			if !slices.Contains(row.Failed, name) {
+				row.Again = append(row.Again, name)
+			}
+		}
+	}
+	row.Passes = len(row.Failed) == 0
+}
+
+// judged adds what the suite says of a break to its row, and appends the row to the report.
+func judged(t *testing.T, d Description, version string, whole, proposal []byte, row suiteRow) {
+	t.Helper()
+	if *suiteCLI == "" {
+		return
+	}
+	began := time.Now()
+	judge(t, d, version, whole, proposal, &row)
+	appendRow(t, row)
+	t.Logf("%s %d: counts %v, passes %v, first failure with the break %q, with the proposal %v, in %s",
+		row.Pair, row.Number, row.Counts, row.Passes, row.Broken, row.Failed, time.Since(began).Round(time.Second))
+}

@@ -1,0 +1,257 @@
+package host
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/registry"
+	"coleo.dev/store"
+)
+
+// alternativeStage is a limitStage with a policy, whose arm is parked. Its fake agent CLI can resume a
+// conversation.
+func alternativeStage(t *testing.T, on coleo.OnLimit) (*stage, string, *fakeClock, bus.AlternativeOrder) {
+	t.Helper()
+	c := &fakeClock{}
+	s := &stage{now: c.now}
+	s.alter = func(c *Config) {
+		path := s.path("harnesses/fake.toml")
+		raw, err := os.ReadFile(path)
+		s.check(err)
+		raw = bytes.Replace(raw, []byte("\nmulti_turn = true\n"), []byte("\nmulti_turn = true\nresume = true \n"), 1)
+		s.check(os.WriteFile(path, raw, 0o600))
+		c.Registry, err = registry.New(s.path("harnesses"), []string{s.path(asHolder)})
+		s.check(err)
+		s.alter = func(later *Config) { later.Registry = c.Registry }
+	}
+	newStageOf(t, "", s)
+	order := s.order("ada")
+	order.Config.Workdir, order.Config.OnLimit, order.Config.ContinueWith = s.workdir("ada"), on, "say on"
+	id := must[bus.ArmReport](s, bus.OpSpawn, order).ID
+	s.awaitState(id, coleo.Idle)
+	p := s.meets(id, "429")
+	step, _, _ := strings.Cut(string(p.Next), ",")
+	return s, id, c, bus.AlternativeOrder{Arm: id, Model: "p/m3",
+		At: bus.ParkedAt{Run: p.Run, Try: p.Try, Step: coleo.OnLimit(step)}}
+}
+
+// awaitTold is awaitPrompted without the commands that change the model. The fake agent CLI records
+// them as prompts.
+func (s *stage) awaitTold(want ...string) {
+	s.t.Helper()
+	s.until("the agent CLI got "+strings.Join(want, ", "), func() bool { return len(s.promptsOfAda()) >= len(want) })
+	if got := s.promptsOfAda(); !slices.Equal(got, want) {
+		s.t.Fatalf("the agent CLI was prompted %q, want %q", got, want)
+	}
+}
+
+func (s *stage) promptsOfAda() []string {
+	return slices.DeleteFunc(s.prompted("ada"), func(text string) bool { return strings.HasPrefix(text, "/model ") })
+}
+
+// toldNoMore checks that one more look sends nothing, and that the agent CLI has got n prompts.
+func (s *stage) toldNoMore(id string, n int) {
+	s.t.Helper()
+	a, err := s.host.arm(id)
+	s.check(err)
+	session, err := a.live()
+	s.check(err)
+	a.sendFirst(s.t.Context(), session)
+	if got := s.promptsOfAda(); len(got) != n {
+		s.t.Errorf("the agent CLI was prompted %q, want %d prompts", got, n)
+	}
+}
+
+// wentOn checks that the arm has gone on once, and that no order and no wake time makes it go on
+// again.
+func (s *stage) wentOn(id string, clock *fakeClock, o bus.AlternativeOrder) {
+	s.t.Helper()
+	s.awaitTold("say Limit: 429", "say on")
+	s.awaitRuns(id, 2)
+	s.refused(coleo.EStale, bus.OpAlternative, o)
+	s.restart()
+	s.refused(coleo.EStale, bus.OpAlternative, o)
+	clock.advance(maxWake * 1000)
+	s.look(id)
+	s.toldNoMore(id, 2)
+	a, err := s.host.arm(id)
+	s.check(err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if model := a.runsModel(); model != "p/m3" {
+		s.t.Errorf("the arm has the model %q", model)
+	}
+	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 0 {
+		s.t.Errorf("%d prompts are called lost", len(lost))
+	}
+}
+
+func TestAParkedArmGoesOnOnceWithAnotherModel(t *testing.T) {
+	t.Parallel()
+	s, id, clock, o := alternativeStage(t, "model:p/m3,wait")
+	must[bus.ModelReport](s, bus.OpAlternative, o)
+	s.wentOn(id, clock, o)
+	if n := len(s.events(id, coleo.EventModel)); n != 1 {
+		t.Errorf("%d events tell another model", n)
+	}
+}
+
+// TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing ends the host agent between each two
+// writes, and repeats the order.
+func TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	begun := func(s *stage, id string, o bus.AlternativeOrder) *arm {
+		a, err := s.host.arm(id)
+		s.check(err)
+		s.check(a.changeParked(s.t.Context(), o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
+			p.Doing = o.At.Step
+			q := queueOf(r)
+			q.Parked = &p
+			r.Queue = &q
+			return nil
+		}))
+		return a
+	}
+	for what, kill := range map[string]func(s *stage, id string, o bus.AlternativeOrder){
+		"before the order": func(*stage, string, bus.AlternativeOrder) {},
+		"after the intent": func(s *stage, id string, o bus.AlternativeOrder) { begun(s, id, o) },
+		"after the change of the model": func(s *stage, id string, o bus.AlternativeOrder) {
+			a, err := s.host.arm(id)
+			s.check(err)
+			_, _, err = a.takeModel(s.t.Context(), o)
+			s.check(err)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, id, clock, o := alternativeStage(t, "model:p/m3")
+			kill(s, id, o)
+			s.restart()
+			s.toldNoMore(id, 1)
+			must[bus.ModelReport](s, bus.OpAlternative, o)
+			s.wentOn(id, clock, o)
+		})
+	}
+}
+
+// fixedSession hides that the session can change its model.
+type fixedSession struct{ coleo.Session }
+
+// TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing: the agent CLI takes a model only at
+// its start.
+func TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	for what, kill := range map[string]func(s *stage, a *arm, o bus.AlternativeOrder){
+		"never": func(*stage, *arm, bus.AlternativeOrder) {},
+		"after the end": func(s *stage, a *arm, o bus.AlternativeOrder) {
+			_, restart, err := a.takeModel(s.t.Context(), o)
+			if s.check(err); !restart {
+				s.t.Fatal("the agent CLI was not ended")
+			}
+			s.restart()
+		},
+		"after the start": func(s *stage, a *arm, o bus.AlternativeOrder) {
+			func() {
+				defer a.begin()()
+				_, _, err := a.takeModel(s.t.Context(), o)
+				s.check(err)
+				s.check(a.startAgain(s.t.Context(), o))
+			}()
+			s.restart()
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s, id, clock, o := alternativeStage(t, "model:p/m3,ask")
+			spawn := s.order("ada")
+			spawn.Config.Workdir, spawn.Config.Conversation, spawn.Config.ContinueWith = s.workdir("ada"), "one", "say on"
+			spawn.Resume = true
+			o.Spawn = &spawn
+			a, _ := s.hijack(id, func(real coleo.Session) coleo.Session { return fixedSession{real} })
+			kill(s, a, o)
+			must[bus.ModelReport](s, bus.OpAlternative, o)
+			s.wentOn(id, clock, o)
+		})
+	}
+}
+
+func TestAnAlternativeIsRefusedAtTheWrongMoment(t *testing.T) {
+	t.Parallel()
+	s, id, clock, o := alternativeStage(t, "model:p/m3,handover:other")
+	for what, change := range map[string]func(*bus.AlternativeOrder){
+		"another run":         func(o *bus.AlternativeOrder) { o.At.Run = "other" },
+		"another try":         func(o *bus.AlternativeOrder) { o.At.Try++ },
+		"another alternative": func(o *bus.AlternativeOrder) { o.At.Step = "handover:other" },
+	} {
+		wrong := o
+		change(&wrong)
+		if err := s.ask(bus.OpAlternative, wrong, nil); coleo.ErrorCode(err) != coleo.EStale {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	s.queue(id, coleo.QueueOrder{Step: coleo.QueuePaused, Why: "by me"})
+	s.refused(coleo.EBusy, bus.OpAlternative, o)
+	s.queue(id, coleo.QueueOrder{Step: coleo.QueueResumed})
+	lease := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "me"})
+	s.refused(coleo.EBusy, bus.OpAlternative, o)
+	must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, ID: lease.ID, Holder: "me", Release: true})
+	s.toldNoMore(id, 1)
+	clock.advance(maxWake * 1000) // the wake time passes while serve is away
+	s.look(id)
+	s.wentOnWithItsModel(id, o)
+}
+
+func (s *stage) wentOnWithItsModel(id string, o bus.AlternativeOrder) {
+	s.t.Helper()
+	s.awaitTold("say Limit: 429", "say on")
+	s.awaitRuns(id, 2)
+	s.refused(coleo.EStale, bus.OpAlternative, o)
+	if n := len(s.events(id, coleo.EventModel)); n != 0 {
+		s.t.Errorf("%d events tell another model", n)
+	}
+}
+
+func TestAnAlternativeThatCannotBeDoneIsToldAndTheNextOneFollows(t *testing.T) {
+	t.Parallel()
+	s, id, clock, o := alternativeStage(t, "model:p/m3,handover:other,wait")
+	o.Model, o.Failed = "", "no such model"
+	s.check(s.ask(bus.OpAlternative, o, nil))
+	s.refused(coleo.EStale, bus.OpAlternative, o)
+	p := s.parkedNow(id)
+	if p.Next != "handover:other" || p.Tried != "model:p/m3" || !strings.Contains(p.Failed, "no such model") ||
+		p.Wake.IsZero() {
+		t.Errorf("it is parked %+v", p)
+	}
+	s.restart()
+	o.At.Step = "handover:other"
+	s.check(s.ask(bus.OpAlternative, o, nil))
+	if p = s.parkedNow(id); p.Next != "" || p.Wake.IsZero() {
+		t.Errorf("it is parked %+v", p)
+	}
+	clock.advance(maxWake * 1000)
+	s.look(id)
+	s.awaitTold("say Limit: 429", "say on")
+}
+
+// A hand-over at a limit ends the parking in its first write, so a repeated order starts nothing.
+func TestAHandOverAtALimitIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	s, id, _, o := alternativeStage(t, "handover:other,wait")
+	order := s.successor(id)
+	order.At = &o.At
+	must[bus.SucceedReport](s, bus.OpSucceed, order)
+	s.awaitPrompted("two", "say task")
+	again := order
+	again.Spawn.ID, again.Spawn.Name = s.id("three"), "three"
+	s.refused(coleo.EStale, bus.OpSucceed, again)
+	s.restart()
+	s.refused(coleo.EStale, bus.OpSucceed, again)
+	if len(s.host.all()) != 2 {
+		t.Errorf("%d arms", len(s.host.all()))
+	}
+}

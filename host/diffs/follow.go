@@ -1,0 +1,206 @@
+package diffs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"coleo.dev/changes"
+	"coleo.dev/changes/folder"
+	"coleo.dev/filewatch"
+)
+
+const (
+	// quiet is how long the files must be unchanged before a diff is read. An agent CLI writes several
+	// files in a row. mostQuiet is how long a diff waits for that at most.
+	quiet     = 100 * time.Millisecond
+	mostQuiet = time.Second
+	// pause is the shortest time between two diffs of an arm that somebody follows. Besides, the
+	// pause is restTimes as long as the last diff took. So following takes at most a fifth of a core.
+	pause     = 500 * time.Millisecond
+	restTimes = 4
+	// linger is how long the folders of an arm are watched after the last request. A follower asks
+	// again within milliseconds.
+	linger = 30 * time.Second
+	// mostWait is the longest time that one request waits for a change.
+	mostWait = 10 * time.Minute
+	// mostWishes is the number of different wishes whose last diff is remembered for each arm.
+	mostWishes = 16
+)
+
+// lastRead is the last diff that was read for a wish.
+type lastRead struct {
+	number int // of changes that were told before
+	mark   string
+	ended  time.Time
+	took   time.Duration
+}
+
+// follow returns the arm's changes as soon as their mark is not the caller's. If nothing changes
+// within the caller's time, the result says so. While nothing changes, no git process runs.
+func (d *Diffs) follow(ctx context.Context, a Arm, w changes.Wish) (changes.Diff, error) {
+	if err := canFollow(); err != nil {
+		return changes.Diff{}, err
+	}
+	f, err := d.open(ctx, a)
+	if err != nil {
+		return changes.Diff{}, err
+	}
+	defer f.Close()
+	t := d.tree(f)
+	defer d.leave(t)
+	till := time.NewTimer(min(w.Wait, mostWait))
+	defer till.Stop()
+	key := keyOf(w)
+	for {
+		number, changed := t.now()
+		last := t.lastOf(key)
+		if last.mark == "" || last.mark != w.Since || last.number != number {
+			diff, err := d.reread(ctx, a, f, t, w)
+			if err != nil || diff.Mark != w.Since {
+				return diff, err
+			}
+		}
+		select {
+		case <-changed:
+			t.settle(ctx)
+			rest(ctx, t.lastOf(key))
+		case <-till.C:
+			return changes.Diff{Root: f.Root(), Time: d.Now().UTC(), Files: []changes.File{}, Mark: w.Since,
+				Unchanged: true}, nil
+		case <-ctx.Done():
+			return changes.Diff{}, ctx.Err()
+		}
+	}
+}
+
+// reread watches new folders, and reads the diff.
+func (d *Diffs) reread(ctx context.Context, a Arm, f *folder.Folder, t *tree, w changes.Wish) (changes.Diff, error) {
+	number, _ := t.now()
+	if err := t.catchUp(ctx, f, d.room(t)); err != nil {
+		return changes.Diff{}, err
+	}
+	began := d.Now()
+	diff, err := f.DiffOf(ctx, a.ID, w, began.UTC())
+	if err != nil {
+		return diff, err
+	}
+	if diff.Mark, err = markOf(diff); err != nil {
+		return diff, err
+	}
+	t.remember(keyOf(w), lastRead{number: number, mark: diff.Mark, ended: time.Now(), took: d.Now().Sub(began)})
+	return diff, nil
+}
+
+// keyOf names a wish. Wishes with the same key have the same diffs.
+func keyOf(w changes.Wish) string {
+	w.Since, w.Wait = "", 0
+	data, _ := json.Marshal(w) // a Wish has nothing that JSON lacks
+	return string(data)
+}
+
+// markOf returns a mark that differs if the diff differs. The time of the diff does not count.
+func markOf(d changes.Diff) (string, error) {
+	d.Time, d.Head = time.Time{}, ""
+	data, err := json.Marshal(d)
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16]), err
+}
+
+func (t *tree) lastOf(key string) lastRead {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last[key]
+}
+
+func (t *tree) remember(key string, l lastRead) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.last) >= mostWishes {
+		clear(t.last)
+	}
+	t.last[key] = l
+}
+
+// settle waits until no more changes are told, or until mostQuiet has passed.
+func (t *tree) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, mostQuiet)
+	defer cancel()
+	for {
+		_, changed := t.now()
+		select {
+		case <-changed:
+		case <-time.After(quiet):
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// rest waits until the next diff may be read.
+func rest(ctx context.Context, last lastRead) {
+	select {
+	case <-time.After(time.Until(last.ended.Add(max(pause, restTimes*last.took)))):
+	case <-ctx.Done():
+	}
+}
+
+// tree returns what watches the folders of a work folder. The caller must call leave.
+func (d *Diffs) tree(f *folder.Folder) *tree {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Files == nil {
+		d.Files = filewatch.New()
+	}
+	if d.trees == nil {
+		d.trees = map[string]*tree{}
+	}
+	t := d.trees[f.Root()]
+	if t == nil || t.gitDir != f.GitFolder() {
+		t = newTree(d.Files, f.Root(), f.GitFolder())
+		d.trees[f.Root()] = t
+	}
+	t.pollers++
+	if t.ending != nil {
+		t.ending.Stop()
+	}
+	return t
+}
+
+// leave ends one request. If there are no more requests within the time linger, the folders are not
+// watched any more.
+func (d *Diffs) leave(t *tree) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t.pollers--
+	if t.pollers > 0 {
+		return
+	}
+	t.ending = time.AfterFunc(linger, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if t.pollers > 0 {
+			return
+		}
+		if d.trees[t.root] == t {
+			delete(d.trees, t.root)
+		}
+		t.listener.Close()
+	})
+}
+
+// Close stops watching all folders.
+func (d *Diffs) Close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for root, t := range d.trees {
+		if t.ending != nil {
+			t.ending.Stop()
+		}
+		t.listener.Close()
+		delete(d.trees, root)
+	}
+}

@@ -1,0 +1,263 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/host/queue"
+	"coleo.dev/limit"
+	"coleo.dev/store"
+)
+
+// providers returns a model catalogue. It asks the installed agent CLIs one after another, and
+// returns the first catalogue that it gets.
+func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
+	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s",
+		h.Hostname))
+	for _, name := range h.Registry.List() {
+		harness, getErr := h.Registry.Get(name)
+		if getErr != nil {
+			continue
+		}
+		c, ok := harness.(coleo.Cataloguer)
+		if !ok || !h.installed(harness.Info().Command) {
+			continue
+		}
+		var raw json.RawMessage
+		if raw, err = h.catalog(ctx, c); err == nil {
+			return raw, nil
+		}
+	}
+	return nil, err
+}
+
+func (h *Host) catalog(ctx context.Context, c coleo.Cataloguer) (json.RawMessage, error) {
+	dir, err := os.MkdirTemp(h.Dir, "catalog-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the catalogue: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	return c.Catalog(ctx, coleo.SpawnConfig{Dir: dir, Workdir: dir, Path: h.Path, Environ: h.Environ})
+}
+
+// capabilities returns the names of the harnesses whose agent CLIs are installed on this machine.
+func (h *Host) capabilities() []string {
+	var out []string
+	for _, name := range h.Registry.List() {
+		harness, err := h.Registry.Get(name)
+		if err == nil && h.installed(harness.Info().Command) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (h *Host) installed(command string) bool {
+	dirs := append([]string{}, h.Path...)
+	for _, kv := range h.Environ {
+		if len(kv) > 5 && kv[:5] == "PATH=" {
+			dirs = append(dirs, filepath.SplitList(kv[5:])...)
+		}
+	}
+	for _, dir := range dirs {
+		info, err := os.Stat(filepath.Join(dir, command))
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// logins returns, for each installed agent CLI, whether the user of this host is logged in. It
+// returns no secret.
+func (h *Host) logins(context.Context, struct{}) (any, error) {
+	out := []coleo.Login{}
+	for _, name := range h.Registry.List() {
+		harness, err := h.Registry.Get(name)
+		if err != nil || !h.installed(harness.Info().Command) {
+			continue
+		}
+		if l, ok := harness.(coleo.Logged); ok && !harness.Info().NoModel {
+			login := l.Login(h.Environ)
+			login.Host = h.ID
+			out = append(out, login)
+		}
+	}
+	return out, nil
+}
+
+// setDefaultModel stores the model of the arm's next start. A running agent CLI keeps its model.
+func (a *arm) setDefaultModel(ctx context.Context, model string) (bus.ModelReport, error) {
+	a.changing.Lock()
+	defer a.changing.Unlock()
+	a.mu.Lock()
+	from := a.runsModel()
+	a.mu.Unlock()
+	err := a.choose(ctx, func(c *coleo.Chosen) {
+		c.Model = model
+		delete(c.Modes, c.Mode) // otherwise the model of the mode would be used
+	})
+	return bus.ModelReport{ModelSwitch: coleo.ModelSwitch{From: from, To: model, Pending: true}, Chosen: a.chosen()}, err
+}
+
+// setModel changes the model of the running agent CLI, and records the change.
+func (a *arm) setModel(ctx context.Context, s coleo.Session, model string, insteadOf *coleo.ModelFallback) error {
+	setter, ok := s.(coleo.ModelSetter)
+	if !ok {
+		return coleo.Errorf(coleo.EUnsupported, "the harness of arm %s cannot change the model of a running agent CLI",
+			a.name())
+	}
+	if err := setter.SetModel(ctx, model); err != nil {
+		return err
+	}
+	return a.tellModel(context.WithoutCancel(ctx), model, insteadOf)
+}
+
+// tellModel records the model that the agent CLI now uses. If the model has changed, tellModel
+// appends an event.
+func (a *arm) tellModel(ctx context.Context, model string, insteadOf *coleo.ModelFallback) error {
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		was := a.runsModel()
+		if r.Provider, r.Model = coleo.SplitModel(model); was == model {
+			return nil
+		}
+		next, events := r.Trace.Choose(coleo.ModelChanged{From: was, To: model, Ordered: true,
+			Fallback: insteadOf}, a.host.Now().UTC())
+		r.Trace = next
+		return ofArm(r.ID, events)
+	})
+}
+
+// alternative carries out serve's order about the next alternative of a parked arm. Serve repeats
+// an order after a kill. Each order names the parking and the alternative, and the write that
+// carries the order out ends both. So no order is carried out twice.
+//
+// Before it changes the model, alternative stores the alternative in Parked.Doing. So a repeated
+// order can distinguish a change that a kill has cut short from a model that the arm had before. If
+// the change needs a restart, the repeated order starts the agent CLI again.
+//
+// alternative returns EStale if the arm has left the parking that the order names, or has already
+// tried the alternative. It returns EBusy or EBlocked if the alternative must be postponed. An
+// error does not end the parking.
+func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, error) {
+	a, err := h.arm(o.Arm)
+	if err != nil {
+		return nil, err
+	}
+	if o.Failed != "" {
+		return nil, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
+			p = limit.AfterTry(p, o.Failed)
+			return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkTried, Parked: p.Told()})
+		})
+	}
+	defer a.begin()()
+	report, restart, err := a.takeModel(ctx, o)
+	if err == nil && restart {
+		err = a.startAgain(ctx, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	return report, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
+		next, events := r.Trace.Choose(coleo.ModelChanged{From: report.From, To: o.Model, Ordered: true}, h.Now().UTC())
+		if restart {
+			r.Trace = next
+		} else {
+			events = nil // setModel has recorded the change
+		}
+		q := queueOf(r)
+		p = limit.AfterTry(p, "")
+		q.Parked = &p
+		r.Queue = &q
+		return append(ofArm(r.ID, events), a.continued(r, "it continues with the model "+o.Model)...)
+	})
+}
+
+// takeModel changes the model of a parked arm. If the agent CLI takes a model only at its start,
+// takeModel ends the agent CLI and returns true. Meanwhile, nobody can type into the arm.
+func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelReport, bool, error) {
+	if !a.typing.TryLock() {
+		return bus.ModelReport{}, false, coleo.Errorf(coleo.EBusy, "somebody is typing into arm %s", a.name())
+	}
+	defer a.typing.Unlock()
+	s, dead := a.live()
+	a.mu.Lock()
+	doing, same := false, a.runsModel() == o.Model
+	p, err := stillParked(&a.record, o.At)
+	if err == nil {
+		doing = p.Doing != ""
+		idle := dead == nil && a.mayFollow(s, s.State(), coleo.Queued{Continues: 1})
+		switch {
+		case same && !doing:
+			err = coleo.Errorf(coleo.EConflict, "the arm has this model already")
+		case !idle && (!doing || dead == nil && !same):
+			err = coleo.Errorf(coleo.EBusy, "arm %s is not at rest, or asks something", a.record.Name)
+		}
+	}
+	a.mu.Unlock()
+	if err == nil && !doing {
+		err = a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
+			p.Doing = o.At.Step
+			q := queueOf(r)
+			q.Parked = &p
+			r.Queue = &q
+			return nil
+		})
+	}
+	if err != nil {
+		return bus.ModelReport{}, false, err
+	}
+	if dead != nil {
+		return bus.ModelReport{Chosen: a.chosen()}, true, nil
+	}
+	report, err := a.switchModel(ctx, bus.ModelOrder{Arm: o.Arm,
+		ModelOrder: coleo.ModelOrder{Model: o.Model, Scope: coleo.ScopeArm}})
+	if err != nil || !report.Pending {
+		return report, false, err
+	}
+	if o.Spawn == nil {
+		return report, false, coleo.Errorf(coleo.EUnsupported, "the agent CLI takes a model only at its start, and cannot "+
+			"resume a conversation")
+	}
+	return report, true, a.endParked(ctx, o.At)
+}
+
+// endParked ends the agent CLI of a parked arm, which startAgain then starts. The arm stays parked.
+func (a *arm) endParked(ctx context.Context, at bus.ParkedAt) error {
+	if err := a.driveOwn(); err != nil {
+		return err
+	}
+	var record store.ArmRecord
+	var s coleo.Session
+	var dead chan struct{}
+	err := a.changeParked(ctx, at, func(r *store.ArmRecord, _ coleo.Parked) []coleo.Event {
+		record, s, dead = *r, a.session, a.dead
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return a.killHeld(ctx, record, s, dead)
+}
+
+// startAgain starts the agent CLI of a parked arm again, with another model and the same
+// conversation. Call begin before.
+func (a *arm) startAgain(ctx context.Context, o bus.AlternativeOrder) error {
+	if o.Spawn == nil {
+		return coleo.Errorf(coleo.EInvalid, "the order does not say how to start arm %s again", a.name())
+	}
+	harness, err := a.host.Registry.Get(o.Spawn.Harness)
+	if err != nil {
+		return err
+	}
+	if err := a.drive(); err != nil {
+		return err
+	}
+	return a.start(ctx, harness, *o.Spawn)
+}

@@ -1,0 +1,168 @@
+package inside
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The sandbox and its proxy talk over a pair of sockets before the agent CLI starts. The proxy sends
+// the addresses on which to listen. The program in the sandbox listens there, and sends the listeners
+// with the addresses. Then the proxy sends ready. So the listeners belong to the sandbox's network,
+// and the proxy connects in the network of the machine.
+
+// proxySocket is the descriptor of the sandbox's end of the pair. The number is fixed, because the
+// command line of the sandbox is made before the pair. This process has far fewer descriptors.
+const proxySocket = 100
+
+// ready is what the proxy sends at the end.
+const ready = "ready"
+
+const (
+	// maxMessage limits a message between the sandbox and its proxy, in bytes.
+	maxMessage = 64 << 10
+	// maxListeners limits the descriptors of one message. The kernel takes 253.
+	maxListeners = 200
+	// talkTimeout limits the wait for each message. Each takes some milliseconds.
+	talkTimeout = 30 * time.Second
+)
+
+// startProxy starts the proxy with the configuration in file. The pair's other end becomes
+// proxySocket, which outlives the change to another program.
+func startProxy(file string) error {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("make the sockets of the sandbox's proxy: %w", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "proxy")
+	defer theirs.Close()
+	cmd := exec.Command(self, ProxyVerb, file, strconv.Itoa(os.Getpid()))
+	cmd.ExtraFiles = []*os.File{theirs}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the sandbox's proxy: %w", err)
+	}
+	at, err := unix.FcntlInt(uintptr(pair[0]), unix.F_DUPFD, proxySocket)
+	if err == nil && at != proxySocket {
+		err = fmt.Errorf("descriptor %d is in use", proxySocket)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the socket of the sandbox's proxy: %w", err)
+	}
+	return unix.Close(pair[0])
+}
+
+// giveListeners listens inside the sandbox, gives the listeners to the proxy, and names the proxy in
+// the environment of this process.
+func giveListeners() error {
+	unix.CloseOnExec(proxySocket)
+	defer unix.Close(proxySocket)
+	wait := unix.NsecToTimeval(talkTimeout.Nanoseconds())
+	if err := unix.SetsockoptTimeval(proxySocket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
+		return err
+	}
+	var wanted []string
+	if _, err := receive(proxySocket, &wanted); err != nil {
+		return err
+	}
+	addrs, files, err := listen(wanted)
+	if err != nil {
+		return err
+	}
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd())
+	}
+	text, err := json.Marshal(addrs)
+	if err == nil {
+		err = unix.Sendmsg(proxySocket, text, unix.UnixRights(fds...), nil, 0)
+	}
+	for _, f := range files {
+		_ = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("give the listeners to the proxy: %w", err)
+	}
+	var answer string
+	if _, err := receive(proxySocket, &answer); err != nil || answer != ready {
+		return fmt.Errorf("the proxy has not begun: %q, %w", answer, err)
+	}
+	return setProxy("http://" + addrs[0])
+}
+
+// listen listens on addresses of the loopback interface. The first one is that of the proxy. An
+// address of IPv6 may be missing, because the machine may have none.
+func listen(wanted []string) (addrs []string, files []*os.File, err error) {
+	for i, addr := range wanted {
+		l, err := net.Listen("tcp", addr)
+		if host, _, _ := net.SplitHostPort(addr); err != nil && i > 0 && host == "::1" {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		f, err := l.(*net.TCPListener).File()
+		_ = l.Close()
+		if err != nil {
+			return nil, nil, err
+		}
+		addrs, files = append(addrs, l.Addr().String()), append(files, f)
+	}
+	if len(files) == 0 {
+		return nil, nil, errors.New("the proxy wants no listener")
+	}
+	return addrs, files, nil
+}
+
+// setProxy names the proxy in the environment of this process. Programs in the sandbox reach each
+// other on loopback without it.
+func setProxy(url string) error {
+	const direct = "localhost,127.0.0.1,::1"
+	var all []error
+	for name, value := range map[string]string{"HTTP_PROXY": url, "http_proxy": url, "HTTPS_PROXY": url,
+		"https_proxy": url, "NO_PROXY": direct, "no_proxy": direct} {
+		all = append(all, os.Setenv(name, value))
+	}
+	return errors.Join(append(all, os.Unsetenv("ALL_PROXY"), os.Unsetenv("all_proxy"))...)
+}
+
+// receive receives a message, and returns the descriptors in it.
+func receive(socket int, message any) (fds []int, err error) {
+	text, rights := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4*maxListeners))
+	var n, m int
+	for {
+		n, m, _, _, err = unix.Recvmsg(socket, text, rights, unix.MSG_CMSG_CLOEXEC)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("wait for the other end: %w", err)
+	case n == 0:
+		return nil, errors.New("the other end has ended")
+	}
+	list, err := unix.ParseSocketControlMessage(rights[:m])
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range list {
+		got, err := unix.ParseUnixRights(&one)
+		if err != nil {
+			return nil, err
+		}
+		fds = slices.Concat(fds, got)
+	}
+	return fds, json.Unmarshal(text[:n], message)
+}

@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// pair is a client in the sandbox and its server.
+type pair struct {
+	client, server net.Conn
+	fromClient     *bufio.Reader // what the client sends
+	request        *request      // the one request of the connection; nil for a tunnel
+	to             Rule
+}
+
+// exchange copies what client and server send, until both have ended or nothing was sent for a long
+// time. It records the end.
+func (s *Server) exchange(ctx context.Context, p pair) {
+	defer context.AfterFunc(ctx, func() { _ = p.server.Close() })()
+	t := &traffic{pair: p, idle: cmp.Or(s.idleTimeout, idleTimeout)}
+	t.active()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		switch err := t.send(); {
+		case err == nil:
+			closeWrite(p.server)
+		case !t.serverLost.Load(): // otherwise the client still gets what the server has sent
+			_ = p.client.Close()
+			_ = p.server.Close()
+		}
+	}()
+	_, err := io.Copy(counted{t, p.client, &t.received, nil}, p.server)
+	t.ended.Store(true)
+	closeWrite(p.client)
+	if deadline := time.Now().Add(endTimeout); err == nil {
+		_ = p.client.SetDeadline(deadline)
+		_ = p.server.SetDeadline(deadline)
+	} else {
+		_ = p.client.Close()
+		_ = p.server.Close()
+	}
+	<-done
+	s.record(Entry{Decision: Closed, Host: p.to.Host, Port: p.to.Port, Sent: t.sent.Load(), Received: t.received.Load()})
+}
+
+// traffic counts the bytes of a pair.
+type traffic struct {
+	pair
+	idle           time.Duration
+	sent, received atomic.Int64
+	ended          atomic.Bool // the server has ended
+	serverLost     atomic.Bool // the server takes nothing more
+}
+
+// active gives both connections the whole time again in which nothing may be sent.
+func (t *traffic) active() {
+	if t.ended.Load() {
+		return
+	}
+	deadline := time.Now().Add(t.idle)
+	_ = t.client.SetDeadline(deadline)
+	_ = t.server.SetDeadline(deadline)
+}
+
+// errSecond is the error for a client that sends more than one request.
+var errSecond = errors.New("the client has sent more than one request")
+
+// send copies what the client sends. Of a request, it copies one head and one body. Another byte
+// after them is an error: the server would take it for a second request.
+func (t *traffic) send() error {
+	to := counted{t, t.server, &t.sent, &t.serverLost}
+	if t.request == nil {
+		_, err := io.Copy(to, t.fromClient)
+		return err
+	}
+	if _, err := to.Write(t.request.head); err != nil {
+		return err
+	}
+	if err := t.request.body.copyTo(to, t.fromClient); err != nil {
+		return err
+	}
+	var next [1]byte
+	if n, err := t.fromClient.Read(next[:]); n > 0 || !errors.Is(err, io.EOF) {
+		return errSecond
+	}
+	return nil
+}
+
+// counted counts what is written.
+type counted struct {
+	t    *traffic
+	to   io.Writer
+	sum  *atomic.Int64
+	lost *atomic.Bool // if it is not nil, it is set when nothing more can be written
+}
+
+func (c counted) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	if c.sum.Add(int64(n)); err != nil && c.lost != nil {
+		c.lost.Store(true)
+	}
+	c.t.active()
+	return n, err
+}
+
+// closeWrite tells the other side that nothing more comes.
+func closeWrite(conn net.Conn) {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}

@@ -1,0 +1,91 @@
+package proxy
+
+import (
+	"encoding/json"
+	"os"
+	"sync"
+	"time"
+)
+
+// Decision says what happened to a connection.
+type Decision string
+
+// The decisions.
+const (
+	Allowed Decision = "allowed" // the proxy has connected to the server
+	Refused Decision = "refused" // the sandbox may not reach the server, or the request was wrong
+	Failed  Decision = "failed"  // the sandbox may reach the server, but the proxy could not
+	Closed  Decision = "closed"  // an allowed connection has ended
+)
+
+// Entry is one line of the log.
+type Entry struct {
+	Time     time.Time `json:"time"`
+	Decision Decision  `json:"decision"`
+	Host     string    `json:"host,omitempty"` // empty for a request that the proxy could not read
+	Port     uint16    `json:"port,omitempty"`
+	Address  string    `json:"address,omitempty"` // the IP address to which the proxy has connected
+	Reason   string    `json:"reason,omitempty"`  // of a refusal or a failure, for people
+	Sent     int64     `json:"sent,omitempty"`    // bytes that the sandbox has sent; only for Closed
+	Received int64     `json:"received,omitempty"`
+}
+
+// maxLog limits both files of a log together, in bytes.
+const maxLog = 1 << 20
+
+// Log is a file with a line of JSON for each entry. When the file is half as large as both files may
+// be, it becomes the older file, and replaces the one before. So the newest entries stay.
+type Log struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+}
+
+// OpenLog opens or makes the file at path. The older file has the same path with ".1" at its end.
+func OpenLog(path string) (*Log, error) {
+	l := &Log{path: path}
+	return l, l.open()
+}
+
+func (l *Log) open() error {
+	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		_ = file.Close()
+		return err
+	}
+	l.file, l.size = file, info.Size()
+	return nil
+}
+
+// Add writes an entry. If the disk is full, the entry is lost.
+func (l *Log) Add(e Entry) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		return
+	}
+	line = append(line, '\n')
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.size+int64(len(line)) > maxLog/2 && l.size > 0 {
+		old := l.file
+		if os.Rename(l.path, l.path+".1") != nil || l.open() != nil {
+			return // the file must not grow
+		}
+		_ = old.Close()
+	}
+	n, _ := l.file.Write(line)
+	l.size += int64(n)
+}
+
+// Close closes the file.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.Close()
+}

@@ -1,0 +1,60 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Fetch is an order to fetch one ref of another repository.
+type Fetch struct {
+	URL string // as in Push
+	Ref string // the full name, such as refs/pull/12/head
+	// Environ is the same as in Push.
+	Environ []string
+}
+
+// Fetch fetches a ref with everything that it contains, and returns its object's id. It makes no ref
+// and no FETCH_HEAD in this repository. No hook of this repository runs, and git asks nobody for a
+// password. Fetch returns ENotFound if the other repository has no such ref.
+func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
+	if err := checkURL(f.URL, "nothing was fetched"); err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(f.Ref, "refs/") || strings.ContainsAny(f.Ref, ":*^") || strings.ContainsFunc(f.Ref, isControl) {
+		return "", coleo.Errorf(coleo.EInternal, "%.200q cannot be fetched", f.Ref)
+	}
+	own, err := os.MkdirTemp(r.standIn, "fetch-") // git writes FETCH_HEAD there
+	if err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/none\n"), 0o600); err != nil {
+		return "", err
+	}
+	env := append(r.program.networkEnvironment(f.Environ), "GIT_DIR="+own, "GIT_COMMON_DIR="+r.standIn)
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance",
+		"--no-show-forced-updates", "--refmap=", "--", f.URL, f.Ref}
+	_, err = r.program.run(ctx, call{args: args, dir: own, env: env, most: maxStderr})
+	if said := (*Error)(nil); errors.As(err, &said) && strings.Contains(said.Stderr, "couldn't find remote ref") {
+		return "", coleo.Errorf(coleo.ENotFound, "the other repository has no %s", f.Ref)
+	}
+	if err != nil {
+		return "", err
+	}
+	data, err := os.ReadFile(filepath.Join(own, "FETCH_HEAD"))
+	id, _, _ := strings.Cut(string(data), "\t")
+	if err != nil || !isObjectID(id) {
+		return "", coleo.Errorf(coleo.EInternal, "git fetch says nothing of %s: %.200q", f.Ref, data)
+	}
+	return id, nil
+}
+
+// isObjectID reports whether a text is the full id of an object, as SHA-1 or SHA-256.
+func isObjectID(text string) bool {
+	const sha1, sha256 = 40, 64
+	return (len(text) == sha1 || len(text) == sha256) && strings.Trim(text, "0123456789abcdef") == ""
+}

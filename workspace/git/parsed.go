@@ -1,0 +1,46 @@
+package git
+
+import (
+	"crypto/sha256"
+	"slices"
+	"sync"
+)
+
+// mostParsed is the largest number of configurations that are kept. A host agent works in fewer
+// repositories, and each configuration takes some kilobytes.
+const mostParsed = 64
+
+// parsedKey identifies a configuration by its bytes and by the git program that has read it. A
+// changed configuration has another key, so kept settings are never out of date.
+type parsedKey struct {
+	program string
+	content [sha256.Size]byte
+}
+
+// parsedConfigs keeps the harmless settings of configurations, so that opening a repository again
+// starts no git process. Several goroutines can call its methods at the same time.
+type parsedConfigs struct {
+	mu   sync.Mutex
+	kept map[parsedKey][]setting
+}
+
+// parsed is shared by all Programs of this process, because each order makes a Program of its own.
+var parsed parsedConfigs
+
+// get returns a copy of the settings that put has kept.
+func (c *parsedConfigs) get(key parsedKey) ([]setting, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	kept, ok := c.kept[key]
+	return slices.Clone(kept), ok
+}
+
+// put keeps the settings of a configuration. If mostParsed are kept already, it first forgets them.
+func (c *parsedConfigs) put(key parsedKey, settings []setting) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kept == nil || len(c.kept) >= mostParsed {
+		c.kept = map[parsedKey][]setting{}
+	}
+	c.kept[key] = slices.Clone(settings)
+}

@@ -1,0 +1,105 @@
+package gittest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Moment says when a FatalGit kills the program that has started it.
+type Moment string
+
+// The moments, seen from the git process.
+const (
+	BeforeGit Moment = "before" // git does not run
+	DuringGit Moment = "during" // git has just started
+	AfterGit  Moment = "after"  // git has ended, and its caller does not know yet
+)
+
+// FatalGit is a stand-in for git. It counts its calls, runs the real git, and kills its caller at
+// one of the calls. So a test kills a program at a known call, however slow the machine is.
+type FatalGit struct {
+	dir string
+}
+
+// NewFatalGit makes a stand-in for git in a folder of its own.
+func (s *Stage) NewFatalGit() FatalGit {
+	s.Helper()
+	real, err := exec.LookPath("git")
+	s.Check(err)
+	g := FatalGit{filepath.Join(s.Root, "fatal-git")}
+	s.Check(os.MkdirAll(g.dir, 0o700))
+	s.Check(os.WriteFile(filepath.Join(g.dir, "git"), fmt.Appendf(nil, fatalGit, g.dir, real), 0o700))
+	return g
+}
+
+// fatalGit is the script of the stand-in. It takes two values: the folder of the stand-in and the
+// path of git. The file plan contains the number of the fatal call, the moment, and whether git is
+// killed too.
+const fatalGit = `#!/bin/sh
+dir='%s'
+real='%s'
+echo "$*" >>"$dir/calls"
+read -r fatal moment whole <"$dir/plan" || exit 9
+if [ "$(wc -l <"$dir/calls")" -ne "$fatal" ]; then exec "$real" "$@"; fi
+end() {
+	echo "$moment $*" >"$dir/killed"
+	kill -9 "$PPID"
+	exit 9
+}
+case $moment in
+before) end "$@" ;;
+during)
+	exec 3<&0
+	"$real" "$@" <&3 &
+	[ "$whole" = true ] && kill -9 $!
+	echo "$moment $*" >"$dir/killed"
+	kill -9 "$PPID"
+	wait ;;
+*)
+	"$real" "$@"
+	end "$@" ;;
+esac
+`
+
+// Environ returns an environment in which the stand-in is the first git.
+func (g FatalGit) Environ(environ []string) []string {
+	out := make([]string, 0, len(environ))
+	for _, entry := range environ {
+		if path, is := strings.CutPrefix(entry, "PATH="); is {
+			entry = "PATH=" + g.dir + string(filepath.ListSeparator) + path
+		}
+		out = append(out, entry)
+	}
+	return out
+}
+
+// Plan prepares the stand-in for the next program. The call with the given number, from 1, is fatal
+// at the given moment. If killGit is true, the moment DuringGit kills git too. If the number is 0,
+// no call is fatal.
+func (s *Stage) Plan(g FatalGit, call int, moment Moment, killGit bool) {
+	s.Helper()
+	for _, name := range []string{"calls", "killed"} {
+		if err := os.Remove(filepath.Join(g.dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			s.Check(err)
+		}
+	}
+	s.Check(os.WriteFile(filepath.Join(g.dir, "plan"), fmt.Appendf(nil, "%d %s %t\n", call, moment, killGit), 0o600))
+}
+
+// Calls returns the number of calls since Plan.
+func (g FatalGit) Calls() int {
+	data, _ := os.ReadFile(filepath.Join(g.dir, "calls"))
+	return strings.Count(string(data), "\n")
+}
+
+// Killed returns the moment and the arguments of the fatal call. It returns "" if no call was
+// fatal.
+func (g FatalGit) Killed() string {
+	data, _ := os.ReadFile(filepath.Join(g.dir, "killed"))
+	return strings.TrimSpace(string(data))
+}

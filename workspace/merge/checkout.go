@@ -1,0 +1,118 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace"
+)
+
+// checkFree checks that no work folder has the branch checked out. After the merge, the files and
+// the index of such a folder would belong to an older commit. If the caller wants to update the
+// folder, checkFree instead checks that no arm owns the folder and that it has no uncommitted work.
+func (j *job) checkFree(ctx context.Context) error {
+	path, err := workspace.CheckedOut(j.repo, heads+j.into, "")
+	if err != nil || path == "" {
+		return err
+	}
+	if !j.wish.UpdateCheckout {
+		return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: "+
+			"nothing was merged; --update-checkout updates the files there too, and --into NEW puts the result on a new "+
+			"branch", j.into, path)
+	}
+	all, err := j.trees.List()
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if w.Path == path {
+			return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in the worktree of arm %s: nothing was merged; "+
+				"--into NEW puts the result on a new branch", j.into, w.Name)
+		}
+	}
+	u, err := j.trees.Changed(ctx, path)
+	if err != nil {
+		return err
+	}
+	if len(u.InProgress) > 0 || len(u.Uncommitted) > 0 {
+		return coleo.Errorf(coleo.EConflict, "%s, where the branch %s is checked out, has %s: nothing was merged; "+
+			"commit or stash that first", path, j.into, workspace.Unsaved{InProgress: u.InProgress, Uncommitted: u.Uncommitted})
+	}
+	j.ignored = u.Ignored
+	return nil
+}
+
+// updateFolder writes the merged files into the work folder that has the branch checked out. The
+// caller must call the function done after it has moved the branch, or has failed to move it. If the
+// branch did not move, done puts the old files back. Git does not overwrite a file that somebody has
+// changed meanwhile, or that git does not track.
+//
+// The files change before the branch moves. A record on the disk says so. After a kill in between, the
+// next merge or prune puts the old files back.
+func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(moved bool) error, err error) {
+	if m.Updated == "" {
+		return func(bool) error { return nil }, nil
+	}
+	p := pending{Common: j.repo.Common, Folder: m.Updated, Into: m.Into, Before: m.Before, After: m.After}
+	r, err := j.trees.OpenFolder(ctx, m.Updated)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if err := j.checkIgnored(ctx, r, p, j.ignored); err != nil {
+		return nil, err
+	}
+	path := pendingPath(j.trees, j.repo.Common)
+	if err := p.write(path); err != nil {
+		return nil, fmt.Errorf("remember that the files in %s change: %w; nothing was merged", m.Updated, err)
+	}
+	done = func(moved bool) error {
+		if moved {
+			return os.Remove(path)
+		}
+		_, err := recoverLocked(ctx, j.trees, j.repo.Common)
+		return err
+	}
+	// Git first compares files by their times. The refresh corrects the times in the index. Its
+	// exit code only says that some files differ.
+	_, _ = r.Output(ctx, "update-index", "-q", "--refresh")
+	_, err = r.Output(ctx, "read-tree", "-m", "-u", m.Before, m.After)
+	if err == nil {
+		return done, nil
+	}
+	index := filepath.Join(r.Git, "index")
+	err = coleo.Errorf(coleo.EConflict, "the files in %s could not be updated: nothing was merged: %w", m.Updated,
+		leftLock(err, index))
+	if _, locked := os.Lstat(index + ".lock"); locked == nil {
+		return nil, err // the record stays until the lock is gone
+	}
+	return nil, errors.Join(err, done(false))
+}
+
+// commitOnly commits the arm's uncommitted work on the arm's branch, and merges nothing.
+func (j *job) commitOnly(ctx context.Context) (changes.Merged, error) {
+	m := changes.Merged{MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch, Into: j.into}}
+	work, err := j.work(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.Before, m.After, m.Commit, m.Committed = work.head, work.commit, work.commit, work.made
+	if m.Nothing = work.made == ""; m.Nothing {
+		return m, nil
+	}
+	if j.hooks.Before != nil {
+		if err := j.hooks.Before(ctx, m); err != nil {
+			return m, err
+		}
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := j.writeIndex(ctx, work); err != nil {
+		return m, err
+	}
+	return m, j.moveBranches(ctx, m, work)
+}

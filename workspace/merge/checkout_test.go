@@ -1,0 +1,168 @@
+package merge_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace/merge"
+)
+
+// time0 is a time that no file of a test has.
+var time0 = time.Unix(1, 0)
+
+// checkedOut makes a work folder of the person in which base is checked out.
+func (s *stage) checkedOut() string {
+	s.Helper()
+	dir := filepath.Join(s.Root, "person")
+	s.Git(s.Repo, "worktree", "add", "-q", dir, "base")
+	return dir
+}
+
+func TestM28APersonsCheckoutIsUpdatedWithTheBranch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.arm("fix")
+	dir := s.checkedOut()
+	s.Write(filepath.Join(dir, "own.txt"), "untracked\n")
+	s.commit(w, "file", "changed\n", "change file")
+	s.commit(w, "new", "new\n", "add new")
+	s.Check(os.Chtimes(filepath.Join(dir, "file"), time0, time0)) // the index knows another time
+	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
+		s.commit(w, string(way), "x\n", "add "+string(way))
+		m := s.merged(w, changes.MergeWish{Way: way, UpdateCheckout: true})
+		if m.Updated != dir || m.After == "" || s.Git(dir, "rev-parse", "HEAD") != m.After {
+			t.Fatalf("%s: the merge is %+v", way, m)
+		}
+		if got := s.Git(dir, "status", "--porcelain"); got != "?? own.txt" {
+			t.Fatalf("%s: the folder has %q", way, got)
+		}
+		s.Git(w.Path, "reset", "-q", "--hard", "base")
+	}
+	if data, _ := os.ReadFile(filepath.Join(dir, "file")); string(data) != "changed\n" {
+		t.Errorf("the file is %q", data)
+	}
+}
+
+func TestM28ACheckoutWithWorkIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		prepare func(s *stage, dir string)
+		text    string
+	}{
+		"a changed file": {func(s *stage, dir string) { s.Write(filepath.Join(dir, "file"), "mine\n") },
+			"1 uncommitted file (file)"},
+		"a staged file": {func(s *stage, dir string) {
+			s.Write(filepath.Join(dir, "mine"), "mine\n")
+			s.Git(dir, "add", "mine")
+		}, "1 uncommitted file (mine)"},
+		"a hidden change": {func(s *stage, dir string) {
+			s.Git(dir, "update-index", "--assume-unchanged", "file")
+			s.Write(filepath.Join(dir, "file"), "mine\n")
+		}, "1 uncommitted file (file)"},
+		"an untracked file in the way": {func(s *stage, dir string) { s.Write(filepath.Join(dir, "new"), "mine\n") },
+			"could not be updated"},
+		"a git that works there": {func(s *stage, dir string) {
+			s.Write(s.Git(dir, "rev-parse", "--git-path", "index.lock"), "")
+		}, "index.lock exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			w := s.arm("fix")
+			dir := s.checkedOut()
+			s.commit(w, "file", "changed\n", "change file")
+			s.commit(w, "new", "new\n", "add new")
+			c.prepare(s, dir)
+			refs, files, index := s.refs(), s.Files(dir), s.Git(dir, "ls-files", "-s")
+			_, err := s.merge(w, changes.MergeWish{UpdateCheckout: true})
+			if coleo.ErrorCode(err) != coleo.EConflict && coleo.ErrorCode(err) != coleo.EBusy ||
+				!strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "nothing was merged") {
+				t.Errorf("the error is %v", err)
+			}
+			if s.refs() != refs || s.Git(dir, "ls-files", "-s") != index || !s.Same("the folder", s.Files(dir), files) {
+				t.Error("something has changed")
+			}
+		})
+	}
+}
+
+// TestACheckoutGetsItsFilesBackIfTheBranchCannotMove: the files are changed before the branch.
+func TestACheckoutGetsItsFilesBackIfTheBranchCannotMove(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.arm("fix")
+	dir := s.checkedOut()
+	s.commit(w, "new", "new\n", "add new")
+	s.Write(filepath.Join(s.Repo, ".git/refs/heads/base.lock"), "")
+	refs, files := s.refs(), s.Files(dir)
+	_, err := s.merge(w, changes.MergeWish{UpdateCheckout: true})
+	if coleo.ErrorCode(err) != coleo.EBusy ||
+		!strings.Contains(err.Error(), s.Repo+"/.git/refs/heads/base.lock exists") ||
+		!strings.Contains(err.Error(), "delete that file") {
+		t.Errorf("the error is %v", err)
+	}
+	if s.refs() != refs || s.Git(dir, "status", "--porcelain") != "" || !s.Same("the folder", s.Files(dir), files) {
+		t.Error("something has changed")
+	}
+	s.Check(os.Remove(filepath.Join(s.Repo, ".git/refs/heads/base.lock")))
+	if m := s.merged(w, changes.MergeWish{UpdateCheckout: true}); m.Updated != dir {
+		t.Errorf("the merge is %+v", m)
+	}
+}
+
+// TestWhatTheArmStagesDuringACheckIsKept: the arm may work while a check runs.
+func TestWhatTheArmStagesDuringACheckIsKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.arm("fix")
+	s.Write(filepath.Join(w.Path, "a"), "1\n")
+	calls := 0
+	check := func(context.Context, string, string) error {
+		if calls++; calls == 1 {
+			s.Write(filepath.Join(w.Path, "b"), "staged\n")
+			s.Git(w.Path, "add", "b")
+		}
+		return nil
+	}
+	m, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{Commit: "all"}, merge.Hooks{Check: check})
+	s.Check(err)
+	if calls != 2 || s.show(m.After, "b") != "staged" || s.Git(w.Path, "status", "--porcelain") != "" {
+		t.Errorf("after %d checks, the worktree has %q", calls, s.Git(w.Path, "status", "--porcelain"))
+	}
+}
+
+func TestUncommittedWorkIsCommittedWithoutAMerge(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.arm("fix")
+	head := s.commit(w, "a", "1\n", "add a")
+	s.Write(filepath.Join(w.Path, "a"), "2\n")
+	s.Write(filepath.Join(w.Path, "b"), "1\n")
+	base, files := s.Git(s.Repo, "rev-parse", "base"), s.Files(w.Path)
+	told := changes.Merged{}
+	before := func(_ context.Context, m changes.Merged) error { told = m; return nil }
+	wish := changes.MergeWish{Way: changes.WayCommit, Commit: "the rest"}
+	m, err := merge.Do(t.Context(), s.trees, w, wish, merge.Hooks{Before: before})
+	s.Check(err)
+	if m.Before != head || m.Committed == "" || told.After != m.Committed || m.Into != w.Branch ||
+		s.Git(s.Repo, "rev-parse", w.Branch) != m.Committed || s.Git(s.Repo, "rev-parse", "base") != base {
+		t.Errorf("the result is %+v", m)
+	}
+	if got := s.Git(w.Path, "status", "--porcelain"); got != "" || !s.Same("the worktree", s.Files(w.Path), files) {
+		t.Errorf("the worktree has %q", got)
+	}
+	if m := s.merged(w, wish); !m.Nothing {
+		t.Errorf("the second result is %+v", m)
+	}
+	for _, wish := range []changes.MergeWish{{Way: changes.WayCommit}, {Way: changes.WayCommit, Commit: "x", Into: "y"}} {
+		if _, err := s.merge(w, wish); coleo.ErrorCode(err) != coleo.EInvalid {
+			t.Errorf("%+v: the error is %v", wish, err)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package merge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace"
+	"coleo.dev/workspace/git"
+)
+
+// pending is the record of a person's work folder that gets merged files. It is on the disk before
+// the first file changes, until the branch has moved. So after a kill, Recover knows which files to
+// put back.
+type pending struct {
+	Common string `json:"common"` // the repository's folder with the objects and refs
+	Folder string `json:"folder"` // the work folder
+	Into   string `json:"into"`   // the branch that is checked out there, without refs/heads/
+	Before string `json:"before"` // the commit of the branch before the merge
+	After  string `json:"after"`  // and after it
+}
+
+const pendingSuffix = ".checkout.json"
+
+// pendingPath returns the path of the record of a repository. One merge into a repository runs at a
+// time, so one record is enough.
+func pendingPath(trees workspace.Workspaces, common string) string {
+	return filepath.Join(trees.Dir, fmt.Sprintf("merge-%x%s", sha256.Sum256([]byte(common)), pendingSuffix))
+}
+
+// write writes the record. When write returns, the record is on the disk.
+func (p pending) write(path string) error {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(path+".part", path)
+	}
+	return err
+}
+
+// Recovered says what was done about an interrupted merge.
+type Recovered struct {
+	Folder string `json:"folder"`
+	Text   string `json:"text"`           // for people, in one line; "" if the merge had ended
+	Left   string `json:"left,omitempty"` // why nothing was done
+}
+
+// Recover finishes or undoes each merge that a kill has interrupted while it updated the files of a
+// person's work folder. Files that the person has changed since then stay as they are.
+func Recover(ctx context.Context, trees workspace.Workspaces) (all []Recovered, err error) {
+	files, err := filepath.Glob(filepath.Join(trees.Dir, "merge-*"+pendingSuffix))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		p, err := readPending(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another process has recovered it
+		}
+		out := Recovered{Folder: p.Folder}
+		if err == nil {
+			out.Text, err = recoverIn(ctx, trees, p.Common)
+		}
+		if err != nil {
+			out.Left = err.Error()
+		}
+		all = append(all, out)
+	}
+	return all, nil
+}
+
+func recoverIn(ctx context.Context, trees workspace.Workspaces, common string) (string, error) {
+	trees, unlock, err := trees.LockRepository(ctx, common)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	return recoverLocked(ctx, trees, common)
+}
+
+func readPending(path string) (p pending, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return p, fmt.Errorf("read the record of an interrupted merge, %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// recoverLocked does the work of Recover in one repository, for a caller that holds the lock. It
+// returns what it has done, or "" if nothing had to be done.
+func recoverLocked(ctx context.Context, trees workspace.Workspaces, common string) (string, error) {
+	path := pendingPath(trees, common)
+	p, err := readPending(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := p.recover(context.WithoutCancel(ctx), trees)
+	if err != nil {
+		return "", fmt.Errorf("an interrupted merge into %s, which is checked out in %s, could not be undone: %w", p.Into,
+			p.Folder, err)
+	}
+	return text, os.Remove(path)
+}
+
+func (p pending) recover(ctx context.Context, trees workspace.Workspaces) (string, error) {
+	r, err := trees.OpenFolder(ctx, p.Folder)
+	if coleo.ErrorCode(err) == coleo.EInvalid {
+		return "a merge into " + p.Into + " was interrupted, and " + p.Folder + " is gone", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	if _, err := r.Output(ctx, "merge-base", "--is-ancestor", p.After, heads+p.Into); err == nil {
+		return "", nil // the branch has moved, and the files had been updated before
+	}
+	head, err := commitOf(ctx, r, "HEAD")
+	if r.Common != p.Common || err != nil {
+		return fmt.Sprintf("a merge into %s was interrupted, and %s is another work folder now", p.Into, p.Folder), nil
+	}
+	u, err := trees.InProgress(ctx, p.Folder)
+	if err != nil {
+		return "", err
+	}
+	if len(u) > 0 {
+		return "", coleo.Errorf(coleo.EConflict, "a %s is in progress there: end it first", strings.Join(u, " and a "))
+	}
+	left, err := p.putBack(ctx, trees, r, head)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("a merge into %s was interrupted, and the files in %s are again as before it", p.Into, p.Folder)
+	if len(left) > 0 {
+		text += fmt.Sprintf(", except %d that you have changed (%s)", len(left), changes.Show(left[0]))
+	}
+	return text, nil
+}
+
+// checkIgnored refuses a merge whose new files would replace files that git ignores. Git itself
+// overwrites an ignored file without a word.
+func (j *job) checkIgnored(ctx context.Context, r *git.Repo, p pending, ignored []string) error {
+	if len(ignored) == 0 {
+		return nil
+	}
+	changed, err := changedFiles(ctx, r, p.Before, p.After)
+	if err != nil {
+		return err
+	}
+	added := map[string]bool{} // the new files, and the folders above them
+	files := map[string]bool{}
+	for name, c := range changed {
+		if c.before.id != "" || c.after.id == "" {
+			continue
+		}
+		files[name] = true
+		for ; name != "."; name = filepath.Dir(name) {
+			added[name] = true
+		}
+	}
+	for _, own := range ignored {
+		own = strings.TrimSuffix(own, "/")
+		hit := added[own]
+		for dir := own; dir != "." && !hit; dir = filepath.Dir(dir) {
+			hit = files[dir]
+		}
+		if hit {
+			return coleo.Errorf(coleo.EConflict, "%s in %s is a file of yours that git ignores, and the merge would replace it: "+
+				"nothing was merged; move it away first", changes.Show(own), p.Folder)
+		}
+	}
+	return nil
+}

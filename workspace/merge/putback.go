@@ -1,0 +1,265 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev/workspace"
+	"coleo.dev/workspace/git"
+)
+
+// version is a file in a commit or in the index. Its fields are "" if the file is not there.
+type version struct{ mode, id string }
+
+// change is a file that differs between the two commits of a pending.
+type change struct{ before, after version }
+
+// changedFiles returns the files that differ between two commits, by their paths.
+func changedFiles(ctx context.Context, r *git.Repo, before, after string) (map[string]change, error) {
+	out, err := r.Output(ctx, "diff-tree", "-r", "--raw", "--no-abbrev", "--no-renames", "-z", before, after)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]change{}
+	words := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	for n := 0; n+1 < len(words); n += 2 {
+		f := strings.Fields(strings.TrimPrefix(words[n], ":"))
+		if len(f) < 4 {
+			return nil, fmt.Errorf("git diff-tree says %q, which Coleo does not know", words[n])
+		}
+		all[words[n+1]] = change{versionOf(f[0], f[2]), versionOf(f[1], f[3])}
+	}
+	return all, nil
+}
+
+func versionOf(mode, id string) version {
+	if strings.Trim(id, "0") == "" {
+		return version{}
+	}
+	return version{mode, id}
+}
+
+// putBack gives the files and the index of the work folder the state of p.Before, where they have
+// that of p.After. It also puts back a file that git has begun to write or has deleted. It leaves any
+// other file alone, because the person has changed it, and returns the paths of such files. A kill in
+// between does no harm: the next putBack does the rest. The parameter head is the commit that is
+// checked out. Where it differs from p.Before, somebody has committed something, which stays.
+func (p pending) putBack(ctx context.Context, trees workspace.Workspaces, r *git.Repo, head string) ([]string, error) {
+	changed, err := changedFiles(ctx, r, p.Before, p.After)
+	if err != nil {
+		return nil, err
+	}
+	committed, err := changedFiles(ctx, r, p.Before, head)
+	if err != nil {
+		return nil, err
+	}
+	for name := range committed {
+		delete(changed, name)
+	}
+	own, err := trees.TempDir()
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(own)
+	b := putting{ctx: ctx, r: r, pending: p, own: own, changed: changed}
+	if b.root, err = os.OpenRoot(r.Work); err != nil {
+		return nil, err
+	}
+	defer b.root.Close()
+	for commit, index := range map[string]string{p.Before: "before", p.After: "after"} {
+		if err := b.makeIndex(commit, index); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.sort(); err != nil {
+		return nil, err
+	}
+	if err := b.putIndex(); err != nil {
+		return nil, err
+	}
+	if err := b.putFiles(); err != nil {
+		return nil, err
+	}
+	_, _ = r.Output(ctx, "update-index", "-q", "--refresh") // the exit code says only that files differ
+	return b.left, nil
+}
+
+// putting is one call of putBack.
+type putting struct {
+	ctx     context.Context
+	r       *git.Repo
+	pending pending
+	own     string // a folder for temporary files
+	root    *os.Root
+	changed map[string]change
+
+	write  []string // files that get their content of Before
+	delete []string // files that Before does not have
+	left   []string // files that the person has changed
+}
+
+// git runs git with one of the temporary indexes.
+func (b *putting) git(index, stdin string, args ...string) ([]byte, error) {
+	return b.r.Run(b.ctx, git.Call{Args: args, Stdin: strings.NewReader(stdin),
+		Env: []string{"GIT_INDEX_FILE=" + filepath.Join(b.own, index)}})
+}
+
+// makeIndex makes a temporary index of a commit. Git compares the files with it by their content.
+func (b *putting) makeIndex(commit, index string) error {
+	if _, err := b.git(index, "", "read-tree", commit); err != nil {
+		return err
+	}
+	_, _ = b.git(index, "", "update-index", "-q", "--refresh") // the exit code says only that files differ
+	return nil
+}
+
+// differing returns the files that are not as in a temporary index.
+func (b *putting) differing(index string) (map[string]bool, error) {
+	out, err := b.git(index, "", "diff-files", "--name-only", "-z")
+	all := map[string]bool{}
+	for name := range strings.SplitSeq(string(out), "\x00") {
+		all[name] = true
+	}
+	return all, err
+}
+
+// sort decides what becomes of each file.
+func (b *putting) sort() error {
+	notBefore, err := b.differing("before")
+	if err != nil {
+		return err
+	}
+	notAfter, err := b.differing("after")
+	if err != nil {
+		return err
+	}
+	var unknown []string
+	for name, c := range b.changed {
+		const submodule = "160000"
+		if c.before.mode == submodule || c.after.mode == submodule {
+			continue // git changes only the index
+		}
+		_, missing := b.root.Lstat(name)
+		switch {
+		case c.before.id != "" && !notBefore[name], missing != nil && c.before.id == "":
+		case missing != nil, c.after.id != "" && !notAfter[name]:
+			b.take(name, c)
+		default:
+			unknown = append(unknown, name)
+		}
+	}
+	return b.sortUnknown(unknown)
+}
+
+// take puts a file back.
+func (b *putting) take(name string, c change) {
+	if c.before.id == "" {
+		b.delete = append(b.delete, name)
+	} else {
+		b.write = append(b.write, name)
+	}
+}
+
+// sortUnknown decides about files that are neither as before the merge nor as after it. A killed git
+// leaves the beginning of a file. Any other content is the person's.
+func (b *putting) sortUnknown(names []string) error {
+	whole := filepath.Join(b.own, "whole") + "/"
+	var wanted strings.Builder
+	for _, name := range names {
+		if b.changed[name].after.id != "" {
+			wanted.WriteString(name + "\x00")
+		}
+	}
+	if _, err := b.git("after", wanted.String(), "checkout-index", "--force", "--quiet", "-z", "--stdin",
+		"--prefix="+whole); err != nil {
+		return err
+	}
+	for _, name := range names {
+		info, err := b.root.Lstat(name)
+		if err == nil && info.Mode().IsRegular() && b.changed[name].after.id != "" {
+			now, e1 := b.root.ReadFile(name)
+			all, e2 := os.ReadFile(whole + name)
+			if e1 == nil && e2 == nil && bytes.HasPrefix(all, now) {
+				b.take(name, b.changed[name])
+				continue
+			}
+		}
+		b.left = append(b.left, name)
+	}
+	slices.Sort(b.left)
+	return nil
+}
+
+// putIndex puts those entries of the person's index back that the merge has changed.
+func (b *putting) putIndex() error {
+	out, err := b.r.Output(b.ctx, "ls-files", "--stage", "-z")
+	if err != nil {
+		return err
+	}
+	now := map[string]version{}
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		if meta, name, ok := strings.Cut(line, "\t"); ok {
+			f := strings.Fields(meta)
+			now[name] = version{f[0], f[1]}
+		}
+	}
+	var lines strings.Builder
+	for name, c := range b.changed {
+		switch {
+		case now[name] != c.after || c.after == c.before:
+		case c.before.id == "":
+			fmt.Fprintf(&lines, "0 %s\t%s\x00", strings.Repeat("0", len(c.after.id)), name)
+		default:
+			fmt.Fprintf(&lines, "%s %s\t%s\x00", c.before.mode, c.before.id, name)
+		}
+	}
+	if lines.Len() == 0 {
+		return nil
+	}
+	_, err = b.r.Run(b.ctx, git.Call{Args: []string{"update-index", "--replace", "-z", "--index-info"},
+		Stdin: strings.NewReader(lines.String())})
+	return leftLock(err, filepath.Join(b.r.Git, "index"))
+}
+
+// putFiles writes and deletes files. It deletes first, because a new file can have the name of a
+// folder of Before. It writes no file whose path leads through something of the person's.
+func (b *putting) putFiles() error {
+	for _, name := range b.delete {
+		if err := b.root.Remove(name); err != nil {
+			return err
+		}
+		for dir := filepath.Dir(name); dir != "." && b.root.Remove(dir) == nil; {
+			dir = filepath.Dir(dir) // it was empty
+		}
+	}
+	var names strings.Builder
+	for _, name := range b.write {
+		if b.blocked(name) {
+			b.left = append(b.left, name)
+			continue
+		}
+		names.WriteString(name + "\x00")
+	}
+	_, err := b.git("before", names.String(), "checkout-index", "--force", "--quiet", "-z", "--stdin")
+	return err
+}
+
+// blocked reports whether a folder has the name of the file, or whether something above the file is
+// no folder. Git would delete it.
+func (b *putting) blocked(name string) bool {
+	if info, err := b.root.Lstat(name); err == nil && info.IsDir() {
+		return true
+	}
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if info, err := b.root.Lstat(dir); err == nil && info.Mode()&fs.ModeType != fs.ModeDir {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,77 @@
+package pull
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+const (
+	// mostShown is the largest number of bytes that a message shows of a text.
+	mostShown = 300
+	// mostLine is the largest number of bytes that a prompt quotes of a line.
+	mostLine = 1000
+)
+
+// shown returns a text as one line without control characters, for a message.
+func shown(text string) string {
+	text = clean(strings.Join(strings.Fields(text), " "))
+	if len(text) > mostShown {
+		text = strings.ToValidUTF8(text[:mostShown], "") + "…"
+	}
+	return text
+}
+
+// clean replaces control characters, which a terminal could obey, and invisible characters, such as
+// those that change the direction of the text. It keeps tabs.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		return '?'
+	}, strings.ToValidUTF8(text, "?"))
+}
+
+// lines splits a text at every character that some program treats as the end of a line.
+func lines(text string) []string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n",
+		"\u2029", "\n").Replace(strings.ToValidUTF8(text, "?"))
+	return strings.Split(strings.Trim(text, "\n"), "\n")
+}
+
+// quoted puts "> " before each line of a text, so no line can look like Coleo's own words. If the
+// text has more lines or bytes than allowed, quoted keeps the beginning, or the end if fromEnd is
+// true. A line says how many lines were left out.
+func quoted(text string, mostLines, mostBytes int, fromEnd bool) string {
+	all := lines(text)
+	kept, size := []string{}, 0
+	for n := range all {
+		line := all[n]
+		if fromEnd {
+			line = all[len(all)-1-n]
+		}
+		if len(line) > mostLine {
+			line = strings.ToValidUTF8(line[:mostLine], "") + "…"
+		}
+		line = "> " + clean(line) + "\n"
+		if size += len(line); n == mostLines || size > mostBytes {
+			break
+		}
+		kept = append(kept, line)
+	}
+	cut := ""
+	if left := len(all) - len(kept); left > 0 {
+		cut = "(" + strconv.Itoa(left) + " more lines were left out)\n"
+	}
+	if fromEnd {
+		for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
+			kept[i], kept[j] = kept[j], kept[i]
+		}
+		return cut + strings.Join(kept, "")
+	}
+	return strings.Join(kept, "") + cut
+}
