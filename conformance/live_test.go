@@ -40,9 +40,9 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == hook.Verb:
 		playHook()
 	case len(os.Args) > 3 && os.Args[1] == inside.StartVerb:
-		exitIf(inside.Start(os.Args[3:]))
+		exitIf(inside.Start(os.Args[2:]))
 	case len(os.Args) > 3 && os.Args[1] == inside.EnterVerb:
-		exitIf(inside.Enter(os.Args[3:]))
+		exitIf(inside.Enter(os.Args[2:]))
 	case len(os.Args) == 3 && os.Args[1] == pane.Verb:
 		exitIf(pane.Run(os.Args[2], os.Environ()))
 	case len(os.Args) == 4 && os.Args[1] == asViewer:

@@ -64,7 +64,9 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 		return fmt.Errorf("set the terminal to raw: %w", err)
 	}
 	var end attachEnd
+	view := newViewport(os.Stdout, cols, rows)
 	defer func() {
+		view.close() // otherwise a late picture would cover the user's terminal
 		fmt.Print(leaveTerminal)
 		_ = term.Restore(fd, before)
 		if end.err == nil {
@@ -72,7 +74,6 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 		}
 	}()
 	fmt.Print(enterTerminal)
-	view := newViewport(os.Stdout, cols, rows)
 	defer giveSizeBack(c, client, arm.ID, lease.ID)()
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()

@@ -58,6 +58,13 @@ func (v *viewport) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// close makes the viewport write nothing more, not even a redraw that is already scheduled.
+func (v *viewport) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.out = io.Discard
+}
+
 // resize stores the new size of the viewer's terminal and clears that terminal. The caller then
 // resizes the arm's terminal. If the size of the arm's terminal changes, the agent CLI redraws its
 // screen.

@@ -16,6 +16,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/window"
+	"coleo.dev/wire"
 )
 
 func spawn(c *cobra.Command, f spawnFlags) error {
@@ -64,7 +65,8 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		c.PrintErrln("coleo: note:", reply.Warning)
 	}
 	if !f.noWait {
-		if reply.Arm, err = awaitReady(c.Context(), client, reply.Arm, f.timeout); err != nil {
+		reply.Arm, err = awaitReady(c.Context(), client, reply.Arm, f.timeout)
+		if err != nil && !hasFinished(c.Context(), client, reply.FirstRun, err) {
 			return err
 		}
 	}
@@ -83,6 +85,20 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		line += "\n" + done.line()
 	}
 	return verb.Say(c, line, reply)
+}
+
+// hasFinished reports whether the first run of an arm has finished, although err says that the agent
+// CLI ended before it was seen ready. An arm with --end-when-done can end that fast.
+func hasFinished(ctx context.Context, client *api.Client, run string, err error) bool {
+	if run == "" || coleo.ErrorCode(err) != coleo.EExited {
+		return false
+	}
+	events, _, err := client.Events(ctx, wire.EventFilter{Run: run, Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})
+	if err != nil || len(events) == 0 {
+		return false
+	}
+	end, err := coleo.DecodeRunEnd(events[0])
+	return err == nil && end.Outcome == coleo.OutcomeFinished
 }
 
 // place adds to the request where to open the window, if the harness shows its agent CLI in a
