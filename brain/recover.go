@@ -3,11 +3,13 @@ package brain
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
+	"coleo.dev/store"
 	"coleo.dev/wire"
 )
 
@@ -219,7 +221,7 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 	}
 	by := predecessorOf(arm)
 	first, err := b.DB.Arm(ctx, by.ID)
-	if err == nil && first.AgentID == arm.AgentID {
+	if err == nil && first.AgentID == arm.AgentID && !b.toldFailed(ctx, first.ID, arm.ID) {
 		err = b.ask(ctx, first, bus.OpSucceed, bus.DefaultTimeout, bus.SucceedOrder{Arm: first.ID,
 			Spawn:  bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
 			Failed: "serve ended before it could order the start of arm " + arm.Name}, nil)
@@ -233,4 +235,14 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 	b.Log.Warn("a task was not handed over, because serve had ended", "arm", by.Name, "successor", arm.Name)
 	b.publishRemoved(arm.ID)
 	return true
+}
+
+// toldFailed reports whether the log already tells that the task of an arm was not handed over to the
+// given successor. The host agent tells it if it was the one that had ended.
+func (b *Brain) toldFailed(ctx context.Context, first, successor string) bool {
+	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Arm: first, Kinds: []coleo.EventKind{coleo.EventHandover}})
+	return err == nil && slices.ContainsFunc(events, func(e coleo.Event) bool {
+		var c coleo.HandoverChange
+		return json.Unmarshal(e.Payload, &c) == nil && c.Step == coleo.HandoverFailed && c.To.ID == successor
+	})
 }

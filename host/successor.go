@@ -184,7 +184,8 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 }
 
 // settleHandovers ends the hand-overs that were open when the last host agent ended. If the
-// successor has started, it keeps the task. Otherwise the first arm gets the task back.
+// successor has started, it keeps the task. Otherwise the first arm gets the task back, and the
+// successor is removed.
 func (h *Host) settleHandovers(ctx context.Context) {
 	for _, a := range h.all() {
 		a.mu.Lock()
@@ -200,6 +201,11 @@ func (h *Host) settleHandovers(ctx context.Context) {
 		err := h.failHandover(ctx, a, "the host agent has ended before arm "+to.Name+" had started")
 		if err != nil {
 			h.Log.Error("take back what was handed over", "arm", a.name(), "error", err)
+			continue
+		}
+		_, err = h.remove(ctx, bus.ArmOrder{Arm: to.Arm})
+		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
+			h.Log.Error("remove a successor that has not started", "arm", to.Name, "error", err)
 		}
 	}
 }
