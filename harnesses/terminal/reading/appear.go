@@ -21,8 +21,8 @@ const (
 	// that a dialog is open, and the text later.
 	dialogSettle = 150 * time.Millisecond
 	// returnSettle is how long a dialog that comes back must show the same text. A dialog comes
-	// back if another dialog has replaced it, and the replaced dialog is on the screen again within
-	// returnWithin. Some agent CLIs show an answered dialog again for a moment, because their own
+	// back if another dialog has replaced it, or if it was answered and went away, and it is on the
+	// screen again within returnWithin. Some agent CLIs show an answered dialog again for a moment, because their own
 	// server has not received the answer yet. OpenCode 1.18.33 did so for 200 ms on a loaded
 	// machine.
 	returnSettle = time.Second
@@ -57,6 +57,9 @@ type appearances struct {
 	// may have answered the dialog.
 	hiddenSinceKeys bool
 	doubtful        bool // the dialog before it had the same text, and was hidden after keys
+
+	answered   string    // hash of the last dialog that went away after keys that may have answered it
+	answeredAt time.Time // when it went away
 
 	list   optionList // the options of this appearance
 	words  string     // the identity of this appearance without blanks; "" if part of it is cut off
@@ -101,10 +104,12 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 	_, shownBefore := a.lastShown[text]
 	a.part(v, now)
 	a.doubtful = a.hiddenSinceKeys && (text == a.text || text == a.latest)
+	answered := text == a.answered && now.Sub(a.answeredAt) < returnWithin
+	a.answered = ""
 	switch {
 	case v.Draft:
 		a.settleTime = draftSettle
-	case a.doubtful, shownBefore && a.text != "" && a.title != v.Dialog.Title:
+	case a.doubtful, answered, shownBefore && a.text != "" && a.title != v.Dialog.Title:
 		a.settleTime = returnSettle
 	case v.Partial:
 		a.settleTime = partialSettle
@@ -122,9 +127,16 @@ func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys |
 
 // end records a picture that a rule recognizes and that shows no dialog. If a question was on the
 // screen, its appearance can still continue later (see rejoined).
+//
+// Such a picture can be half drawn too: on a loaded machine, Gemini CLI 0.61.0 draws its status line
+// some time before the dialog. So an answered dialog that soon comes back is
+// reported only if it stays.
 func (a *appearances) end(now time.Time) {
 	if a.text != "" {
 		a.parted = a.unanswered(now)
+		if a.keysTyped {
+			a.answered, a.answeredAt = a.latest, now
+		}
 	}
 	a.text, a.keysTyped, a.hiddenSinceKeys, a.doubtful = "", false, false, false
 	a.list, a.before, a.page = optionList{}, nil, 0

@@ -54,6 +54,25 @@ func TestADialogThatComesTwiceIsTwoAppearances(t *testing.T) {
 	}
 }
 
+// A picture without the dialog may be half drawn: the dialog that was answered is still there.
+func TestAnAnsweredDialogThatSoonComesBackMustStay(t *testing.T) {
+	t.Parallel()
+	for away, settle := range map[time.Duration]time.Duration{
+		time.Second: returnSettle, returnWithin + time.Second: dialogSettle,
+	} {
+		b := newBench(t).shows(casttest.Idle).shows(casttest.Asks)
+		first := b.asked()
+		b.r.dialogs.keysTyped = true
+		b.shows(casttest.Busy).after(away).shows(casttest.Asks)
+		if got := b.r.dialogs.settleTime; got != settle {
+			t.Errorf("back after %s, it must stay for %s, want %s", away, got, settle)
+		}
+		if again := b.after(2 * returnSettle).asked(); again == first {
+			t.Errorf("back after %s, it has the fingerprint of the first, %s", away, first)
+		}
+	}
+}
+
 // OpenCode draws the command of a permission after its box. On a loaded machine it draws
 // the command long after the box.
 func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
