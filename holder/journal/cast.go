@@ -16,7 +16,7 @@ import (
 type CastEdit struct {
 	Marks []CastMark // markers, ordered by time
 	Typed bool       // add an input event without data for each time when keys were typed
-	Hide  []string   // texts in the output to replace by Mask; a text that wraps to the next row is not found
+	Hide  []string   // paths to replace by Cover; the part of a path that wraps to the next row is not found
 }
 
 // CastMark is a marker: a time with a label.

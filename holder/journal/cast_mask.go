@@ -24,6 +24,41 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
+// Cover replaces each occurrence of a path in the output by its mask. A program may cut a path off at
+// the end of a row. So Cover also replaces the beginning of a path, if it has at least two names.
+func Cover(output []byte, path string) []byte {
+	begin := []byte(beginOf(path))
+	if len(begin) == 0 {
+		return output
+	}
+	var out []byte
+	for {
+		at := bytes.Index(output, begin)
+		if at < 0 {
+			return append(out, output...)
+		}
+		n := len(begin)
+		for n < len(path) && at+n < len(output) && output[at+n] == path[n] {
+			n++
+		}
+		out = append(append(out, output[:at]...), Mask(path[:n])...)
+		output = output[at+n:]
+	}
+}
+
+// beginOf returns the first two names of a path, for example "/home/ann" of "/home/ann/work".
+func beginOf(path string) string {
+	for i, names := 1, 0; i < len(path); i++ {
+		if path[i] != '/' {
+			continue
+		}
+		if names++; names == 2 {
+			return path[:i]
+		}
+	}
+	return path
+}
+
 // masked returns the output of r up to the offset end. In this output, each string of the parameter
 // texts is replaced by its mask.
 func masked(r *Reader, end int64, texts []string) source {
@@ -53,7 +88,7 @@ func (m *maskedOutput) Read(p []byte) (int, error) {
 			return 0, fmt.Errorf("read what is to be covered: %w", err)
 		}
 		for _, text := range m.texts {
-			all = bytes.ReplaceAll(all, []byte(text), []byte(Mask(text)))
+			all = Cover(all, text)
 		}
 		m.rest = all
 	}
