@@ -187,8 +187,6 @@ func TestAPolicyForReadingApprovesWhatOnlyReads(t *testing.T) {
 
 func TestAPolicyForReadingAsksAboutEverythingElse(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	id := s.policedArm(coleo.PolicyRead)
 	for _, c := range []struct {
 		name, subject string
 		calls         []call
@@ -212,17 +210,22 @@ func TestAPolicyForReadingAsksAboutEverythingElse(t *testing.T) {
 		{"two commands that differ in blanks", "cat a .txt", []call{bash("cat a.txt"), bash("cat a .txt")},
 			"2 different calls"},
 	} {
-		got := s.judged(id, c.subject, c.calls...)
-		if got.Decision != "ask" || got.Applied || !strings.Contains(got.Why, c.why) {
-			t.Errorf("%s: %+v, want ask, because %s", c.name, got, c.why)
-		}
-		s.awaitState(id, coleo.WaitingApproval)
-		s.dismiss(id)
-	}
-	for _, choice := range s.chosen() {
-		if choice == "Yes" {
-			t.Error("Yes was chosen")
-		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			id := s.policedArm(coleo.PolicyRead)
+			got := s.judged(id, c.subject, c.calls...)
+			if got.Decision != "ask" || got.Applied || !strings.Contains(got.Why, c.why) {
+				t.Errorf("%+v, want ask, because %s", got, c.why)
+			}
+			s.awaitState(id, coleo.WaitingApproval)
+			s.dismiss(id)
+			for _, choice := range s.chosen() {
+				if choice == "Yes" {
+					t.Error("Yes was chosen")
+				}
+			}
+		})
 	}
 }
 
