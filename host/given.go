@@ -18,6 +18,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/checked"
+	"coleo.dev/wholefile"
 	"coleo.dev/workspace"
 )
 
@@ -139,21 +140,7 @@ func writeWhole(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(path+".new", path)
-	}
-	if err != nil {
-		_ = os.Remove(path + ".new")
-	}
-	return err
+	return wholefile.Replace(path, data, wholefile.OwnerOnly)
 }
 
 // startedAs returns an arm's start configuration without secrets and without the data that belongs

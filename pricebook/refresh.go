@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wholefile"
 )
 
 const (
@@ -100,24 +101,12 @@ func whyNot(ctx context.Context, err error) error {
 	return err
 }
 
-// replace replaces a file in one step. A reader finds either the whole old content or the whole new
-// content.
+// replace replaces a file. If its folder is not there, replace makes the folder.
 func replace(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
+	return wholefile.Replace(path, text, wholefile.OwnerOnly)
 }
 
 // Load returns the prices that Refresh has written to the file at path. If there is no file, Load

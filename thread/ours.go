@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"coleo.dev"
 	"coleo.dev/record"
+	"coleo.dev/wholefile"
 )
 
 // Ours is the file with the users' own data about threads: titles and marks of deletion. It
@@ -70,27 +70,8 @@ func (o *Ours) change(harness, id string, do func(*mark)) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(o.Path, append(raw, '\n')); err != nil {
+	if err := wholefile.Replace(o.Path, append(raw, '\n'), wholefile.OwnerOnly); err != nil {
 		return fmt.Errorf("write the titles of conversations: %w", err)
-	}
-	return nil
-}
-
-// replace writes a whole file, or writes nothing at all.
-func replace(path string, data []byte) error {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wholefile"
 	"coleo.dev/workspace/git"
 	"coleo.dev/workspace/script"
 )
@@ -219,24 +220,7 @@ func (s Workspaces) write(w Workspace) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(s.recordPath(w.ID), append(data, '\n'))
-}
-
-func replaceFile(path string, data []byte) error {
-	part := path + ".part"
-	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(part, path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return wholefile.Replace(s.recordPath(w.ID), append(data, '\n'), wholefile.OwnerOnly)
 }
 
 func (s Workspaces) forget(id string) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wholefile"
 	"coleo.dev/workspace/git"
 	"coleo.dev/workspace/script"
 )
@@ -89,7 +90,7 @@ func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspac
 	if err != nil {
 		return err
 	}
-	return replaceFile(s.madePath(w.ID), data)
+	return wholefile.Replace(s.madePath(w.ID), data, wholefile.OwnerOnly)
 }
 
 // madePath returns the path of the list of the files that a set-up has made.

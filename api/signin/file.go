@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+
+	"coleo.dev/wholefile"
 )
 
 // kept is the content of the file. The file contains no secrets. It contains only the hash of each
@@ -68,7 +69,7 @@ func (b *Browsers) save() error {
 	}
 	raw, err := json.Marshal(file)
 	if err == nil {
-		err = WriteFile(b.path, raw)
+		err = wholefile.Replace(b.path, raw, wholefile.OwnerOnly)
 	}
 	if err != nil {
 		return fmt.Errorf("write which browsers are signed in: %w", err)
@@ -77,27 +78,4 @@ func (b *Browsers) save() error {
 		one.saved = one.Used
 	}
 	return nil
-}
-
-// WriteFile writes a file that only its owner can read (mode 0600). It either replaces
-// the whole file or changes nothing. After WriteFile has returned nil, the data is on
-// the disk.
-func WriteFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"coleo.dev"
 	"coleo.dev/config"
+	"coleo.dev/wholefile"
 )
 
 // Project is a project's file of rules.
@@ -106,15 +106,7 @@ func writeJSON(path string, value any) error {
 	if err != nil {
 		return err
 	}
-	part := path + ".part"
-	err = os.WriteFile(part, append(data, '\n'), 0o600)
-	if err == nil {
-		err = os.Rename(part, path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return wholefile.Replace(path, append(data, '\n'), wholefile.OwnerOnly)
 }
 
 // trusted returns a map from the path of each trusted file to the file's hash.

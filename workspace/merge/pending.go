@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/changes"
+	"coleo.dev/wholefile"
 	"coleo.dev/workspace"
 	"coleo.dev/workspace/git"
 )
@@ -42,15 +43,7 @@ func (p pending) write(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(path+".part", path)
-	}
-	return err
+	return wholefile.Replace(path, data, wholefile.OwnerOnly)
 }
 
 // Recovered says what was done about an interrupted merge.

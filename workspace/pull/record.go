@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/wholefile"
 )
 
 // Record is what Coleo knows about the pull request of an arm. It is stored in a file on the
@@ -76,15 +77,7 @@ func (r Record) write(dir string) error {
 		return err
 	}
 	path := filepath.Join(dir, filepath.Base(r.Arm)+recordSuffix)
-	f, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(data, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(path+".part", path)
-	}
-	return err
+	return wholefile.Replace(path, append(data, '\n'), wholefile.OwnerOnly)
 }
 
 // lock reserves the pull request of an arm for this process. If another process has reserved it,

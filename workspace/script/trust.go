@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"coleo.dev"
 	"coleo.dev/config"
+	"coleo.dev/wholefile"
 	"coleo.dev/workspace/git"
 )
 
@@ -105,12 +105,7 @@ func (t Trusts) change(fn func(map[string]Trusted)) error {
 	if err != nil {
 		return err
 	}
-	part := t.File + ".part"
-	err = os.WriteFile(part, append(data, '\n'), 0o600)
-	if err == nil {
-		err = os.Rename(part, t.File)
-	}
-	if err != nil {
+	if err := wholefile.Replace(t.File, append(data, '\n'), wholefile.OwnerOnly); err != nil {
 		return fmt.Errorf("write which scripts are trusted: %w", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/config"
+	"coleo.dev/wholefile"
 )
 
 // anyPort is an address that makes the system pick a free port.
@@ -64,7 +65,7 @@ func keepAddr(s setup.Setup, addr string) error {
 	if addr == config.DefaultAddr || addr == keptAddr(s) {
 		return nil
 	}
-	return setup.WriteFile(s.Port(), []byte(addr+"\n"))
+	return wholefile.Replace(s.Port(), []byte(addr+"\n"), wholefile.OwnerOnly)
 }
 
 // movedNote returns a note for the user if serve does not use the default address. This is so if

@@ -26,6 +26,7 @@ import (
 	"coleo.dev/pricebook"
 	"coleo.dev/store"
 	"coleo.dev/trigger/runner"
+	"coleo.dev/wholefile"
 )
 
 func newServeCommand(now func() time.Time) *cobra.Command {
@@ -187,7 +188,7 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, triggers
 	if err != nil {
 		return err
 	}
-	if err := setup.WriteFile(s.Socket()+".addr", []byte(tcp.Addr().String()+"\n")); err != nil {
+	if err := wholefile.Replace(s.Socket()+".addr", []byte(tcp.Addr().String()+"\n"), wholefile.OwnerOnly); err != nil {
 		return err
 	}
 	log.Info("serving", "dashboard", "http://"+tcp.Addr().String())
@@ -210,5 +211,5 @@ func readOrMakeSecret(path string) (string, error) {
 		return "", fmt.Errorf("read a secret: %w", err)
 	}
 	word := strings.ToLower(rand.Text())
-	return word, setup.WriteFile(path, []byte(word+"\n"))
+	return word, wholefile.Replace(path, []byte(word+"\n"), wholefile.OwnerOnly)
 }

@@ -16,6 +16,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/wholefile"
 )
 
 // linkNote is a note that is printed with a link.
@@ -153,7 +154,7 @@ func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note stri
 
 // keepToken writes a new API token to the file from which programs read the token.
 func keepToken(s setup.Setup, token string) error {
-	return setup.WriteFile(s.Token(), []byte(token+"\n"))
+	return wholefile.Replace(s.Token(), []byte(token+"\n"), wholefile.OwnerOnly)
 }
 
 // signOutAll signs out all browsers if another program has the port of the dashboard. A page of

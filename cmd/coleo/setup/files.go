@@ -1,11 +1,8 @@
 package setup
 
 import (
-	"fmt"
 	"os"
 	"syscall"
-
-	"coleo.dev/api/signin"
 )
 
 // Lock waits until the lock at path is free, and then takes the lock. The returned function
@@ -20,13 +17,4 @@ func Lock(path string) (unlock func(), err error) {
 		return nil, err
 	}
 	return func() { f.Close() }, nil
-}
-
-// WriteFile writes a file that only its owner can read. If there is an error, it
-// changes nothing.
-func WriteFile(path string, data []byte) error {
-	if err := signin.WriteFile(path, data); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }

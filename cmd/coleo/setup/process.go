@@ -13,6 +13,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder/process"
+	"coleo.dev/wholefile"
 )
 
 // endTimeout is the longest time that End waits for the end of a background process.
@@ -67,7 +68,7 @@ func (s Setup) RecordProcess(name string, pid int) error {
 	if err != nil {
 		return err
 	}
-	return WriteFile(s.pidFile(name), append(raw, '\n'))
+	return wholefile.Replace(s.pidFile(name), append(raw, '\n'), wholefile.OwnerOnly)
 }
 
 // RemoveRecord removes the record of a verb, if the record names this process.

@@ -14,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/wholefile"
 )
 
 // trustWorkdir writes into one of the user's files that the work folder is trusted. It replaces
@@ -67,7 +68,10 @@ func trusted(path string, keys []string) error {
 	if bytes.Equal(raw, changed) {
 		return nil
 	}
-	return replace(path, changed, mode)
+	if err := wholefile.Replace(path, changed, mode); err != nil {
+		return fmt.Errorf("trust the work folder: %w", err)
+	}
+	return nil
 }
 
 // jsonPath joins keys to a path in the form that sjson takes. It escapes all ASCII characters
@@ -86,21 +90,4 @@ func jsonPath(keys []string) string {
 		}
 	}
 	return b.String()
-}
-
-// replace replaces a file, either completely or not at all.
-func replace(path string, content []byte, mode fs.FileMode) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".coleo-*")
-	if err != nil {
-		return fmt.Errorf("trust the work folder: %w", err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(content)
-	if err = errors.Join(err, tmp.Chmod(mode), tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("trust the work folder: %w", err)
-	}
-	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/config"
+	"coleo.dev/wholefile"
 )
 
 // pinnedKey is the signing key that every Coleo trusts, in base64. It is empty, because
@@ -233,26 +234,5 @@ func (s Store) Remove(harness string) error {
 // replace writes a file of the Store completely, or changes nothing. Only the owner can
 // read the file.
 func (s Store) replace(name string, data []byte) error {
-	err := func() error {
-		f, err := os.CreateTemp(s.dir, ".new-*") // has mode 0600
-		if err != nil {
-			return err
-		}
-		defer os.Remove(f.Name())
-		_, err = f.Write(data)
-		if err == nil {
-			err = f.Sync()
-		}
-		if closeErr := f.Close(); err == nil {
-			err = closeErr
-		}
-		if err == nil {
-			err = os.Rename(f.Name(), filepath.Join(s.dir, name))
-		}
-		return err
-	}()
-	if err != nil {
-		return fmt.Errorf("write %s: %w", filepath.Join(s.dir, name), err)
-	}
-	return nil
+	return wholefile.Replace(filepath.Join(s.dir, name), data, wholefile.OwnerOnly)
 }

@@ -1,0 +1,38 @@
+// Package wholefile replaces files in one step.
+package wholefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// OwnerOnly is the mode of a file that only its owner can read.
+const OwnerOnly fs.FileMode = 0o600
+
+// Replace writes a file, or changes nothing if it returns an error. A reader finds either the whole
+// old content or the whole new content, also after a loss of power. After Replace has returned nil,
+// the new content is on the disk. The folder of the file must exist. The umask does not change mode.
+func Replace(path string, content []byte, mode fs.FileMode) error {
+	folder := filepath.Dir(path)
+	err := renameio.WriteFile(path, content, mode, renameio.WithTempDir(folder), renameio.IgnoreUmask())
+	if err == nil {
+		err = syncFolder(folder) // otherwise a loss of power could bring the old content back
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
