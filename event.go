@@ -50,8 +50,8 @@ const (
 
 	EventMerge EventKind = "merge" // MergeChange: the work of the arm is merged into another branch
 
-	// EventInputValidated has Validated. The event follows run_start. If the input does not fit its
-	// schema, nothing is typed, and the event belongs to no run.
+	// EventInputValidated has the payload Validated. The event follows run_start. If the input does
+	// not fit its schema, nothing is typed, and the event belongs to no run.
 	EventInputValidated  EventKind = "input_validated"
 	EventOutputValidated EventKind = "output_validated" // Validated: whether the answer of the run fits its schema
 	// Retry: the answer does not fit its schema, and the model will be asked again

@@ -58,8 +58,8 @@ type Dialog struct {
 	Pages      int    `json:"pages,omitempty"`       // the number of questions; 0 if the screen does not show it
 }
 
-// Choices returns the options as people read them. A ticked option begins with [x]. The
-// option that takes a text ends with the typed text.
+// Choices returns the options as people read them. A ticked option begins with [x]. The free-text
+// option ends with the typed text.
 func (d Dialog) Choices() []string {
 	out := slices.Clone(d.Options)
 	for _, n := range d.Ticked {

@@ -72,8 +72,8 @@ type Turn struct {
 	Model string `json:"model,omitempty"` // the model that replies, if the source tells it
 }
 
-// Block is a piece of a text of the model. All pieces of one text have the same ID, and
-// together they are the whole text.
+// Block is one piece of a text that the model writes. All pieces of one text have the same ID.
+// Together they are the whole text.
 type Block struct {
 	ID        string `json:"id"` // unique in the run; package trace makes it
 	Text      string `json:"text"`
