@@ -196,8 +196,9 @@ func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder
 	return report.BudgetReport, b.keepChosen(ctx, idOrName, report.Chosen)
 }
 
-// labelNew adds labels to the labels that a new arm has from its parent. It returns EInvalid for
-// bad labels, and for labels of an arm that is not new.
+// labelNew adds labels to a new arm, which may already have labels from its parent. It returns
+// EInvalid for bad labels. It also returns EInvalid if the arm already exists and there are labels
+// to add.
 func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+
