@@ -117,10 +117,10 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// around returns the first position of a part of the screen, in one direction. The part has the
-// given size and contains the position in the parameter at. The parameter begin is the old first
-// position, and around changes it as little as possible. The parameter all is the size of the whole
-// screen in this direction.
+// around moves a window of size positions so that it contains the position at. The window began at
+// the position begin, and around moves it as little as possible. The window stays within all
+// positions. around returns the position at which the window begins now. It handles one direction
+// of the screen: columns or rows.
 func around(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {
