@@ -86,8 +86,8 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
 // busyLook is the time between two attempts to send a prompt to a busy agent CLI.
 const busyLook = 100 * time.Millisecond
 
-// do sends the prompt of a deed. If the agent CLI has begun a turn by itself, it first waits for
-// the end of that turn. It sends no prompt if the last turn has no proven end.
+// do sends the prompt of the deed d. If the agent CLI has begun a turn by itself, do first waits
+// for the end of that turn. If the end of the last turn is not proven, do sends no prompt.
 func (t *Trial) do(ctx context.Context, d deed) error {
 	for {
 		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())
