@@ -125,8 +125,8 @@ func (l *live) hear(now time.Time) time.Duration {
 	return again
 }
 
-// end tells the Reader that the program has ended, with the rule of the reading. Before that, end reports all work of the
-// program.
+// end reports all work of the program to the Reader, and then reports that the program has ended.
+// The parameter rule becomes the rule of the last reading.
 func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

@@ -12,7 +12,7 @@ import (
 type recorded struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
-	tellsEnds bool             // the record has shown a prompt and the end of its turn
+	showsEnds bool             // the record has shown a prompt and the end of its turn
 	expected  bool             // the Reader gets the entries of a record, or will get them once the record exists
 	holds     bool             // a submit key is being pressed, and Submitted has not been called yet
 	held      []record.Entry   // what has come since then
@@ -68,16 +68,16 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 		claim = ""
 	}
 	if claim == "" {
-		r.recorded.tellsEnds = len(r.recorded.prompts) > 0
-		r.tellEnd(at)
+		r.recorded.showsEnds = len(r.recorded.prompts) > 0
+		r.closeReported(at)
 	} else {
-		r.turn.told = false
+		r.turn.endReported = false
 	}
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at
 	if e.Kind == record.Prompt {
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
-		r.tellTurn(e, at, now)
+		r.emitTurn(e, at, now)
 		r.Judge(now) // must come before the next entry, which may end the turn
 	}
 }
@@ -137,7 +137,7 @@ type news struct {
 }
 
 // AskForNews gives the Reader a function that reports whether the caller has new entries for
-// AddEntry. The Reader calls this function before it tells that the agent CLI is idle or has
+// AddEntry. The Reader calls this function before it emits that the agent CLI is idle or has
 // failed. If there are new entries, the Reader decides again at the next look. So the work of a
 // turn is known before the end of the turn.
 func (r *Reader) AskForNews(come func() bool) { r.news.come = come }

@@ -65,13 +65,13 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	r.hook.witness.record(rep.Event, detail, coleo.State(rep.State), now)
 	r.hook.witness.at = l.Time
 	if coleo.State(rep.State).Working() {
-		r.turn.told = false
+		r.turn.endReported = false
 	}
 	if rep.Prompt != "" {
 		r.noteTaken(r.hook.spec.Bare(l.Text(rep.Prompt)), l.Time)
 	}
 	if t := r.hook.take(l, rep); t != nil && r.isNewest(t, rep.Prompts != "" || rep.Prompt != "") {
-		r.tellEnd(l.Time)
+		r.closeReported(l.Time)
 	}
 	if r.verdict.Dialog != nil {
 		r.complete(&r.verdict)
@@ -174,9 +174,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest turn that the hook reported with a given prompt. The agent CLI must have
-// taken the prompt at a given time or later. The parameter sent is this time. turn returns nil if
-// there is no such turn. Blanks in the prompt do not count, because agent CLIs change them.
+// turn returns the newest reported turn whose prompt is text. It ignores turns whose prompt the
+// agent CLI took before sent. It ignores blanks in the prompt, because agent CLIs change them. If
+// there is no such turn, turn returns nil.
 func (h *hookReports) turn(text string, sent time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {
