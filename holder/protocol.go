@@ -142,9 +142,9 @@ type Exit struct {
 // reports this as its exit code. Shells have the same convention.
 const shellSignal = 128
 
-// FromOutside reports whether somebody else than Coleo has ended the program. A shutdown of the
-// machine sends SIGTERM to the program and to the holder. A program that obeys SIGTERM in its own way
-// can end with any exit code. A program that crashes has ended by itself.
+// FromOutside reports whether something other than Coleo has ended the program. For example, a
+// shutdown of the machine sends SIGTERM to the program and to the holder. A program that handles
+// SIGTERM can end with any exit code. A program that crashes was not ended from outside.
 func (e Exit) FromOutside() bool {
 	if e.Ordered || e.Reason != "" {
 		return false

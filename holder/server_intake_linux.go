@@ -61,8 +61,8 @@ func inheritIntake(pipe int) (*intake, error) {
 	return &intake{read: pipe, write: write, inPipe: inside}, nil
 }
 
-// keptPipe returns the descriptor that the guard must hold. Then the bytes in the pipe survive the
-// death of the holder.
+// keptPipe returns the descriptor that the guard must hold, so that the bytes in the pipe survive
+// the death of the holder.
 func (in *intake) keptPipe() int { return in.read }
 
 // held returns how many bytes have been taken from the pseudo-terminal but are not in the journal
