@@ -99,7 +99,7 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
 	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})
-	a.choosing.owed, a.choosing.seen = a.owesMode(), 0
+	a.choosing.unconfirmed, a.choosing.seen = a.modeUnconfirmed(), 0
 	dead := a.dead
 	following, unfollow := context.WithCancel(a.host.ctx)
 	a.unfollow = unfollow

@@ -75,8 +75,8 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// carriedOut reports whether an earlier order has already started the arm of a request, so that a
-// session has begun. If the agent CLI has died before it got the first prompt, this does not count.
+// carriedOut reports whether an earlier order has already started the arm of a request and its
+// session. If the agent CLI died before it got the first prompt, carriedOut returns false.
 func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

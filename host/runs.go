@@ -147,8 +147,9 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 }
 
 // keepUnsettled keeps a prompt if a dialog hides whether the prompt has arrived. A later change of
-// the session shows whether it has. If the session or the host agent ends before that, the prompt
-// is treated like any intended prompt. Coleo then looks for the prompt, or records it as lost.
+// the session shows whether the prompt has arrived. If the session or the host agent ends before
+// that, the prompt is treated like any intended prompt. Coleo then looks for the prompt, or records
+// it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		run.Unsettled = true

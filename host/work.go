@@ -36,8 +36,8 @@ func (a *arm) noteWork(ctx context.Context, w work) error {
 	return err
 }
 
-// writeWork is noteWork without what stops a turn. It returns the calls of the model that it has
-// counted, and why the agent CLI goes in circles, or "".
+// writeWork writes the events for noteWork. It returns the calls of the model that it has counted.
+// If the agent CLI goes in circles, the result circles says why. Otherwise circles is "".
 func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circles string, err error) {
 	of := a.spends()
 	a.writing.Lock()
