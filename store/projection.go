@@ -166,8 +166,8 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// known reports whether an event is already stored. For an event in the epoch of its host's cursor,
-// a comparison with the cursor is enough. An event of another epoch needs the query in known.
+// known reports whether an event is already stored. It queries the log, so it works for every
+// epoch. For an event in the epoch of its host's cursor, a comparison with the cursor is enough.
 func (p *projection) known(e *coleo.Event) bool {
 	var one int
 	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",
