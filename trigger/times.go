@@ -71,8 +71,8 @@ func ParseTimes(expression, zone string) (Times, error) {
 	return t, nil
 }
 
-// wall returns the next time of day of the schedule after a given one, or the zero time if there is
-// none. Both belong to the zone of the schedule, but are written as if they were in UTC.
+// wall returns the next time of the schedule after the time after, or the zero time if there is
+// none. Both times are wall-clock times in the schedule's zone, but have the location UTC.
 func (t Times) wall(after time.Time) time.Time { return t.spec.Next(after.UTC()) }
 
 // Next returns the first time of the schedule after the given time, or the zero time if there is
