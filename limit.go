@@ -288,14 +288,14 @@ const (
 	ParkEnded   ParkStep = "ended" // the arm is no longer parked, and Coleo does not make it continue
 )
 
-// ParkChange is the payload of a parked event.
+// ParkChange is the payload of a parked event. In JSON, its fields Why and Run replace those of Parked.
 type ParkChange struct {
 	Step ParkStep `json:"step"`
-	// Why is Parked.Why if IsParked reports true. With the other steps, it says why the arm is no
-	// longer parked. The JSON form contains this field instead of Parked.Why.
+	// Why says why the arm waits for a person, if it does. With ParkContinued and ParkEnded, Why says
+	// why the arm is no longer parked.
 	Why string `json:"why,omitempty"`
-	// Run is Parked.Run if IsParked reports true. With ParkContinued, it is the id of the run with
-	// which the arm continues. The JSON form contains this field instead of Parked.Run.
+	// Run is the id of the run that met the limit. With ParkContinued, Run is the id of the run with
+	// which the arm continues.
 	Run string `json:"run,omitempty"`
 	Parked
 }
