@@ -143,7 +143,7 @@ type DialogRule struct {
 	// `keys`, this key instead lists the keys that Coleo presses to approve: `ENTER`.
 	Approve string `toml:"approve"`
 	// Always has the same form as `approve`. It is for the option that approves this dialog and
-	// later ones.
+	// later dialogs.
 	Always string `toml:"always"`
 	// Deny has the same form as `approve`. It is for the option that denies.
 	Deny string `toml:"deny"`
