@@ -58,8 +58,8 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s (%s)", Dollars(b.Dollars), policy)
 }
 
-// Dollars returns an amount for people. It has two digits behind the point, and four if it
-// is less than a dollar.
+// Dollars returns an amount for people. It has two decimal places, or four if the amount is less
+// than a dollar.
 func Dollars(amount float64) string {
 	if amount != 0 && amount < 1 {
 		text := fmt.Sprintf("$%.4f", amount)
@@ -163,7 +163,7 @@ type BudgetOrder struct {
 	Budget *Budget `json:"budget,omitempty" doc:"The new budget. 0 dollars mean none. Without it, nothing is changed."`
 }
 
-// BudgetReport says which budgets hold for an arm.
+// BudgetReport lists the budgets that apply to an arm.
 type BudgetReport struct {
 	Arm     string        `json:"arm"`   // the arm's name
 	Spent   float64       `json:"spent"` // by the arm and its subarms, in US dollars
