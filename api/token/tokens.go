@@ -154,10 +154,10 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	return coleo.Errorf(coleo.ENotFound, "there is no token %q", name)
 }
 
-// Relabelled must be called after a change of an arm's labels. It ends what is being done with
-// those tokens that can have lost the arm because of the change. The parameter now contains the
-// labels of the arm after the change. It is nil if these labels are not known. The tokens stay
-// valid.
+// Relabelled must be called after a change of an arm's labels. Because of the change, some tokens
+// may no longer reach the arm. Relabelled ends the running requests of these tokens. The parameter
+// now contains the labels of the arm after the change. It is nil if these labels are not known. The
+// tokens stay valid.
 func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labels) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
