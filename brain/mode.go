@@ -183,8 +183,9 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 	return b.Arm(ctx, arm.ID)
 }
 
-// Budget gives an arm a budget, or only tells its budgets. It returns ENotFound if there is no such
-// arm, and EUnsupported if the budget cannot be kept. Other errors come from the host agent.
+// Budget sets the budget of an arm, if o contains one, and returns all budgets of the arm. It
+// returns ENotFound if there is no such arm, and EUnsupported if the budget cannot be kept. Other
+// errors come from the host agent.
 func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
 	var report bus.BudgetReport
 	err := b.commanded(ctx, idOrName, bus.OpBudget, bus.DefaultTimeout, func(arm coleo.Arm) any {

@@ -201,8 +201,9 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	return b.order(ctx, arm, order)
 }
 
-// isLeft reports whether a row belongs to a successor whose start was never ordered. This is so if
-// serve was killed between the row and the order. The caller knows that the host has no such arm.
+// isLeft reports whether a row belongs to a successor whose start was never ordered. Such a row is
+// left if serve was killed after it wrote the row and before it sent the order. The caller knows
+// that the host has no such arm.
 func isLeft(arm coleo.Arm) bool {
 	return arm.Generation == 0 && (arm.Rule == ruleOrdered || arm.Rule == ruleNotStarted) && predecessorOf(arm) != nil
 }

@@ -35,8 +35,8 @@ const (
 //
 // HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It
 // returns EConflict if the arm has received no prompt yet. It returns EBusy if the arm works, and
-// EBlocked if the arm asks something. It returns neither of these two errors if the request says
-// that the turn is to be interrupted. HandOver also returns the errors of Spawn.
+// EBlocked if the arm asks something. It returns neither of these two errors if the request asks to
+// interrupt the turn. HandOver also returns the errors of Spawn.
 //
 // After an error, the first arm is as it was before, except that its turn may have been
 // interrupted. If the host agent has not replied, later events of the first arm show whether the

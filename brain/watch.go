@@ -272,8 +272,8 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 }
 
 // upToDate reports whether the host agent's last report about an arm is as new as the arm's row.
-// This is so if the report is at least as new as the last event that serve has read from the host's
-// log. The caller holds the brain's mu.
+// The row is as new as the last event that serve has read from the host's log. The caller holds the
+// brain's mu.
 func (m *member) upToDate(arm string) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[arm]; ok {
