@@ -264,7 +264,8 @@ type BudgetOrder struct {
 	coleo.BudgetOrder
 }
 
-// BudgetReport says which budgets hold for an arm, and what the user has chosen for it.
+// BudgetReport lists the budgets that apply to an arm. It also contains what the user has chosen
+// for the arm.
 type BudgetReport struct {
 	coleo.BudgetReport
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`
