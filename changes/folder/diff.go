@@ -279,8 +279,8 @@ type comparison struct {
 	head        int  // the largest size of the list before the patch, in bytes; 0 if it is not known
 }
 
-// compare sets the files and the patch of d. One git process tells both, because each start of git
-// takes some milliseconds.
+// compare sets the files and the patch of d. One git process computes both, because each start of
+// git takes some milliseconds.
 func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) error {
 	args := append(slices.Clone(c.args), "--find-renames", "--raw", "--numstat", "--no-abbrev", "-z", "--no-color",
 		"-O"+os.DevNull)
