@@ -113,8 +113,8 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// took reports whether the record names a prompt at a given time or later. The parameter sent is
-// this time. took compares whole milliseconds, because the times in the record have that precision.
+// took reports whether the record has named the prompt bare since the time sent. It compares whole
+// milliseconds, because the times in the record have that precision.
 func (r *recorded) took(bare string, sent time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// maxReports is the largest number of prompts, and also of tools, that the Reader remembers. One
-// turn has fewer prompts and fewer tools.
+// maxReports is the largest number of prompts that the Reader remembers. The same limit applies to
+// tools. One turn has fewer prompts and fewer tools.
 const maxReports = 32
 
 // ToolAsks is how long a dialog about a tool can take to open after the hook has reported the tool.
@@ -88,15 +88,14 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook or the agent CLI's own record has named a prompt at a
-// given time or later. The parameter sent is this time. Blanks in the prompt do not count.
+// PromptReported reports whether the hook or the agent CLI's own record has named the prompt text
+// since the time sent. Blanks in the prompt do not count.
 func (r *Reader) PromptReported(text string, sent time.Time) bool {
 	return r.hook.turn(text, sent) != nil || r.recorded.took(r.hook.spec.Bare(text), sent)
 }
 
-// HookAnswer returns the answer that the hook reported for a prompt. It considers only turns that
-// the hook reported at a given time or later. The parameter sent is this time. HookAnswer returns
-// "" if there is no answer.
+// HookAnswer returns the answer that the hook reported for the prompt text. It considers only turns
+// that the hook reported since the time sent. HookAnswer returns "" if there is no answer.
 func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	if t := r.hook.turn(text, sent); t != nil {
 		return t.answer
