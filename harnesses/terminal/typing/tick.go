@@ -290,8 +290,8 @@ func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err 
 		func(l listView) bool { return at(l) && hasTick(i, other)(l) }, hasTick(i, want))
 }
 
-// fill types the text into the marked option, which must be the one that takes a text. It never
-// presses the key that ticks, because in some agent CLIs that key submits the text.
+// fill types the text into the marked option, which must be the free-text option. It never presses
+// the key that ticks, because in some agent CLIs that key submits the text.
 func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (changed bool, err error) {
 	if rules.SameText(l.dialog.Typed, k.Text) {
 		return false, nil
