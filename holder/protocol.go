@@ -189,9 +189,8 @@ type Status struct {
 // the length and the offset.
 const dataHead = 1 + 4 + 8
 
-// dataFrame writes the type, the length and an offset into the first dataHead bytes of frame, and
-// returns frame. The parameter from is the offset. The caller has already put the output after
-// these bytes.
+// dataFrame writes the type, the length and the offset from into the first dataHead bytes of frame.
+// It returns frame. The caller has already put the output after these bytes.
 func dataFrame(frame []byte, from int64) []byte {
 	frame[0] = frameData
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
