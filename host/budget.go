@@ -183,7 +183,7 @@ func (a *arm) remedy(d budget.Decision) string {
 	return "[budget] in config.toml sets it, and 'coleo down' and 'coleo up' read it again"
 }
 
-// warn records that a budget does not allow a call, although the arm goes on. It records each
+// warn records that a budget does not allow a call, although the arm continues. It records each
 // warning only once.
 func (a *arm) warn(ctx context.Context, d budget.Decision) {
 	of := d.State
@@ -251,7 +251,7 @@ func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 
 // stopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
 // interrupts while a dialog is open, because the keys would answer the dialog. If the parameter
-// repeated is true, stopTurn also interrupts a turn that goes on after an earlier interrupt.
+// repeated is true, stopTurn also interrupts a turn that continues after an earlier interrupt.
 func (a *arm) stopTurn(repeated bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

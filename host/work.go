@@ -234,8 +234,8 @@ func (a *arm) countCalls(of spending.Arm, events []coleo.Event) (calls []budget.
 	return calls, cost
 }
 
-// countAccount is for an agent CLI that tells only what the whole conversation has used. It counts
-// what has been used since the last run. If the sum has become smaller, it counts the whole sum.
+// countAccount is for an agent CLI that reports only the usage of the whole conversation. It counts
+// the usage since the last run. If the sum has become smaller, it counts the whole sum.
 func (a *arm) countAccount(ctx context.Context, sum *coleo.Usage) {
 	a.mu.Lock()
 	skip := sum == nil || a.harness == nil || a.harness.Info().Work.Usage || a.usesNoModel()
