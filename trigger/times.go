@@ -180,7 +180,7 @@ func (t Times) last(known, until time.Time) time.Time {
 	return known
 }
 
-// Plan says what is to be done for a schedule now.
+// Plan says what to do for a schedule now.
 type Plan struct {
 	Run     time.Time // the time of the schedule for which an arm starts; zero for none
 	CatchUp bool      // the time was missed, and one run makes up for all that were missed
@@ -189,8 +189,8 @@ type Plan struct {
 	Handled time.Time
 }
 
-// PlanOf returns what is to be done for a schedule now. The parameter handled is the time up to
-// which the schedule was carried out. At most one run begins, even if many times were missed.
+// PlanOf returns what to do for a schedule now. The parameter handled is the time up to which the
+// schedule was carried out. At most one run begins, even if many times were missed.
 func PlanOf(t Times, handled, now time.Time, catchUp bool) Plan {
 	if now.Before(handled) {
 		if handled.Sub(now) > clockBack {
