@@ -138,7 +138,8 @@ func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 		return nil
 	}
 	if o.Config.Sandbox.Network.Filtered() {
-		return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet }, "makes no sandboxes that reach only some hosts")
+		return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet },
+			"makes no sandboxes that reach only some hosts")
 	}
 	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandbox }, "makes no sandboxes")
 }
