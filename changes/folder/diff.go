@@ -293,7 +293,8 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	if c.head == 0 {
 		c.head = maxHead
 	}
-	out, err := f.repo.Run(ctx, git.Call{Args: append(args, c.trees...), Env: c.env, Most: int64(c.head + changes.MaxPatch)})
+	out, err := f.repo.Run(ctx, git.Call{Args: append(args, c.trees...), Env: c.env,
+		Most: int64(c.head + changes.MaxPatch)})
 	cut := errors.Is(err, git.ErrTooLarge)
 	if err != nil && !cut {
 		return err

@@ -18,7 +18,10 @@ var withTimes = []uint32{0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010,
 // keepsTimes reports whether git can trust the times of the folders below a folder.
 func keepsTimes(folder string) bool {
 	var s syscall.Statfs_t
-	return syscall.Statfs(folder, &s) == nil && slices.Contains(withTimes, uint32(s.Type)) // #nosec G115: the numbers have 32 bits
+	if syscall.Statfs(folder, &s) != nil {
+		return false
+	}
+	return slices.Contains(withTimes, uint32(s.Type)) // #nosec G115: the numbers have 32 bits
 }
 
 func identify(info os.FileInfo) identity {
