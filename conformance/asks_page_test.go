@@ -52,7 +52,8 @@ this answer, says why, and types nothing.
 			}
 		}
 		if len(notes) > 0 {
-			b.WriteString("\nColeo refuses these answers, with an error that contains the quoted words:\n\n" + strings.Join(notes, "\n") + "\n")
+			b.WriteString("\nColeo refuses these answers, with an error that contains the quoted words:\n\n" +
+				strings.Join(notes, "\n") + "\n")
 		}
 	}
 	return b.String()
