@@ -304,7 +304,8 @@ func (s *Spec) Info() coleo.Info {
 	}
 	return coleo.Info{
 		Pack: pack, Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked,
-		Transport: coleo.Transport(s.Transport), Catalog: s.Catalog, ModelPattern: s.Model.Pattern, ModelNames: s.Model.Names, ModelProvider: s.Model.Provider,
+		Transport: coleo.Transport(s.Transport), Catalog: s.Catalog, ModelPattern: s.Model.Pattern,
+		ModelNames: s.Model.Names, ModelProvider: s.Model.Provider,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
 		Capabilities: s.Capabilities, Work: s.Work, Command: s.Command, Install: s.Install, Package: s.Package,
 		Trust: s.Launch.Trust.File, Attach: s.Attach, Forks: s.Launch.Fork,
