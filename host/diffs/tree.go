@@ -197,8 +197,8 @@ func tooMany(err error, most int) error {
 	if coleo.ErrorCode(err) != coleo.EUnsupported {
 		return err
 	}
-	return coleo.Errorf(coleo.EUnsupported, "the changes of the arm cannot be followed, because %w; at most %d are watched, "+
-		"which is half of fs.inotify.max_user_watches or less: raise that number with sysctl, or ask for the diff "+
+	return coleo.Errorf(coleo.EUnsupported, "the changes of the arm cannot be followed, because %w; at most %d are "+
+		"watched, which is half of fs.inotify.max_user_watches or less: raise that number with sysctl, or ask for the diff "+
 		"without following it", err, most)
 }
 
