@@ -51,7 +51,8 @@ func TestRecordedCommandsAreOnThePage(t *testing.T) {
 	}
 	slices.Sort(names)
 	var table, list strings.Builder
-	table.WriteString("| package | commands | allowed | share | reported before the agent CLI asks |\n|---|---|---|---|---|\n")
+	table.WriteString("| package | commands | allowed | share | reported before the agent CLI asks |\n" +
+		"|---|---|---|---|---|\n")
 	for _, name := range names {
 		allows := 0
 		fmt.Fprintf(&list, "\n## %s\n\n| command | decision | why |\n|---|---|---|\n", name)
