@@ -66,12 +66,12 @@ func Open(ctx context.Context, s Store, now func() time.Time) (*Tokens, error) {
 	}
 	stored, err := s.Tokens(ctx)
 	for _, one := range stored {
-		t.hold(one)
+		t.add(one)
 	}
 	return t, err
 }
 
-func (t *Tokens) hold(one coleo.OperatorToken) {
+func (t *Tokens) add(one coleo.OperatorToken) {
 	live, end := context.WithTimeout(context.Background(), one.Expires.Sub(t.now()))
 	t.list[one.Hash] = &held{one, live, end}
 }
@@ -101,7 +101,7 @@ func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	if err := t.store.AddToken(ctx, one); err != nil {
 		return one, "", err
 	}
-	t.hold(one)
+	t.add(one)
 	return one, value, nil
 }
 
@@ -169,7 +169,7 @@ func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labe
 		}
 		if touched && !one.Reaches(arm, now) {
 			one.end()
-			t.hold(one.OperatorToken)
+			t.add(one.OperatorToken)
 		}
 	}
 }
