@@ -38,7 +38,7 @@ func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.Wish, now tim
 func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string, error), w changes.Wish,
 	now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
-	only, err := f.within(w.Paths)
+	only, err := f.relativePaths(w.Paths)
 	if err != nil {
 		return d, err
 	}
