@@ -170,7 +170,7 @@ func (t *Trial) typeInWindow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := asked(t.Model, prompt); n != 1 || strings.TrimSpace(answer.Text) != nonce {
+	if n := timesPrompted(t.Model, prompt); n != 1 || strings.TrimSpace(answer.Text) != nonce {
 		return fmt.Errorf("a prompt that was typed in the window reached the model %d times, and its answer is %q, want %q",
 			n, answer.Text, nonce)
 	}
