@@ -87,8 +87,8 @@ func (w *worker) pending(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// of returns the work that the line reports.
-func (w *worker) of(l recordLine) []record.Entry {
+// workOf returns the work that the line reports.
+func (w *worker) workOf(l recordLine) []record.Entry {
 	var out []record.Entry
 	if l.Mode != "" {
 		if w.mode != "" && l.Mode != w.mode {
