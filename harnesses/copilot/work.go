@@ -97,8 +97,8 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// of returns the work that the event reports.
-func (w *worker) of(l recordLine) []record.Entry {
+// workOf returns the work that the event reports.
+func (w *worker) workOf(l recordLine) []record.Entry {
 	one := func(work coleo.Work) []record.Entry { return []record.Entry{record.Worked(work, "", l.Time)} }
 	d := l.Data
 	text, cut := coleo.CutWork(d.Message)
