@@ -129,14 +129,14 @@ func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text strin
 	return entries
 }
 
-// of returns the work that the line reports. The parameter text is the text of the line.
-func (w *worker) of(l recordLine, text string) []record.Entry {
+// workOf returns the work that the line reports. The parameter text is the text of the line.
+func (w *worker) workOf(l recordLine, text string) []record.Entry {
 	short, _ := coleo.CutWork(text)
 	switch {
 	case l.isReplayed():
 		return nil
 	case l.Type == "gemini":
-		return w.said(l, text)
+		return w.replyWork(l, text)
 	case l.Type == "user":
 		return shell(l, text)
 	case l.Type == "error":
@@ -147,9 +147,9 @@ func (w *worker) of(l recordLine, text string) []record.Entry {
 	return nil
 }
 
-// said returns the work of a reply. It returns the texts when the reply is first written. It
+// replyWork returns the work of a reply. It returns the texts when the reply is first written. It
 // returns the calls when they have ended.
-func (w *worker) said(l recordLine, text string) (out []record.Entry) {
+func (w *worker) replyWork(l recordLine, text string) (out []record.Entry) {
 	w.asked = false
 	add := func(work coleo.Work, at time.Time) { out = append(out, record.Worked(work, l.ID, at)) }
 	if l.ID != w.reply || l.ID == "" {
