@@ -113,9 +113,9 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// took reports whether the record has named the prompt bare since the time sent. It compares whole
+// names reports whether the record has named the prompt bare since the time sent. It compares whole
 // milliseconds, because the times in the record have that precision.
-func (r *recorded) took(bare string, sent time.Time) bool {
+func (r *recorded) names(bare string, sent time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {
 			return true

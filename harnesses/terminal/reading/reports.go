@@ -91,7 +91,7 @@ func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 // PromptReported reports whether the hook or the agent CLI's own record has named the prompt text
 // since the time sent. Blanks in the prompt do not count.
 func (r *Reader) PromptReported(text string, sent time.Time) bool {
-	return r.hook.turn(text, sent) != nil || r.recorded.took(r.hook.spec.Bare(text), sent)
+	return r.hook.turn(text, sent) != nil || r.recorded.names(r.hook.spec.Bare(text), sent)
 }
 
 // HookAnswer returns the answer that the hook reported for the prompt text. It considers only turns
