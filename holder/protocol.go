@@ -106,9 +106,9 @@ func (w *Write) TypeWithin(left time.Duration) {
 	}
 }
 
-// late returns how much time has passed since the time limit of the write. If the limit has not
-// been reached, or if there is no limit, late returns 0.
-func (w *Write) late() time.Duration {
+// overdue returns how much time has passed since the time limit of the write. If the limit has not
+// been reached, or if there is no limit, overdue returns 0.
+func (w *Write) overdue() time.Duration {
 	switch {
 	case w.UntilBoot != 0:
 		return max(0, boottime.Now()-time.Duration(w.UntilBoot)*time.Millisecond)
