@@ -232,8 +232,8 @@ func (a *arm) unsaid(text string) string {
 	return text
 }
 
-// said forgets the instructions of a mode after they were sent with a prompt.
-func (a *arm) said(ctx context.Context) {
+// forgetInstructions forgets the instructions of a mode after they were sent with a prompt.
+func (a *arm) forgetInstructions(ctx context.Context) {
 	if c := a.chosen(); c == nil || c.Unsaid == "" {
 		return
 	}
