@@ -83,8 +83,8 @@ type ModelOrder struct {
 	Seen bool `json:"seen,omitempty"`
 }
 
-// FallbackStrategy says which model may be used in place of one that is not available.
-// Programs send and store strategies, so their meaning never changes.
+// FallbackStrategy says which model may replace a model that is not available. Programs send and
+// store strategies, so their meaning never changes.
 type FallbackStrategy string
 
 // The strategies. An empty strategy means the strategy in config.toml. If there is none, it means

@@ -102,7 +102,7 @@ func (h Handover) Told() Handover {
 // step never changes.
 type HandoverStep string
 
-// The steps. The last one is in the log of the successor, and the others are in that of the
+// The steps. HandoverReceived is in the log of the successor. The other steps are in the log of the
 // first arm.
 const (
 	HandoverBegun    HandoverStep = "begun"    // the first arm is paused, and the successor is about to start

@@ -164,8 +164,7 @@ type Steering struct {
 	Receipt      Receipt       `json:"receipt"`
 }
 
-// SteeringWay is a way in which a prompt that does not wait for the end of the turn reaches an
-// agent CLI.
+// SteeringWay says how a prompt reached an agent CLI without waiting for the end of the turn.
 type SteeringWay string
 
 // The ways.

@@ -160,8 +160,8 @@ func Wanted(ctx context.Context) error {
 }
 
 const (
-	// insteadRetry is the time between two attempts to send the user's words after a
-	// denial, if the agent CLI is not yet ready for a prompt.
+	// After a denial, Coleo sends the user's words as a prompt. insteadRetry is the time between
+	// two attempts, if the agent CLI is not yet ready.
 	insteadRetry = 200 * time.Millisecond
 	// insteadTries is the maximum number of attempts. An idle agent CLI accepts a
 	// prompt within one or two seconds. While the agent CLI works, SendInstead makes no
