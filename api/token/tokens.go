@@ -19,7 +19,7 @@ const (
 	// usualLife is how long a token is valid if the person does not set a time. It is long enough
 	// for a project of three months. A forgotten token expires by itself.
 	usualLife = 90 * 24 * time.Hour
-	longest   = 366 * 24 * time.Hour // a token can be made anew once a year
+	longest   = 366 * 24 * time.Hour // a person must make a new token once a year
 	// mostTokens is the maximum number of tokens. It is more than a person can oversee.
 	mostTokens = 100
 	// notedEvery is the precision with which the last use of a token is stored. Without this limit,
