@@ -129,8 +129,8 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 	return entries, left, direct
 }
 
-// vanished reports whether git has found that a file is gone which was there before, and which the
-// base does not contain. Git then says that the arm deleted this file.
+// vanished reports whether a file of the entries has disappeared since lookAll, although the base
+// does not contain it. Git then says that the arm deleted or renamed this file.
 func vanished(files []changes.File, entries []looked) bool {
 	made := map[string]bool{}
 	for _, e := range entries {
