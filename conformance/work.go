@@ -31,10 +31,9 @@ func (d deed) decide(coleo.Dialog) coleo.Decision {
 	return coleo.Decision{Choice: coleo.Approve}
 }
 
-// callDeeds returns prompts that lead to calls of each kind: two calls at once, one that changes a
-// file, one that fails, one of a tool that does not exist, one with arguments that are not JSON,
-// and one that is denied. The denied call is the last call, because some agent CLIs end the turn
-// after it.
+// callDeeds returns prompts that lead to calls of each kind. Two calls come at once. Other calls
+// change a file, fail, name a tool that does not exist, or have arguments that are not JSON. The
+// last call is denied, because some agent CLIs end the turn after a denial.
 func callDeeds(w coleo.WorkTold) []deed {
 	ok, failed := coleo.ToolSuccess, coleo.ToolError
 	malformed := []coleo.ToolOutcome{failed}
