@@ -135,7 +135,7 @@ func sameRows(a, b coleo.Screen) bool {
 	return a.Title == b.Title && a.Cursor == b.Cursor && slices.Equal(a.Lines, b.Lines)
 }
 
-// reread returns a copy of the case. In the copy, another description has read the pictures anew.
+// reread returns a copy of the case. In the copy, another description has read the pictures again.
 func (t taped) reread(spec *rules.Spec) taped {
 	t.shots = slices.Clone(t.shots)
 	for i := range t.shots {
