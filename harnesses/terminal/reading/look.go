@@ -101,7 +101,7 @@ func (r *Reader) noteMode(now time.Time) {
 }
 
 // visible returns the screen. If the bracketed paste mode was never on, visible leaves that mode
-// out, because a mode that was never on proves nothing when it is off.
+// out. A mode that was never on proves nothing.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]

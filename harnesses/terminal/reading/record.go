@@ -85,8 +85,8 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 // HoldEntries makes the Reader keep new entries of the record until Submitted or ReleaseEntries is
 // called. The caller presses the submit key first and calls Submitted afterwards. Between the two,
 // an agent CLI can already take the prompt and end the turn. If the Reader added the entries of
-// that turn before the call of Submitted, the prompt would count as typed by hand, and the turn
-// would never end.
+// that turn before Submitted is called, the prompt would count as typed by hand. The turn would
+// then never end.
 func (r *Reader) HoldEntries() { r.recorded.holds = true }
 
 // ReleaseEntries adds the entries that have come since HoldEntries.
