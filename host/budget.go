@@ -227,8 +227,8 @@ func (a *arm) tellBudget(ctx context.Context, step coleo.BudgetStep, d budget.De
 	}
 }
 
-// endFor ends an arm because a budget does not allow a call. It returns before the arm has ended,
-// because the caller can hold a lock that ending the arm needs.
+// endFor ends an arm because a budget does not allow a call. It ends the arm in the background,
+// because the caller may hold a lock that the end of the arm needs.
 func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 	a.mu.Lock()
 	known, generation := a.metering.ending, a.record.Generation
@@ -286,8 +286,8 @@ func (a *arm) interruptTurn() {
 	}
 }
 
-// turnStopped records that a turn has ended after all. It does so only if the log says that the
-// turn still went on after an interrupt.
+// turnStopped records that a turn has ended, if the log says that the turn continued after an
+// interrupt.
 func (a *arm) turnStopped(run string) {
 	a.mu.Lock()
 	told := a.metering.told

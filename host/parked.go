@@ -114,9 +114,9 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	return bus.OnLimitReport{OnLimitReport: out, Chosen: a.record.Spec.Chosen}, nil
 }
 
-// replan plans the parking of an arm anew, after a change of what the arm does at a limit. It returns
-// the events, or nil if the parking stays as it is. A parking whose alternative is being carried out
-// stays so.
+// replan plans the parking of an arm again, after a change of what the arm does at a limit. It
+// returns the events, or nil if the parking stays as it is. A parking whose alternative is being
+// carried out stays so.
 func replan(r *store.ArmRecord) []coleo.Event {
 	q := queueOf(r)
 	if q.Parked == nil || q.Parked.Kind.Own() || q.Parked.Doing != "" {
