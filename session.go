@@ -170,7 +170,7 @@ type SteeringWay string
 // The ways.
 const (
 	SteerPrompted    SteeringWay = "prompted"    // no turn was running
-	SteerQueued      SteeringWay = "queued"      // the agent CLI has it, and takes it when its turn allows
+	SteerQueued      SteeringWay = "queued"      // the agent CLI has the prompt, and takes it when its turn allows
 	SteerInterrupted SteeringWay = "interrupted" // the running turn was stopped first
 )
 

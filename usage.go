@@ -134,6 +134,6 @@ type UsageEntry struct {
 	Hour     time.Time `json:"hour"`  // the beginning of the hour, in UTC
 	Context  int       `json:"context"`
 	Reported bool      `json:"reported"` // the agent CLI has said what the calls cost
-	Calls    int       `json:"calls"`    // replies of the model, or turns if only those are told
+	Calls    int       `json:"calls"`    // replies of the model, or turns if the source reports only turns
 	Usage
 }
