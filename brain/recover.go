@@ -225,7 +225,7 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 			Spawn:  bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
 			Failed: "serve ended before it could order the start of arm " + arm.Name}, nil)
 		if code := coleo.ErrorCode(err); code == coleo.EInvalid || code == coleo.ENotFound {
-			err = nil // the host agent is too old to record it, or has removed the first arm
+			err = nil // the host agent is too old to record this, or has removed the first arm
 		}
 	}
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {

@@ -325,7 +325,7 @@ func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor 
 		chain = append(chain, *by)
 		var err error
 		if arm, err = b.DB.Arm(ctx, by.ID); err != nil {
-			break // it was removed; the agent CLI still has its conversation
+			break // the arm was removed; the agent CLI still has its conversation
 		}
 	}
 	slices.Reverse(chain)
