@@ -120,7 +120,7 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 			left = append(left, changes.LeaveOut(p.name, why))
 			continue
 		case !found && p.mode == "":
-			continue // it is not there, and was not there
+			continue // the file does not exist, and did not exist before
 		case !found && f.odd(p.name, in), p.mode == "" && p.entry.Submodule:
 			direct = false
 		}

@@ -156,7 +156,7 @@ func (x *Indexes) makeRoom() {
 		}
 		own := x.kept[oldest]
 		if !own.mu.TryLock() {
-			return // a diff uses it; it goes the next time
+			return // a diff uses the copy; a later call removes it
 		}
 		own.forget()
 		own.mu.Unlock()
