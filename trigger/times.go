@@ -145,7 +145,7 @@ func offset(local time.Time) time.Duration {
 // Due describes the times of a schedule in a span.
 type Due struct {
 	Count int
-	More  bool      // there are more than Count
+	More  bool      // there are more times than Count
 	Last  time.Time // the last one, or zero
 }
 
@@ -183,7 +183,7 @@ func (t Times) last(known, until time.Time) time.Time {
 // Plan says what to do for a schedule now.
 type Plan struct {
 	Run     time.Time // the time of the schedule for which an arm starts; zero for none
-	CatchUp bool      // the time was missed, and one run makes up for all that were missed
+	CatchUp bool      // the time was missed; one run makes up for all missed times
 	Missed  int       // how many times were missed, that of CatchUp included
 	More    bool      // more than Missed
 	Handled time.Time
