@@ -92,7 +92,7 @@ type FallbackStrategy string
 const (
 	FallbackAny       FallbackStrategy = "any"        // any model, so that an arm always starts
 	FallbackSamePrice FallbackStrategy = "same-price" // one with the same two prices
-	FallbackCheaper   FallbackStrategy = "cheaper"    // one of which neither price is higher
+	FallbackCheaper   FallbackStrategy = "cheaper"    // a model with no higher price
 	FallbackNone      FallbackStrategy = "none"       // none: the order fails
 )
 
