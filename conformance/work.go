@@ -119,7 +119,7 @@ func toolEvents(ctx context.Context, t *Trial) error {
 			return err
 		}
 	}
-	if err := t.hosted.Restart(ctx); err != nil { // another host agent reads the record again, and tells nothing twice
+	if err := t.hosted.Restart(ctx); err != nil { // the next host agent reads the record again, and must report nothing twice
 		return err
 	}
 	log, err := t.doDeeds(ctx, deeds[last:])
