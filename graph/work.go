@@ -26,7 +26,7 @@ func (w *writer) work() {
 		return
 	}
 	if w.e.Turn > 0 {
-		w.turnNode() // before the ids of the event claim its own
+		w.turnNode() // the turn must have its id before the event's ids are claimed
 	}
 	switch work := work.(type) {
 	case coleo.AssistantText:
