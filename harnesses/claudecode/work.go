@@ -38,7 +38,7 @@ type workPart struct {
 // worker decodes work. It remembers what it needs to decode later lines.
 type worker struct {
 	mode, model string
-	told        string        // the reply whose tokens were told last
+	told        string        // the reply whose tokens were reported last
 	cut         *record.Entry // the tokens of a reply that has not been finished yet
 	calls       map[string]call
 	tasks       taskList
