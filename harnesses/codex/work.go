@@ -81,7 +81,7 @@ type call struct {
 	reply, name string
 	kind        coleo.ToolKind
 	arguments   string
-	item        *workItem // what an event told of the call
+	item        *workItem // what an event reported about the call
 }
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
