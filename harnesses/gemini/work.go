@@ -53,8 +53,8 @@ type workCall struct {
 // have ended, it writes the reply again with the same id. After a canceled turn, Gemini CLI repeats
 // the whole history with new ids.
 type worker struct {
-	reply   string          // id of the newest reply whose texts were told
-	calls   map[string]bool // calls of that reply that were told
+	reply   string          // id of the newest reply whose texts were reported
+	calls   map[string]bool // calls of that reply that were reported
 	model   string
 	asked   bool // a prompt has no reply yet
 	ended   bool // the turn was canceled, and the history can follow
