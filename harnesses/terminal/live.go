@@ -17,7 +17,7 @@ type live struct {
 	reports func() []hook.Line                 // returns the hook's reports since its last call
 	entries func() []recordEntries             // returns the entries of the record since its last call
 	catchUp func() bool                        // reads the record to its end, and reports whether entries are there
-	work    func(recordEntries, coleo.Reading) // is told entries after the Reader
+	work    func(recordEntries, coleo.Reading) // gets entries after the Reader has them
 
 	mu         sync.Mutex
 	reader     *reading.Reader
