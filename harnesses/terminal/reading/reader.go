@@ -81,7 +81,7 @@ type prompt struct {
 // mode says how a Reader is used.
 type mode struct {
 	screenOnly bool // the claims of the program, its hook and its record do not count
-	noProcess  bool // there is no process whose end could be seen
+	noProcess  bool // no process runs, so no end can be seen
 	ended      bool // no more output will come
 }
 

@@ -27,7 +27,7 @@ const ruleStarting = "starting"
 type readiness struct {
 	expected bool      // this agent CLI gives a sign when it is ready
 	awaited  bool      // the sign is to come
-	again    bool      // it has announced that it ends, and starts again
+	again    bool      // the agent CLI has announced that it will end and start again
 	fork     bool      // the sign is that the copy of a conversation is open
 	idle     time.Time // since when the screen has been idle without a sign; zero: it is not
 }
@@ -49,7 +49,7 @@ func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.again }
 // noteReady notes a sign that the agent CLI has finished its start.
 func (r *Reader) noteReady() {
 	if r.ready.again {
-		return // it may come from the start that is given up
+		return // the sign may come from the start that the agent CLI gives up
 	}
 	r.ready.awaited = false
 	if r.turn.unproven == neverReady {
@@ -68,7 +68,7 @@ func (r *Reader) announceStart() {
 // starting. It returns 0 if the screen counts.
 func (r *Reader) unready(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
-		r.ready = readiness{expected: true} // it has given the terminal back
+		r.ready = readiness{expected: true} // the agent CLI has given the terminal back
 	}
 	sign := r.spec.Ready
 	if r.ready.fork {

@@ -58,7 +58,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	case record.Answer, record.Tool, record.End:
 	}
 	if e.Kind == record.Queued {
-		return // the running turn goes on, and this prompt waits
+		return // the running turn continues, and this prompt waits
 	}
 	word, claim := string(e.Kind), coleo.Processing
 	switch {
