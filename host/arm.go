@@ -50,7 +50,7 @@ type arm struct {
 	gone     bool          // another host has taken the arm
 	done     bool          // the host agent is ending the arm, because its work is done
 	late     []work        // work whose run has not begun yet
-	errors   []string      // what the record tells of errors since the model has last done something
+	errors   []string      // the errors in the record since the last work of the model
 
 	following following
 	metering  metering

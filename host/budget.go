@@ -17,10 +17,10 @@ import (
 // metering is what is known about the model calls of an arm. The arm's mu guards these fields.
 type metering struct {
 	context  int               // tokens of the conversation after the last call; 0 if not known
-	warned   coleo.BudgetState // the last budget of which a warning was told, without Spent
+	warned   coleo.BudgetState // the last budget with a recorded warning, without Spent
 	stopping bool              // a goroutine is interrupting the turn
 	ending   bool              // a goroutine is ending the arm
-	told     bool              // the log tells that the turn could not be interrupted
+	told     bool              // the log says that the turn could not be interrupted
 }
 
 // stopTime is how long the interrupt of a turn can take. Serve waits as long for an interrupt that a

@@ -347,7 +347,7 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 		return err
 	}
 	if known {
-		w.Notes = nil // they were told when the worktree was made
+		w.Notes = nil // the notes were reported when the worktree was made
 	}
 	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup, Notes: w.Notes}
 	c.Workdir = w.Workdir()

@@ -50,10 +50,10 @@ type tree struct {
 	adding sync.Mutex // held while folders are added
 
 	mu      sync.Mutex
-	number  int             // how many changes were told
+	number  int             // how many changes were reported
 	changed chan struct{}   // closed at the next change
 	told    bool            // changed is closed
-	fresh   map[string]bool // what is new, and could be a folder
+	fresh   map[string]bool // new paths that could be folders
 	relist  bool            // all folders must be listed again
 	last    map[string]lastRead
 }

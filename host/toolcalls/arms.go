@@ -31,7 +31,7 @@ type Arms interface {
 type Relative struct {
 	ID      string
 	Name    string
-	Parent  bool // it is the parent; otherwise a subarm
+	Parent  bool // the relative is the parent; if false, it is a subarm
 	Ended   bool
 	State   coleo.State
 	Asks    bool // it waits for a person
