@@ -26,7 +26,8 @@ func TestTheNetworkOfASandboxIsAWordOrAList(t *testing.T) {
 	}
 	for _, text := range []coleo.SandboxNetwork{"allow=", "allow", "allow=a,", "allow=a b", "allow=http://a.example/",
 		"allow=a:0", "allow=a:x", "allow=a:70000", "allow=a:+1", "allow=127.1", "allow=localhost", "allow=127.0.0.1:80",
-		"allow=localhost:808", "allow=*.a.example", "allow=a/8", "models", "allow=" + coleo.SandboxNetwork(strings.Repeat("a,", 30)) + "a"} {
+		"allow=localhost:808", "allow=*.a.example", "allow=a/8", "models",
+		"allow=" + coleo.SandboxNetwork(strings.Repeat("a,", 30)) + "a"} {
 		s := &coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: text}
 		if err := s.Check(); coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("the network %q: %v; want EInvalid", text, err)
