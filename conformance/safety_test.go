@@ -260,7 +260,8 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 		return "", err
 	}
 	// Some agent CLIs turn a tab into blanks.
-	if timesPrompted(trial.Model, prompt) == 0 && timesPrompted(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) == 0 {
+	spaced := strings.ReplaceAll(prompt, "\t", "    ")
+	if timesPrompted(trial.Model, prompt) == 0 && timesPrompted(trial.Model, spaced) == 0 {
 		return "", fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
 	}
 	return receipt.Proof, nil

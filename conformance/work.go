@@ -119,7 +119,8 @@ func toolEvents(ctx context.Context, t *Trial) error {
 			return err
 		}
 	}
-	if err := t.hosted.Restart(ctx); err != nil { // the next host agent reads the record again, and must report nothing twice
+	// The next host agent reads the record again, and must report nothing twice.
+	if err := t.hosted.Restart(ctx); err != nil {
 		return err
 	}
 	log, err := t.doDeeds(ctx, deeds[last:])
