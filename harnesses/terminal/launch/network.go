@@ -27,7 +27,8 @@ func networkFile(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (st
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if env[name] != "" {
 			return "", coleo.Errorf(coleo.EUnsupported, "%s was not started: %s names a proxy, and a sandbox with "+
-				"--sandbox-net %s has its own, which uses no other: unset it, or choose --sandbox-net all", s.Title, name, c.Sandbox.Network)
+				"--sandbox-net %s has its own, which uses no other: unset it, or choose --sandbox-net all",
+				s.Title, name, c.Sandbox.Network)
 		}
 	}
 	found, err := networkOf(s, c, env)
