@@ -1,9 +1,9 @@
-# make up      a demonstration on this machine: two real agent CLIs as arms
-# make down    ends it
-# make test    every test, those with real agent CLIs included
-# make test-short    the tests that need nothing else, within 90 s
-# make check   formatting, vet, linters, architecture
-# make build   bin/coleo
+# make up      starts a demonstration on this machine: two real agent CLIs as arms
+# make down    ends the demonstration
+# make test    runs every test, including those with real agent CLIs
+# make test-short    runs the tests that need nothing else, within 90 s
+# make check   checks formatting and architecture, and runs vet and the linters
+# make build   builds bin/coleo
 # make safety, conformance, soak, told    the long runs
 SHELL := /bin/bash
 GO ?= go
@@ -12,13 +12,13 @@ export CGO_ENABLED = 1
 # on a command line replaces this one, so it must name sqlite_fts5 too.
 export GOFLAGS := $(GOFLAGS) -tags=sqlite_fts5
 
-# Versions of what the tests and the demonstration install by themselves.
+# The versions of the programs that the tests and the demonstration install.
 CLAUDE_CODE  := 2.1.329
 OPENCODE     := 1.18.33
 CODEX        := 0.169.0
 GEMINI       := 0.61.0
 AIDER        := 0.86.2
-# Only the long runs take these.
+# Only the long runs use these versions.
 QWEN         := 0.24.4
 COPILOT      := 1.0.102
 KILO         := 7.7.7
@@ -30,15 +30,14 @@ VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo
 
 .PHONY: told calibrate calibrate-suite played compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
-# The holder's own small program goes into coleo. Only with the tag `lean`,
-# which nothing else sets: an embedded one is always of this very build.
+# coleo contains the small program of the holder, if the tag `lean` is set. Only this target
+# sets the tag, so the embedded program always belongs to the same build.
 build: web/dist/xterm.mjs
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o cmd/coleo/executable/coleo-hold.bin ./cmd/coleo-hold
 	$(GO) build -tags lean,sqlite_fts5 -ldflags '-X coleo.dev/cmd/coleo/executable.Version=$(VERSION)' -o bin/coleo ./cmd/coleo
 
-# A demonstration: two real agent CLIs as arms, with a scripted model. KEYS=1
-# on this very command line uses the agent CLIs' own logins and models instead,
-# which may cost money.
+# A demonstration: two real agent CLIs as arms, with a scripted model. With KEYS=1 on the
+# command line, the agent CLIs use their own logins and models. This may cost money.
 up: build agents
 	COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo up --demo $(if $(KEYS),$(if $(filter command,$(origin KEYS)),--own-login))
 	@echo '(these commands need: export COLEO_DIR=$(CURDIR)/.coleo PATH=$(CURDIR)/bin:$$PATH)'
@@ -46,7 +45,7 @@ up: build agents
 down:
 	@if [ -x bin/coleo ]; then COLEO_DIR=$(CURDIR)/.coleo COLEO_AGENTS=$(AGENTS) bin/coleo down --arms; fi
 
-# The terminal's code in the page, copied out of its npm packages and embedded.
+# Copies the code of the page's terminal from its npm packages, to embed it.
 web/dist/xterm.mjs: web/package-lock.json
 	@echo 'installing what the page needs (once)'
 	@cd web && npm ci --no-audit --no-fund --loglevel=error && node build.mjs
@@ -79,22 +78,21 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 	@cd $(AGENTS) && npm install --no-audit --no-fund --loglevel=error $(NPM_MORE)
 	@touch $@
 
-# What needs no agent CLI, no Node and no network, in a minute or so. It leaves out the
-# tests of the whole program. Most of these tests wait, so many packages run at once.
-# Half of the rest is linking: symbols for a debugger are left out, and vet is left to
-# 'make check'.
+# Runs the tests that need no agent CLI, no Node and no network, in about a minute. It leaves
+# out the tests of the whole program. Most of these tests wait, so many packages run at once.
+# Linking takes half of the other time. So the binaries have no symbols for a debugger, and only
+# 'make check' runs vet.
 test-short:
 	$(GO) test -short -p 6 -parallel 16 -timeout 5m -vet=off -ldflags='-s -w' ./...
 
-# Many turns of real agent CLIs: what the events tell is what the scripted model has done.
+# Runs many turns of real agent CLIs, and compares the events with the scripted model's record.
 # 100 turns of one agent CLI take a quarter of an hour.
 TOLD       ?= claude-code,codex,gemini,opencode
 TOLD_TURNS ?= 100
 told: build agents
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(TOLD) $(GO) test -timeout 4h -count=1 -v -run 'ManyTurns' ./conformance -told $(TOLD) -told-turns $(TOLD_TURNS)
 
-# Command lines that the preset for reading allows, run below strace. 100,000 lines take half an
-# hour.
+# Runs command lines that the preset `read` allows below strace. 100,000 lines take half an hour.
 LINES ?= 100000
 policy: strace
 	COLEO_REQUIRE=strace $(GO) test -timeout 12h -count=1 -v -run 'WhatIsAllowedOnlyReads|TraceSees' ./policy/reading -lines $(LINES)
@@ -105,14 +103,14 @@ strace:
 	  apt-get update -qq && apt-get install -qq -y --no-install-recommends strace >/dev/null; } || \
 	  { echo 'strace is missing: install it, the tests of policies need it' >&2; exit 1; }
 
-# Root has tmux installed for `coleo arm open`. Others install it by themselves.
+# Installs tmux for `coleo arm open`, if the user is root. Other users must install it.
 .PHONY: tmux
 tmux:
 	@command -v tmux >/dev/null || { [ "$$(id -u)" = 0 ] && echo 'installing tmux (once)' && \
 	  apt-get update -qq && apt-get install -qq -y --no-install-recommends tmux >/dev/null; } || \
 	  { echo 'tmux is missing: install it, the tests of coleo arm open need it' >&2; exit 1; }
 
-# Root has bubblewrap installed for sandboxes. Others install it by themselves.
+# Installs bubblewrap for sandboxes, if the user is root. Other users must install it.
 .PHONY: bwrap
 bwrap:
 	@command -v bwrap >/dev/null || { [ "$$(id -u)" = 0 ] && echo 'installing bubblewrap (once)' && \
@@ -123,11 +121,11 @@ test: build agents tmux strace bwrap
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux,strace,bwrap COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -timeout 85m ./...
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
-# Long runs with real agent CLIs: what is sent at dialogs, prompts of all kinds,
-# turns whose end is held against what the model has sent, and deliveries that are
-# disturbed, so many for each agent CLI; then all checks on all of them.
-# A part of the run that has passed on this code is left out: what was broken off goes
-# on, by the reports in conformance/testdata/safety.
+# Long runs with real agent CLIs. They send prompts at dialogs, and prompts of all kinds. They
+# compare the ends of turns with what the model has sent, and disturb deliveries. The numbers
+# apply to each agent CLI. At the end, all checks run on all agent CLIs.
+# The reports in conformance/testdata/safety say which parts have passed on this code. The run
+# leaves out these parts, so it continues after it was broken off.
 SAFETY  ?= claude-code@$(CLAUDE_CODE),opencode@$(OPENCODE),codex@$(CODEX),gemini@$(GEMINI),aider@$(AIDER)
 SENDS   ?= 300
 PROMPTS ?= 500
@@ -145,16 +143,16 @@ safety: build agents
 	  -report testdata/safety -commit $(TESTED)
 	$(GO) test ./conformance -run 'Versions' -update
 
-# 1,000 sends for each agent CLI, 10,000 prompts and 1,000 turns of all five
-# together: some hours.
+# Sends 1,000 prompts at dialogs for each agent CLI. All five agent CLIs together get 10,000
+# prompts and 1,000 turns. This takes some hours.
 safety-full:
 	$(MAKE) safety SENDS=1000 PROMPTS=2000 TURNS=200 MIDWAY=200
 
 conformance: build agents-more
 	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE_MORE) COLEO_FULL=$(REQUIRE_MORE),opencode-api $(GO) test -timeout 2h -count=1 -v -run Compatible ./conformance -sandboxed claude-code,codex,opencode
 
-# All checks on current and older versions of the agent CLIs, and their page.
-# A version that has a report is left out: it goes on where it was broken off.
+# Runs all checks on current and older versions of the agent CLIs, and makes their page. It
+# leaves out versions that have a report, so it continues after it was broken off.
 VERSIONS ?= claude-code@2.1.197 claude-code@2.1.240 claude-code@2.1.290 claude-code@$(CLAUDE_CODE) claude-code@2.1.330 \
   codex@0.145.0 codex@0.150.0 codex@0.157.0 codex@0.163.0 codex@$(CODEX) gemini@0.55.1 gemini@0.58.0 gemini@0.60.0 gemini@$(GEMINI) \
   opencode@1.17.11 opencode@1.17.19 opencode@1.18.8 opencode@1.18.20 opencode@$(OPENCODE) aider@0.85.2 aider@$(AIDER)
@@ -167,8 +165,8 @@ compatibility: build
 	  [ $$? -le 1 ] && mv $(REPORTS)/$$v.new $(REPORTS)/$$v.json; done
 	$(GO) test ./conformance -run 'Versions' -update
 
-# The settings of users, for each agent CLI, and their page. It takes an hour. A harness
-# that has a report is left out: remove its file to test it again.
+# Tests the settings of users for each agent CLI, and makes their page. This takes an hour. It
+# leaves out harnesses that have a report. To test a harness again, remove its report.
 SETTINGS ?= claude-code@$(CLAUDE_CODE) codex@$(CODEX) gemini@$(GEMINI) opencode@$(OPENCODE) aider@$(AIDER) qwen@$(QWEN) copilot@$(COPILOT)
 SETTING_REPORTS := conformance/testdata/settings
 settings: build agents-more
@@ -179,8 +177,8 @@ settings: build agents-more
 	  [ $$? -le 1 ] && mv $(SETTING_REPORTS)/$$v.new $(SETTING_REPORTS)/$$v.json; done
 	$(GO) test ./conformance -run 'Versions' -update
 
-# Pairs of versions: the description is broken on purpose, and a proposal from recordings
-# of the newer version must mend it. It takes hours. Recordings that are there are kept.
+# Breaks the description on purpose, for pairs of versions. A proposal from recordings of the
+# newer version must mend it. This takes hours. Existing recordings are kept.
 PAIRS    ?= claude-code@2.1.197:2.1.240,claude-code@2.1.240:2.1.290,claude-code@2.1.290:$(CLAUDE_CODE),codex@0.145.0:0.150.0,codex@0.150.0:0.157.0,codex@0.157.0:$(CODEX),gemini@0.55.1:0.58.0,gemini@0.58.0:0.60.0,gemini@0.60.0:$(GEMINI)
 BREAKS   ?= 2
 SEED     ?= 1
@@ -189,8 +187,9 @@ comma    := ,
 calibrate: played
 	$(GO) test ./harnesses/terminal/mend -count=1 -v -timeout 12h -run Pairs -pairs $(PLAYED) -pair-list $(PAIRS) -breaks $(BREAKS) -seed $(SEED)
 
-# The same, and the suite judges each break and each proposal. A break that has a row in the report
-# is left out: it goes on where it was broken off. Without CHECKS the whole suite runs.
+# Does the same, and judges each break and each proposal with the suite. It leaves out breaks
+# that have a row in the report, so it continues after it was broken off. Without CHECKS, the
+# whole suite runs.
 CALIBRATED := conformance/testdata/calibrate/suite.jsonl
 CHECKS     ?=
 calibrate-suite: played
@@ -199,7 +198,7 @@ calibrate-suite: played
 	  -suite $(CURDIR)/bin/coleo -suite-agents $(CURDIR)/.coleo/data/agents/.versions -suite-report $(CURDIR)/$(CALIBRATED) $(if $(CHECKS),-suite-checks $(CHECKS))
 	$(GO) test ./conformance -run 'Versions' -update
 
-# Recordings of all versions of the pairs.
+# Makes the recordings of all versions of the pairs.
 played: build
 	@mkdir -p $(PLAYED)
 	@for pair in $(subst $(comma), ,$(PAIRS)); do name=$${pair%@*}; both=$${pair#*@}; \
@@ -208,8 +207,8 @@ played: build
 	    COLEO_DIR=$(CURDIR)/.coleo bin/coleo harness calibrate $$v --record $(PLAYED)/$$v --sizes 120x40,80x24 --time 1s || true; \
 	  done; done
 
-# What each agent CLI asks, answered in each way, and their page. It takes an hour. A harness
-# that has a report is left out: remove its file to test it again.
+# Gives each possible answer to each question of each agent CLI, and makes their page. This takes
+# an hour. It leaves out harnesses that have a report. To test a harness again, remove its report.
 ASK_REPORTS := conformance/testdata/asks
 asks: build agents-more
 	@mkdir -p $(ASK_REPORTS)
@@ -219,12 +218,12 @@ asks: build agents-more
 	  [ $$? -le 1 ] && mv $(ASK_REPORTS)/$$v.new $(ASK_REPORTS)/$$v.json; done
 	$(GO) test ./conformance -run 'Versions' -update
 
-# The dashboard alone, in a browser; SHOT=FILE.png takes its picture.
+# Tests only the dashboard, in a browser. SHOT=FILE.png takes a picture of it.
 page: build agents
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh $(if $(SHOT),--shot $(SHOT))
 
-# Harnesses whose agent CLI must be there: a missing one is a failure then,
-# not a skip; and those that all checks are run on.
+# REQUIRE lists the harnesses whose agent CLI must be installed. If one is missing, the tests
+# fail and do not skip. FULL lists the harnesses on which all checks run.
 FULL    ?= codex,opencode-tui
 REQUIRE ?= claude-code,opencode,opencode-tui,codex,gemini,aider
 MORE         := qwen,copilot,kilo,cline,continue
@@ -246,12 +245,12 @@ bin/golangci-lint-$(GOLANGCI):
 	@GOBIN=$(CURDIR)/bin $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
 	@mv bin/golangci-lint $@
 
-# What only Linux has must have a fallback that compiles.
+# Code that is only for Linux must have a fallback for macOS. Checks that the fallback compiles.
 darwin:
 	GOOS=darwin CGO_ENABLED=0 $(GO) vet . ./boottime ./config ./localsocket ./record ./pty/... ./holder/... ./harnesses/... ./registry ./window/... ./bus ./recovery ./modelresolver ./policy/... ./conformance/... ./cmd/coleo-hold
 
-# Figures of the speed that Coleo promises, as ratios and differences in one run.
-# Turns, Fleet and Streams fail when the median of several runs misses its bar.
+# Measures the speed that Coleo promises, as ratios and differences within one run. Turns, Fleet
+# and Streams fail if the median of several runs misses its limit.
 bench: build agents
 	COLEO_AGENTS=$(AGENTS) $(GO) test -run '^$$' -bench '^Benchmark(Spawn|Prompt)' -benchtime 30x -timeout 20m ./bench
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Turns|Fleet' -benchtime 1x -timeout 20m ./bench
@@ -268,20 +267,20 @@ bench: build agents
 	$(GO) test -run '^$$' -bench . ./store
 	$(MAKE) bench-screen
 
-# The screen alone, against other emulators: needs no agent CLI.
+# Compares the speed of the screen with other emulators. Needs no agent CLI.
 bench-screen:
 	$(GO) test -run '^$$' -bench . ./pty ./pty/vt10x
 	cd bench/peers && $(GO) test -run '^$$' -bench . .
 
-# So long each fuzz test of the screen and of the sandbox's proxy runs. What one finds is in testdata/fuzz of its
-# package afterwards, and belongs into the repository with its mending.
+# FUZZTIME is how long each fuzz test of the screen and of the sandbox's proxy runs. A fuzz test
+# writes what it finds into testdata/fuzz of its package. Commit that file together with the fix.
 FUZZTIME ?= 5m
 fuzz:
 	for target in pty/FuzzCore pty/vt10x/FuzzVT10x pty/FuzzRestore pty/FuzzStrip sandbox/proxy/FuzzRequest; do \
 	  $(GO) test ./$${target%/*} -run '^$$' -fuzz "^$${target##*/}\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x -parallel 1 || exit 1; done
 
-# What xterm.js shows of the recordings, of random bytes and of the edge cases in
-# pty/testdata, and its table of widths, all made anew. Needs Node.
+# Makes these files again: the screens that xterm.js shows for the recordings, for random bytes
+# and for the edge cases in pty/testdata, and the table of widths. Needs Node.
 screens:
 	cd pty/oracle && npm ci --no-audit --no-fund --loglevel=error
 	cd pty/oracle && node widths.mjs > ../width/width_table.go && gofmt -w ../width/width_table.go
@@ -290,9 +289,9 @@ screens:
 	  (cd pty/oracle && node index.mjs edges < $$edges > ../testdata/edges.json.gz); ok=$$?; rm -f $$edges; exit $$ok
 	$(GO) test ./pty
 
-# The long runs, with their full counts: RUN=Kill alone repeats one of them.
-# They judge the holder as it is shipped, and print how far they are. OLD=FILE
-# upgrades from the coleo in that file.
+# The long runs, with their full counts. RUN=Kill repeats only one of them. They test the holder
+# as it is shipped, and print their progress. OLD=FILE tests an upgrade from the coleo in that
+# file.
 KILLS ?= 500
 ESCAPES ?= 200
 ORPHANS ?= 50
@@ -308,8 +307,8 @@ FAULT_TIME ?= 30m
 FAULT_ARMS ?= 20
 FAULT_SEED ?= 0
 HOLDER_FUZZTIME ?= 60s
-# Each limit of each agent CLI, with real agent CLIs: see docs/limits.md. Some try again for ten
-# minutes and more. RUN chooses, such as RUN=IsParkedAtALimit/qwen.
+# Tests each limit of each real agent CLI: see docs/limits.md. Some agent CLIs try again for ten
+# minutes or longer. RUN selects tests, such as RUN=IsParkedAtALimit/qwen.
 .PHONY: limits
 limits: build agents-more
 	$(GO) test -c -o bin/coleo.test ./cmd/coleo

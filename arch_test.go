@@ -92,7 +92,9 @@ var mayImport = map[string][]string{
 	"registry":              {".", "config", "filewatch", "harnesses/"},
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "trace", "thread",
 		"repeat", "registry",
-		"bus", "boottime", "localsocket", "door", "subarm", "host/queue", "budget", "cost", "loop", "host/spending", "host/toolcalls", "host/judge", "host/diffs", "changes", "policy", "policy/files", "checked", "limit", "workspace", "workspace/merge", "wholefile"},
+		"bus", "boottime", "localsocket", "door", "subarm", "host/queue", "budget", "cost", "loop",
+		"host/spending", "host/toolcalls", "host/judge", "host/diffs", "changes", "policy", "policy/files", "checked",
+		"limit", "workspace", "workspace/merge", "wholefile"},
 	"checked":        {"."},
 	"host/diffs":     {".", "bus", "changes", "changes/folder", "filewatch", "workspace/git"},
 	"host/judge":     {".", "policy", "policy/"},
@@ -161,8 +163,9 @@ var mayImport = map[string][]string{
 		"cmd/coleo/budget"},
 	"cmd/coleo/fanout": {".", "api", "changes", "cost", "wire", "workspace", "cmd/coleo/arm", "cmd/coleo/model",
 		"cmd/coleo/setup", "cmd/coleo/template", "cmd/coleo/verb"},
-	"cmd/coleo/template":  {".", "wire", "policy/files", "template", "cmd/coleo/verb", "cmd/coleo/setup"},
-	"cmd/coleo/trigger":   {".", "api", "wire", "template", "trigger", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
+	"cmd/coleo/template": {".", "wire", "policy/files", "template", "cmd/coleo/verb", "cmd/coleo/setup"},
+	"cmd/coleo/trigger": {".", "api", "wire", "template", "trigger", "cmd/coleo/verb", "cmd/coleo/show",
+		"cmd/coleo/setup"},
 	"cmd/coleo/policy":    {".", "api", "wire", "config", "policy", "policy/", "cmd/coleo/verb", "cmd/coleo/setup"},
 	"cmd/coleo/why":       {".", "api", "wire", "graph", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
 	"cmd/coleo/cost":      {".", "api", "cost", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup"},
@@ -211,9 +214,9 @@ var home = map[string][]string{
 }
 
 // testOnly lists what tests may import beyond their package.
-var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "workspace/pull/fakegh", "workspace/script",
-	"hook",
-	"sandbox/inside", "sandbox/proxy", "registry", "pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
+var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "workspace/pull/fakegh",
+	"workspace/script", "hook", "sandbox/inside", "sandbox/proxy", "registry", "pty", "pty/device", "holder",
+	"holder/process", "sqlite", "store", "bus", "bus/bustest",
 	"localsocket", "host", "host/toolcalls", "brain", "api", "loop", "wire",
 	"harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}

@@ -112,8 +112,8 @@ type Arm struct {
 	Mode        string       `json:"mode,omitempty"`   // the id of the agent CLI's mode, as told last
 	// Queue is nil if no prompt waits in the arm's queue and the queue is not paused.
 	Queue *QueueState `json:"queue,omitempty"`
-	// Budget is the newest event about a budget. It is the arm's own budget, or a common one
-	// that has not allowed a call. It is nil if there is none.
+	// Budget is the newest event about a budget of the arm. The budget is the arm's own, or a
+	// common budget that has refused a call of the arm. Budget is nil if there is no such event.
 	Budget  *BudgetChange `json:"budget,omitempty"`
 	Runtime Runtime       `json:"runtime"`
 }

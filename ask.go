@@ -78,11 +78,12 @@ type Ask struct {
 	// If this key is `true`, the approved action calls the MCP server of the checks, with the
 	// nonce.
 	CallsMCP bool `json:"calls_mcp,omitempty" toml:"calls_mcp"`
-	// If this key is `true`, the agent CLI takes no prompt after a denial of its question at the
-	// start. The agent CLI then ends, or shows another page in place of its composer.
+	// If this key is `true`, the agent CLI takes no prompt after the user denies the question that
+	// it asks at its start. The agent CLI then ends, or shows another page in place of its
+	// composer.
 	Ends bool `json:"ends,omitempty" toml:"ends"`
-	// If this key is `true`, the agent CLI ends after an approval of its question at the start.
-	// When it is started again, it does not ask again.
+	// If this key is `true`, the agent CLI ends after the user approves the question that it asks
+	// at its start. When the agent CLI is started again, it does not ask again.
 	Restarts bool `json:"restarts,omitempty" toml:"restarts"`
 	// The choices that Coleo refuses for this dialog, each with a part of the error
 	// message: `{ approve = "leave it with a denial" }`. The choices are `approve`,

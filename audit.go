@@ -21,7 +21,7 @@ const (
 // Caller says who gives a command. The zero Caller has proved nothing.
 type Caller struct {
 	Kind    CallerKind `json:"kind"`
-	ID      string     `json:"id,omitempty"`      // a browser's id, the API token's fingerprint or an operator token's name
+	ID      string     `json:"id,omitempty"`      // of a browser, or the token's fingerprint or name
 	UID     int        `json:"uid"`               // over the socket: the user id of the process
 	PID     int        `json:"pid,omitempty"`     // over the socket: the pid of the process
 	Program string     `json:"program,omitempty"` // over the socket: the program, from the command line of the process

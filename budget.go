@@ -12,7 +12,7 @@ type BudgetPolicy string
 
 // The policies. An empty policy is BudgetPark.
 const (
-	BudgetWarn BudgetPolicy = "warn" // an event tells it, and the arm goes on
+	BudgetWarn BudgetPolicy = "warn" // an event tells it, and the arm continues
 	BudgetPark BudgetPolicy = "park" // the turn is interrupted, and the arm waits for a person
 	BudgetStop BudgetPolicy = "stop" // the arm is ended
 )
@@ -58,8 +58,8 @@ func (b Budget) String() string {
 	return fmt.Sprintf("%s (%s)", Dollars(b.Dollars), policy)
 }
 
-// Dollars returns an amount for people. It has two digits behind the point, and four if it
-// is less than a dollar.
+// Dollars returns an amount for people. It has two decimal places, or four if the amount is less
+// than a dollar.
 func Dollars(amount float64) string {
 	if amount != 0 && amount < 1 {
 		text := fmt.Sprintf("$%.4f", amount)
@@ -94,12 +94,12 @@ type Budgets struct {
 // Any reports whether there is a budget.
 func (b Budgets) Any() bool { return b.Day > 0 || b.Fleet > 0 || len(b.Projects) > 0 }
 
-// BudgetState is a budget that holds for an arm, with what is used of it.
+// BudgetState is a budget that applies to an arm, with the amount that is used.
 type BudgetState struct {
 	Budget
 	Scope BudgetScope `json:"scope"`
 	Of    string      `json:"of,omitempty"` // the arm's name, the folder or the day
-	Spent float64     `json:"spent"`        // US dollars, at the price of the moment of each call
+	Spent float64     `json:"spent"`        // US dollars, at the prices at the time of each call
 }
 
 // Line returns the state for people, such as "$1.20 of $2.50 (park)".
@@ -127,12 +127,12 @@ type BudgetStep string
 const (
 	BudgetSet         BudgetStep = "set"         // a person has given the arm this budget, or none
 	BudgetCounted     BudgetStep = "counted"     // a turn has ended, and this much is used
-	BudgetWarned      BudgetStep = "warned"      // the budget does not allow a call, and the arm goes on
+	BudgetWarned      BudgetStep = "warned"      // the budget does not allow a call, and the arm continues
 	BudgetRefused     BudgetStep = "refused"     // the budget does not allow a call, so no turn was begun
 	BudgetReached     BudgetStep = "reached"     // the budget was used up during a turn, which is about to be stopped
 	BudgetInterrupted BudgetStep = "interrupted" // the turn was interrupted
-	// BudgetUnstopped means that the turn could not be interrupted. The next change of the
-	// arm tries it again.
+	// BudgetUnstopped means that Coleo could not interrupt the turn. It tries again at the next
+	// change of the arm.
 	BudgetUnstopped BudgetStep = "unstopped"
 )
 
@@ -163,7 +163,7 @@ type BudgetOrder struct {
 	Budget *Budget `json:"budget,omitempty" doc:"The new budget. 0 dollars mean none. Without it, nothing is changed."`
 }
 
-// BudgetReport says which budgets hold for an arm.
+// BudgetReport lists the budgets that apply to an arm.
 type BudgetReport struct {
 	Arm     string        `json:"arm"`   // the arm's name
 	Spent   float64       `json:"spent"` // by the arm and its subarms, in US dollars

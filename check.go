@@ -78,7 +78,7 @@ type AnswerCheck string
 const (
 	AnswerPending   AnswerCheck = "pending"   // the run has not ended
 	AnswerFits      AnswerCheck = "fits"      // the answer fits the schema
-	AnswerUnfit     AnswerCheck = "unfit"     // it does not fit, or is no JSON
+	AnswerUnfit     AnswerCheck = "unfit"     // the answer does not fit, or is not JSON
 	AnswerUnchecked AnswerCheck = "unchecked" // the run did not finish, so its answer was not checked
 )
 

@@ -36,7 +36,7 @@ type Need string
 const (
 	NeedsYou    Need = "needs you"
 	NeedWorking Need = "working" // the arm needs nothing now
-	NeedParked  Need = "parked"  // the arm has met a limit, and goes on by itself
+	NeedParked  Need = "parked"  // the arm has met a limit, and continues by itself
 	NeedIdle    Need = "idle"    // the arm can take a prompt
 	NeedEnded   Need = "ended"
 )

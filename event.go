@@ -12,27 +12,26 @@ type EventKind string
 
 // The kinds of event. The comment on each kind names the type of its payload.
 const (
-	EventSpawned    EventKind = "arm.spawned"    // Handle
-	EventReattached EventKind = "arm.reattached" // Handle
-	EventStopped    EventKind = "arm.stopped"    // Reading
+	EventSpawned    EventKind = "arm.spawned"    // Handle: the agent CLI has started
+	EventReattached EventKind = "arm.reattached" // Handle: a host agent has found the running arm again
+	EventStopped    EventKind = "arm.stopped"    // Reading: the arm has ended
 	EventOrphaned   EventKind = "arm.orphaned"   // Note: the processes that still run
-	// EventBlocked has a Note. The Note says why the arm cannot continue: its output cannot be
-	// stored, or its holder does not answer. If the text of the Note is "", the arm can continue
-	// again.
+	// Note: why the arm cannot continue. Either its output cannot be stored, or its holder does not
+	// answer. An empty text means that the arm can continue again.
 	EventBlocked EventKind = "arm.blocked"
-	// EventRules means that the description of the arm's harness has changed. It has a Note. The
-	// Note says that the arm now uses the new description, or why the arm does not use it.
+	// Note: the description of the arm's harness has changed. The text says that the arm now uses
+	// the new description, or why the arm does not use it.
 	EventRules        EventKind = "arm.rules"
-	EventLabels       EventKind = "arm.labels"          // Labelled
-	EventBudget       EventKind = "budget"              // BudgetChange
+	EventLabels       EventKind = "arm.labels"          // Labelled: a person has changed the labels of the arm
+	EventBudget       EventKind = "budget"              // BudgetChange: a budget was set, counted or reached
 	EventRemoved      EventKind = "arm.removed"         // no payload
-	EventState        EventKind = "state"               // Change
-	EventUnrecognised EventKind = "screen_unrecognised" // Change
-	EventWitness      EventKind = "witness"             // Change
-	EventConversation EventKind = "conversation"        // Note: the id, and the port of the agent CLI's server
-	EventRunStart     EventKind = "run_start"           // Receipt
-	EventRunEnd       EventKind = "run_end"             // RunEnd
-	EventPromptLost   EventKind = "prompt_lost"         // Change
+	EventState        EventKind = "state"               // Change: the state of the arm has changed
+	EventUnrecognised EventKind = "screen_unrecognised" // Change: no rule recognizes the screen
+	EventWitness      EventKind = "witness"             // Change: a witness contradicts the screen
+	EventConversation EventKind = "conversation"        // Note: the id of the conversation, maybe with a port
+	EventRunStart     EventKind = "run_start"           // Receipt: a turn has begun
+	EventRunEnd       EventKind = "run_end"             // RunEnd: the turn has ended
+	EventPromptLost   EventKind = "prompt_lost"         // Change: nothing proves that a prompt has arrived
 	EventDecision     EventKind = "approval"            // Decided
 	EventWindow       EventKind = "window"              // Change: the arm's window was opened or closed, or has failed
 	EventQueue        EventKind = "queue"               // QueueChange: what was done to the arm's queue
@@ -45,13 +44,13 @@ const (
 
 	// WorkspaceChange: the arm's worktree is being made or was removed
 	EventWorkspaceChanged EventKind = "workspace_status_changed"
-	EventWorkspaceReady   EventKind = "workspace_ready" // WorkspaceChange
+	EventWorkspaceReady   EventKind = "workspace_ready" // WorkspaceChange: the arm's worktree is ready
 	EventWorkspaceError   EventKind = "workspace_error" // Note: why the arm has no worktree, or keeps it
 
 	EventMerge EventKind = "merge" // MergeChange: the work of the arm is merged into another branch
 
-	// EventInputValidated has Validated. The event follows run_start. If the input does not fit its
-	// schema, nothing is typed, and the event belongs to no run.
+	// Validated: whether the input of a prompt fits its schema. The event follows run_start. If the
+	// input does not fit, Coleo types nothing, and the event belongs to no run.
 	EventInputValidated  EventKind = "input_validated"
 	EventOutputValidated EventKind = "output_validated" // Validated: whether the answer of the run fits its schema
 	// Retry: the answer does not fit its schema, and the model will be asked again
@@ -83,7 +82,7 @@ const (
 	EventInfo          EventKind = "info"            // Remark
 
 	EventSuspension EventKind = "suspension"          // Suspended: the arm waits for an answer
-	EventAnswered   EventKind = "suspension_answered" // SuspensionAnswered: it was answered or withdrawn
+	EventAnswered   EventKind = "suspension_answered" // SuspensionAnswered
 )
 
 // Event is one entry of the append-only log of a host. Host, Epoch and Seq together are
@@ -132,10 +131,10 @@ const (
 
 // WorkspaceChange is the payload of the events about an arm's worktree.
 type WorkspaceChange struct {
-	Status string `json:"status"` // making, setting_up, ready or removed
+	Status string `json:"status"` // "making", "setting_up", "ready" or "removed"
 	Path   string `json:"path,omitempty"`
 	Branch string `json:"branch,omitempty"`
-	Commit string `json:"commit,omitempty"` // on which the work begins
+	Commit string `json:"commit,omitempty"` // the commit on which the work begins
 	Kept   string `json:"kept,omitempty"`   // the ref that has everything of a removed worktree
 
 	Notes []string `json:"notes,omitempty"` // what a user should know about a new worktree, a line each
@@ -156,14 +155,14 @@ const (
 type MergeChange struct {
 	Step      MergeStep `json:"step"`
 	By        string    `json:"by,omitempty"`        // who asked for it, for people
-	Way       string    `json:"way"`                 // merge, squash or rebase
-	Branch    string    `json:"branch,omitempty"`    // of the arm
-	Commit    string    `json:"commit,omitempty"`    // its newest commit
+	Way       string    `json:"way"`                 // "merge", "squash" or "rebase"
+	Branch    string    `json:"branch,omitempty"`    // the branch of the arm
+	Commit    string    `json:"commit,omitempty"`    // the newest commit of Branch
 	Into      string    `json:"into,omitempty"`      // the branch that gets the work
 	Before    string    `json:"before,omitempty"`    // the commit of Into before the merge; "" if the branch is new
-	After     string    `json:"after,omitempty"`     // the one after it
+	After     string    `json:"after,omitempty"`     // the commit of Into after the merge
 	Committed string    `json:"committed,omitempty"` // the commit of work that was uncommitted
-	Why       string    `json:"why,omitempty"`       // of MergeFailed
+	Why       string    `json:"why,omitempty"`       // with MergeFailed: why the merge failed
 }
 
 // Worktree is the git worktree of an arm.
@@ -185,7 +184,7 @@ type Worktree struct {
 // Note is the payload of an event that has only a text.
 type Note struct {
 	Text string `json:"text"`
-	Port int    `json:"port,omitempty"` // with EventConversation: on which the agent CLI's server listens
+	Port int    `json:"port,omitempty"` // only with EventConversation: the port of the agent CLI's server
 }
 
 // Outcome says how a turn ended, or, with OutcomeAsks, that the turn continues. The log
@@ -218,8 +217,8 @@ func OutcomeOf(s State, interrupted bool) Outcome {
 
 // RunEnd is the payload of a run_end event.
 type RunEnd struct {
-	Status  State   `json:"status"`            // idle, error or dead
-	Outcome Outcome `json:"outcome,omitempty"` // empty in events of older versions; DecodeRunEnd computes it for them
+	Status  State   `json:"status"`            // Idle, Failed or Dead
+	Outcome Outcome `json:"outcome,omitempty"` // empty in events of older versions
 	Answer  string  `json:"answer,omitempty"`
 	Source  string  `json:"source,omitempty"`
 	// Whole means that the turn has finished and that Answer comes from the agent CLI's
@@ -227,11 +226,11 @@ type RunEnd struct {
 	Whole bool `json:"whole"`
 	// Background says what was still running in the background when the turn ended.
 	Background string `json:"background,omitempty"`
-	Usage      *Usage `json:"usage,omitempty"` // of the whole conversation so far, if the agent CLI reports its usage
+	Usage      *Usage `json:"usage,omitempty"` // what the whole conversation has used so far, if reported
 	// Compact means that the purpose of the turn was to shorten the conversation. See
 	// Receipt.Compact.
 	Compact bool `json:"compact,omitempty"`
-	// Orphans has the ids of the tool calls that began in the run and did not end.
+	// Orphans lists the ids of the tool calls that began in the run and did not end.
 	Orphans []string `json:"orphans,omitempty"`
 	// Validated says whether the answer fits its schema. It is nil if the prompt had no schema, or
 	// if the turn did not finish. Validated.Answer is always empty here.
@@ -240,11 +239,11 @@ type RunEnd struct {
 	// does not fit its schema. That run begins when the arm is idle.
 	Retry string `json:"retry,omitempty"`
 	// Limit is the limit of the model that ended the turn. It is nil if the turn met no limit. If
-	// Limit is set, the outcome is failed, even if the screen shows no error.
+	// Limit is set, the outcome is OutcomeFailed, even if the screen shows no error.
 	Limit *Limit `json:"limit,omitempty"`
 }
 
-// Decided is the payload of an approval event. It records how a dialog was answered.
+// Decided is the payload of an approval event: a dialog was answered.
 type Decided struct {
 	Dialog   Dialog   `json:"dialog"`
 	Decision Decision `json:"decision"`
@@ -253,8 +252,8 @@ type Decided struct {
 	Policy string `json:"policy,omitempty"`
 }
 
-// DecodeRunEnd returns the payload of a run_end event. It returns EInternal if the
-// payload is unreadable.
+// DecodeRunEnd returns the payload of a run_end event. If an older version of Coleo wrote the event,
+// DecodeRunEnd computes the Outcome. It returns EInternal if the payload is unreadable.
 func DecodeRunEnd(e Event) (RunEnd, error) {
 	var end RunEnd
 	if err := json.Unmarshal(e.Payload, &end); err != nil {
@@ -267,7 +266,7 @@ func DecodeRunEnd(e Event) (RunEnd, error) {
 }
 
 // MaxRunText is the largest size of Run.Prompt and of Run.Answer, in bytes. This is enough to
-// recognise a prompt. The events of the run have the whole texts.
+// recognize a prompt. The events of the run contain the whole texts.
 const MaxRunText = 2 << 10
 
 // Run is the summary of one run. Serve computes it from the events of the run. A field is zero
@@ -308,7 +307,7 @@ type Run struct {
 	Events int    `json:"events"`          // all events of the run, deleted ones included
 	// Usage is the sum of the run's usage events. Usage.Source is "".
 	Usage Usage `json:"usage"`
-	// Orphans has the ids of the calls that began in the run and did not end.
+	// Orphans lists the ids of the calls that began in the run and did not end.
 	Orphans []string `json:"orphans,omitempty"`
 }
 

@@ -65,8 +65,8 @@ type WorkTold struct {
 	RepeatsMalformed bool `toml:"repeats_malformed"`
 	// If this key is `true`, the events report each text of the model.
 	Texts bool `toml:"texts"`
-	// Whether the events tell the tokens of each reply while the turn goes on. An arm of
-	// another harness gets no budget that stops it.
+	// If this key is `true`, the events report the tokens of each reply during the turn. Without
+	// this key, an arm of this harness cannot have a budget that stops it.
 	Usage bool `toml:"usage"`
 	// The tool with which the model starts a subagent, by the agent CLI's name for it. Without this
 	// key, the agent CLI has no subagents, or the events do not report them.
@@ -377,7 +377,7 @@ func (c SpawnConfig) Scripted() bool {
 type Identity struct {
 	PID       int    `json:"pid"`
 	BootID    string `json:"boot_id"`
-	StartTime uint64 `json:"start_time"` // clock ticks since boot
+	StartTime uint64 `json:"start_time"` // the time of the start, in clock ticks since boot
 	// PidfdInode is a different number for each process. It is 0 if the kernel does not
 	// support such numbers.
 	PidfdInode uint64 `json:"pidfd_inode,omitempty"`
@@ -395,6 +395,6 @@ type Handle struct {
 	Process      Identity        `json:"process"`
 	Conversation string          `json:"conversation,omitempty"`
 	Port         int             `json:"port,omitempty"`
-	Sandbox      *Sandbox        `json:"sandbox,omitempty"` // nil if the agent CLI runs without one
+	Sandbox      *Sandbox        `json:"sandbox,omitempty"` // nil if the agent CLI runs without a sandbox
 	Extra        json.RawMessage `json:"extra,omitempty"`   // data that only this harness can read
 }

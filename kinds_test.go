@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type kindSource struct {
 	docs    map[string]string   // of each type
 	values  map[string][]string // the values of each type of texts
 	strings map[string]bool     // the types of texts
+	consts  map[string]string   // the value of each constant that is a text
 }
 
 // kindLine is one constant of the type EventKind.
@@ -38,7 +40,7 @@ type kindLine struct{ kind, comment string }
 func readKinds(t *testing.T) *kindSource {
 	t.Helper()
 	s := &kindSource{types: map[string]*ast.StructType{}, docs: map[string]string{}, values: map[string][]string{},
-		strings: map[string]bool{}}
+		strings: map[string]bool{}, consts: map[string]string{}}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +85,7 @@ func (s *kindSource) add(g *ast.GenDecl) {
 			}
 			value, _ := strconv.Unquote(text.Value)
 			s.values[of.Name] = append(s.values[of.Name], value)
+			s.consts[spec.Names[0].Name] = value
 			if of.Name == "EventKind" {
 				s.kinds = append(s.kinds, kindLine{value, oneLine(spec.Doc.Text() + " " + spec.Comment.Text())})
 			}
@@ -105,7 +108,7 @@ func (s *kindSource) payload(comment string) string {
 // page returns the tables of the kinds and of their payloads.
 func (s *kindSource) page() string {
 	var b strings.Builder
-	b.WriteString("| kind | payload | what it tells |\n|---|---|---|\n")
+	b.WriteString("| kind | payload | meaning |\n|---|---|---|\n")
 	var wanted []string
 	for _, k := range s.kinds {
 		name := s.payload(k.comment)
@@ -113,22 +116,22 @@ func (s *kindSource) page() string {
 		if name != "" {
 			link = s.link(name, &wanted)
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.kind, link, s.meaning(k, name))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", k.kind, link, sentence(s.inJSON(s.meaning(k, name), s.types[name])))
 	}
-	b.WriteString("\nThe names that other systems use are accepted in filters, too. Events have the kind itself.\n\n" +
+	b.WriteString("\nFilters also accept the names that other systems use. An event always has the name of its kind.\n\n" +
 		"| name | kind |\n|---|---|\n")
 	for _, alias := range coleo.KindAliases() {
 		fmt.Fprintf(&b, "| `%s` | `%s` |\n", alias.Name, alias.Kind)
 	}
 	for i := 0; i < len(wanted); i++ { // a table can name more types
 		fmt.Fprintf(&b, "\n#### %s\n\n| field | type | meaning |\n|---|---|---|\n", wanted[i])
-		s.fields(&b, s.types[wanted[i]], &wanted)
+		s.fields(&b, s.types[wanted[i]], &wanted, map[string]bool{})
 	}
 	return b.String()
 }
 
-// meaning returns what an event of a kind tells: the comment of its payload's type, or that
-// of the kind.
+// meaning returns what an event of a kind means. It takes the comment of the payload's type, or else
+// the comment of the kind.
 func (s *kindSource) meaning(k kindLine, payload string) string {
 	doc := s.docs[payload]
 	_, rest, told := strings.Cut(doc, "payload of a "+k.kind+" event")
@@ -152,11 +155,12 @@ func (s *kindSource) link(name string, wanted *[]string) string {
 	return "[" + name + "](#" + strings.ToLower(name) + ")"
 }
 
-// fields writes a line for each field. The fields of an embedded type are the type's own.
-func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]string) {
+// fields writes a line for each field. The fields of an embedded type are the type's own, unless the
+// map written contains a field with the same name.
+func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]string, written map[string]bool) {
 	for _, f := range t.Fields.List {
 		if id, ok := f.Type.(*ast.Ident); ok && len(f.Names) == 0 {
-			s.fields(b, s.types[id.Name], wanted)
+			s.fields(b, s.types[id.Name], wanted, written)
 			continue
 		}
 		name, options := "", ""
@@ -164,9 +168,10 @@ func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]str
 			tag, _ := strconv.Unquote(f.Tag.Value)
 			name, options, _ = strings.Cut(reflect.StructTag(tag).Get("json"), ",")
 		}
-		if name == "" || name == "-" {
+		if name == "" || name == "-" || written[name] {
 			continue
 		}
+		written[name] = true
 		typ := s.typeName(f.Type, wanted)
 		if strings.Contains(options, "omit") {
 			typ += ", optional"
@@ -175,8 +180,67 @@ func (s *kindSource) fields(b *strings.Builder, t *ast.StructType, wanted *[]str
 		if len(f.Names) > 0 {
 			doc = withoutName(doc, f.Names[0].Name)
 		}
+		doc = sentence(s.inJSON(doc, t))
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", name, typ, strings.ReplaceAll(doc, "|", "\\|"))
 	}
+}
+
+// goName matches a word of a comment that may be the Go name of a constant or of a field.
+var goName = regexp.MustCompile(`\b[A-Z][A-Za-z]+(\.[A-Z][A-Za-z]+)?\b`)
+
+// inJSON replaces Go words in the comment of a field of t. A constant becomes its value. A field
+// becomes its name in JSON. A field that is nil is absent in JSON.
+func (s *kindSource) inJSON(doc string, t *ast.StructType) string {
+	parts := strings.Split(doc, "`")
+	for i := 0; i < len(parts); i += 2 { // the other parts are code
+		parts[i] = goName.ReplaceAllStringFunc(parts[i], func(word string) string {
+			if value, ok := s.consts[word]; ok {
+				return "`" + value + "`"
+			}
+			of, field, dotted := strings.Cut(word, ".")
+			if name := s.fieldName(s.types[of], field); dotted && name != "" {
+				return "`" + name + "` of " + of
+			}
+			if name := s.fieldName(t, word); name != "" {
+				return "`" + name + "`"
+			}
+			return word
+		})
+	}
+	return nilWord.ReplaceAllString(strings.Join(parts, "`"), "absent")
+}
+
+var nilWord = regexp.MustCompile(`\bnil\b`)
+
+// fieldName returns the name in JSON of a field of t, or "".
+func (s *kindSource) fieldName(t *ast.StructType, field string) string {
+	if t == nil {
+		return ""
+	}
+	for _, f := range t.Fields.List {
+		if id, ok := f.Type.(*ast.Ident); ok && len(f.Names) == 0 {
+			if name := s.fieldName(s.types[id.Name], field); name != "" {
+				return name
+			}
+		}
+		if len(f.Names) > 0 && f.Names[0].Name == field && f.Tag != nil {
+			tag, _ := strconv.Unquote(f.Tag.Value)
+			name, _, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+			return strings.Trim(name, "-")
+		}
+	}
+	return ""
+}
+
+// sentence returns a text with a capital letter at its beginning and a period at its end.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // withoutName returns the comment of a field without the field's Go name and the verb after it,
@@ -189,10 +253,10 @@ func withoutName(doc, name string) string {
 	if strings.HasPrefix(rest, "means that ") {
 		return "`true` " + rest
 	}
-	for _, verb := range []string{"is ", "are ", "has ", "holds ", "contains ", "says "} {
+	for _, verb := range []string{"is ", "are ", "has ", "holds ", "lists ", "contains ", "says "} {
 		rest = strings.TrimPrefix(rest, verb)
 	}
-	return strings.ToUpper(rest[:1]) + rest[1:]
+	return rest
 }
 
 // typeName returns the type of a field as JSON has it.

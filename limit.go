@@ -19,10 +19,10 @@ const (
 	LimitNetwork  LimitKind = "network"  // the model's servers cannot be reached
 	LimitLogin    LimitKind = "login"    // the login or the key is not accepted
 	LimitContext  LimitKind = "context"  // the conversation is too long for the model
-	// LimitBudget is a limit of the user's own: see Budget. No agent CLI tells it.
+	// LimitBudget is a limit that the user has set: see Budget. No agent CLI reports this limit.
 	LimitBudget LimitKind = "budget"
-	// LimitLoop means that the agent CLI went in circles: see package loop. No agent CLI tells
-	// it.
+	// LimitLoop means that the agent CLI went in circles: see package loop. No agent CLI reports
+	// this limit.
 	LimitLoop LimitKind = "loop"
 )
 
@@ -53,7 +53,7 @@ type Limit struct {
 	Forgets bool `json:"forgets,omitempty"`
 }
 
-// Limiter is a session that recognises the limits of its agent CLI's model.
+// Limiter is a session that recognizes the limits of its agent CLI's model.
 type Limiter interface {
 	// Limit returns the limit that ended the last turn. It returns nil if the turn ended with
 	// another error. Call Limit only after a turn that has failed. The list contains the errors of
@@ -130,7 +130,7 @@ func (o OnLimit) Steps() []LimitStep {
 	return list
 }
 
-// After returns the steps of o behind the given step. The result always ends with a LastStep.
+// After returns the steps of o after the given step. The result always ends with a LastStep.
 func (o OnLimit) After(step OnLimit) OnLimit {
 	list, last, _ := o.parse()
 	for i, s := range list {
@@ -288,14 +288,14 @@ const (
 	ParkEnded   ParkStep = "ended" // the arm is no longer parked, and Coleo does not make it continue
 )
 
-// ParkChange is the payload of a parked event.
+// ParkChange is the payload of a parked event. In JSON, its fields Why and Run replace those of Parked.
 type ParkChange struct {
 	Step ParkStep `json:"step"`
-	// Why is Parked.Why if IsParked reports true. With the other steps, it says why the arm is no
-	// longer parked. The JSON form contains this field instead of Parked.Why.
+	// Why says why the arm waits for a person, if it does. With ParkContinued and ParkEnded, Why says
+	// why the arm is no longer parked.
 	Why string `json:"why,omitempty"`
-	// Run is Parked.Run if IsParked reports true. With ParkContinued, it is the id of the run with
-	// which the arm continues. The JSON form contains this field instead of Parked.Run.
+	// Run is the id of the run that met the limit. With ParkContinued, Run is the id of the run with
+	// which the arm continues.
 	Run string `json:"run,omitempty"`
 	Parked
 }

@@ -83,8 +83,8 @@ type ModelOrder struct {
 	Seen bool `json:"seen,omitempty"`
 }
 
-// FallbackStrategy says which model may be used in place of one that is not available.
-// Programs send and store strategies, so their meaning never changes.
+// FallbackStrategy says which model may replace a model that is not available. Programs send and
+// store strategies, so their meaning never changes.
 type FallbackStrategy string
 
 // The strategies. An empty strategy means the strategy in config.toml. If there is none, it means
@@ -92,7 +92,7 @@ type FallbackStrategy string
 const (
 	FallbackAny       FallbackStrategy = "any"        // any model, so that an arm always starts
 	FallbackSamePrice FallbackStrategy = "same-price" // one with the same two prices
-	FallbackCheaper   FallbackStrategy = "cheaper"    // one of which neither price is higher
+	FallbackCheaper   FallbackStrategy = "cheaper"    // a model with no higher price
 	FallbackNone      FallbackStrategy = "none"       // none: the order fails
 )
 
@@ -311,8 +311,8 @@ func ModeByID(list []Mode, id, of string) (Mode, error) {
 	return list[i], nil
 }
 
-// MayFollow returns an error if a user must not switch from one mode to another. The id is that of
-// the first mode, or "". The errors are:
+// MayFollow returns an error if a user must not switch from the mode with the id from to the mode
+// m. If the present mode is not known, from is "". The errors are:
 //
 //   - EConflict if the first mode does not lead to the second
 //   - EUnsupported if nothing switches to the second mode

@@ -20,11 +20,11 @@ type Queued struct {
 	Files []string  `json:"files,omitempty"` // absolute paths on the arm's machine
 	Added time.Time `json:"added"`
 	By    string    `json:"by,omitempty"`    // who added it, for users
-	Check *Check    `json:"check,omitempty"` // of a prompt that asks a model again; nil for all others
+	Check *Check    `json:"check,omitempty"` // only if the prompt asks a model again
 	// Continues is 0 unless this prompt continues a parked arm. Otherwise it counts such prompts
 	// since the arm's last turn without a limit, including this prompt.
 	Continues int `json:"continues,omitempty"`
-	// Tried contains the Parked.Tried of the parking that this prompt ended.
+	// Tried lists the alternatives that were tried in the parking that this prompt ended.
 	Tried OnLimit `json:"tried,omitempty"`
 }
 
@@ -83,12 +83,12 @@ type Handover struct {
 	// Run is the id of the successor's first prompt, and of the run that it begins.
 	Run     string `json:"run"`
 	Arm     string `json:"arm"`     // the successor's id
-	Name    string `json:"name"`    // its name when it was started
-	Harness string `json:"harness"` // its harness
+	Name    string `json:"name"`    // the successor's name at its start
+	Harness string `json:"harness"` // the successor's harness
 	// Open means that the successor is being started.
 	Open bool `json:"open,omitempty"`
-	// Before is the queue before the hand-over, while that is open. If the successor does not
-	// start, the arm gets this queue back. Only the host agent's record of the arm has it.
+	// Before is the queue before the hand-over, while the hand-over is open. If the successor does
+	// not start, the arm gets this queue back. Only the host agent's record of the arm contains it.
 	Before *Queue `json:"before,omitempty"`
 }
 
@@ -102,7 +102,7 @@ func (h Handover) Told() Handover {
 // step never changes.
 type HandoverStep string
 
-// The steps. The last one is in the log of the successor, and the others are in that of the
+// The steps. HandoverReceived is in the log of the successor. The other steps are in the log of the
 // first arm.
 const (
 	HandoverBegun    HandoverStep = "begun"    // the first arm is paused, and the successor is about to start
@@ -118,10 +118,10 @@ type HandoverChange struct {
 	To   ArmLink      `json:"to"`   // its successor
 	// Run is the id of the successor's first prompt.
 	Run string `json:"run"`
-	// Moved has the ids of the prompts that go from the queue of the first arm to that of the
-	// successor, in their order. With HandoverFailed they went back.
+	// Moved lists the ids of the prompts that move from the queue of the first arm to the
+	// successor's queue, in their order. With HandoverFailed, they have moved back.
 	Moved []string `json:"moved,omitempty"`
-	Why   string   `json:"why,omitempty"` // with HandoverFailed
+	Why   string   `json:"why,omitempty"` // with HandoverFailed: why the hand-over failed
 }
 
 // ArmLink names an arm, with its name and its harness at that time.
@@ -159,15 +159,15 @@ const (
 
 	// QueueContinued and QueueUnparked are orders for a parked arm. The log records them as events
 	// of the kind parked.
-	QueueContinued QueueStep = "continued" // go on now
-	QueueUnparked  QueueStep = "unparked"  // do not go on by itself; the queue is sent again
+	QueueContinued QueueStep = "continued" // the arm continues now
+	QueueUnparked  QueueStep = "unparked"  // the arm does not continue by itself; Coleo sends the queue again
 )
 
-// QueueChange is the payload of a queue event: a step, and the summary of the queue after
-// the step.
+// QueueChange is the payload of a queue event: a step has changed the queue. The payload contains a
+// summary of the queue after the step.
 type QueueChange struct {
 	Step QueueStep `json:"step"`
-	ID   string    `json:"id,omitempty"` // of the entry
+	ID   string    `json:"id,omitempty"` // the id of the entry
 	QueueState
 }
 

@@ -24,9 +24,10 @@ func TestTheNetworkOfASandboxIsAWordOrAList(t *testing.T) {
 			t.Errorf("%s has %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []coleo.SandboxNetwork{"allow=", "allow", "allow=a,", "allow=a b", "allow=http://a.example/", "allow=a:0",
-		"allow=a:x", "allow=a:70000", "allow=a:+1", "allow=127.1", "allow=localhost", "allow=127.0.0.1:80", "allow=localhost:808",
-		"allow=*.a.example", "allow=a/8", "models", "allow=" + coleo.SandboxNetwork(strings.Repeat("a,", 30)) + "a"} {
+	for _, text := range []coleo.SandboxNetwork{"allow=", "allow", "allow=a,", "allow=a b", "allow=http://a.example/",
+		"allow=a:0", "allow=a:x", "allow=a:70000", "allow=a:+1", "allow=127.1", "allow=localhost", "allow=127.0.0.1:80",
+		"allow=localhost:808", "allow=*.a.example", "allow=a/8", "models",
+		"allow=" + coleo.SandboxNetwork(strings.Repeat("a,", 30)) + "a"} {
 		s := &coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: text}
 		if err := s.Check(); coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("the network %q: %v; want EInvalid", text, err)
@@ -37,7 +38,8 @@ func TestTheNetworkOfASandboxIsAWordOrAList(t *testing.T) {
 		if got := (&coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: network}).String(); got != want {
 			t.Errorf("the sandbox is %q; want %q", got, want)
 		}
-		if err := (&coleo.Sandbox{Kind: coleo.SandboxNone, Network: network}).Check(); coleo.ErrorCode(err) != coleo.EInvalid {
+		err := (&coleo.Sandbox{Kind: coleo.SandboxNone, Network: network}).Check()
+		if coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("the network %q without a sandbox: %v; want EInvalid", network, err)
 		}
 	}

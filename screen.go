@@ -10,15 +10,15 @@ import (
 // Screen is what a terminal shows at one moment. The commands `coleo screen --json` and
 // `coleo arm screen --json` print its JSON form.
 type Screen struct {
-	Cols int `json:"cols"` // cells
-	Rows int `json:"rows"` // cells
+	Cols int `json:"cols"` // the width in cells
+	Rows int `json:"rows"` // the height in cells
 	// Lines holds Rows lines, without trailing blanks. A wide character in a line counts as one
 	// character: no filler follows it.
 	Lines         []string `json:"lines"`
-	Cursor        [2]int   `json:"cursor"`         // x, y from 0; x is Cols if the next character will wrap
+	Cursor        [2]int   `json:"cursor"`         // column and row, from 0; column Cols means a pending wrap
 	CursorVisible bool     `json:"cursor_visible"` //
 	Alt           bool     `json:"alt"`            // the alternate screen is shown
-	Title         string   `json:"title"`          // OSC 0/2, without control characters
+	Title         string   `json:"title"`          // the title that the program has set, without control characters
 	// Wrapped has one value for each line. The value is true if the line continues the line above
 	// it, because the terminal has wrapped the text. Wrapped is nil if nobody knows which lines
 	// were wrapped.
@@ -26,7 +26,7 @@ type Screen struct {
 	// History holds the lines that have scrolled off the top, oldest first. It is set only on
 	// request.
 	History []string        `json:"history,omitempty"`
-	Modes   map[string]bool `json:"modes"` // the keys are the names of pty.Mode, such as "bracketed_paste"
+	Modes   map[string]bool `json:"modes"` // by the names of pty.Mode, such as "bracketed_paste"
 }
 
 // MostHistory is the maximum number of lines that are kept for a terminal after they

@@ -43,23 +43,23 @@ func (k DialogKind) OfWork() bool {
 // keeps its number. Truncated means that the screen does not show the whole identity.
 type Dialog struct {
 	Kind        DialogKind  `json:"kind"`
-	Title       string      `json:"title"`             // "Do you want to create hello.txt?"
-	Subject     string      `json:"subject,omitempty"` // the command or the file
-	Truncated   bool        `json:"truncated,omitempty"`
-	Options     []string    `json:"options,omitempty"` // as on the screen, but without number, marker and tick
-	Default     int         `json:"default"`           // the index of the marked option in Options; -1 if none is marked
+	Title       string      `json:"title"`               // for example "Do you want to create hello.txt?"
+	Subject     string      `json:"subject,omitempty"`   // the command or the file
+	Truncated   bool        `json:"truncated,omitempty"` // the screen does not show the whole dialog
+	Options     []string    `json:"options,omitempty"`   // the labels on the screen, without number, marker and tick
+	Default     int         `json:"default"`             // the index of the marked option in Options; -1 if none is marked
 	Fingerprint Fingerprint `json:"fingerprint"`
 
 	Several    bool   `json:"several,omitempty"`     // the user can tick several options and then submit them
 	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options, from 1
-	TextOption int    `json:"text_option,omitempty"` // number of the option that takes a text, from 1; 0 if there is none
+	TextOption int    `json:"text_option,omitempty"` // the number of the free-text option, from 1; 0 if there is none
 	Typed      string `json:"typed,omitempty"`       // the text that was typed into that option
 	Page       int    `json:"page,omitempty"`        // the number of this question among several, from 1; 0 if unknown
 	Pages      int    `json:"pages,omitempty"`       // the number of questions; 0 if the screen does not show it
 }
 
-// Choices returns the options as people read them. A ticked option begins with [x]. The
-// option that takes a text ends with the typed text.
+// Choices returns the options as people read them. A ticked option begins with [x]. The free-text
+// option ends with the typed text.
 func (d Dialog) Choices() []string {
 	out := slices.Clone(d.Options)
 	for _, n := range d.Ticked {
@@ -80,7 +80,7 @@ type Reading struct {
 	Since  time.Time `json:"since"`            // when State began
 	Known  bool      `json:"known"`            // false if no rule matches the screen, so that Coleo types nothing
 	Detail string    `json:"detail,omitempty"` // for example "attempt 2/10" during retries
-	Dialog *Dialog   `json:"dialog,omitempty"` // set in waiting_approval
+	Dialog *Dialog   `json:"dialog,omitempty"` // only with the state WaitingApproval
 	// Background says what still runs in the background while the state is idle. It is in the words
 	// of the agent CLI: "1 shell still running".
 	Background string `json:"background,omitempty"`
@@ -109,7 +109,7 @@ const (
 	ChangeConversation ChangeKind = "conversation" // the id of the conversation became known
 	ChangeMode         ChangeKind = "mode"         // the agent CLI has another mode; Reading.Mode is its id
 	ChangeWindow       ChangeKind = "window"       // the window was opened or closed, or has failed
-	ChangeWork         ChangeKind = "work"         // the agent CLI's record or server tells what the agent CLI has done
+	ChangeWork         ChangeKind = "work"         // the agent CLI's record or server reports what the agent CLI has done
 )
 
 // Change is one entry in the list of a session's changes.
@@ -117,14 +117,14 @@ type Change struct {
 	Cursor  Cursor     `json:"cursor"`
 	Time    time.Time  `json:"time"`
 	Kind    ChangeKind `json:"kind"`
-	From    State      `json:"from,omitempty"`
+	From    State      `json:"from,omitempty"` // the state before
 	Reading Reading    `json:"reading"`
-	Note    string     `json:"note,omitempty"`
-	Origin  Origin     `json:"origin,omitempty"` // set for turn
+	Note    string     `json:"note,omitempty"`   // one line for people; if Kind is ChangeTurn, the prompt
+	Origin  Origin     `json:"origin,omitempty"` // if Kind is ChangeTurn: who began the turn
 	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
-	Screen  *Screen    `json:"screen,omitempty"` // set for screen_unrecognised and dead
-	Window  *Window    `json:"window,omitempty"` // set for window
-	Work    []Activity `json:"-"`                // set for work
+	Screen  *Screen    `json:"screen,omitempty"` // only if Kind is ChangeUnrecognised or the state is Dead
+	Window  *Window    `json:"window,omitempty"` // only if Kind is ChangeWindow
+	Work    []Activity `json:"-"`                // only if Kind is ChangeWork
 	// Record names the record or the conversation to which the positions of Work belong.
 	Record string `json:"-"`
 }
@@ -164,14 +164,13 @@ type Steering struct {
 	Receipt      Receipt       `json:"receipt"`
 }
 
-// SteeringWay is a way in which a prompt that does not wait for the end of the turn reaches an
-// agent CLI.
+// SteeringWay says how a prompt reached an agent CLI without waiting for the end of the turn.
 type SteeringWay string
 
 // The ways.
 const (
 	SteerPrompted    SteeringWay = "prompted"    // no turn was running
-	SteerQueued      SteeringWay = "queued"      // the agent CLI has it, and takes it when its turn allows
+	SteerQueued      SteeringWay = "queued"      // the agent CLI has the prompt, and takes it when its turn allows
 	SteerInterrupted SteeringWay = "interrupted" // the running turn was stopped first
 )
 
@@ -205,7 +204,7 @@ type Receipt struct {
 
 	Origin Origin `json:"origin,omitempty"` // who began the turn; "" if Coleo did, and has proved that the prompt arrived
 
-	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt arrived; see EUnsettled
+	Unsettled bool `json:"unsettled,omitempty"` // a dialog hides whether the prompt has arrived
 
 	// Compact means that the agent CLI shortens its conversation in this turn. Text is then the
 	// command that shortens the conversation. The turn has no answer.
@@ -217,7 +216,7 @@ type Receipt struct {
 	// prompt is checked, it also identifies what was asked. Equal runs have the same hash. It is ""
 	// if Coleo did not begin the turn.
 	SpecHash string `json:"spec_hash,omitempty"`
-	Check    *Check `json:"check,omitempty"` // what is checked of the prompt; nil if nothing
+	Check    *Check `json:"check,omitempty"` // what Coleo checks for the prompt; nil if it checks nothing
 
 	Continues int     `json:"continues,omitempty"` // see Queued.Continues
 	Tried     OnLimit `json:"tried,omitempty"`     // see Queued.Tried

@@ -24,42 +24,43 @@ const (
 // ArmRequest is what an arm's model wants Coleo to do with another arm: start a subarm, or send a
 // message. The kind of the suspension says which of the two it is.
 type ArmRequest struct {
-	Arm  string `json:"arm"`  // the id of the other arm; of a subarm, the id that it will have
-	Name string `json:"name"` // of the other arm
+	Arm  string `json:"arm"`  // the id of the other arm; with SuspensionSubarm, the id that the subarm will have
+	Name string `json:"name"` // the name of the other arm
 	// Prompt is the subarm's first prompt, or the message that the other arm gets.
 	Prompt string `json:"prompt"`
 
-	// These fields are set only for a subarm.
-	Harness        string         `json:"harness,omitempty"`
-	Workdir        string         `json:"workdir,omitempty"`
-	PermissionMode PermissionMode `json:"permission_mode,omitempty"`
+	Harness        string         `json:"harness,omitempty"`         // only with SuspensionSubarm
+	Workdir        string         `json:"workdir,omitempty"`         // only with SuspensionSubarm
+	PermissionMode PermissionMode `json:"permission_mode,omitempty"` // only with SuspensionSubarm
 }
 
 // RequestOutcome says what became of an approved request.
 type RequestOutcome struct {
-	Text   string `json:"text"` // for the model
+	Text   string `json:"text"` // the text that the model gets
 	Failed bool   `json:"failed,omitempty"`
 }
 
 // Suspension is a question on which an arm waits. Either the arm's model has asked the question
 // with one of Coleo's tools, or the question is the dialog on the arm's screen.
 type Suspension struct {
-	ID      string         `json:"id"` // of a dialog: its fingerprint
+	ID      string         `json:"id"` // with SuspensionDialog, the fingerprint of the dialog
 	Arm     string         `json:"arm"`
 	ArmName string         `json:"arm_name,omitempty"` // set in answers of the API
 	Run     string         `json:"run,omitempty"`
 	Kind    SuspensionKind `json:"kind"`
-	Text    string         `json:"text"` // the question, the plan, or to what and why
-	Options []string       `json:"options,omitempty"`
-	Several bool           `json:"several,omitempty"` // several options can be chosen
-	AskedAt time.Time      `json:"asked_at,omitzero"`
-	Dialog  *Dialog        `json:"dialog,omitempty"` // only with SuspensionDialog
+	// Text is the question or the plan. With SuspensionAccess, it says what the model asks for, and
+	// why.
+	Text    string    `json:"text"`
+	Options []string  `json:"options,omitempty"`
+	Several bool      `json:"several,omitempty"` // several options can be chosen
+	AskedAt time.Time `json:"asked_at,omitzero"`
+	Dialog  *Dialog   `json:"dialog,omitempty"` // only with SuspensionDialog
 
 	// Decision is the answer. It is nil while the suspension waits, and after the
 	// suspension was withdrawn.
 	Decision   *Decision `json:"decision,omitempty"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"` // when it was answered or withdrawn
-	By         string    `json:"by,omitempty"`         // who has answered
+	By         string    `json:"by,omitempty"`         // who answered it, for people
 
 	Request *ArmRequest `json:"request,omitempty"` // only with SuspensionSubarm and SuspensionMessage
 	// Outcome is the outcome of the approved request. It is nil until Coleo has carried out the
@@ -200,8 +201,8 @@ func (m PolicyMode) Valid() bool {
 	return m == "" || m == PolicyOff || m == PolicyShadow || m == PolicyRead
 }
 
-// PolicyDecision is the payload of a policy event. It says what a policy decides about an
-// approval dialog, and what became of the decision.
+// PolicyDecision is the payload of a policy event: what a policy has decided about an approval
+// dialog, and whether Coleo carried the decision out.
 type PolicyDecision struct {
 	Dialog   Fingerprint `json:"dialog"`
 	Title    string      `json:"title"`
@@ -216,7 +217,7 @@ type PolicyDecision struct {
 	// Category is "read", "edit", "execute", "mcp", "network" or "other".
 	Category string `json:"category,omitempty"`
 	// Subject is the command or the files. If no hook has reported them, it is the text of
-	// the dialog. It has at most MaxPolicySubject bytes.
+	// the dialog. It has at most 2 KiB.
 	Subject    string `json:"subject,omitempty"`
 	SubjectCut bool   `json:"subject_cut,omitempty"`
 	Folder     string `json:"folder,omitempty"` // the folder in which the tool works, as the hook has reported it
@@ -238,8 +239,8 @@ type ToolRequest struct {
 // ShellRule says which shell runs the commands of an agent CLI. The page
 // docs/harness-reference.md repeats the comments of the fields.
 type ShellRule struct {
-	// The variables that name the program of the shell: `["SHELL"]`. The first one that is set in
-	// the agent CLI's environment applies.
+	// The variables that name the program of the shell: `["SHELL"]`. The first of these variables
+	// that is set in the agent CLI's environment applies.
 	Env []string `toml:"env"`
 	// The names that the program can have: `["bash", "zsh"]`. If the program has any other name,
 	// the shell is not known.

@@ -12,7 +12,7 @@ type Thread struct {
 	// Home is the HOME of the agent CLI. It is empty for the user's own HOME.
 	Home    string    `json:"home,omitempty"`
 	Path    string    `json:"path"`              // the agent CLI's file
-	Folder  string    `json:"folder,omitempty"`  // the folder of work; "" if the file does not tell it
+	Folder  string    `json:"folder,omitempty"`  // the work folder; "" if the file does not name it
 	Project string    `json:"project,omitempty"` // root of the git repository with the folder, or the folder
 	Title   string    `json:"title,omitempty"`   // the user's title, the agent CLI's title, or the first prompt
 	Preview string    `json:"preview,omitempty"` // the last prompt or answer

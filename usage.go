@@ -70,9 +70,9 @@ const (
 // Price is the price of a model, in US dollars per million tokens.
 type Price struct {
 	Rates
-	Tiers  []PriceTier `json:"tiers,omitempty"` // other rates of large calls, the smallest bound first
+	Tiers  []PriceTier `json:"tiers,omitempty"` // the rates of large calls, smallest bound first
 	Source PriceSource `json:"source"`
-	Date   string      `json:"date,omitempty"` // of the source, as 2026-01-31; "" if unknown
+	Date   string      `json:"date,omitempty"` // the date of the source, as 2026-01-31; "" if unknown
 }
 
 // Rates are the rates of one price. If a source gives no rates for caches, CacheRead and CacheWrite
@@ -80,13 +80,13 @@ type Price struct {
 type Rates struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
-	CacheRead  float64 `json:"cache_read"`  // of input tokens that came from a cache
-	CacheWrite float64 `json:"cache_write"` // of input tokens that were written to a cache
+	CacheRead  float64 `json:"cache_read"`  // the rate for input tokens that came from a cache
+	CacheWrite float64 `json:"cache_write"` // the rate for input tokens that were written to a cache
 }
 
 // PriceTier holds the rates of large calls.
 type PriceTier struct {
-	Above int `json:"above"` // for calls with at least so many input tokens
+	Above int `json:"above"` // the smallest number of input tokens of such a call
 	Rates
 }
 
@@ -134,6 +134,6 @@ type UsageEntry struct {
 	Hour     time.Time `json:"hour"`  // the beginning of the hour, in UTC
 	Context  int       `json:"context"`
 	Reported bool      `json:"reported"` // the agent CLI has said what the calls cost
-	Calls    int       `json:"calls"`    // replies of the model, or turns if only those are told
+	Calls    int       `json:"calls"`    // replies of the model, or turns if the source reports only turns
 	Usage
 }

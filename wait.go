@@ -148,10 +148,10 @@ func Left(ctx context.Context) (time.Duration, bool) {
 	return min(most, left()), true
 }
 
-// Wanted returns nil if Coleo is still allowed to type for ctx. Call Wanted just before
-// each write to a terminal. Wanted returns ETimeout if the time from Left is over. It
-// returns ctx's error if ctx was cancelled. Wanted reads the clock itself, because
-// timers fire late in a process that was stopped and continued.
+// Wanted returns nil if Coleo is still allowed to type for ctx. Call Wanted just before each write
+// to a terminal. Wanted returns ETimeout if Left reports that no time is left. It returns ctx's
+// error if ctx was cancelled. Wanted reads the clock itself, because timers fire late in a process
+// that was stopped and continued.
 func Wanted(ctx context.Context) error {
 	if left, bounded := Left(ctx); bounded && left <= 0 {
 		return Errorf(ETimeout, "the caller no longer waits for this: nothing more was typed")
@@ -160,8 +160,8 @@ func Wanted(ctx context.Context) error {
 }
 
 const (
-	// insteadRetry is the time between two attempts to send the user's words after a
-	// denial, if the agent CLI is not yet ready for a prompt.
+	// After a denial, Coleo sends the user's words as a prompt. insteadRetry is the time between
+	// two attempts, if the agent CLI is not yet ready.
 	insteadRetry = 200 * time.Millisecond
 	// insteadTries is the maximum number of attempts. An idle agent CLI accepts a
 	// prompt within one or two seconds. While the agent CLI works, SendInstead makes no

@@ -65,15 +65,15 @@ type Prompted struct {
 	Text string `json:"text"`
 }
 
-// Turn is the payload of a turn event: the model begins a reply to its user or to a tool. The turns of a run are
-// counted from 1, in Event.Turn.
+// Turn is the payload of a turn event: the model begins a reply to its user or to a tool. Event.Turn
+// counts the turns of a run, from 1.
 type Turn struct {
 	Reply string `json:"reply,omitempty"` // the agent CLI's own id of the reply
-	Model string `json:"model,omitempty"` // the model that replies, if the source tells it
+	Model string `json:"model,omitempty"` // the model that replies, if the source reports it
 }
 
-// Block is a piece of a text of the model. All pieces of one text have the same ID, and
-// together they are the whole text.
+// Block is one piece of a text that the model writes. All pieces of one text have the same ID.
+// Together they are the whole text.
 type Block struct {
 	ID        string `json:"id"` // unique in the run; package trace makes it
 	Text      string `json:"text"`
@@ -100,12 +100,12 @@ const (
 	ToolOther    ToolKind = "other"
 )
 
-// ToolCall is the payload of a tool_call_start event.
+// ToolCall is the payload of a tool_call_start event: the model has called a tool.
 type ToolCall struct {
 	ID        string          `json:"id"` // the agent CLI's own id of the call
 	Name      string          `json:"name"`
 	Kind      ToolKind        `json:"kind"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // nil if they are malformed or too long
+	Arguments json.RawMessage `json:"arguments,omitempty"` // absent if they are malformed or too long
 	Malformed *Malformed      `json:"malformed,omitempty"`
 	Truncated bool            `json:"truncated,omitempty"` // Arguments are left out, because they are too long
 	Command   string          `json:"command,omitempty"`   // with ToolExecute: the command line
@@ -114,14 +114,14 @@ type ToolCall struct {
 
 // Malformed holds the arguments of a tool call that are not valid JSON.
 type Malformed struct {
-	Error string `json:"error"` // why they are not valid
+	Error string `json:"error"` // why the arguments are not valid JSON
 	Raw   string `json:"raw"`   // the arguments as they came
 }
 
 // ToolProgress is the payload of a tool_progress event: output between the start and the end of a
 // call.
 type ToolProgress struct {
-	ID        string `json:"id"` // of the call
+	ID        string `json:"id"` // the id of the call
 	Output    string `json:"output"`
 	Truncated bool   `json:"truncated,omitempty"`
 }
@@ -136,35 +136,36 @@ const (
 	ToolError   ToolOutcome = "error"  // the tool failed, or its arguments were not accepted
 )
 
-// ToolEnd is the payload of a tool_call_end event. A call that was cut off has no end.
+// ToolEnd is the payload of a tool_call_end event: a call has ended. A call that was cut off has no
+// end.
 type ToolEnd struct {
-	ID        string      `json:"id"` // of the call
+	ID        string      `json:"id"` // the id of the call
 	Outcome   ToolOutcome `json:"outcome"`
 	Reason    string      `json:"reason,omitempty"` // why the call was denied, or what the error was
 	Output    string      `json:"output,omitempty"`
 	Truncated bool        `json:"truncated,omitempty"` // Output or Reason was cut
-	ExitCode  *int        `json:"exit_code,omitempty"` // of a command, if the source tells it
+	ExitCode  *int        `json:"exit_code,omitempty"` // the exit code of a command, if the source reports it
 }
 
-// SubagentStart is the payload of a subagent_start event. What the subagent does is not
-// in the run.
+// SubagentStart is the payload of a subagent_start event: a subagent has started. The run does not
+// contain the work of the subagent.
 type SubagentStart struct {
-	ID   string `json:"id"`             // of the call that started the subagent
+	ID   string `json:"id"`             // the id of the call that started the subagent
 	Type string `json:"type,omitempty"` // the agent CLI's name for this type of subagent
 	Task string `json:"task,omitempty"`
 }
 
-// SubagentEnd is the payload of a subagent_end event.
+// SubagentEnd is the payload of a subagent_end event: a subagent has ended.
 type SubagentEnd struct {
-	ID      string      `json:"id"` // of the call that started the subagent
+	ID      string      `json:"id"` // the id of the call that started the subagent
 	Outcome ToolOutcome `json:"outcome"`
 }
 
-// FileChanged is the payload of a file_changed event: a tool that changes files has
-// ended with success.
+// FileChanged is the payload of a file_changed event: a call of a tool that changes
+// files has succeeded.
 type FileChanged struct {
-	Path string `json:"path"` // as the model gave it
-	Call string `json:"call"` // id of the call
+	Path string `json:"path"` // the path, as the model gave it
+	Call string `json:"call"` // the id of the call
 }
 
 // ReplyUsage is the payload of a usage event: the tokens of one reply.
@@ -176,20 +177,21 @@ type ReplyUsage struct {
 // Compaction is the payload of a compaction event: the agent CLI has shortened its
 // conversation.
 type Compaction struct {
-	Before    int    `json:"before_tokens,omitempty"` // 0 if not told
-	After     int    `json:"after_tokens,omitempty"`  // 0 if not told
-	Automatic bool   `json:"automatic"`               // the agent CLI decided it
+	Before    int    `json:"before_tokens,omitempty"` // the tokens before; 0 if the source does not report it
+	After     int    `json:"after_tokens,omitempty"`  // the tokens after; 0 if the source does not report it
+	Automatic bool   `json:"automatic"`               // the agent CLI shortened the conversation by itself
 	Summary   string `json:"summary,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// ModeChanged is the payload of a mode event. Modes are the agent CLI's own words.
+// ModeChanged is the payload of a mode event: the mode of the agent CLI has changed. The modes are in
+// the agent CLI's own words.
 type ModeChanged struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
 }
 
-// ModelChanged is the payload of a model event.
+// ModelChanged is the payload of a model event: the model of the arm has changed.
 type ModelChanged struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
@@ -217,7 +219,8 @@ type Task struct {
 	Status TaskStatus `json:"status"`
 }
 
-// TasksUpdated is the payload of a task_updated event. It contains the whole list of tasks.
+// TasksUpdated is the payload of a task_updated event: the list of tasks has changed. The payload
+// contains the whole list.
 type TasksUpdated struct {
 	Tasks []Task `json:"tasks"`
 }
@@ -229,7 +232,7 @@ type ShellInput struct {
 	Command string `json:"command"`
 }
 
-// ShellProgress is the payload of a shell_progress event: output before the end.
+// ShellProgress is the payload of a shell_progress event: output before the end of the command.
 type ShellProgress struct {
 	ID        string `json:"id"`
 	Output    string `json:"output"`
@@ -240,7 +243,7 @@ type ShellProgress struct {
 type ShellOutput struct {
 	ID        string `json:"id"`
 	Output    string `json:"output"`
-	Errors    string `json:"errors,omitempty"` // what came on the error output, if it is told apart
+	Errors    string `json:"errors,omitempty"` // the error output, if the source reports it separately
 	ExitCode  *int   `json:"exit_code,omitempty"`
 	Millis    int64  `json:"duration_ms,omitempty"`
 	Truncated bool   `json:"truncated,omitempty"`
@@ -255,14 +258,14 @@ type Problem struct {
 // Remark is the payload of an info event: a remark of the agent CLI for its user.
 type Remark struct {
 	Text   string        `json:"text"`
-	Title  string        `json:"title,omitempty"`  // of a note
-	Tags   []string      `json:"tags,omitempty"`   // of a note
-	Report *StatusReport `json:"report,omitempty"` // how the work goes, by the model's own account
+	Title  string        `json:"title,omitempty"`  // the title of a note
+	Tags   []string      `json:"tags,omitempty"`   // the tags of a note
+	Report *StatusReport `json:"report,omitempty"` // the model's own report about its work
 }
 
 // StatusReport is what the model of an arm reports about its work.
 type StatusReport struct {
-	// Status is on_track, blocked, issues_found, needs_review or completed_with_issues.
+	// Status is "on_track", "blocked", "issues_found", "needs_review" or "completed_with_issues".
 	Status       string   `json:"status"`
 	Summary      string   `json:"summary"`
 	Issues       []string `json:"issues,omitempty"`
@@ -275,8 +278,8 @@ type StatusReport struct {
 // Suspended is the payload of a suspension event.
 type Suspended struct{ Suspension }
 
-// SuspensionAnswered is the payload of a suspension_answered event. If it has no Decision, the
-// suspension was withdrawn.
+// SuspensionAnswered is the payload of a suspension_answered event: a suspension was answered. If it
+// has no Decision, the suspension was withdrawn.
 type SuspensionAnswered struct{ Suspension }
 
 // workTypes maps each kind of event of work to the type of its payload.

@@ -49,11 +49,12 @@ type Brain interface {
 	// Label changes the labels of an arm, and returns the arm. It returns EInvalid for a bad
 	// label.
 	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)
-	// Budget gives an arm a budget, or only tells its budgets. It returns EUnsupported if
-	// the budget cannot be kept.
+	// Budget sets the budget of an arm, if o contains one, and returns all budgets of the arm. It
+	// returns EUnsupported if the budget cannot be kept.
 	Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error)
-	// OnLimit changes what an arm does at a limit of its model, or only tells it if on is "". It
-	// returns EInvalid or EUnsupported if the arm can never take an alternative of the list.
+	// OnLimit changes what an arm does at a limit of its model, and returns what the arm does. If
+	// on is "", it changes nothing. It returns EInvalid or EUnsupported if the arm can never take
+	// an alternative of the list.
 	OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.

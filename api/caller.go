@@ -83,9 +83,9 @@ func (s *Server) operatorPass(ctx context.Context, value string, by visitor) (*p
 	return &pass{by.caller, live, &operator{found, by.place}}, nil
 }
 
-// within refuses a request if the caller's operator token does not allow the route. It also refuses
-// the request if the token does not reach the arm in the path.
-func (s *Server) within(next http.Handler) http.Handler {
+// limitByToken refuses a request if the caller's operator token does not allow the route. It also
+// refuses the request if the token does not reach the arm in the path.
+func (s *Server) limitByToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if o := operatorOf(r.Context()); o != nil {
 			_, route := s.routes.Handler(r)
@@ -135,7 +135,7 @@ func newToken(value string) *apiToken {
 func (t *apiToken) check(shown string) (pass, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.value == "" || !same(shown, t.value) {
+	if t.value == "" || !sameText(shown, t.value) {
 		return pass{}, false
 	}
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true

@@ -168,15 +168,15 @@ func (c *Client) decodeError(resp *http.Response) error {
 // polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls the function once repeatedly. It stops when ctx ends, or when the function returns an
-// answer. It also stops if the function returns an error that is not ETimeout.
-func poll[T any](ctx context.Context, once func(timeout time.Duration) (T, error)) (T, error) {
+// poll calls ask until ask returns an answer or an error other than ETimeout. It also stops when
+// ctx ends.
+func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor
 		if end, ok := ctx.Deadline(); ok {
 			wait = min(wait, max(0, time.Until(end)))
 		}
-		out, err := once(wait)
+		out, err := ask(wait)
 		if coleo.ErrorCode(err) != coleo.ETimeout || ctx.Err() != nil || wait < pollFor {
 			return out, err
 		}

@@ -78,8 +78,8 @@ func (c *Client) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event,
 	return out.Events, out.Next, err
 }
 
-// FollowEvents returns a sequence of the events that match a filter. The sequence goes on until ctx
-// ends. Each update contains an event and its cursor, or only a cursor as a sign of life. The
+// FollowEvents returns a sequence of the events that match a filter. The sequence continues until
+// ctx ends. Each update contains an event and its cursor, or only a cursor as a sign of life. The
 // client has got every event up to the cursor. If the connection breaks, the sequence ends with
 // EUnavailable. To continue, call FollowEvents again with the last cursor.
 func (c *Client) FollowEvents(ctx context.Context, f wire.EventFilter) iter.Seq2[wire.Update, error] {

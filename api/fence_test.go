@@ -154,7 +154,7 @@ func aLimitedTokenReachesNoOtherArm(t *testing.T, by coleo.OperatorToken) {
 	s := tokenServer(t, &twoArms{})
 	bearer := "Bearer " + limited(t, s, by)
 	passed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.URL.Path) })
-	h := s.guard(s.within(passed))
+	h := s.guard(s.limitByToken(passed))
 	tried := map[token.Reach]int{}
 	for _, pattern := range s.routes.patterns {
 		need, _ := token.Of(pattern)

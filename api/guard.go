@@ -184,7 +184,7 @@ func headerToken(r *http.Request) (string, bool) {
 	return strings.TrimSpace(token), true
 }
 
-func same(a, b string) bool {
+func sameText(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }

@@ -236,14 +236,15 @@ func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, 
 	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
 }
 
-// UnparkArm lets a parked arm go on now. If cancel is true, the arm does not continue its last
+// UnparkArm makes a parked arm continue now. If cancel is true, the arm does not continue its last
 // turn, but its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
 func (c *Client) UnparkArm(ctx context.Context, arm string, cancel bool) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{cancel})
 }
 
-// OnLimit changes what an arm does at a limit of its model. If on is "", it only tells what the arm
-// does. It returns EInvalid or EUnsupported if the arm can never take an alternative of the list.
+// OnLimit changes what an arm does at a limit of its model. If on is "", it changes nothing, and
+// only returns what the arm does. It returns EInvalid or EUnsupported if the arm can never take an
+// alternative of the list.
 func (c *Client) OnLimit(ctx context.Context, arm string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
 	var out coleo.OnLimitReport
 	if on == "" {

@@ -118,7 +118,7 @@ func New(c Config) (*Server, error) {
 //   - If trusted is true, requests need no token. This handler is for a socket that only the user can open.
 //   - If trusted is false, requests need the token or a signed-in browser. This handler is for TCP.
 func (s *Server) Handler(trusted bool) http.Handler {
-	h := s.within(s.boundBodies(awaited(s.followed(s.routes))))
+	h := s.limitByToken(s.boundBodies(awaited(s.followed(s.routes))))
 	if trusted {
 		h = s.trust(h)
 	} else {

@@ -88,10 +88,10 @@ func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socke
 		}
 	}
 	conn.SetReadLimit(maxMessage)
-	k.heard()
-	conn.SetPongHandler(func(string) error { k.heard(); return nil })
+	k.noteSignOfLife()
+	conn.SetPongHandler(func(string) error { k.noteSignOfLife(); return nil })
 	answer := conn.PingHandler()
-	conn.SetPingHandler(func(data string) error { k.heard(); return answer(data) })
+	conn.SetPingHandler(func(data string) error { k.noteSignOfLife(); return answer(data) })
 	return k, nil
 }
 
@@ -115,7 +115,7 @@ func (s *Server) prove(k *socket) error {
 	return nil
 }
 
-func (k *socket) heard() {
+func (k *socket) noteSignOfLife() {
 	until := time.Now().Add(k.times.silent)
 	k.until.Store(&until)
 	_ = k.conn.SetReadDeadline(until)
@@ -145,7 +145,7 @@ func (k *socket) run(read func(kind int, data []byte), produce func(ctx context.
 			k.end(readError(err))
 			break
 		}
-		k.heard()
+		k.noteSignOfLife()
 		read(kind, data)
 	}
 	others.Wait()
@@ -206,7 +206,7 @@ func (k *socket) putPatiently(m message) {
 		_ = k.conn.SetReadDeadline(*k.until.Load())
 		return
 	}
-	k.heard()
+	k.noteSignOfLife()
 }
 
 // close sends the reason to the client, and closes the connection.

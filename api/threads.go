@@ -34,7 +34,7 @@ type Threads interface {
 	// other arm works.
 	ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (wire.SpawnReply, error)
 	// HandOver gives the task of an arm to a new arm of another harness, its successor. It returns
-	// EBusy while the arm works, unless the request says that its turn is to be interrupted.
+	// EBusy while the arm works, unless the request asks to interrupt the turn.
 	HandOver(ctx context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error)
 	// ArmThread returns the conversation of an arm. It returns ENotFound if the arm has no
 	// conversation.
@@ -275,8 +275,8 @@ func (c *Client) ForkArm(ctx context.Context, arm string, r wire.SpawnRequest) (
 }
 
 // HandOver gives the task of an arm to a new arm of another harness, its successor. It returns
-// EBusy while the arm works, and EBlocked while it asks something, unless r says that its turn is
-// to be interrupted. After an error, the arm is as it was, except for its interrupted turn.
+// EBusy while the arm works, and EBlocked while it asks something, unless r asks to interrupt the
+// turn. After an error, the arm is as it was, except for its interrupted turn.
 func (c *Client) HandOver(ctx context.Context, arm string, r wire.HandoverRequest) (wire.HandoverReply, error) {
 	var out wire.HandoverReply
 	err := c.callFor(ctx, handoverTime, post, armPath(arm, "/handover"), r, &out)

@@ -71,7 +71,7 @@ func TestEachTokenIsHeldToItsScopes(t *testing.T) {
 	t.Parallel()
 	s := tokenServer(t, &scriptedBrain{})
 	passed := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
-	h := s.guard(s.within(passed))
+	h := s.guard(s.limitByToken(passed))
 	values := map[coleo.TokenScope]string{}
 	for _, scope := range coleo.TokenScopes() {
 		values[scope] = drawn(t, s, wire.TokenRequest{Name: string(scope), Scopes: []coleo.TokenScope{scope}})

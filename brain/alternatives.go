@@ -99,7 +99,7 @@ func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// comesLater reports whether the next look must try an alternative again. It is so if the
+// comesLater reports whether the next look must try an alternative again. It returns true if the
 // alternative may be possible later, or if its result is unknown.
 func comesLater(err error) bool {
 	switch coleo.ErrorCode(err) {
@@ -183,10 +183,10 @@ func (b *Brain) mayCost(ctx context.Context, arm coleo.Arm, i coleo.Info, provid
 	return limit.MayCost(policy, price(arm.Provider, arm.Model), price(provider, model))
 }
 
-// OnLimit changes what an arm does at a limit. If on is "", OnLimit only tells what the arm does. If
-// the arm is parked, the change holds for the present limit too. OnLimit returns ENotFound if there
-// is no such arm, and EInvalid or EUnsupported if the arm can never take an alternative of the list.
-// Other errors come from the host agent.
+// OnLimit changes what an arm does at a limit. If on is "", OnLimit changes nothing, and only
+// returns what the arm does. If the arm is parked, the change also applies to the present limit.
+// OnLimit returns ENotFound if there is no such arm, and EInvalid or EUnsupported if the arm can
+// never take an alternative of the list. Other errors come from the host agent.
 func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {

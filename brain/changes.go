@@ -192,7 +192,7 @@ func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hun
 			break
 		}
 	}
-	why, err := w.tell(ctx, q, found, log, mentions)
+	why, err := w.why(ctx, q, found, log, mentions)
 	h.Why = &why
 	return err
 }
@@ -220,7 +220,7 @@ func (w *hunkWriters) read(ctx context.Context, run string) (runLog, error) {
 	return log, err
 }
 
-func (w *hunkWriters) tell(ctx context.Context, q graph.Question, f graph.Finding, log runLog,
+func (w *hunkWriters) why(ctx context.Context, q graph.Question, f graph.Finding, log runLog,
 	mentions []graph.Mention) (changes.Why, error) {
 	key := string(f.Certainty) + " " + f.Run + " " + f.Call
 	if why, ok := w.known[key]; ok && f.Run != "" {

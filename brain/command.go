@@ -55,7 +55,7 @@ func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.
 	defer cancel()
 	err := b.Bus.Ask(limited, host, op, in, out)
 	if bus.Unreachable(err) {
-		b.lose(ctx, host, notConnected(host))
+		b.markAway(ctx, host, notConnected(host))
 	}
 	return err
 }

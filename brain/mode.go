@@ -138,7 +138,8 @@ func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 		return nil
 	}
 	if o.Config.Sandbox.Network.Filtered() {
-		return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet }, "makes no sandboxes that reach only some hosts")
+		return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet },
+			"makes no sandboxes that reach only some hosts")
 	}
 	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandbox }, "makes no sandboxes")
 }
@@ -183,8 +184,9 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 	return b.Arm(ctx, arm.ID)
 }
 
-// Budget gives an arm a budget, or only tells its budgets. It returns ENotFound if there is no such
-// arm, and EUnsupported if the budget cannot be kept. Other errors come from the host agent.
+// Budget sets the budget of an arm, if o contains one, and returns all budgets of the arm. It
+// returns ENotFound if there is no such arm, and EUnsupported if the budget cannot be kept. Other
+// errors come from the host agent.
 func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
 	var report bus.BudgetReport
 	err := b.commanded(ctx, idOrName, bus.OpBudget, bus.DefaultTimeout, func(arm coleo.Arm) any {
@@ -196,8 +198,9 @@ func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder
 	return report.BudgetReport, b.keepChosen(ctx, idOrName, report.Chosen)
 }
 
-// labelNew adds labels to the labels that a new arm has from its parent. It returns EInvalid for
-// bad labels, and for labels of an arm that is not new.
+// labelNew adds labels to a new arm, which may already have labels from its parent. It returns
+// EInvalid for bad labels. It also returns EInvalid if the arm already exists and there are labels
+// to add.
 func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
 	if known && len(labels) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+

@@ -136,7 +136,7 @@ func TestWithoutHostsAHarnessMustBeNamed(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	s.brain.Local = func(context.Context) error { return nil }
-	s.brain.lose(t.Context(), scriptedHost, "it was killed")
+	s.brain.markAway(t.Context(), scriptedHost, "it was killed")
 	yes := true
 	_, err := s.brain.Spawn(t.Context(), wire.SpawnRequest{Name: "ada", Workdir: "/w", AllowLocalFallback: &yes})
 	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "choose one with --harness") {

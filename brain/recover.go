@@ -203,8 +203,9 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	return b.order(ctx, arm, order)
 }
 
-// isLeft reports whether a row belongs to a successor whose start was never ordered. This is so if
-// serve was killed between the row and the order. The caller knows that the host has no such arm.
+// isLeft reports whether a row belongs to a successor whose start was never ordered. Such a row is
+// left if serve was killed after it wrote the row and before it sent the order. The caller knows
+// that the host has no such arm.
 func isLeft(arm coleo.Arm) bool {
 	return arm.Generation == 0 && (arm.Rule == ruleOrdered || arm.Rule == ruleNotStarted) && predecessorOf(arm) != nil
 }
@@ -226,7 +227,7 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 			Spawn:  bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
 			Failed: "serve ended before it could order the start of arm " + arm.Name}, nil)
 		if code := coleo.ErrorCode(err); code == coleo.EInvalid || code == coleo.ENotFound {
-			err = nil // the host agent is too old to record it, or has removed the first arm
+			err = nil // the host agent is too old to record this, or has removed the first arm
 		}
 	}
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {

@@ -121,7 +121,7 @@ func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bu
 			continue
 		}
 		b.endOutrun(ctx, host, a, arm)
-		if b.summarise(&arm); m.tells(arm) || slices.Contains(wrote, a.ID) {
+		if b.summarise(&arm); m.noteHealth(arm) || slices.Contains(wrote, a.ID) {
 			b.publishArm(ctx, arm.ID)
 		}
 	}
@@ -151,9 +151,10 @@ func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo
 	return rows, err
 }
 
-// tells stores the arm's health. It returns true if this health differs from the previously stored
-// health. It needs no lock, because only takeArms calls it, and beats are handled one at a time.
-func (m *member) tells(arm coleo.Arm) bool {
+// noteHealth stores the arm's health. It returns true if this health differs from the previously
+// stored health. It needs no lock, because only takeArms calls it, and beats are handled one at a
+// time.
+func (m *member) noteHealth(arm coleo.Arm) bool {
 	last, known := m.told[arm.ID]
 	m.told[arm.ID] = arm.Runtime.State
 	return !known || last != arm.Runtime.State
@@ -309,8 +310,8 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 }
 
 // learnName writes the name of an arm into the arm's row, if the row still contains the arm's id as
-// the name. This is so if the row was created from the log alone. Such a row has no start
-// configuration either, and may lack the summary of the queue. learnName therefore also stores the
+// the name. A row that was created from the log alone has such a name. It also has no start
+// configuration, and may lack the summary of the queue. learnName therefore also stores the
 // configuration and the summary. The name, the configuration and the summary come from the host
 // agent. learnName returns true if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {

@@ -35,8 +35,8 @@ const (
 //
 // HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It
 // returns EConflict if the arm has received no prompt yet. It returns EBusy if the arm works, and
-// EBlocked if the arm asks something. It returns neither of these two errors if the request says
-// that the turn is to be interrupted. HandOver also returns the errors of Spawn.
+// EBlocked if the arm asks something. It returns neither of these two errors if the request asks to
+// interrupt the turn. HandOver also returns the errors of Spawn.
 //
 // After an error, the first arm is as it was before, except that its turn may have been
 // interrupted. If the host agent has not replied, later events of the first arm show whether the
@@ -325,7 +325,7 @@ func (b *Brain) chainOf(ctx context.Context, arm coleo.Arm) []coleo.Predecessor 
 		chain = append(chain, *by)
 		var err error
 		if arm, err = b.DB.Arm(ctx, by.ID); err != nil {
-			break // it was removed; the agent CLI still has its conversation
+			break // the arm was removed; the agent CLI still has its conversation
 		}
 	}
 	slices.Reverse(chain)

@@ -283,7 +283,7 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 type Once struct {
 	Arm   string // the id of the new arm, made for this call
 	Run   string // the id of the run of its first prompt
-	By    string // who has asked for it, for people
+	By    string // who has requested the start, for people
 	Again bool   // an earlier call may have given the order
 }
 

@@ -343,8 +343,8 @@ func inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
 		return fmt.Errorf("read the configuration of arm %s: %w", parent.Name, err)
 	}
 	c.ForkedFrom = &coleo.ForkOrigin{Arm: parent.ID, Name: parent.Name, Conversation: parent.SessionID}
-	c.Worktree = nil          // it works in the folder of its parent, whose worktree that is
-	c.Parent, c.Depth = "", 0 // a fork is an arm of the one who orders it, also that of a subarm
+	c.Worktree = nil          // the fork works in the folder of its parent, so the worktree is the parent's
+	c.Parent, c.Depth = "", 0 // a fork belongs to the caller, even if it is a fork of a subarm
 	raw, err := json.Marshal(c)
 	arm.Config, arm.Harness, arm.Domain, arm.ContextBudget = raw, parent.Harness, parent.Domain, parent.ContextBudget
 	arm.AgentID, arm.Labels = parent.AgentID, parent.Labels

@@ -125,8 +125,7 @@ func (u *updates) next() uint64 {
 	return u.first + uint64(len(u.list))
 }
 
-// removedSince returns the ids of removed arms. It returns those whose removal has at least the
-// number in the parameter at.
+// removedSince returns the ids of the arms whose removal has the number at or a higher number.
 func (u *updates) removedSince(at uint64) (ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -176,7 +176,7 @@ func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 	return coleo.RunEnd{}, coleo.Errorf(coleo.ETimeout, "the run has not ended yet")
 }
 
-// willRun returns nil if a prompt without a run is queued, or is just being sent.
+// willRun returns nil if a prompt without a run is in the queue, or is being sent now.
 func (b *Brain) willRun(ctx context.Context, prompt string) error {
 	c, arm, err := b.DB.LastQueueChange(ctx, prompt)
 	if err == nil {

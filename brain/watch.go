@@ -58,7 +58,7 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	}
 	switch {
 	case bus.Unreachable(err):
-		b.lose(ctx, id, notConnected(id))
+		b.markAway(ctx, id, notConnected(id))
 		return
 	case bus.Unanswered(err):
 		return // noteSilence decides when a silent host agent counts as away
@@ -188,9 +188,9 @@ func (b *Brain) noteSilence(ctx context.Context, id string, m *member) {
 	pid := m.beat.PID
 	b.mu.Unlock()
 	if silent && isLocal(id) {
-		b.lose(ctx, id, "serve itself is slow to read it")
+		b.markAway(ctx, id, "serve itself is slow to read it")
 	} else if silent {
-		b.lose(ctx, id,
+		b.markAway(ctx, id,
 			fmt.Sprintf(
 				"its host agent %s (process %d) does not answer: if it is stopped, "+
 					"'kill -CONT %d' on its machine continues it",
@@ -209,9 +209,9 @@ func notConnected(id string) string {
 // notTakenUp is the reason why nobody watches an arm of host local just after serve's start.
 const notTakenUp = "serve has not taken it up yet"
 
-// lose marks a host agent as away and stores the reason. The next sign of life from the host agent
-// clears the reason.
-func (b *Brain) lose(ctx context.Context, id, why string) {
+// markAway marks a host agent as away and stores the reason. The next sign of life from the host
+// agent clears the reason.
+func (b *Brain) markAway(ctx context.Context, id, why string) {
 	b.mu.Lock()
 	m, ok := b.hosts[id]
 	changed := ok && m.lost == ""
@@ -272,8 +272,8 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 }
 
 // upToDate reports whether the host agent's last report about an arm is as new as the arm's row.
-// This is so if the report is at least as new as the last event that serve has read from the host's
-// log. The caller holds the brain's mu.
+// The row is as new as the last event that serve has read from the host's log. The caller holds the
+// brain's mu.
 func (m *member) upToDate(arm string) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[arm]; ok {

@@ -57,7 +57,7 @@ type Decision struct {
 	// Policy is what to do about the call. It is "" if the budget allows the call.
 	Policy coleo.BudgetPolicy
 	State  coleo.BudgetState // the budget that does not allow it
-	Why    string            // one clause for people, without a point
+	Why    string            // one clause for people, without a period
 }
 
 // Allows reports whether the budget allows the call.

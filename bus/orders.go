@@ -118,9 +118,9 @@ type SpawnOrder struct {
 	InsteadOf *coleo.ModelFallback `json:"instead_of,omitempty"`
 }
 
-// SucceedOrder gives the task of the arm Arm to a new arm, its successor, which starts on the
-// same host. First in Spawn has the task. The host agent pauses the first arm, and moves its
-// queue to the successor.
+// SucceedOrder gives the task of the arm Arm to a new arm, its successor, which starts on the same
+// host. Spawn.First contains the task. The host agent pauses the first arm, and moves its queue to
+// the successor.
 type SucceedOrder struct {
 	Arm   string     `json:"arm"`
 	Spawn SpawnOrder `json:"spawn"`
@@ -264,7 +264,8 @@ type BudgetOrder struct {
 	coleo.BudgetOrder
 }
 
-// BudgetReport says which budgets hold for an arm, and what the user has chosen for it.
+// BudgetReport lists the budgets that apply to an arm. It also contains what the user has chosen
+// for the arm.
 type BudgetReport struct {
 	coleo.BudgetReport
 	Chosen *coleo.Chosen `json:"chosen,omitempty"`

@@ -34,8 +34,9 @@ type Wish struct {
 	// previous checkpoint and this one. If Checkpoint is nil, the Diff contains the present changes
 	// of the folder.
 	Checkpoint *int `json:"checkpoint,omitempty"`
-	// Wait means that the caller follows the diff. The caller gets the Diff as soon as its Mark is not
-	// Since. If that does not happen within the time Wait, the caller gets a Diff that is Unchanged.
+	// Wait means that the caller follows the diff. The caller gets the Diff as soon as its Mark
+	// differs from Since. If the Mark does not change within the time Wait, the Unchanged of the
+	// Diff is true.
 	Wait  time.Duration `json:"wait,omitempty"`
 	Since string        `json:"since,omitempty"`
 }

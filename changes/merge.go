@@ -20,8 +20,8 @@ const (
 	// WayRebase makes each commit again on top of the branch. It does not change commits that are
 	// already on top of the branch.
 	WayRebase MergeWay = "rebase"
-	// WayCommit commits the arm's uncommitted work on the arm's own branch, and merges nothing. It
-	// takes no Into and no Message.
+	// WayCommit commits the arm's uncommitted work on the arm's own branch, and merges nothing.
+	// Into and Message must be empty.
 	WayCommit MergeWay = "commit"
 )
 

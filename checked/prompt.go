@@ -101,7 +101,7 @@ func Plain(raw json.RawMessage) string {
 // html maps the escapes that package encoding/json writes to their characters.
 var html = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
 
-// quotedPrompt is the number of characters that are enough to recognise a prompt.
+// quotedPrompt is the number of characters that are enough to recognize a prompt.
 const quotedPrompt = 80
 
 // Again returns the check and the text of the prompt that asks a model again. The parameter run

@@ -118,7 +118,7 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return fmt.Errorf("after the words: %w", err)
 	}
-	if n := asked(t.Model, words); n != 1 {
+	if n := timesPrompted(t.Model, words); n != 1 {
 		return fmt.Errorf("the model was asked %q %d times, want once", words, n)
 	}
 	if strings.TrimSpace(answer.Text) != nonce {
@@ -187,7 +187,7 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	if err := t.deny(ctx, q); err != nil {
 		return err
 	}
-	if asked(t.Model, prompt) > 0 {
+	if timesPrompted(t.Model, prompt) > 0 {
 		return errors.New("the refused prompt reached the model")
 	}
 	t.details = "refused with the dialog, and nothing was typed"

@@ -33,10 +33,11 @@ func asksPart(list []*AsksReport) string {
 	b.WriteString(`
 # Which dialogs work
 
-What ` + "`coleo harness test NAME --asks all`" + ` said. Each line is one thing that the agent CLI asks.
-The last columns say how Coleo answered it, and whether what was done is what was answered. Made
-from the reports in conformance/testdata/asks by the same command as above. ` + "`make asks`" + ` makes
-them anew. *Refused* means that Coleo refuses this answer, says why, and types nothing.
+The tables show the results of ` + "`coleo harness test NAME --asks all`" + `. Each line is about one question
+of the agent CLI. The last two columns say which answers Coleo gave, and whether the agent CLI did
+what each answer said. The command above makes this part from the reports in
+conformance/testdata/asks. ` + "`make asks`" + ` makes the reports again. *Refused* means that Coleo refuses
+this answer, says why, and types nothing.
 `)
 	for _, r := range list {
 		fmt.Fprintf(&b, "\n## What %s %s asks\n\n| what | why it asks | kind | | answers |\n|---|---|---|---|---|\n",
@@ -51,7 +52,8 @@ them anew. *Refused* means that Coleo refuses this answer, says why, and types n
 			}
 		}
 		if len(notes) > 0 {
-			b.WriteString("\nThe sentences of the refusals:\n\n" + strings.Join(notes, "\n") + "\n")
+			b.WriteString("\nColeo refuses these answers, with an error that contains the quoted words:\n\n" +
+				strings.Join(notes, "\n") + "\n")
 		}
 	}
 	return b.String()

@@ -56,11 +56,13 @@ func calibratePart(rows []calibrateRow) string {
 	b.WriteString(`
 # What calibrate mends
 
-Descriptions were broken on purpose. ` + "`coleo harness calibrate`" + ` got the broken description and
-recordings of the newer version. Then checks of ` + "`coleo harness test`" + ` ran with that version: one
-after another with the broken description until one failed, then all that are named with the
-proposal. A break counts only if the failed check passes with the whole description. Made from
-conformance/testdata/calibrate by the same command as above. ` + "`make calibrate-suite`" + ` adds rows.
+The suite breaks descriptions on purpose. ` + "`coleo harness calibrate`" + ` then gets the broken description
+and recordings of the newer version, and proposes changes. After that, checks of
+` + "`coleo harness test`" + ` run with the newer version. With the broken description, the checks run one
+after another until one fails. With the proposal, all checks run that are named below the table.
+
+A break counts only if the failed check passes with the unbroken description. The command above
+makes this part from conformance/testdata/calibrate. ` + "`make calibrate-suite`" + ` adds rows.
 
 | versions | seed | break | fails when broken | proposal | held out wrong | harmed | checks with the proposal |
 |---|---|---|---|---|---|---|---|
@@ -80,7 +82,7 @@ conformance/testdata/calibrate by the same command as above. ` + "`make calibrat
 			if len(r.Again) > 0 {
 				checks += "; passed the second time: " + strings.Join(r.Again, ", ")
 			}
-			notes = "\nThe checks with a proposal: " + strings.ReplaceAll(r.Checks, ",", ", ") + ".\n"
+			notes = "\nThese checks ran with the proposal: " + strings.ReplaceAll(r.Checks, ",", ", ") + ".\n"
 		}
 		broken := r.Broken
 		if !r.Counts {
@@ -91,6 +93,6 @@ conformance/testdata/calibrate by the same command as above. ` + "`make calibrat
 		fmt.Fprintf(&b, "| %s | %d | %s: %s | %s | %s | %d | %d | %s |\n", strings.Replace(r.Pair, ":", " to ", 1), r.Seed,
 			r.Kind, strings.ReplaceAll(what, "|", `\|`), broken, proposal, r.HeldOut, r.Harmed, checks)
 	}
-	fmt.Fprintf(&b, "\nThe proposal makes the checks pass in %d of %d breaks that count.\n%s", passed, counted, notes)
+	fmt.Fprintf(&b, "\nIn %d of %d breaks that count, all checks pass with the proposal.\n%s", passed, counted, notes)
 	return b.String()
 }

@@ -41,7 +41,7 @@ func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	if err != nil {
 		return err
 	}
-	switch n := asked(t.Model, prompt); {
+	switch n := timesPrompted(t.Model, prompt); {
 	case n == 0:
 		return fmt.Errorf("the model was never asked %q", cut(prompt))
 	case n > 1:

@@ -101,10 +101,14 @@ func versionsPage(reports map[string][]*Report) string {
 	var b strings.Builder
 	b.WriteString(`# Which versions work
 
-What ` + "`coleo harness test NAME@VERSION`" + ` said of versions of the agent CLIs, without a
-key and without a network. Made from the reports in conformance/testdata/reports:
-` + "`go test ./conformance -run Versions -update`. `make compatibility`" + ` makes them anew.
-✓ passes, ✗ fails, – is not claimed by the harness or not there. In bold: must pass.
+The tables show the results of ` + "`coleo harness test NAME@VERSION`" + `, for versions of the agent CLIs,
+without a key and without a network. ` + "`go test ./conformance -run Versions -update`" + ` makes this page
+from the reports in conformance/testdata/reports. ` + "`make compatibility`" + ` makes the reports again.
+
+- ✓: the check passes.
+- ✗: the check fails.
+- –: the harness does not claim this, or the report does not contain the check.
+- **Bold**: the check must pass.
 `)
 	for _, name := range slices.Sorted(maps.Keys(reports)) {
 		writeVersions(&b, name, reports[name])

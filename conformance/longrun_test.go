@@ -164,11 +164,11 @@ func longRunsPart(t *testing.T) string {
 	b.WriteString(`
 # The long runs
 
-What ` + "`make safety`" + ` counted. It sends prompts at dialogs, at moments around the end of a turn, with
-settings drawn at random, and while the terminal is resized or the agent CLI is stopped. A part
-of a run counts only if it passed: no prompt was lost in silence or sent twice, no turn was read
-as ended too early, and nothing was approved. *Refused* means that
-nothing was submitted.
+The table shows the counts of ` + "`make safety`" + `. This command sends prompts at difficult moments: while
+a dialog is open, around the end of a turn, while the terminal is resized, and while the agent CLI
+is stopped. It chooses settings at random. The table counts only the parts of a run that passed. In
+such a part, Coleo lost no prompt without an error and sent no prompt twice. It did not read a turn
+as ended too early, and it approved nothing. *Refused* means that Coleo submitted nothing.
 
 | agent CLI | commit | prompts | arrived | refused | reported lost | of these, arrived | turns |
 |---|---|---|---|---|---|---|---|

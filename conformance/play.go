@@ -220,7 +220,7 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 	if err := p.press(prompt); err != nil {
 		return modelserver.Request{}, err
 	}
-	if _, err := p.still(typedFor); err != nil {
+	if _, err := p.waitUnchanged(typedFor); err != nil {
 		return modelserver.Request{}, err
 	}
 	p.become(mend.Working, time.Now())

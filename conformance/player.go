@@ -60,7 +60,7 @@ func (p *player) quiet(d time.Duration) (time.Time, error) {
 			return time.Now(), context.Cause(p.ctx)
 		}
 	}
-	return p.still(d)
+	return p.waitUnchanged(d)
 }
 
 // isAsked reports whether the model has a request that is not yet completely answered.
@@ -70,9 +70,10 @@ func (p *player) isAsked() bool {
 	})
 }
 
-// still waits for a period of the length d in which the screen does not change and the model has no
-// open request. It returns the beginning of this period. It waits for at most quietTimeout.
-func (p *player) still(d time.Duration) (since time.Time, err error) {
+// waitUnchanged waits for a period of the length d in which the screen does not change and the
+// model has no open request. It returns the beginning of this period. It waits for at most
+// quietTimeout.
+func (p *player) waitUnchanged(d time.Duration) (since time.Time, err error) {
 	since = time.Now()
 	before, end := p.picture(), time.Now().Add(quietTimeout)
 	for time.Since(since) < d && time.Now().Before(end) {

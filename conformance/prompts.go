@@ -70,7 +70,7 @@ func specialLeading(ctx context.Context, t *Trial) error {
 		if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {
 			return fmt.Errorf("%q: %w", prompt, err)
 		}
-		if asked(t.Model, prompt) == 0 {
+		if timesPrompted(t.Model, prompt) == 0 {
 			return fmt.Errorf("the model was never asked %q", prompt)
 		}
 		if _, err := os.Stat(filepath.Join(t.Workdir, nonce)); err == nil {
@@ -84,10 +84,10 @@ func specialLeading(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// asked returns how many times the model got a prompt. Only the first request of each turn counts.
-// The prompts must be equal byte for byte, except for blanks around them. Some agent CLIs append a
-// blank to a paste. Coleo puts a blank before a text that would otherwise be a command.
-func asked(m *modelserver.Server, prompt string) int {
+// timesPrompted returns how many times the model got a prompt. Only the first request of each turn
+// counts. The prompts must be equal byte for byte, except for blanks around them. Some agent CLIs
+// append a blank to a paste. Coleo puts a blank before a text that would otherwise be a command.
+func timesPrompted(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {
 		if q.Side == "" && !q.HasToolResult && strings.TrimSpace(q.Prompt) == strings.TrimSpace(prompt) {

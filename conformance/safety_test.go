@@ -226,7 +226,7 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 		case coleo.EPromptLost:
 			sum.Lost++
 			t.Logf("prompt %d (%.200q) was reported lost, the model was asked it %d times: %v%s", n, prompt,
-				asked(trial.Model, prompt), err, screenOf(err))
+				timesPrompted(trial.Model, prompt), err, screenOf(err))
 		case coleo.EInvalid:
 			sum.Refused++
 			t.Logf("prompt %d was refused: %v", n, err)
@@ -260,7 +260,8 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 		return "", err
 	}
 	// Some agent CLIs turn a tab into blanks.
-	if asked(trial.Model, prompt) == 0 && asked(trial.Model, strings.ReplaceAll(prompt, "\t", "    ")) == 0 {
+	spaced := strings.ReplaceAll(prompt, "\t", "    ")
+	if timesPrompted(trial.Model, prompt) == 0 && timesPrompted(trial.Model, spaced) == 0 {
 		return "", fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
 	}
 	return receipt.Proof, nil

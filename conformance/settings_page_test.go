@@ -31,10 +31,10 @@ func settingsPart(list []*SettingsReport) string {
 	b.WriteString(`
 # Which settings work
 
-What ` + "`coleo harness test NAME --settings all`" + ` said. Each setting is one that users of the agent
-CLI may have chosen. Made from the reports in conformance/testdata/settings by the same
-command as above. ` + "`make settings`" + ` makes them anew. *Refused* means that Coleo starts no arm
-with the setting, and says why.
+The tables show the results of ` + "`coleo harness test NAME --settings all`" + `. Users of the agent CLI may
+have chosen these settings. The command above makes this part from the reports in
+conformance/testdata/settings. ` + "`make settings`" + ` makes the reports again. *Refused* means that Coleo
+does not start an arm with the setting, and says why.
 `)
 	for _, r := range list {
 		writeSettings(&b, r)

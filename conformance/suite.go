@@ -22,7 +22,7 @@ type Check struct {
 	Name     string
 	Doc      string // what is required, in one line
 	Required bool   // a harness that fails this check is not compatible
-	Shared   bool   // runs in the session that earlier shared checks have left; if false, in a session of its own
+	Shared   bool   // runs in the session of the earlier shared checks; if false, in a separate session
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
 	// Tells reports whether the harness's events contain what the check compares. If Tells is nil,

@@ -170,7 +170,7 @@ func (t *Trial) typeInWindow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n := asked(t.Model, prompt); n != 1 || strings.TrimSpace(answer.Text) != nonce {
+	if n := timesPrompted(t.Model, prompt); n != 1 || strings.TrimSpace(answer.Text) != nonce {
 		return fmt.Errorf("a prompt that was typed in the window reached the model %d times, and its answer is %q, want %q",
 			n, answer.Text, nonce)
 	}
@@ -179,7 +179,7 @@ func (t *Trial) typeInWindow(ctx context.Context) error {
 
 // closeWindow closes the window during a turn. The answer of this turn ends with nonce. closeWindow
 // checks that the session reports that the user closed the window. It also checks that the turn
-// goes on. It returns how long the session took to report the closed window.
+// continues. It returns how long the session took to report the closed window.
 func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string) (time.Duration, error) {
 	prompt := "count to 20 every 100ms then say " + nonce
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})

@@ -31,10 +31,9 @@ func (d deed) decide(coleo.Dialog) coleo.Decision {
 	return coleo.Decision{Choice: coleo.Approve}
 }
 
-// callDeeds returns prompts that lead to calls of each kind: two calls at once, one that changes a
-// file, one that fails, one of a tool that does not exist, one with arguments that are not JSON,
-// and one that is denied. The denied call is the last call, because some agent CLIs end the turn
-// after it.
+// callDeeds returns prompts that lead to calls of each kind. Two calls come at once. Other calls
+// change a file, fail, name a tool that does not exist, or have arguments that are not JSON. The
+// last call is denied, because some agent CLIs end the turn after a denial.
 func callDeeds(w coleo.WorkTold) []deed {
 	ok, failed := coleo.ToolSuccess, coleo.ToolError
 	malformed := []coleo.ToolOutcome{failed}
@@ -86,8 +85,8 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
 // busyLook is the time between two attempts to send a prompt to a busy agent CLI.
 const busyLook = 100 * time.Millisecond
 
-// do sends the prompt of a deed. If the agent CLI has begun a turn by itself, it first waits for
-// the end of that turn. It sends no prompt if the last turn has no proven end.
+// do sends the prompt of the deed d. If the agent CLI has begun a turn by itself, do first waits
+// for the end of that turn. If the end of the last turn is not proven, do sends no prompt.
 func (t *Trial) do(ctx context.Context, d deed) error {
 	for {
 		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())
@@ -120,7 +119,8 @@ func toolEvents(ctx context.Context, t *Trial) error {
 			return err
 		}
 	}
-	if err := t.hosted.Restart(ctx); err != nil { // another host agent reads the record again, and tells nothing twice
+	// The next host agent reads the record again, and must report nothing twice.
+	if err := t.hosted.Restart(ctx); err != nil {
 		return err
 	}
 	log, err := t.doDeeds(ctx, deeds[last:])

@@ -145,7 +145,7 @@ func (w *Watcher) stop() {
 	}
 }
 
-// run tells changes until the kernel's watcher is closed.
+// run reports changes until the kernel's watcher is closed.
 func (w *Watcher) run(kernel *fsnotify.Watcher) {
 	for {
 		select {

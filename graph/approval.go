@@ -42,7 +42,7 @@ func (w *writer) state() {
 	}
 	w.closeSuspension()
 	w.run.suspensions++
-	id := w.own(KindSuspension, fmt.Sprintf("suspension:%d", w.run.suspensions))
+	id := w.ownID(KindSuspension, fmt.Sprintf("suspension:%d", w.run.suspensions))
 	w.add(id, Node{Kind: KindSuspension, Suspension: &OpenDialog{Kind: d.Kind, Title: d.Title, Subject: d.Subject,
 		Options: d.Options, Fingerprint: d.Fingerprint}})
 	w.run.suspension = id
@@ -70,14 +70,14 @@ func (w *writer) decide() {
 		return
 	}
 	w.run.approvals++
-	id := w.own(KindApproval, fmt.Sprintf("approval:%d", w.run.approvals))
+	id := w.ownID(KindApproval, fmt.Sprintf("approval:%d", w.run.approvals))
 	w.add(id, node)
 	w.finish(id, w.e.Time)
 	opened := w.answer(id, d.Dialog.Fingerprint)
 	if !decidesCalls(d.Dialog.Kind) {
 		return
 	}
-	if call, how := w.asked(w.node(id).Approval, opened); call != "" {
+	if call, how := w.decidedCall(w.node(id).Approval, opened); call != "" {
 		w.match(id, call, how)
 		return
 	}
@@ -100,10 +100,10 @@ func (w *writer) answer(approval string, f coleo.Fingerprint) int {
 	return w.node(id).number
 }
 
-// asked returns the call that an approval decided, and how the call was found. It returns "" if no
-// call was found yet. The parameter opened is the number of the suspension's node. A call that
-// ended before this node was made cannot be the decided call.
-func (w *writer) asked(a *Approval, opened int) (string, Match) {
+// decidedCall returns the call that an approval decided, and how the call was found. It returns ""
+// if no call was found yet. The parameter opened is the number of the suspension's node. A call
+// that ended before this node was made cannot be the decided call.
+func (w *writer) decidedCall(a *Approval, opened int) (string, Match) {
 	var calls []string
 	for _, c := range w.run.closed {
 		if opened > 0 && c.at >= opened {

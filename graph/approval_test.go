@@ -67,14 +67,14 @@ func TestG7ASuspensionIsAnsweredOrGone(t *testing.T) {
 	works := coleo.Change{Reading: coleo.Reading{State: coleo.Executing}}
 	log := events("r", coleo.Receipt{}, waits, waits, works, waits, dialog(""))
 	for i, want := range []string{0: "", 1: "waits for an answer", 2: "waits for an answer", 3: "gone"} {
-		if n, ok := reduce(log[:i+1]).Node("r/suspension:1"); ok && n.asked() != want || ok != (want != "") {
-			t.Errorf("after %d events the dialog is %q, want %q", i+1, n.asked(), want)
+		if n, ok := reduce(log[:i+1]).Node("r/suspension:1"); ok && n.suspensionState() != want || ok != (want != "") {
+			t.Errorf("after %d events the dialog is %q, want %q", i+1, n.suspensionState(), want)
 		}
 	}
 	g := reduce(log)
 	first, _ := g.Node("r/suspension:1")
 	second, ok := g.Node("r/suspension:2")
-	if first.asked() != "gone" || !ok || second.asked() != "answered" {
-		t.Errorf("at the end the dialogs are %q and %q", first.asked(), second.asked())
+	if first.suspensionState() != "gone" || !ok || second.suspensionState() != "answered" {
+		t.Errorf("at the end the dialogs are %q and %q", first.suspensionState(), second.suspensionState())
 	}
 }

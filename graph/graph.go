@@ -45,7 +45,7 @@ type Match string
 // the call of an approval.
 const (
 	MatchSubject Match = "subject" // the dialog showed the command or the file of the call
-	MatchOrder   Match = "order"   // it is the oldest call of the run that nobody had decided; this can be wrong
+	MatchOrder   Match = "order"   // the call is the oldest undecided call of the run; this can be wrong
 )
 
 // Graph is the graph of a log. The zero Graph is the graph of an empty log. A Graph

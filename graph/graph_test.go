@@ -175,7 +175,8 @@ func TestG6MalformedArgumentsAreKept(t *testing.T) {
 	g := reduce(events("r", coleo.Receipt{}, coleo.Turn{},
 		coleo.ToolCall{ID: "1", Malformed: &coleo.Malformed{Error: "end of input", Raw: `{"a`}}))
 	n, _ := g.Node("r/1")
-	if want := `{"__toolParseError":true,"parseError":"end of input","rawArguments":"{\"a"}`; string(n.Call.Arguments) != want {
+	want := `{"__toolParseError":true,"parseError":"end of input","rawArguments":"{\"a"}`
+	if string(n.Call.Arguments) != want {
 		t.Errorf("arguments = %s", n.Call.Arguments)
 	}
 }

@@ -101,7 +101,7 @@ func (w *writer) reduce() {
 func (w *writer) enter() {
 	old, ok := w.runs.get(w.id)
 	if !ok {
-		old = w.found(w.id, w.e.Parent)
+		old = w.addRun(w.id, w.e.Parent)
 	}
 	state := *old
 	w.run = &state
@@ -117,12 +117,12 @@ func (w *writer) enter() {
 	}
 }
 
-// found makes the node of a run. If the graph does not have the node of the run's parent, found
+// addRun makes the node of a run. If the graph does not have the node of the run's parent, addRun
 // makes that node too.
-func (w *writer) found(run, parent string) *runState {
+func (w *writer) addRun(run, parent string) *runState {
 	node := w.claim(KindRun, run, run)
 	state := &runState{node: node, armNode: w.armNode}
-	w.nodes = w.nodes.with(node, w.fresh(node, Node{Kind: KindRun, Run: run, Prompt: &Prompt{}}))
+	w.nodes = w.nodes.with(node, w.newNode(node, Node{Kind: KindRun, Run: run, Prompt: &Prompt{}}))
 	w.runs = w.runs.with(run, state)
 	if parent == "" || parent == run {
 		w.connect(Edge{Kind: EdgeParent, From: node, To: w.armNode})
@@ -130,7 +130,7 @@ func (w *writer) found(run, parent string) *runState {
 	}
 	over, ok := w.runs.get(parent)
 	if !ok {
-		over = w.found(parent, "")
+		over = w.addRun(parent, "")
 		w.change(over.node, func(n *Node) { n.Prompt.Foreign = true })
 	}
 	state.parentNode = over.node
@@ -206,16 +206,16 @@ func (w *writer) claim(kind Kind, run, id string) string {
 	}
 }
 
-// own returns the id for a node of the event's run.
-func (w *writer) own(kind Kind, id string) string { return w.claim(kind, w.id, w.id+"/"+id) }
+// ownID returns the id for a node of the event's run.
+func (w *writer) ownID(kind Kind, id string) string { return w.claim(kind, w.id, w.id+"/"+id) }
 
 func (w *writer) has(id string) bool { _, ok := w.nodes.get(id); return ok }
 
 // node returns the node with the given id. The node must exist.
 func (w *writer) node(id string) *Node { n, _ := w.nodes.get(id); return n }
 
-// fresh returns a copy of n. In the copy, the fields that come from the event are set.
-func (w *writer) fresh(id string, n Node) *Node {
+// newNode returns a copy of n, with the fields that come from the event.
+func (w *writer) newNode(id string, n Node) *Node {
 	w.made++
 	n.ID, n.Arm, n.Start, n.Source, n.number = id, w.e.Arm, w.e.Time, w.e.Source, w.made
 	n.Event = Key{w.e.Host, w.e.Epoch, w.e.Seq}
@@ -238,7 +238,7 @@ func (w *writer) add(id string, n Node) {
 			n.Turn, parent = w.e.Turn, w.turnNode()
 		}
 	}
-	w.nodes = w.nodes.with(id, w.fresh(id, n))
+	w.nodes = w.nodes.with(id, w.newNode(id, n))
 	if parent != "" {
 		w.connect(Edge{Kind: EdgeParent, From: id, To: parent})
 	}
@@ -246,7 +246,7 @@ func (w *writer) add(id string, n Node) {
 
 // turnNode returns the node of the event's turn. If the turn has no node yet, turnNode makes it.
 func (w *writer) turnNode() string {
-	id := w.own(KindTurn, "turn:"+strconv.Itoa(w.e.Turn))
+	id := w.ownID(KindTurn, "turn:"+strconv.Itoa(w.e.Turn))
 	if !w.has(id) {
 		if w.e.Kind != coleo.EventTurn {
 			w.fault("turn %d has not begun", w.e.Turn)

@@ -77,7 +77,7 @@ func (n *Node) line() string {
 		}
 		return line
 	case KindSuspension:
-		return fmt.Sprintf("asks: %q, %s", shown(n.Suspension.Title), n.asked())
+		return fmt.Sprintf("asks: %q, %s", shown(n.Suspension.Title), n.suspensionState())
 	case KindFile:
 		return "changed " + shown(n.Path)
 	case KindShell:
@@ -88,7 +88,7 @@ func (n *Node) line() string {
 		if c := n.Shell.ExitCode; c != nil {
 			line += fmt.Sprintf(" → exit code %d", *c)
 		}
-		return line + n.took()
+		return line + n.duration()
 	case KindSubagent:
 		return strings.TrimRight(fmt.Sprintf("subagent %s: %q %s", shown(n.Subagent.Type), shown(n.Subagent.Task),
 			n.Subagent.Outcome), " ")
@@ -96,7 +96,7 @@ func (n *Node) line() string {
 	return string(n.Kind)
 }
 
-func (n *Node) asked() string {
+func (n *Node) suspensionState() string {
 	switch {
 	case n.Suspension.Answered:
 		return "answered"
@@ -113,7 +113,7 @@ func (n *Node) runLine() string {
 	}
 	how := "is open"
 	if !n.End.IsZero() {
-		how = string(p.Outcome) + n.took()
+		how = string(p.Outcome) + n.duration()
 	}
 	line := fmt.Sprintf("run %s %s: %q", shown(n.ID), how, shown(p.Text))
 	if len(p.Orphans) > 0 {
@@ -148,12 +148,12 @@ func (n *Node) callLine() string {
 	if c.Result.ExitCode != nil && *c.Result.ExitCode != 0 {
 		line += fmt.Sprintf(", exit code %d", *c.Result.ExitCode)
 	}
-	return line + n.took()
+	return line + n.duration()
 }
 
-// took returns the duration of the node. It returns "" if the times of the node do not show the
+// duration returns the duration of the node. It returns "" if the times of the node do not show the
 // duration.
-func (n *Node) took() string {
+func (n *Node) duration() string {
 	d := n.End.Sub(n.Start)
 	if n.End.IsZero() || d <= 0 {
 		return ""

@@ -24,7 +24,7 @@ type Certainty string
 // These are the certainties. The surest is first.
 const (
 	Wrote    Certainty = "wrote"    // this call wrote exactly this line
-	Changed  Certainty = "changed"  // this call changed the file, but its text does not have the line
+	Changed  Certainty = "changed"  // this call changed the file, but its text does not contain the line
 	Possible Certainty = "possible" // only commands of a shell name the file
 	Nothing  Certainty = "nothing"  // no call that is known has changed the file
 )
@@ -35,7 +35,7 @@ type Finding struct {
 	Certainty  Certainty
 	Run, Arm   string
 	Call       string // the agent CLI's id of the call
-	Generation int    // of the arm; 0 if the events do not tell it
+	Generation int    // the start of the arm; 0 if the events do not name it
 	// Unread means that the text of the call is not known. The text was too long to keep, or it has
 	// a form that Coleo does not read.
 	Unread bool

@@ -19,7 +19,8 @@ func ask(text string) Question {
 	return Question{Paths: []string{"/w/a.go"}, Line: 7, Text: text, Folders: map[string]string{"a": "/w"}}
 }
 
-const patchOfTwo = `"*** Begin Patch\n*** Update File: b.go\n@@\n+line\n*** Update File: a.go\n@@\n old\n-gone\n+new\n*** End Patch"`
+const patchOfTwo = `"*** Begin Patch\n*** Update File: b.go\n@@\n+line\n` +
+	`*** Update File: a.go\n@@\n old\n-gone\n+new\n*** End Patch"`
 
 // TestEachFormOfAnEditIsRead has the arguments of the tools of several agent CLIs. Each
 // one writes the line "new" into a.go and keeps "old".

@@ -26,7 +26,7 @@ func (w *writer) work() {
 		return
 	}
 	if w.e.Turn > 0 {
-		w.turnNode() // before the ids of the event claim its own
+		w.turnNode() // the turn must have its id before the event's ids are claimed
 	}
 	switch work := work.(type) {
 	case coleo.AssistantText:
@@ -78,7 +78,7 @@ func (w *writer) shell(work coleo.Work) {
 	id, raw := "", ""
 	switch s := work.(type) {
 	case coleo.ShellInput:
-		id = w.own(KindShell, "shell:"+s.ID)
+		id = w.ownID(KindShell, "shell:"+s.ID)
 		if s.ID == "" || w.has(id) {
 			w.fault("command %q of the user begins again, or has no id", s.ID)
 			return
@@ -90,7 +90,7 @@ func (w *writer) shell(work coleo.Work) {
 	case coleo.ShellOutput:
 		raw = s.ID
 	}
-	if id = w.own(KindShell, "shell:"+raw); !w.has(id) || w.node(id).Shell.Done {
+	if id = w.ownID(KindShell, "shell:"+raw); !w.has(id) || w.node(id).Shell.Done {
 		w.fault("%s of command %q of the user, which does not run", w.e.Kind, raw)
 		return
 	}
@@ -118,7 +118,7 @@ func (w *writer) turn() {
 	case n != w.run.turn+1:
 		w.fault("turn %d follows turn %d", n, w.run.turn)
 	}
-	if id := w.own(KindTurn, fmt.Sprintf("turn:%d", w.run.turn)); w.run.turn > 0 && w.has(id) {
+	if id := w.ownID(KindTurn, fmt.Sprintf("turn:%d", w.run.turn)); w.run.turn > 0 && w.has(id) {
 		w.finish(id, w.e.Time)
 	}
 	w.run.turn = n
@@ -131,7 +131,7 @@ func (w *writer) text(kind Kind, b coleo.Block) {
 		w.fault("a %s without an id", kind)
 		return
 	}
-	id := w.own(kind, b.ID)
+	id := w.ownID(kind, b.ID)
 	w.add(id, Node{Kind: kind, Text: &Text{}})
 	if w.node(id).Text.Done {
 		w.fault("text %s goes on after its last piece", b.ID)
@@ -156,7 +156,7 @@ func (w *writer) call(c coleo.ToolCall) {
 		w.fault("a call without an id")
 		return
 	}
-	id := w.own(KindCall, c.ID)
+	id := w.ownID(KindCall, c.ID)
 	if w.has(id) {
 		w.fault("call %s begins again", c.ID)
 		return
@@ -206,7 +206,7 @@ func cutText(s string, n int) string {
 // begunCall returns the node of a call. If no event has reported the beginning of the call,
 // begunCall records a fault and returns false.
 func (w *writer) begunCall(raw string) (string, bool) {
-	id := w.own(KindCall, raw)
+	id := w.ownID(KindCall, raw)
 	if raw == "" || !w.has(id) {
 		w.fault("%s of call %q, which has not begun", w.e.Kind, raw)
 		return "", false
@@ -243,19 +243,19 @@ func (w *writer) subagent(s coleo.SubagentStart) {
 		w.fault("a subagent without an id")
 		return
 	}
-	id := w.own(KindSubagent, "subagent:"+s.ID)
+	id := w.ownID(KindSubagent, "subagent:"+s.ID)
 	if w.has(id) {
 		w.fault("subagent %s begins again", s.ID)
 		return
 	}
 	w.add(id, Node{Kind: KindSubagent, Subagent: &Subagent{Type: s.Type, Task: s.Task}})
-	if call := w.own(KindCall, s.ID); w.has(call) {
+	if call := w.ownID(KindCall, s.ID); w.has(call) {
 		w.connect(Edge{Kind: EdgeCaused, From: call, To: id})
 	}
 }
 
 func (w *writer) subagentEnd(s coleo.SubagentEnd) {
-	id := w.own(KindSubagent, "subagent:"+s.ID)
+	id := w.ownID(KindSubagent, "subagent:"+s.ID)
 	if !w.has(id) {
 		w.fault("subagent %q ends, which has not begun", s.ID)
 		return
@@ -268,7 +268,7 @@ func (w *writer) file(f coleo.FileChanged) {
 		w.fault("a changed file without a path")
 		return
 	}
-	id := w.own(KindFile, "file:"+f.Path)
+	id := w.ownID(KindFile, "file:"+f.Path)
 	w.add(id, Node{Kind: KindFile, Path: f.Path})
 	if call, ok := w.begunCall(f.Call); ok {
 		w.connect(Edge{Kind: EdgeChanged, From: call, To: id})

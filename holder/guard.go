@@ -119,7 +119,7 @@ func (w *guardWork) record(dir string, left []int, lost error) error {
 	}
 	if lost != nil {
 		e.Reason += "; the end of its output is lost: " + lost.Error()
-		w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkGap, Lost: w.intake.held()})
+		w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkGap, Lost: w.intake.unjournaled()})
 	}
 	w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkExit})
 	return writeExit(dir, e)

@@ -106,9 +106,9 @@ func (w *Write) TypeWithin(left time.Duration) {
 	}
 }
 
-// late returns how much time has passed since the time limit of the write. If the limit has not
-// been reached, or if there is no limit, late returns 0.
-func (w *Write) late() time.Duration {
+// overdue returns how much time has passed since the time limit of the write. If the limit has not
+// been reached, or if there is no limit, overdue returns 0.
+func (w *Write) overdue() time.Duration {
 	switch {
 	case w.UntilBoot != 0:
 		return max(0, boottime.Now()-time.Duration(w.UntilBoot)*time.Millisecond)
@@ -142,9 +142,9 @@ type Exit struct {
 // reports this as its exit code. Shells have the same convention.
 const shellSignal = 128
 
-// FromOutside reports whether somebody else than Coleo has ended the program. A shutdown of the
-// machine sends SIGTERM to the program and to the holder. A program that obeys SIGTERM in its own way
-// can end with any exit code. A program that crashes has ended by itself.
+// FromOutside reports whether something other than Coleo has ended the program. For example, a
+// shutdown of the machine sends SIGTERM to the program and to the holder. A program that handles
+// SIGTERM can end with any exit code. A program that crashes was not ended from outside.
 func (e Exit) FromOutside() bool {
 	if e.Ordered || e.Reason != "" {
 		return false
@@ -189,9 +189,8 @@ type Status struct {
 // the length and the offset.
 const dataHead = 1 + 4 + 8
 
-// dataFrame writes the type, the length and an offset into the first dataHead bytes of frame, and
-// returns frame. The parameter from is the offset. The caller has already put the output after
-// these bytes.
+// dataFrame writes the type, the length and the offset from into the first dataHead bytes of frame.
+// It returns frame. The caller has already put the output after these bytes.
 func dataFrame(frame []byte, from int64) []byte {
 	frame[0] = frameData
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))

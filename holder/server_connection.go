@@ -221,7 +221,7 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	if s.exit != nil {
 		return 0, 0, refuse(coleo.EExited, "the program has ended: %s", s.exit)
 	}
-	if late := w.late(); late > 0 {
+	if late := w.overdue(); late > 0 {
 		return 0, 0, refuse(coleo.ETimeout, "not typed: the order arrived %s after its deadline",
 			late.Round(time.Millisecond))
 	}
@@ -231,7 +231,7 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 			return 0, 0, response{Error: lapsed}
 		}
 	}
-	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.held() > 0 || s.term.Readable()) {
+	if w.OnlyIfEnd && (end != w.SeenOffset || s.intake.unjournaled() > 0 || s.term.Readable()) {
 		return 0, 0, response{Wrote: &Wrote{End: end}}
 	}
 	s.rememberWrite(w.ID)
@@ -266,7 +266,7 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 // journal. Without takeEcho, this output would wait until the kernel wakes the draining goroutine.
 // If the disk is full, takeEcho does not wait for free space.
 func (s *server) takeEcho() {
-	if s.intake.held() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
+	if s.intake.unjournaled() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
 		return
 	}
 	_ = s.term.Control(func(master int) {

@@ -176,7 +176,7 @@ func (s *server) journalIntake() {
 			s.blocked = "no room: " + s.blocked
 		}
 		if s.isStopping() { // ending the arm gives up the unwritten output
-			s.lostBytes = s.intake.held()
+			s.lostBytes = s.intake.unjournaled()
 			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lostBytes)
 			return
 		}

@@ -61,13 +61,13 @@ func inheritIntake(pipe int) (*intake, error) {
 	return &intake{read: pipe, write: write, inPipe: inside}, nil
 }
 
-// keptPipe returns the descriptor that the guard must hold. Then the bytes in the pipe survive the
-// death of the holder.
+// keptPipe returns the descriptor that the guard must hold, so that the bytes in the pipe survive
+// the death of the holder.
 func (in *intake) keptPipe() int { return in.read }
 
-// held returns how many bytes have been taken from the pseudo-terminal but are not in the journal
-// yet.
-func (in *intake) held() int { return in.inPipe + len(in.unwritten) }
+// unjournaled returns how many bytes have been taken from the pseudo-terminal but are not in the
+// journal yet.
+func (in *intake) unjournaled() int { return in.inPipe + len(in.unwritten) }
 
 // take moves the available output into the pipe, and returns the number of bytes moved. If there is
 // no output, take returns EAGAIN. If all processes have closed the terminal, take returns EIO.

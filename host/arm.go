@@ -50,7 +50,7 @@ type arm struct {
 	gone     bool          // another host has taken the arm
 	done     bool          // the host agent is ending the arm, because its work is done
 	late     []work        // work whose run has not begun yet
-	errors   []string      // what the record tells of errors since the model has last done something
+	errors   []string      // the errors in the record since the last work of the model
 
 	following following
 	metering  metering
@@ -99,7 +99,7 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
 	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})
-	a.choosing.owed, a.choosing.seen = a.owesMode(), 0
+	a.choosing.unconfirmed, a.choosing.seen = a.modeUnconfirmed(), 0
 	dead := a.dead
 	following, unfollow := context.WithCancel(a.host.ctx)
 	a.unfollow = unfollow

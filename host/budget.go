@@ -17,10 +17,10 @@ import (
 // metering is what is known about the model calls of an arm. The arm's mu guards these fields.
 type metering struct {
 	context  int               // tokens of the conversation after the last call; 0 if not known
-	warned   coleo.BudgetState // the last budget of which a warning was told, without Spent
+	warned   coleo.BudgetState // the last budget with a recorded warning, without Spent
 	stopping bool              // a goroutine is interrupting the turn
 	ending   bool              // a goroutine is ending the arm
-	told     bool              // the log tells that the turn could not be interrupted
+	told     bool              // the log says that the turn could not be interrupted
 }
 
 // stopTime is how long the interrupt of a turn can take. Serve waits as long for an interrupt that a
@@ -183,7 +183,7 @@ func (a *arm) remedy(d budget.Decision) string {
 	return "[budget] in config.toml sets it, and 'coleo down' and 'coleo up' read it again"
 }
 
-// warn records that a budget does not allow a call, although the arm goes on. It records each
+// warn records that a budget does not allow a call, although the arm continues. It records each
 // warning only once.
 func (a *arm) warn(ctx context.Context, d budget.Decision) {
 	of := d.State
@@ -227,8 +227,8 @@ func (a *arm) tellBudget(ctx context.Context, step coleo.BudgetStep, d budget.De
 	}
 }
 
-// endFor ends an arm because a budget does not allow a call. It returns before the arm has ended,
-// because the caller can hold a lock that ending the arm needs.
+// endFor ends an arm because a budget does not allow a call. It ends the arm in the background,
+// because the caller may hold a lock that the end of the arm needs.
 func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 	a.mu.Lock()
 	known, generation := a.metering.ending, a.record.Generation
@@ -251,7 +251,7 @@ func (a *arm) endFor(ctx context.Context, d budget.Decision, why string) {
 
 // stopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
 // interrupts while a dialog is open, because the keys would answer the dialog. If the parameter
-// repeated is true, stopTurn also interrupts a turn that goes on after an earlier interrupt.
+// repeated is true, stopTurn also interrupts a turn that continues after an earlier interrupt.
 func (a *arm) stopTurn(repeated bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -286,8 +286,8 @@ func (a *arm) interruptTurn() {
 	}
 }
 
-// turnStopped records that a turn has ended after all. It does so only if the log says that the
-// turn still went on after an interrupt.
+// turnStopped records that a turn has ended, if the log says that the turn continued after an
+// interrupt.
 func (a *arm) turnStopped(run string) {
 	a.mu.Lock()
 	told := a.metering.told

@@ -11,9 +11,9 @@ import (
 
 // choosing is what the host agent knows about the mode that a user has ordered for an arm.
 type choosing struct {
-	// owed means that the session is possibly not in the ordered mode, because it has just been
+	// unconfirmed means that the session may not be in the ordered mode, because it has just been
 	// started or attached to.
-	owed bool
+	unconfirmed bool
 	// switching means that an order for a mode is being carried out. A change of the mode is then
 	// part of that order.
 	switching bool
@@ -112,7 +112,7 @@ func (a *arm) pressMode(ctx context.Context, s coleo.Session, id string) (coleo.
 	a.mu.Lock()
 	a.choosing.switching = false
 	if err == nil {
-		a.choosing.owed = false
+		a.choosing.unconfirmed = false
 	}
 	a.mu.Unlock()
 	return done, err
@@ -168,19 +168,19 @@ func (a *arm) noteMode(ctx context.Context, c coleo.Change) error {
 		ordered := modeOf(r.Spec.Chosen)
 		switch {
 		case c.Reading.Mode == ordered:
-			a.choosing.owed = false
-		case ordered != "" && !a.choosing.owed && !a.choosing.switching:
+			a.choosing.unconfirmed = false
+		case ordered != "" && !a.choosing.unconfirmed && !a.choosing.switching:
 			r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.Mode = "" })
 		}
 		return ofArm(r.ID, events)
 	})
 }
 
-// owesMode reports whether a new session is possibly not in the ordered mode. This is so after a
-// start. It is also so if a host agent was killed while it switched the mode. If the session has
-// already been in the ordered mode, somebody else has chosen the present mode, and owesMode returns
-// false. The caller holds mu.
-func (a *arm) owesMode() bool {
+// modeUnconfirmed reports whether a new session may not be in the ordered mode. It returns true
+// after a start, and if a host agent was killed while it switched the mode. If the session has
+// already been in the ordered mode, somebody else has chosen the present mode, and modeUnconfirmed
+// returns false. The caller holds mu.
+func (a *arm) modeUnconfirmed() bool {
 	ordered := modeOf(a.record.Spec.Chosen)
 	return ordered != "" && a.record.Trace.Shown != ordered
 }
@@ -192,9 +192,9 @@ func (a *arm) settleMode(ctx context.Context, s coleo.Session) error {
 	a.changing.Lock()
 	defer a.changing.Unlock()
 	a.mu.Lock()
-	owed, id := a.choosing.owed, modeOf(a.record.Spec.Chosen)
+	unconfirmed, id := a.choosing.unconfirmed, modeOf(a.record.Spec.Chosen)
 	a.mu.Unlock()
-	if _, ok := s.(coleo.Modal); !ok || !owed || id == "" {
+	if _, ok := s.(coleo.Modal); !ok || !unconfirmed || id == "" {
 		return nil
 	}
 	_, err := a.pressMode(ctx, s, id)
@@ -209,9 +209,9 @@ func (a *arm) settleMode(ctx context.Context, s coleo.Session) error {
 // this call fails, the next prompt calls settleMode again and reports the error.
 func (a *arm) restoreMode(s coleo.Session) {
 	a.mu.Lock()
-	owed := a.choosing.owed && modeOf(a.record.Spec.Chosen) != ""
+	unconfirmed := a.choosing.unconfirmed && modeOf(a.record.Spec.Chosen) != ""
 	a.mu.Unlock()
-	if !owed || a.mayType("") != nil {
+	if !unconfirmed || a.mayType("") != nil {
 		return
 	}
 	a.host.runs.Go(func() {
@@ -232,8 +232,8 @@ func (a *arm) unsaid(text string) string {
 	return text
 }
 
-// said forgets the instructions of a mode after they were sent with a prompt.
-func (a *arm) said(ctx context.Context) {
+// forgetInstructions forgets the instructions of a mode after they were sent with a prompt.
+func (a *arm) forgetInstructions(ctx context.Context) {
 	if c := a.chosen(); c == nil || c.Unsaid == "" {
 		return
 	}

@@ -179,7 +179,7 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: "killed", Known: true, Since: time.Now().UTC()}
 	return a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		a.run, r.Status, r.State = nil, coleo.StatusStopped, coleo.Dead
-		return append(lose(r, reading), event(r.ID, coleo.EventStopped, reading))
+		return append(endAllRuns(r, reading), event(r.ID, coleo.EventStopped, reading))
 	})
 }
 

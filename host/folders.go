@@ -161,7 +161,7 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 		return nil
 	}
 	if kept, _ = h.atHome(kept); kept.Handle == nil && kept.Rule != ruleCopied {
-		kept.Handle = found(kept)
+		kept.Handle = findHandle(kept)
 	}
 	if there && kept.Queue == nil && kept.Generation == r.Generation {
 		kept.Queue = r.Queue // the folder has no queue: see writeFolder
@@ -202,10 +202,10 @@ func newer(kept, r store.ArmRecord) bool {
 	return err == nil
 }
 
-// found asks the holder of a start for the handle of that start. This is necessary if the host
-// agent was killed before it stored the handle. found returns nil if the record has no nonce, if no
-// holder replies, or if the holder belongs to another arm or generation.
-func found(r store.ArmRecord) *coleo.Handle {
+// findHandle asks the holder of a start for the handle of that start. This is necessary if the host
+// agent was killed before it stored the handle. findHandle returns nil if the record has no nonce,
+// if no holder replies, or if the holder belongs to another arm or generation.
+func findHandle(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil
 	}

@@ -112,7 +112,7 @@ func TestAPromptOfTheQueueGetsTheOrderedMode(t *testing.T) {
 	s.check(err)
 	a.mu.Lock()
 	a.record.Spec.Chosen = &coleo.Chosen{Mode: "edits", Unsaid: "Think twice."}
-	a.choosing.owed = true
+	a.choosing.unconfirmed = true
 	a.mu.Unlock()
 	s.followUp(id, "say one")
 	s.awaitPrompted("ada", "Think twice.\n\nsay one")

@@ -334,7 +334,7 @@ func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name strin
 		return err
 	}
 	if known {
-		w.Notes = nil // they were told when the worktree was made
+		w.Notes = nil // the notes were reported when the worktree was made
 	}
 	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup, Notes: w.Notes}
 	c.Workdir = w.Workdir()
@@ -366,8 +366,8 @@ func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err 
 	return done.Kept, nil
 }
 
-// tellWorktree appends an event about the arm's worktree. It ignores errors, because the record of
-// the worktree applies, and not the log.
+// tellWorktree appends an event about the arm's worktree. It only logs errors, because the
+// worktree's own record is the authority, and the event is only a notice.
 func (a *arm) tellWorktree(ctx context.Context, kind coleo.EventKind, payload any) {
 	if err := a.host.append(ctx, event(a.record.ID, kind, payload)); err != nil {
 		a.host.Log.Warn("tell of the worktree of an arm", "arm", a.name(), "error", err)

@@ -179,7 +179,7 @@ func (h *Host) Run(ctx context.Context) error {
 // agent has the id. Two host agents with one id would attach to the same arms and start
 // them twice.
 func (h *Host) claim(ctx context.Context) error {
-	if err := h.Bus.Claims(ctx, h.ID, h.mine); err != nil {
+	if err := h.Bus.Claims(ctx, h.ID, h.ownClaim); err != nil {
 		return err
 	}
 	return h.contest(ctx)
@@ -188,14 +188,14 @@ func (h *Host) claim(ctx context.Context) error {
 // contest returns EConflict if another live host agent has had this id for longer. If the check
 // itself fails, contest returns nil, so that the host agent continues.
 func (h *Host) contest(ctx context.Context) error {
-	err := h.Bus.Contest(ctx, h.ID, h.mine())
+	err := h.Bus.Contest(ctx, h.ID, h.ownClaim())
 	if coleo.ErrorCode(err) == coleo.EConflict {
 		return err
 	}
 	return nil
 }
 
-func (h *Host) mine() bus.Claim {
+func (h *Host) ownClaim() bus.Claim {
 	return bus.Claim{Instance: h.instance, Hostname: h.Hostname, PID: os.Getpid(), Age: time.Since(h.began)}
 }
 

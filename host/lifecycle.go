@@ -75,8 +75,8 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// carriedOut reports whether an earlier order has already started the arm of a request, so that a
-// session has begun. If the agent CLI has died before it got the first prompt, this does not count.
+// carriedOut reports whether an earlier order has already started the arm of a request and its
+// session. If the agent CLI died before it got the first prompt, carriedOut returns false.
 func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,7 +148,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
 			c.Conversation, a.metering.context = "", 0
 		}
-		left := lose(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
+		left := endAllRuns(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
 			Since: time.Now().UTC()})
 		if !c.Resume && o.First == nil {
 			left = append(left, pauseAnew(r)...)
@@ -257,12 +257,12 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.asleep = asleep
 	a.mu.Unlock()
 	if asleep { // the holder cannot reply, so do not wait for a reply
-		return a.lost(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silence(*handle)))
+		return a.noteUnattached(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silence(*handle)))
 	}
 	a.openDoorAgain()
 	s, err := harness.Attach(ctx, *handle)
 	if err != nil {
-		return a.lost(ctx, *handle, err)
+		return a.noteUnattached(ctx, *handle, err)
 	}
 	a.noteBlocked(ctx, "")
 	a.mu.Lock()
@@ -330,13 +330,13 @@ func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
 		coleo.Dead)
 }
 
-// lost records that the host agent cannot attach to a session. What lost does next depends on the
-// reason:
-//   - If the holder is dead, lost ends the remaining processes of the arm.
+// noteUnattached records that the host agent cannot attach to a session. What it does next depends
+// on the reason:
+//   - If the holder is dead, noteUnattached ends the remaining processes of the arm.
 //   - If the holder exists but does not reply, the host agent tries again at each
 //     beat.
-//   - If the holder could not prove its identity, lost leaves the arm alone.
-func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error {
+//   - If the holder could not prove its identity, noteUnattached leaves the arm alone.
+func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause error) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleHolderGone, Since: time.Now().UTC(), Known: true,
 		Detail: cause.Error()}
 	switch coleo.ErrorCode(cause) {
@@ -361,7 +361,7 @@ func (a *arm) lost(ctx context.Context, handle coleo.Handle, cause error) error 
 		}
 		a.reading, a.run = reading, nil
 		r.Status, r.State, r.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
-		return append(lose(r, reading), event(r.ID, coleo.EventStopped, reading))
+		return append(endAllRuns(r, reading), event(r.ID, coleo.EventStopped, reading))
 	})
 	if err != nil {
 		return err

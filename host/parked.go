@@ -114,9 +114,9 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	return bus.OnLimitReport{OnLimitReport: out, Chosen: a.record.Spec.Chosen}, nil
 }
 
-// replan plans the parking of an arm anew, after a change of what the arm does at a limit. It returns
-// the events, or nil if the parking stays as it is. A parking whose alternative is being carried out
-// stays so.
+// replan plans the parking of an arm again, after a change of what the arm does at a limit. It
+// returns the events, or nil if the parking stays as it is. A parking whose alternative is being
+// carried out stays so.
 func replan(r *store.ArmRecord) []coleo.Event {
 	q := queueOf(r)
 	if q.Parked == nil || q.Parked.Kind.Own() || q.Parked.Doing != "" {
@@ -325,16 +325,16 @@ func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receip
 		if told {
 			return pauseAfter(r, run)
 		}
-		return lost(r, run, reading)
+		return lostPromptEvents(r, run, reading)
 	})
 	if err != nil {
 		a.host.Log.Error("record that a prompt of the queue is lost", "arm", a.name(), "error", err)
 	}
 }
 
-// lost returns the events for a lost prompt of an arm. If the prompt was in the queue, lost also
-// pauses the queue in the record.
-func lost(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
+// lostPromptEvents returns the events for a lost prompt of an arm. If the prompt was in the queue,
+// lostPromptEvents also pauses the queue in the record.
+func lostPromptEvents(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
 	return append([]coleo.Event{lostPrompt(r.ID, p, reading)}, pauseAfter(r, p)...)
 }
 

@@ -338,7 +338,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 		if err := a.open(lasting, receipt); err != nil {
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)
 		}
-		a.said(lasting)
+		a.forgetInstructions(lasting)
 		a.endRun(lasting, s) // the turn may have ended before the run was opened
 	case code == coleo.EUnsettled:
 		a.keepUnsettled(ctx, run)

@@ -65,7 +65,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return receipt, err
 	})
 	if err == nil {
-		a.said(ctx)
+		a.forgetInstructions(ctx)
 	}
 	return receipt, err
 }
@@ -147,8 +147,9 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 }
 
 // keepUnsettled keeps a prompt if a dialog hides whether the prompt has arrived. A later change of
-// the session shows whether it has. If the session or the host agent ends before that, the prompt
-// is treated like any intended prompt. Coleo then looks for the prompt, or records it as lost.
+// the session shows whether the prompt has arrived. If the session or the host agent ends before
+// that, the prompt is treated like any intended prompt. Coleo then looks for the prompt, or records
+// it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		run.Unsettled = true
@@ -267,12 +268,12 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.countAccount(ctx, end.Usage)
 	a.noteLimit(s, &end)
 	checkAnswer(*run, &end)
-	asks := a.asks(ctx)
+	asks := a.hasOpenSuspension(ctx)
 	done := false
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		shown := shownWork(*r, run.ID, end, noModel) // must come before closing, which changes the trace
 		finished := finishes(*r, run.ID, end)
-		events := append(shown, closing(r, run.ID, end)...)
+		events := append(shown, endRuns(r, run.ID, end)...)
 		if a.done = finished && !asks && isDone(*r); a.done {
 			done, r.Desired = true, coleo.DesiredStopped
 			events = append(events, runEvent(r.ID, run.ID, coleo.EventInfo, coleo.Remark{Text: doneText}))
@@ -303,11 +304,11 @@ func endBy(reading coleo.Reading) coleo.RunEnd {
 // lacks the lines that have scrolled off the top, and its long lines are cut.
 const onScreen = "screen"
 
-// closing removes a run and all earlier runs from a record. It returns the events that end these
+// endRuns removes a run and all earlier runs from a record. It returns the events that end these
 // runs. Only the given run gets the answer. If end has no outcome, or if the given run was
-// interrupted, closing computes the outcome from the status. If the given run is not open, closing
+// interrupted, endRuns computes the outcome from the status. If the given run is not open, endRuns
 // returns nil.
-func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
+func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
 		open = append(open, *r.Run)
@@ -342,17 +343,17 @@ func closing(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	return append(events, park(r, open[last], end, replied)...)
 }
 
-// lose ends all open runs after the session of an arm has ended. It also marks the intended prompts
-// as lost. It removes these runs and prompts from the record, and returns the events.
-func lose(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
+// endAllRuns ends all open runs after the session of an arm has ended. It also marks the intended
+// prompts as lost. It removes these runs and prompts from the record, and returns the events.
+func endAllRuns(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
-		events = closing(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
+		events = endRuns(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
 	}
 	intended := r.Intended
 	r.Intended = nil
 	for _, p := range intended {
-		events = append(events, lost(r, p, reading)...)
+		events = append(events, lostPromptEvents(r, p, reading)...)
 	}
 	return events
 }
@@ -385,7 +386,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	reading := s.State()
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = without(r.Intended, p.ID)
-		return lost(r, p, reading)
+		return lostPromptEvents(r, p, reading)
 	})
 }
 

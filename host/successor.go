@@ -52,8 +52,8 @@ func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	return bus.SucceedReport{ArmReport: report.(bus.ArmReport), Moved: idsOf(o.Spawn.Then)}, nil
 }
 
-// noHandover records that the task of an arm was not handed over, because serve has ordered no start.
-// It returns EConflict if the host agent has the order to start the successor.
+// noHandover records that the task of an arm was not handed over, because serve did not order the
+// start. It returns EConflict if the host agent has the order to start the successor.
 func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error {
 	ordered := coleo.Errorf(coleo.EConflict, "the successor %s was ordered", o.Spawn.Name)
 	if _, err := h.arm(o.Spawn.ID); err == nil {

@@ -376,9 +376,10 @@ func (h *Host) countRequests() int {
 	return len(list)
 }
 
-// asks reports whether a suspension of the arm is open. An arm that ends when its work is done does
-// not end then. If the suspensions cannot be read, asks reports true.
-func (a *arm) asks(ctx context.Context) bool {
+// hasOpenSuspension reports whether a suspension of the arm is open. While it is open, an arm that
+// ends after its work does not end. If the suspensions cannot be read, hasOpenSuspension reports
+// true.
+func (a *arm) hasOpenSuspension(ctx context.Context) bool {
 	a.mu.Lock()
 	id, ends := a.record.ID, a.record.Spec.EndWhenDone
 	a.mu.Unlock()

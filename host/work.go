@@ -36,8 +36,8 @@ func (a *arm) noteWork(ctx context.Context, w work) error {
 	return err
 }
 
-// writeWork is noteWork without what stops a turn. It returns the calls of the model that it has
-// counted, and why the agent CLI goes in circles, or "".
+// writeWork writes the events for noteWork. It returns the calls of the model that it has counted.
+// If the agent CLI goes in circles, the result circles says why. Otherwise circles is "".
 func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circles string, err error) {
 	of := a.spends()
 	a.writing.Lock()
@@ -234,8 +234,8 @@ func (a *arm) countCalls(of spending.Arm, events []coleo.Event) (calls []budget.
 	return calls, cost
 }
 
-// countAccount is for an agent CLI that tells only what the whole conversation has used. It counts
-// what has been used since the last run. If the sum has become smaller, it counts the whole sum.
+// countAccount is for an agent CLI that reports only the usage of the whole conversation. It counts
+// the usage since the last run. If the sum has become smaller, it counts the whole sum.
 func (a *arm) countAccount(ctx context.Context, sum *coleo.Usage) {
 	a.mu.Lock()
 	skip := sum == nil || a.harness == nil || a.harness.Info().Work.Usage || a.usesNoModel()

@@ -163,7 +163,7 @@ func clock(text string, now time.Time) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	here, ok := in(now, m[5])
+	here, ok := inZone(now, m[5])
 	if !ok {
 		return time.Time{}, false
 	}
@@ -204,7 +204,7 @@ func date(text string, now time.Time) (time.Time, bool) {
 	if ok && m[4] != "" {
 		h, minute, ok = timeOfDay(m[4], m[5], m[6])
 	}
-	here, zoneFound := in(now, m[7])
+	here, zoneFound := inZone(now, m[7])
 	if !ok || !zoneFound {
 		return time.Time{}, false
 	}
@@ -249,9 +249,9 @@ func timeOfDay(hourWord, minuteWord, half string) (hour, minute int, ok bool) {
 	return hour, minute, true
 }
 
-// in returns the given time in the given zone. If zone is "", in returns the time unchanged. It
-// returns false if the zone is unknown.
-func in(now time.Time, zone string) (time.Time, bool) {
+// inZone returns the given time in the given zone. If zone is "", inZone returns the time
+// unchanged. It returns false if the zone is unknown.
+func inZone(now time.Time, zone string) (time.Time, bool) {
 	if zone == "" {
 		return now, true
 	}

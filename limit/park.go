@@ -35,9 +35,9 @@ var waits = map[coleo.LimitKind]wait{
 }
 
 // Plan returns the parking of an arm that has met the given limit in a run. The parameter tries is
-// how many times the arm has continued by itself since its last turn without a limit, and tried
-// lists the alternatives that it has tried since then. The arm's id determines the arm's share of
-// the jitter.
+// how many times the arm has continued by itself since its last turn without a limit. The parameter
+// tried lists the alternatives that the arm has tried since then. The arm's id determines the arm's
+// share of the jitter.
 func Plan(l coleo.Limit, run, arm string, tries int, on, tried coleo.OnLimit) coleo.Parked {
 	p := coleo.Parked{Limit: l, Run: run, Try: tries + 1, Tried: tried, Next: alternatives(l.Kind, on, tried)}
 	switch {

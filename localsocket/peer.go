@@ -50,7 +50,7 @@ func withFD(conn syscall.Conn, do func(fd int) error) error {
 func InspectFD(fd int, check func(Peer) error) error { return inspect(fd, false, check) }
 
 // inspect works like InspectFD. If mayHide is true, the other process may be invisible to this
-// process. This is so if the other process is outside the pid namespace of this process.
+// process, because it is outside the pid namespace of this process.
 func inspect(fd int, mayHide bool, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {

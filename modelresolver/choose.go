@@ -77,8 +77,8 @@ func priced(provider, model string, known *Offer) coleo.PricedModel {
 	return out
 }
 
-// costOf returns the requested model with its price, also if its provider is not
-// connected. It returns nil if nobody knows the price.
+// costOf returns the requested model with its price, even if its provider is not connected. It
+// returns nil if nobody knows the price.
 func (c Catalog) costOf(w Wish) *Offer {
 	for _, p := range c.Providers {
 		for _, m := range p.Models {

@@ -47,7 +47,8 @@ func TestTheThreeExamplesOfTheSpecification(t *testing.T) {
 		Connected: []string{"opencode", "google"},
 	}
 	for wish, want := range map[string]string{
-		"opencode/invalid":          `opencode/claude-sonnet-4 Model "invalid" not available in OpenCode Zen, using cheapest alternative`,
+		"opencode/invalid": `opencode/claude-sonnet-4 Model "invalid" not available in OpenCode Zen, ` +
+			`using cheapest alternative`,
 		"anthropic/claude-sonnet-4": `opencode/claude-sonnet-4 Provider "anthropic" not available, using OpenCode Zen`,
 		"invalid/model":             `google/gemini-2.5-pro Neither provider "invalid" nor model "model" available`,
 	} {
@@ -67,14 +68,17 @@ func TestAStricterStrategyTakesTheNearestAllowedPrice(t *testing.T) {
 	for name, q := range map[string]struct{ wish, strategy, want string }{
 		"it is there: no strategy matters": {"a/mid", "none", "a/mid"},
 		"none: nothing, and the choices": {"gone/mid", "none",
-			`the model "gone/mid" is not available, and the fallback strategy none takes no other one; nothing was done; there are a/mid, b/mid, b/free, a/small, a/big, b/huge, or one of 1 more`},
+			`the model "gone/mid" is not available, and the fallback strategy none takes no other one; ` +
+				`nothing was done; there are a/mid, b/mid, b/free, a/small, a/big, b/huge, or one of 1 more`},
 		"the same price, the same model":              {"gone/mid", "same-price", "a/mid"},
 		"cheaper takes the same model first":          {"gone/mid", "cheaper", "a/mid"},
 		"cheaper takes the dearest that is no dearer": {"gone/wide", "cheaper", "a/small"},
 		"no two prices are the same": {"gone/wide", "same-price",
-			`the model "gone/wide" is not available, and the fallback strategy same-price takes no other one than at a price that is the same ($3 in, $2 out); nothing was done`},
+			`the model "gone/wide" is not available, and the fallback strategy same-price takes no other ` +
+				`one than at a price that is the same ($3 in, $2 out); nothing was done`},
 		"the price of the wish is unknown": {"gone/odd", "cheaper",
-			`the model "gone/odd" is not available, and the fallback strategy cheaper takes no other one, because the price of the requested model is unknown`},
+			`the model "gone/odd" is not available, and the fallback strategy cheaper takes no other ` +
+				`one, because the price of the requested model is unknown`},
 		"nobody has heard of the wish": {"zz/zz", "same-price", `the model "zz/zz" is not available, and`},
 		"a published price counts too": {"zz/gpt-4o", "cheaper", "a/small"},
 		"nothing was wished for":       {"", "none", "b/free"},

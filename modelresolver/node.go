@@ -36,7 +36,7 @@ func (n node) kind() string {
 	return "a number"
 }
 
-func (n node) wrong(format string, args ...any) error {
+func (n node) errorf(format string, args ...any) error {
 	where := n.path
 	if where == "" {
 		where = "the top"
@@ -44,34 +44,34 @@ func (n node) wrong(format string, args ...any) error {
 	return fmt.Errorf("%s: %s", where, fmt.Sprintf(format, args...))
 }
 
-func (n node) want(kind string) error {
+func (n node) expectKind(kind string) error {
 	if got := n.kind(); got != kind {
-		return n.wrong("want %s, got %s", kind, got)
+		return n.errorf("want %s, got %s", kind, got)
 	}
 	return nil
 }
 
 func (n node) object() (map[string]node, error) {
-	if err := n.want("an object"); err != nil {
+	if err := n.expectKind("an object"); err != nil {
 		return nil, err
 	}
 	out := map[string]node{}
 	d := json.NewDecoder(bytes.NewReader(n.raw))
 	if _, err := d.Token(); err != nil { // the brace
-		return nil, n.wrong("%v", err)
+		return nil, n.errorf("%v", err)
 	}
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
-			return nil, n.wrong("%v", err)
+			return nil, n.errorf("%v", err)
 		}
 		var raw json.RawMessage
 		if err := d.Decode(&raw); err != nil {
-			return nil, n.wrong("%v", err)
+			return nil, n.errorf("%v", err)
 		}
 		name, _ := key.(string)
 		if _, twice := out[name]; twice {
-			return nil, n.wrong("the key %q is there twice", name)
+			return nil, n.errorf("the key %q is there twice", name)
 		}
 		out[name] = node{raw, n.path + step(name, n.path == "")}
 	}
@@ -92,12 +92,12 @@ func step(key string, top bool) string {
 }
 
 func (n node) list() ([]node, error) {
-	if err := n.want("a list"); err != nil {
+	if err := n.expectKind("a list"); err != nil {
 		return nil, err
 	}
 	var raws []json.RawMessage
 	if err := json.Unmarshal(n.raw, &raws); err != nil {
-		return nil, n.wrong("%v", err)
+		return nil, n.errorf("%v", err)
 	}
 	out := make([]node, len(raws))
 	for i, raw := range raws {
@@ -111,12 +111,12 @@ func (n node) text() (string, error) {
 	if n.kind() == "nothing" {
 		return "", nil
 	}
-	if err := n.want("a text"); err != nil {
+	if err := n.expectKind("a text"); err != nil {
 		return "", err
 	}
 	var s string
 	if err := json.Unmarshal(n.raw, &s); err != nil {
-		return "", n.wrong("%v", err)
+		return "", n.errorf("%v", err)
 	}
 	return s, nil
 }
@@ -133,7 +133,7 @@ func (n node) texts() ([]string, error) {
 	}
 	var out []string
 	for _, item := range items {
-		if err := item.want("a text"); err != nil {
+		if err := item.expectKind("a text"); err != nil {
 			return nil, err
 		}
 		s, err := item.text()
@@ -147,12 +147,12 @@ func (n node) texts() ([]string, error) {
 
 // price returns the value as a number. It returns an error if the number is negative.
 func (n node) price() (float64, error) {
-	if err := n.want("a number"); err != nil {
+	if err := n.expectKind("a number"); err != nil {
 		return 0, err
 	}
 	var f float64
 	if err := json.Unmarshal(n.raw, &f); err != nil || f < 0 {
-		return 0, n.wrong("%s cannot be a price", n.raw)
+		return 0, n.errorf("%s cannot be a price", n.raw)
 	}
 	return f, nil
 }

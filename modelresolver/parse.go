@@ -106,7 +106,7 @@ func providers(n node) ([]Provider, error) {
 			return nil, err
 		}
 		if seen[p.ID] {
-			return nil, item.wrong("provider %q is listed twice", p.ID)
+			return nil, item.errorf("provider %q is listed twice", p.ID)
 		}
 		seen[p.ID] = true
 		out = append(out, p)
@@ -163,7 +163,7 @@ func modelList(n node) ([]Model, error) {
 			return nil, err
 		}
 		if seen[m.ID] {
-			return nil, item.wrong("model %q is listed twice", m.ID)
+			return nil, item.errorf("model %q is listed twice", m.ID)
 		}
 		seen[m.ID] = true
 		out = append(out, m)
@@ -190,10 +190,10 @@ func idAndName(n node, fields map[string]node, key string) (id, name string, err
 		return "", "", err
 	}
 	if id = cmp.Or(key, id); id == "" {
-		return "", "", n.wrong("it has no id")
+		return "", "", n.errorf("it has no id")
 	}
 	if strings.ContainsFunc(id, unicode.IsControl) {
-		return "", "", n.wrong("its id %q has control characters", id)
+		return "", "", n.errorf("its id %q has control characters", id)
 	}
 	name, err = fields["name"].text()
 	return id, cmp.Or(printable(name), id), err
@@ -219,18 +219,18 @@ func cost(n node) (*Cost, error) {
 		return nil, err
 	}
 	var c Cost
-	if c.Input, err = side(n, fields, "input"); err != nil {
+	if c.Input, err = requiredPrice(n, fields, "input"); err != nil {
 		return nil, err
 	}
-	if c.Output, err = side(n, fields, "output"); err != nil {
+	if c.Output, err = requiredPrice(n, fields, "output"); err != nil {
 		return nil, err
 	}
 	return &c, nil
 }
 
-func side(n node, fields map[string]node, key string) (float64, error) {
+func requiredPrice(n node, fields map[string]node, key string) (float64, error) {
 	if fields[key].kind() == "nothing" {
-		return 0, n.wrong("it has no %s price", key)
+		return 0, n.errorf("it has no %s price", key)
 	}
 	return fields[key].price()
 }

@@ -158,8 +158,10 @@ func TestEachToolAsksForItsRoute(t *testing.T) {
 func TestAResultSaysWhatHappened(t *testing.T) {
 	t.Parallel()
 	f := &fakeServe{answers: map[string]string{
-		"GET /api/arms":            `{"arms":[{"id":"a1","name":"octavia","harness":"h","state":"idle","config":{"env_names":["X"]}}]}`,
-		"POST /api/arms/a1/prompt": `{"error":{"code":"waiting_approval","message":"a dialog is open; nothing was typed","dialog":{"title":"Really?","fingerprint":"f1"}}}`,
+		"GET /api/arms": `{"arms":[{"id":"a1","name":"octavia","harness":"h","state":"idle",` +
+			`"config":{"env_names":["X"]}}]}`,
+		"POST /api/arms/a1/prompt": `{"error":{"code":"waiting_approval","message":"a dialog is open; nothing was typed",` +
+			`"dialog":{"title":"Really?","fingerprint":"f1"}}}`,
 	}}
 	s := connected(t, f, coleo.MayRead, coleo.MayPrompt)
 	got, failed := call(t, s, "arm_list", nil)

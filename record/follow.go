@@ -25,7 +25,7 @@ type Follower struct {
 	where  func() Where // the conversation can change, and can be unknown at first
 	take   func([]Entry)
 	waked  chan struct{}
-	asked  chan chan<- struct{} // looks that CatchUp waits for; each is closed when it is over
+	asked  chan chan<- struct{} // each channel is a look that CatchUp waits for; it is closed after the look
 	ended  chan struct{}        // closed when Run has returned
 
 	ready atomic.Bool            // true if nobody waits for the entry Ready

@@ -45,7 +45,7 @@ func (l *lines) Next() []Entry {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	if info.Size() < l.offset { // the file was written anew from its beginning
+	if info.Size() < l.offset { // the file was written again from its beginning
 		l.offset, l.rest, l.skips, l.decoder = 0, nil, false, l.start()
 	}
 	var out []Entry

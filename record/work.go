@@ -42,7 +42,7 @@ func Join(state, work []Entry) []Entry {
 			i = j + 1
 			continue
 		}
-		for ; i < len(state) && state[i].Kind == Prompt; i++ { // work of a prompt comes behind it
+		for ; i < len(state) && state[i].Kind == Prompt; i++ { // the work of a prompt comes after the prompt
 			out = append(out, state[i])
 		}
 		out = append(out, w)

@@ -168,7 +168,7 @@ func (r *Registry) readFiles() bool {
 	files := map[string]file{}
 	r.plain, r.wrong = maps.Clone(r.builtin), err
 	for _, path := range slices.Sorted(maps.Keys(stamps)) {
-		f := r.files[path].again(path, stamps[path], r.hold, r.shared)
+		f := r.files[path].reread(path, stamps[path], r.hold, r.shared)
 		if files[path] = f; f.wrong != nil {
 			r.wrong = errors.Join(r.wrong, f.wrong)
 		}
@@ -194,9 +194,9 @@ func (r *Registry) unchanged(stamps map[string]string) bool {
 	return maps.EqualFunc(r.files, stamps, func(f file, stamp string) bool { return f.stamp == stamp })
 }
 
-// again returns the present content of a file. If the given stamp is the same as the stamp of f,
-// again returns f. Otherwise it reads the file.
-func (f file) again(path, stamp string, hold []string, shared *terminal.Shared) file {
+// reread returns the present content of a file. If the given stamp is the same as the stamp of f,
+// reread returns f. Otherwise it reads the file.
+func (f file) reread(path, stamp string, hold []string, shared *terminal.Shared) file {
 	if f.stamp == stamp {
 		return f
 	}

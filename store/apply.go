@@ -244,7 +244,7 @@ func applyModel(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	}
 	arm.Provider, arm.Model = coleo.SplitModel(m.To)
 	was := arm.ModelFallback
-	if m.Fallback == nil || was == nil || !was.Time.Equal(m.Fallback.Time) { // otherwise it may have been seen
+	if m.Fallback == nil || was == nil || !was.Time.Equal(m.Fallback.Time) { // a person may have seen the same fallback
 		arm.ModelFallback = m.Fallback
 	}
 	return touched(arm, e.Time)

@@ -39,11 +39,11 @@ type projected struct {
 // add stores one event and applies the event to the row of the event's arm. If the event is already
 // stored, add does nothing.
 func (p *projection) add(e *coleo.Event) error {
-	fresh, err := p.fresh(e)
+	fresh, err := p.acceptNew(e)
 	if err != nil || !fresh {
 		return err
 	}
-	if err := p.keep(e); err != nil {
+	if err := p.insert(e); err != nil {
 		return err
 	}
 	if e.Arm != "" && e.Kind.ChangesArm() {
@@ -98,14 +98,14 @@ func (p *projection) run(id string) (*runRow, error) {
 	return &row, err
 }
 
-// fresh reports whether an event is new. If the event is new, fresh moves the host's cursor to the
-// event. If events before the event are missing, fresh returns EConflict. But if the host has
-// deleted the missing events, fresh records a gap and accepts the event.
+// acceptNew reports whether an event is new. If the event is new, acceptNew moves the host's cursor
+// to the event. If events before the event are missing, acceptNew returns EConflict. But if the
+// host has deleted the missing events, acceptNew records a gap and accepts the event.
 //
 // The epoch of a host's log changes each time the host opens its database. If the database was
 // restored from a copy, the log also continues at a lower number. In both cases the event before
 // the new one is stored, so no event is missing.
-func (p *projection) fresh(e *coleo.Event) (bool, error) {
+func (p *projection) acceptNew(e *coleo.Event) (bool, error) {
 	at, err := p.reached(e.Host)
 	if err != nil {
 		return false, err
@@ -115,7 +115,7 @@ func (p *projection) fresh(e *coleo.Event) (bool, error) {
 	case same && e.Seq <= at.seq:
 		return false, nil
 	case same && e.Seq == at.seq+1:
-	case p.known(e):
+	case p.isStored(e):
 		return false, nil
 	case e.Seq > 1 && e.Seq-1 <= p.deleted && (same || !p.precedes(e)):
 		if err := p.keepGap(e); err != nil {
@@ -166,9 +166,9 @@ func (p *projection) reached(host string) (*reached, error) {
 	return at, nil
 }
 
-// known reports whether an event is already stored. For an event in the epoch of its host's cursor,
-// a comparison with the cursor is enough. An event of another epoch needs the query in known.
-func (p *projection) known(e *coleo.Event) bool {
+// isStored reports whether an event is already stored. It queries the log, so it works for every
+// epoch. For an event in the epoch of its host's cursor, a comparison with the cursor is enough.
+func (p *projection) isStored(e *coleo.Event) bool {
 	var one int
 	return p.tx.QueryRow("SELECT 1 FROM run_events WHERE host = ? AND epoch = ? AND seq = ?",
 		e.Host, e.Epoch, int64(e.Seq)).Scan(&one) == nil
@@ -178,7 +178,7 @@ func (p *projection) known(e *coleo.Event) bool {
 var serveInsertion = insertion("run_events", append(eventFields(&coleo.Event{}), field{name: "host"},
 	field{name: "epoch"}, field{name: "seq"}))
 
-func (p *projection) keep(e *coleo.Event) error {
+func (p *projection) insert(e *coleo.Event) error {
 	done, err := p.insertEvent.Exec(append(cells(eventFields(e)), e.Host, e.Epoch, int64(e.Seq))...)
 	if err != nil {
 		return fmt.Errorf("event %d of host %s: %w", e.Seq, e.Host, err)

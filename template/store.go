@@ -64,12 +64,12 @@ func (s Store) List(workdir string) ([]Found, error) {
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "the folder %s is not there", workdir)
 	}
-	out, err := s.in(s.User, false)
+	out, err := s.templatesIn(s.User, false)
 	if err != nil {
 		return nil, err
 	}
 	for _, dir := range files.ProjectFolders(real) {
-		more, err := s.in(filepath.Join(dir, ProjectFolder), true)
+		more, err := s.templatesIn(filepath.Join(dir, ProjectFolder), true)
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +83,8 @@ func (s Store) List(workdir string) ([]Found, error) {
 	return out, nil
 }
 
-// in returns the templates of a folder, sorted by name.
-func (s Store) in(dir string, project bool) ([]Found, error) {
+// templatesIn returns the templates of a folder, sorted by name.
+func (s Store) templatesIn(dir string, project bool) ([]Found, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil

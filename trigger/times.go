@@ -71,8 +71,8 @@ func ParseTimes(expression, zone string) (Times, error) {
 	return t, nil
 }
 
-// wall returns the next time of day of the schedule after a given one, or the zero time if there is
-// none. Both belong to the zone of the schedule, but are written as if they were in UTC.
+// wall returns the next time of the schedule after the time after, or the zero time if there is
+// none. Both times are wall-clock times in the schedule's zone, but have the location UTC.
 func (t Times) wall(after time.Time) time.Time { return t.spec.Next(after.UTC()) }
 
 // Next returns the first time of the schedule after the given time, or the zero time if there is
@@ -145,7 +145,7 @@ func offset(local time.Time) time.Duration {
 // Due describes the times of a schedule in a span.
 type Due struct {
 	Count int
-	More  bool      // there are more than Count
+	More  bool      // there are more times than Count
 	Last  time.Time // the last one, or zero
 }
 
@@ -180,17 +180,17 @@ func (t Times) last(known, until time.Time) time.Time {
 	return known
 }
 
-// Plan says what is to be done for a schedule now.
+// Plan says what to do for a schedule now.
 type Plan struct {
 	Run     time.Time // the time of the schedule for which an arm starts; zero for none
-	CatchUp bool      // the time was missed, and one run makes up for all that were missed
+	CatchUp bool      // the time was missed; one run makes up for all missed times
 	Missed  int       // how many times were missed, that of CatchUp included
 	More    bool      // more than Missed
 	Handled time.Time
 }
 
-// PlanOf returns what is to be done for a schedule now. The parameter handled is the time up to
-// which the schedule was carried out. At most one run begins, even if many times were missed.
+// PlanOf returns what to do for a schedule now. The parameter handled is the time up to which the
+// schedule was carried out. At most one run begins, even if many times were missed.
 func PlanOf(t Times, handled, now time.Time, catchUp bool) Plan {
 	if now.Before(handled) {
 		if handled.Sub(now) > clockBack {

@@ -1,5 +1,5 @@
-// Copies the terminal's code out of node_modules into dist/, from where it is
-// embedded. Run `npm ci` first; nothing is fetched here.
+// Copies the terminal's code from node_modules into dist/. The Go build embeds dist/.
+// Run `npm ci` first, because this script fetches nothing.
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -9,11 +9,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// CheckSpawn returns EForbidden if a request to start an arm sets something that no token is
-// allowed to set. No token is allowed to set the commands, variables and servers that an agent CLI
-// gets, or another conversation. No token is allowed to set a permission mode in which the agent
-// CLI asks for less. Otherwise a token could start an arm that, without asking, does things that
-// the token itself must not do.
+// CheckSpawn returns EForbidden if a request to start an arm sets an option that no token is
+// allowed to set. These options are the commands, variables and servers of the agent CLI, the
+// conversation, and each permission mode in which the agent CLI asks less. Without this check, a
+// token could start an arm that does what the token itself must not do, and does not ask.
 //
 // The request must name a harness whose agent CLI asks before it acts. If the arm already exists,
 // the request can leave out the harness.

@@ -19,7 +19,7 @@ const (
 	// usualLife is how long a token is valid if the person does not set a time. It is long enough
 	// for a project of three months. A forgotten token expires by itself.
 	usualLife = 90 * 24 * time.Hour
-	longest   = 366 * 24 * time.Hour // a token can be made anew once a year
+	longest   = 366 * 24 * time.Hour // a person must make a new token once a year
 	// mostTokens is the maximum number of tokens. It is more than a person can oversee.
 	mostTokens = 100
 	// notedEvery is the precision with which the last use of a token is stored. Without this limit,
@@ -66,12 +66,12 @@ func Open(ctx context.Context, s Store, now func() time.Time) (*Tokens, error) {
 	}
 	stored, err := s.Tokens(ctx)
 	for _, one := range stored {
-		t.hold(one)
+		t.add(one)
 	}
 	return t, err
 }
 
-func (t *Tokens) hold(one coleo.OperatorToken) {
+func (t *Tokens) add(one coleo.OperatorToken) {
 	live, end := context.WithTimeout(context.Background(), one.Expires.Sub(t.now()))
 	t.list[one.Hash] = &held{one, live, end}
 }
@@ -101,7 +101,7 @@ func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	if err := t.store.AddToken(ctx, one); err != nil {
 		return one, "", err
 	}
-	t.hold(one)
+	t.add(one)
 	return one, value, nil
 }
 
@@ -154,10 +154,10 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 	return coleo.Errorf(coleo.ENotFound, "there is no token %q", name)
 }
 
-// Relabelled must be called after a change of an arm's labels. It ends what is being done with
-// those tokens that can have lost the arm because of the change. The parameter now contains the
-// labels of the arm after the change. It is nil if these labels are not known. The tokens stay
-// valid.
+// Relabelled must be called after a change of an arm's labels. Because of the change, some tokens
+// may no longer reach the arm. Relabelled ends the running requests of these tokens. The parameter
+// now contains the labels of the arm after the change. It is nil if these labels are not known. The
+// tokens stay valid.
 func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labels) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,7 +169,7 @@ func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labe
 		}
 		if touched && !one.Reaches(arm, now) {
 			one.end()
-			t.hold(one.OperatorToken)
+			t.add(one.OperatorToken)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.Wish, now tim
 func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string, error), w changes.Wish,
 	now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
-	only, err := f.within(w.Paths)
+	only, err := f.relativePaths(w.Paths)
 	if err != nil {
 		return d, err
 	}
@@ -120,7 +120,7 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 			left = append(left, changes.LeaveOut(p.name, why))
 			continue
 		case !found && p.mode == "":
-			continue // it is not there, and was not there
+			continue // the file does not exist, and did not exist before
 		case !found && f.odd(p.name, in), p.mode == "" && p.entry.Submodule:
 			direct = false
 		}
@@ -129,8 +129,8 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 	return entries, left, direct
 }
 
-// vanished reports whether git has found that a file is gone which was there before, and which the
-// base does not contain. Git then says that the arm deleted this file.
+// vanished reports whether a file of the entries has disappeared since lookAll, although the base
+// does not contain it. Git then says that the arm deleted or renamed this file.
 func vanished(files []changes.File, entries []looked) bool {
 	made := map[string]bool{}
 	for _, e := range entries {
@@ -279,8 +279,8 @@ type comparison struct {
 	head        int  // the largest size of the list before the patch, in bytes; 0 if it is not known
 }
 
-// compare sets the files and the patch of d. One git process tells both, because each start of git
-// takes some milliseconds.
+// compare sets the files and the patch of d. One git process computes both, because each start of
+// git takes some milliseconds.
 func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) error {
 	args := append(slices.Clone(c.args), "--find-renames", "--raw", "--numstat", "--no-abbrev", "-z", "--no-color",
 		"-O"+os.DevNull)
@@ -293,7 +293,8 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	if c.head == 0 {
 		c.head = maxHead
 	}
-	out, err := f.repo.Run(ctx, git.Call{Args: append(args, c.trees...), Env: c.env, Most: int64(c.head + changes.MaxPatch)})
+	out, err := f.repo.Run(ctx, git.Call{Args: append(args, c.trees...), Env: c.env,
+		Most: int64(c.head + changes.MaxPatch)})
 	cut := errors.Is(err, git.ErrTooLarge)
 	if err != nil && !cut {
 		return err

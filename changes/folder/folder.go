@@ -118,9 +118,9 @@ func (f *Folder) commit(ctx context.Context, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// within converts the caller's paths to paths relative to Root. It returns EInvalid for a
+// relativePaths converts the caller's paths to paths relative to Root. It returns EInvalid for a
 // path that is not below Root.
-func (f *Folder) within(paths []string) ([]string, error) {
+func (f *Folder) relativePaths(paths []string) ([]string, error) {
 	var out []string
 	for _, p := range paths {
 		full := p

@@ -12,13 +12,13 @@ import (
 // literal makes git take a path as it is, and not as a pattern.
 const literal = ":(literal)"
 
-// Folders returns the folders whose files can be in a diff. These are the folders below the given
-// ones, and the given ones themselves. An empty list means all folders of the repository. The paths
-// of below are absolute, and so are the results.
+// Folders returns the folders whose files can be in a diff. The result contains the folders in
+// below and all folders below them. If below is empty, the result contains all folders of the
+// repository. All paths are absolute.
 //
 // A diff contains no files of the folders that git ignores, of the folder .git and of other
-// repositories. Folders leaves out these, and folders that it cannot read. It returns EUnsupported
-// if there are more than most folders.
+// repositories. Folders leaves out these folders, and folders that it cannot read. It returns
+// EUnsupported if there are more than most folders.
 func (f *Folder) Folders(ctx context.Context, below []string, most int) ([]string, error) {
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"}
 	for _, dir := range below {

@@ -144,14 +144,14 @@ func (k *keeping) all(ctx context.Context, paths []path) error {
 	defer objects.Close()
 	k.store = store{objects, k.f.format}
 	for _, p := range paths {
-		if err := errors.Join(ctx.Err(), k.one(p)); err != nil {
+		if err := errors.Join(ctx.Err(), k.keepPath(p)); err != nil {
 			return fmt.Errorf("keep %s: %w", changes.Show(p.name), err)
 		}
 	}
 	return nil
 }
 
-func (k *keeping) one(p path) error {
+func (k *keeping) keepPath(p path) error {
 	found, why := k.f.look(p, k.in, MaxKeptFile)
 	var info fs.FileInfo
 	if why == "" && found {

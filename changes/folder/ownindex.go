@@ -123,8 +123,8 @@ func (x *Indexes) take(f *Folder) *ownIndex {
 	return own
 }
 
-// of returns the record of the copy for a git folder. It forgets the copy that was used least
-// recently if there are too many.
+// of returns the record of the copy for a git folder. If there are too many copies, it forgets the
+// copy that was used least recently.
 func (x *Indexes) of(gitDir string) (*ownIndex, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -156,7 +156,7 @@ func (x *Indexes) makeRoom() {
 		}
 		own := x.kept[oldest]
 		if !own.mu.TryLock() {
-			return // a diff uses it; it goes the next time
+			return // a diff uses the copy; a later call removes it
 		}
 		own.forget()
 		own.mu.Unlock()

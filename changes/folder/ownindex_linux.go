@@ -11,14 +11,17 @@ import (
 //platform:macos Untracked files of a large repository = git looks for all of them in each diff
 
 // withTimes lists the file systems that change the time of a folder whenever a name in it is added
-// or removed. The numbers come from statfs(2): ext2 to ext4, xfs, btrfs, tmpfs, f2fs, zfs and overlayfs.
-// Network file systems are not in the list, because they can tell an old time.
+// or removed. The numbers come from statfs(2): ext2 to ext4, xfs, btrfs, tmpfs, f2fs, zfs and
+// overlayfs. Network file systems are not in the list, because they can report an old time.
 var withTimes = []uint32{0xef53, 0x58465342, 0x9123683e, 0x01021994, 0xf2f52010, 0x2fc12fc1, 0x794c7630}
 
 // keepsTimes reports whether git can trust the times of the folders below a folder.
 func keepsTimes(folder string) bool {
 	var s syscall.Statfs_t
-	return syscall.Statfs(folder, &s) == nil && slices.Contains(withTimes, uint32(s.Type)) // #nosec G115: the numbers have 32 bits
+	if syscall.Statfs(folder, &s) != nil {
+		return false
+	}
+	return slices.Contains(withTimes, uint32(s.Type)) // #nosec G115: the numbers have 32 bits
 }
 
 func identify(info os.FileInfo) identity {

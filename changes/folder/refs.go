@@ -14,7 +14,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// These constants are the beginnings of an arm's refs. No other refs lead to the commits of
+// The names of an arm's refs begin with these constants. No other refs lead to the commits of
 // checkpoints.
 const (
 	checkpointRefs = "refs/coleo/checkpoints/" // and the arm's id and a number

@@ -78,7 +78,9 @@ func (w *world) spawnFiltered(name, addr string, more ...string) *fake {
 
 // hasProxy reports whether a proxy of a sandbox runs.
 func (w *world) hasProxy() bool {
-	return slices.ContainsFunc(w.processes(), func(p worldProcess) bool { return slices.Contains(p.argv, inside.ProxyVerb) })
+	return slices.ContainsFunc(w.processes(), func(p worldProcess) bool {
+		return slices.Contains(p.argv, inside.ProxyVerb)
+	})
 }
 
 func TestTheNetworkOfASandboxStays(t *testing.T) {

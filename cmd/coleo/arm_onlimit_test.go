@@ -26,7 +26,8 @@ func TestWhatAnArmDoesAtALimitIsShownAndChanged(t *testing.T) {
 	}
 	value := strings.TrimSpace(f.must("token", "create", "ci", "--scope", "read,spawn"))
 	path := "/api/arms/" + f.name + "/on-limit"
-	for _, on := range []string{"handover:generic", "handover:codex,wait", "ask", "", "nonsense"} { // only a person does it
+	// Only a person can choose these.
+	for _, on := range []string{"handover:generic", "handover:codex,wait", "ask", "", "nonsense"} {
 		if got := f.asOperator(value, "POST", path, `{"onLimit":"`+on+`"}`); got != 403 {
 			t.Errorf("a token with %q: %d", on, got)
 		}

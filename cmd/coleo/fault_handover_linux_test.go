@@ -99,8 +99,9 @@ func TestTheRowOfASuccessorThatWasNeverOrderedGoes(t *testing.T) {
 	config, err := json.Marshal(coleo.SpawnConfig{Workdir: one.Workdir,
 		Succeeds: &coleo.Predecessor{ArmLink: coleo.ArmLink{ID: one.ID, Name: "one", Harness: "fake"}}})
 	f.check(err)
-	left := coleo.Arm{ID: "left", Name: "two", Harness: "fake", Workdir: one.Workdir, ParentArmID: one.ID, AgentID: one.AgentID,
-		Host: one.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: "ordered", Config: config}
+	left := coleo.Arm{ID: "left", Name: "two", Harness: "fake", Workdir: one.Workdir, ParentArmID: one.ID,
+		AgentID: one.AgentID, Host: one.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: "ordered",
+		Config: config}
 	db, err := store.OpenServe(f.path("state/serve.db"))
 	f.check(err)
 	f.check(db.CreateArm(t.Context(), left))

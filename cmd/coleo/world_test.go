@@ -242,7 +242,7 @@ func (w *world) wait(name string, states ...coleo.State) coleo.Arm {
 	arm := decode[coleo.Arm](w, "arm", "wait", name, "--timeout", patience.String(), "--state",
 		strings.Join(words, ","))
 	if arm.Rule == coleo.RuleUnprovenIdle {
-		w.t.Errorf("arm %s is idle, and nothing has told that its turn has ended", name)
+		w.t.Errorf("arm %s is idle, and nothing has shown that its turn has ended", name)
 	}
 	return arm
 }

@@ -14,8 +14,8 @@ func (responses) name() string { return responsesDialect }
 
 func (responses) serves(path string) bool { return path == "/v1/responses" }
 
-// fixed always returns nil. The chat dialect already answers such requests, because in
-// the real API both dialects have the same host.
+// fixed always returns nil. Requests with a fixed answer go to the chat dialect, because the real
+// API has one host for both dialects.
 func (responses) fixed(string, string, []byte) any { return nil }
 
 func (responses) addressed(t Turn, _ string) Turn { return t }

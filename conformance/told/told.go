@@ -17,7 +17,7 @@ import (
 type Log struct {
 	Calls     []Call           // in the order in which they began
 	Replies   []Reply          // the replies of the model that have a text, in order
-	Subagents []coleo.ToolCall // the calls that are told as the start of a subagent, in order
+	Subagents []coleo.ToolCall // the calls whose events report the start of a subagent, in order
 
 	ended   map[string]coleo.SubagentEnd // ends of subagents, by the id of the call
 	prompts map[string]string            // of the runs, by the id of the run
@@ -34,7 +34,7 @@ type Call struct {
 type Reply struct {
 	Run  string
 	Turn int
-	Text string // of all its texts, one behind the other
+	Text string // all texts of the reply, one after the other
 }
 
 // inRunOf reports whether work that belongs to the given prompt may be in the given run. It may be

@@ -55,7 +55,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 		return nil
 	}
 	before := d.work.pending(l)
-	return append(before, record.Join(l.state(), record.ByModel(d.work.of(l), d.work.model))...)
+	return append(before, record.Join(l.state(), record.ByModel(d.work.workOf(l), d.work.model))...)
 }
 
 // state returns what the line reports about the state of the agent CLI.

@@ -38,7 +38,7 @@ type workPart struct {
 // worker decodes work. It remembers what it needs to decode later lines.
 type worker struct {
 	mode, model string
-	told        string        // the reply whose tokens were told last
+	told        string        // the reply whose tokens were reported last
 	cut         *record.Entry // the tokens of a reply that has not been finished yet
 	calls       map[string]call
 	tasks       taskList
@@ -87,8 +87,8 @@ func (w *worker) pending(l recordLine) []record.Entry {
 	return []record.Entry{e}
 }
 
-// of returns the work that the line reports.
-func (w *worker) of(l recordLine) []record.Entry {
+// workOf returns the work that the line reports.
+func (w *worker) workOf(l recordLine) []record.Entry {
 	var out []record.Entry
 	if l.Mode != "" {
 		if w.mode != "" && l.Mode != w.mode {

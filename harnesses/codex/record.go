@@ -47,7 +47,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	if json.Unmarshal(line, &l) != nil && l.Type == "" {
 		return nil
 	}
-	return record.Join(l.state(), record.ByModel(d.work.of(l), d.work.model))
+	return record.Join(l.state(), record.ByModel(d.work.workOf(l), d.work.model))
 }
 
 // state returns what the line reports about the state of the agent CLI.

@@ -81,7 +81,7 @@ type call struct {
 	reply, name string
 	kind        coleo.ToolKind
 	arguments   string
-	item        *workItem // what an event told of the call
+	item        *workItem // what an event reported about the call
 }
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
@@ -113,8 +113,8 @@ func kindOf(namespace, name string) coleo.ToolKind {
 // reply's texts and calls. So Coleo makes an id from the turn and a number.
 func (w *worker) reply() string { return fmt.Sprintf("%s/%d", w.turn, w.replies+1) }
 
-// of returns the work that the line reports.
-func (w *worker) of(l recordLine) []record.Entry {
+// workOf returns the work that the line reports.
+func (w *worker) workOf(l recordLine) []record.Entry {
 	p := l.Payload
 	if p.Turn != "" && p.Turn != w.turn {
 		w.turn, w.replies, w.prompted = p.Turn, 0, false

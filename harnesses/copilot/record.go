@@ -57,7 +57,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Data.Parent != "" {
 		return nil
 	}
-	return record.Join(d.state(l), record.ByModel(d.work.of(l), l.Data.Model))
+	return record.Join(d.state(l), record.ByModel(d.work.workOf(l), l.Data.Model))
 }
 
 // state returns what the line reports about the state of the agent CLI.

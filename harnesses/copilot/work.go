@@ -62,14 +62,14 @@ type workResult struct {
 type worker struct {
 	model  string
 	calls  map[string]call
-	usage  *record.Entry // the tokens of a reply that is not told yet
+	usage  *record.Entry // the tokens of a reply that is not reported yet
 	manual bool          // the user has asked for the compaction
 }
 
 // call is a call that has not ended.
 type call struct {
 	reply  string
-	byUser bool // it is a command of the user
+	byUser bool // the call is a command of the user
 }
 
 func newWorker() worker { return worker{calls: map[string]call{}} }
@@ -97,8 +97,8 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// of returns the work that the event reports.
-func (w *worker) of(l recordLine) []record.Entry {
+// workOf returns the work that the event reports.
+func (w *worker) workOf(l recordLine) []record.Entry {
 	one := func(work coleo.Work) []record.Entry { return []record.Entry{record.Worked(work, "", l.Time)} }
 	d := l.Data
 	text, cut := coleo.CutWork(d.Message)

@@ -57,7 +57,7 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 		return nil
 	}
 	text, results := l.content()
-	work := record.ByModel(d.work.of(l, text), d.work.model)
+	work := record.ByModel(d.work.workOf(l, text), d.work.model)
 	return d.work.withoutRepeats(record.Join(l.state(text, results), work), l, text)
 }
 

@@ -53,8 +53,8 @@ type workCall struct {
 // have ended, it writes the reply again with the same id. After a canceled turn, Gemini CLI repeats
 // the whole history with new ids.
 type worker struct {
-	reply   string          // id of the newest reply whose texts were told
-	calls   map[string]bool // calls of that reply that were told
+	reply   string          // id of the newest reply whose texts were reported
+	calls   map[string]bool // calls of that reply that were reported
 	model   string
 	asked   bool // a prompt has no reply yet
 	ended   bool // the turn was canceled, and the history can follow
@@ -129,14 +129,14 @@ func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text strin
 	return entries
 }
 
-// of returns the work that the line reports. The parameter text is the text of the line.
-func (w *worker) of(l recordLine, text string) []record.Entry {
+// workOf returns the work that the line reports. The parameter text is the text of the line.
+func (w *worker) workOf(l recordLine, text string) []record.Entry {
 	short, _ := coleo.CutWork(text)
 	switch {
 	case l.isReplayed():
 		return nil
 	case l.Type == "gemini":
-		return w.said(l, text)
+		return w.replyWork(l, text)
 	case l.Type == "user":
 		return shell(l, text)
 	case l.Type == "error":
@@ -147,9 +147,9 @@ func (w *worker) of(l recordLine, text string) []record.Entry {
 	return nil
 }
 
-// said returns the work of a reply. It returns the texts when the reply is first written. It
+// replyWork returns the work of a reply. It returns the texts when the reply is first written. It
 // returns the calls when they have ended.
-func (w *worker) said(l recordLine, text string) (out []record.Entry) {
+func (w *worker) replyWork(l recordLine, text string) (out []record.Entry) {
 	w.asked = false
 	add := func(work coleo.Work, at time.Time) { out = append(out, record.Worked(work, l.ID, at)) }
 	if l.ID != w.reply || l.ID == "" {

@@ -154,7 +154,7 @@ func (t *tail) messages(tx *sql.Tx) ([]message, error) {
 // the prompt. It also returns nil if an earlier call returned the entry.
 func (t *tail) prompt(m message) []record.Entry {
 	text := m.text()
-	if text == "" || t.has(m.id) {
+	if text == "" || t.seenBefore(m.id) {
 		return nil
 	}
 	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
@@ -188,14 +188,15 @@ func (t *tail) reply(m message) []record.Entry {
 // once returns the entries in the first call with the given key. It returns nil in every later call
 // with this key.
 func (t *tail) once(key string, entries ...record.Entry) []record.Entry {
-	if t.has(key) {
+	if t.seenBefore(key) {
 		return nil
 	}
 	return entries
 }
 
-// has reports whether an earlier call had the same key. It also remembers the key for later calls.
-func (t *tail) has(key string) bool {
+// seenBefore reports whether an earlier call had the same key. It also remembers the key for later
+// calls.
+func (t *tail) seenBefore(key string) bool {
 	had := t.returned[key]
 	t.returned[key] = true
 	return had

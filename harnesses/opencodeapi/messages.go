@@ -35,9 +35,9 @@ func (s *Session) messages(ctx context.Context) ([]message, error) {
 	return out, err
 }
 
-// Answer returns the text of the assistant's last message with a text. It considers only messages
-// after the last prompt. If there is no message with a text yet, the answer is empty. Answer
-// returns the errors of ready and of the request.
+// Answer returns the text of the assistant's last message that has text. It considers only messages
+// after the last prompt. If no such message exists yet, the answer is empty. Answer returns the
+// errors of ready and of the request.
 func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {

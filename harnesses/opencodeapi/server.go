@@ -100,9 +100,9 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 	return q, nil
 }
 
-// tell sends a request that commands the server. It is like do, but it sends no request if nobody
-// waits for the result anymore.
-func (s *server) tell(ctx context.Context, path string, in, out any) error {
+// command sends a request that commands the server. It is like do, but it sends no request if
+// nobody still waits for the result.
+func (s *server) command(ctx context.Context, path string, in, out any) error {
 	if err := coleo.Wanted(ctx); err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ type Session struct {
 
 	delivering bool   // Coleo sends a prompt
 	prompted   string // id of the newest message of the user
-	untold     bool   // nobody has told the turn that this message begins
+	untold     bool   // the turn that this message begins is not reported yet
 }
 
 var (

@@ -90,7 +90,7 @@ func (s *Session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt
 	r := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: p.Text, Cursor: s.log.Cursor(),
 		Proof: coleo.ProofStarted}
 	body := promptBody{Parts: []part{{Type: "text", Text: p.Text}}, Model: s.model()}
-	if err := srv.tell(ctx, "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
+	if err := srv.command(ctx, "/session/"+s.Handle().Conversation+"/prompt_async", body, nil); err != nil {
 		return coleo.Receipt{}, err
 	}
 	if !s.await(ctx, startedTimeout, func(f facts) bool { return f.busied > busied || f.failures > failures }) {
@@ -154,7 +154,7 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	if err != nil {
 		return err
 	}
-	if err := srv.tell(ctx, path, body, nil); err != nil {
+	if err := srv.command(ctx, path, body, nil); err != nil {
 		return err
 	}
 	if !s.await(ctx, goneTimeout, func(f facts) bool { return f.byID(open.id) == nil }) {
@@ -247,7 +247,7 @@ func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 	if !out.Was.Working() && out.Was != coleo.WaitingApproval {
 		return out, nil
 	}
-	if err := srv.tell(ctx, "/session/"+s.Handle().Conversation+"/abort", struct{}{}, nil); err != nil {
+	if err := srv.command(ctx, "/session/"+s.Handle().Conversation+"/abort", struct{}{}, nil); err != nil {
 		return out, err
 	}
 	out.Pressed = []string{"abort"}

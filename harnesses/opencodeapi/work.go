@@ -48,7 +48,7 @@ func (s *Session) worked(entries []record.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, e := range entries {
-		if e.Kind != record.Prompt || e.Time.Before(s.opened) { // an earlier host agent has told that turn
+		if e.Kind != record.Prompt || e.Time.Before(s.opened) { // an earlier host agent has reported that turn
 			continue
 		}
 		s.tellWork(name, entries[told:i])

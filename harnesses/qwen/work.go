@@ -81,8 +81,8 @@ func kindOf(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// of returns the work that the line reports.
-func (w *worker) of(l recordLine) []record.Entry {
+// workOf returns the work that the line reports.
+func (w *worker) workOf(l recordLine) []record.Entry {
 	switch {
 	case l.Type == "assistant":
 		return w.reply(l)

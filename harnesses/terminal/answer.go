@@ -35,7 +35,7 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	if s.rules().Answer.Whole {
 		return s.printed(r)
 	}
-	return coleo.Answer{Text: s.rules().Answer.Read(s.above(), r.Text), Source: "screen"}, nil
+	return coleo.Answer{Text: s.rules().Answer.Read(s.rowsAbove(), r.Text), Source: "screen"}, nil
 }
 
 // TellsAnswers reports whether Coleo can read the agent CLI's answers from its hook or its own
@@ -110,7 +110,7 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	defer tick.Stop()
 	for {
 		a, err := transcriptAnswer(&s.rules().Transcript, s.factsNow(), r)
-		if err != nil || a.Text != "" && rules.ShowsAnswer(s.above(), r.Text, a.Text) {
+		if err != nil || a.Text != "" && rules.ShowsAnswer(s.rowsAbove(), r.Text, a.Text) {
 			return a, err
 		}
 		select {
@@ -121,9 +121,9 @@ func (s *session) transcribed(ctx context.Context, r coleo.Receipt) (coleo.Answe
 	}
 }
 
-// above returns the rows that have scrolled off the screen, followed by the rows above the
+// rowsAbove returns the rows that have scrolled off the screen, followed by the rows above the
 // composer.
-func (s *session) above() []string {
+func (s *session) rowsAbove() []string {
 	r, unlock := s.live.lock()
 	defer unlock()
 	return reading.TranscriptOf(r.Core(), &s.rules().Composer)

@@ -60,7 +60,7 @@ type Facts struct {
 	Started      time.Time `json:"started"`
 	Account      string    `json:"account,omitempty"` // the file that .Account in a launch names
 	Version      string    `json:"version,omitempty"` // of the agent CLI; "" if it is not known
-	Fork         bool      `json:"fork,omitempty"`    // it was started with a copy of a conversation
+	Fork         bool      `json:"fork,omitempty"`    // the start began with a copy of a conversation
 }
 
 // Hooks gives the answers that a Spec cannot give. Each field can be nil.

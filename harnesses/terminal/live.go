@@ -17,7 +17,7 @@ type live struct {
 	reports func() []hook.Line                 // returns the hook's reports since its last call
 	entries func() []recordEntries             // returns the entries of the record since its last call
 	catchUp func() bool                        // reads the record to its end, and reports whether entries are there
-	work    func(recordEntries, coleo.Reading) // is told entries after the Reader
+	work    func(recordEntries, coleo.Reading) // gets entries after the Reader has them
 
 	mu         sync.Mutex
 	reader     *reading.Reader
@@ -125,8 +125,8 @@ func (l *live) hear(now time.Time) time.Duration {
 	return again
 }
 
-// end tells the Reader that the program has ended, with the rule of the reading. Before that, end reports all work of the
-// program.
+// end reports all work of the program to the Reader, and then reports that the program has ended.
+// The parameter rule becomes the rule of the last reading.
 func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

@@ -24,8 +24,8 @@ const stopGrace = 2 * time.Second
 // is inside a part that has its own lock.
 type session struct {
 	harness *Harness
-	handle  coleo.Handle // as it was at the start; see Handle
-	facts   Facts        // as they were at the start; see factsNow
+	handle  coleo.Handle // the handle at the start; see Handle
+	facts   Facts        // the facts at the start; see factsNow
 	client  *holder.Client
 	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc

@@ -53,8 +53,8 @@ type Diffs struct {
 	Scratch string   // a folder for temporary files
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Files watches the folders of arms that somebody follows. A process uses one for everything. If
-	// it is nil, Diffs makes one.
+	// Files watches the folders of arms that somebody follows. A process uses one Watcher for all
+	// folders. If Files is nil, Diffs makes a Watcher.
 	Files *filewatch.Watcher
 	// MostFolders is how many folders Diffs watches at most. If it is 0, the kernel's limit decides.
 	MostFolders int

@@ -32,7 +32,7 @@ const (
 
 // lastRead is the last diff that was read for a wish.
 type lastRead struct {
-	number int // of changes that were told before
+	number int // the number of changes that were reported before
 	mark   string
 	ended  time.Time
 	took   time.Duration

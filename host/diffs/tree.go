@@ -36,9 +36,9 @@ const (
 	usualLimit = 8_192
 )
 
-// ofGit lists the folders of a git folder that are watched. In them are the index, HEAD, its history,
-// and the list of ignored files.
-var ofGit = []string{".", "logs", "info"}
+// watchedInGit lists the folders inside a git folder that Coleo watches. They contain the index,
+// HEAD, the history of HEAD, and the list of ignored files.
+var watchedInGit = []string{".", "logs", "info"}
 
 // tree watches the folders of one arm, so that a diff is read only after a change.
 type tree struct {
@@ -50,10 +50,10 @@ type tree struct {
 	adding sync.Mutex // held while folders are added
 
 	mu      sync.Mutex
-	number  int             // how many changes were told
+	number  int             // how many changes were reported
 	changed chan struct{}   // closed at the next change
 	told    bool            // changed is closed
-	fresh   map[string]bool // what is new, and could be a folder
+	fresh   map[string]bool // new paths that could be folders
 	relist  bool            // all folders must be listed again
 	last    map[string]lastRead
 }
@@ -137,7 +137,7 @@ func (t *tree) watch(ctx context.Context, f *folder.Folder, relist bool, fresh m
 		return tooMany(err, most)
 	}
 	if relist {
-		for _, dir := range ofGit {
+		for _, dir := range watchedInGit {
 			_ = t.listener.Add(filepath.Join(t.gitDir, dir)) // git makes some of them when it needs them
 		}
 		t.leaveOthers(list)
@@ -148,7 +148,7 @@ func (t *tree) watch(ctx context.Context, f *folder.Folder, relist bool, fresh m
 			known[dir] = true
 		}
 		list = slices.DeleteFunc(list, func(dir string) bool { return known[dir] })
-		if len(watched)+len(list) > most+len(ofGit) {
+		if len(watched)+len(list) > most+len(watchedInGit) {
 			return tooMany(coleo.Errorf(coleo.EUnsupported, "%s has more than %d folders", t.root, most), most)
 		}
 	}
@@ -160,8 +160,8 @@ func (t *tree) watch(ctx context.Context, f *folder.Folder, relist bool, fresh m
 	return nil
 }
 
-// leaveMoved stops watching the folders below a path that was deleted or renamed. The kernel would
-// tell their changes with the old path.
+// leaveMoved stops watching the folders below a path that was deleted or renamed. Otherwise the
+// kernel would report their changes under the old path.
 func (t *tree) leaveMoved(fresh map[string]bool) {
 	gone := map[string]bool{}
 	for path := range fresh {
@@ -197,8 +197,8 @@ func tooMany(err error, most int) error {
 	if coleo.ErrorCode(err) != coleo.EUnsupported {
 		return err
 	}
-	return coleo.Errorf(coleo.EUnsupported, "the changes of the arm cannot be followed, because %w; at most %d are watched, "+
-		"which is half of fs.inotify.max_user_watches or less: raise that number with sysctl, or ask for the diff "+
+	return coleo.Errorf(coleo.EUnsupported, "the changes of the arm cannot be followed, because %w; at most %d are "+
+		"watched, which is half of fs.inotify.max_user_watches or less: raise that number with sysctl, or ask for the diff "+
 		"without following it", err, most)
 }
 

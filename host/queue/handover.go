@@ -8,8 +8,8 @@ import (
 
 // HandOver returns the queue of an arm whose task goes to the successor in h. It also returns the
 // prompts that move to the successor's queue, in their order. The arm's queue is paused. The arm is
-// no longer parked, because the successor goes on with the task. Prompts that Coleo itself has
-// added belong to the arm's conversation, so they do not move.
+// no longer parked, because the successor continues the task. Prompts that Coleo itself has added
+// belong to the arm's conversation, so they do not move.
 func HandOver(q coleo.Queue, h coleo.Handover) (coleo.Queue, []coleo.Queued) {
 	before := q
 	before.Handover = nil
@@ -54,6 +54,6 @@ func movable(list []coleo.Queued) []coleo.Queued {
 }
 
 // fromCaller reports whether a caller has added the entry. Otherwise, Coleo itself has added it.
-// Coleo's own prompts make a parked arm go on, or ask a model again for an answer that fits a
+// Coleo's own prompts make a parked arm continue, or ask a model again for an answer that fits a
 // schema.
 func fromCaller(e coleo.Queued) bool { return e.Continues == 0 && e.Check == nil }

@@ -31,7 +31,7 @@ type Arms interface {
 type Relative struct {
 	ID      string
 	Name    string
-	Parent  bool // it is the parent; otherwise a subarm
+	Parent  bool // the relative is the parent; if false, it is a subarm
 	Ended   bool
 	State   coleo.State
 	Asks    bool // it waits for a person
@@ -208,8 +208,8 @@ func (d *Desk) deliver(ctx context.Context, s coleo.Suspension) (coleo.Suspensio
 	return s, nil
 }
 
-// Settle records the outcome of an approved request. It returns ENotFound if the arm has asked
-// nothing with this id. If the request is settled already, Settle changes nothing.
+// Settle records the outcome of an approved request. It returns ENotFound if the arm has made no
+// request with this id. If the request is settled already, Settle changes nothing.
 func (d *Desk) Settle(ctx context.Context, id string, out coleo.RequestOutcome) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

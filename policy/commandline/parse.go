@@ -46,7 +46,7 @@ func ShellOf(program string) (Shell, bool) {
 
 // Command is a program that the line starts, or a built-in command of the shell.
 type Command struct {
-	Words  []Word // its name, and then its arguments
+	Words  []Word // the program's name, followed by its arguments
 	Inputs []Word // files that the shell opens for its standard input
 	Dir    string // absolute path of the folder in which it runs
 }
@@ -356,7 +356,7 @@ func (w *walker) loop(c *syntax.ForClause) error {
 			return err
 		}
 	}
-	delete(w.set, name) // its value after the loop depends on whether the loop has run
+	delete(w.set, name) // the value after the loop depends on whether the loop has run
 	return nil
 }
 

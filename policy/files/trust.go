@@ -68,8 +68,8 @@ func (p Paths) Trust(seen Project) error {
 	return p.change(func(trusted map[string]string) { trusted[seen.Path] = seen.Hash })
 }
 
-// Distrust ends the trust in the rules of the project in the folder dir. It returns the path of the
-// file. If the file was not trusted, the error is ENotFound.
+// Distrust makes Coleo stop trusting the rules file of the project in dir. It returns the path of
+// the file. It returns ENotFound if the file was not trusted.
 func (p Paths) Distrust(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -274,7 +274,8 @@ var (
 	succeeded = regexp.MustCompile(`^\d+ +(\w+)\((.*)\) += \d+(?:<(.*)>)?\s*$`)
 	started   = regexp.MustCompile(`^"([^"]*)"`)
 	// ofSystem matches files that libraries open in each program.
-	ofSystem = regexp.MustCompile(`^(/usr/|/lib|/etc/(ld\.so|localtime|passwd|group|nsswitch|selinux|locale)|/proc/(self|filesystems|\d+/(maps|status))|/dev/(null|tty|urandom)|/sys/|pipe:)`)
+	ofSystem = regexp.MustCompile(`^(/usr/|/lib|/etc/(ld\.so|localtime|passwd|group|nsswitch|selinux|locale)|` +
+		`/proc/(self|filesystems|\d+/(maps|status))|/dev/(null|tty|urandom)|/sys/|pipe:)`)
 )
 
 // execution matches a call that has started a program, with the program.

@@ -149,7 +149,7 @@ var typeGlobs = map[string][]string{
 }
 
 // rgFolders checks which files rg reads. rg skips hidden files, unless a glob, a file type or an
-// ignore list names them. rg reads the ignore lists of all folders above, and git's ignore lists.
+// ignore list names them. rg reads git's ignore lists and the ignore lists of all parent folders.
 func rgFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("RIPGREP_CONFIG_PATH") != "" {
 		return fmt.Errorf("RIPGREP_CONFIG_PATH gives it options that are not seen")

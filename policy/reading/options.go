@@ -15,8 +15,8 @@ const (
 	none     value = iota + 1 // the option has no value
 	text                      // it is no path
 	count                     // it is a number
-	file                      // it is a path that the program reads
-	optional                  // it can be there, behind =, and is no path
+	file                      // the value is a path that the program reads
+	optional                  // the value is optional, comes after =, and is no path
 )
 
 // options lists those options of a program that change only the program's output.

@@ -21,11 +21,13 @@ const recordedHead = `# What the preset "read" saves
 
 This page is made by ` + "`go test ./policy/reading -run Recorded -update`" + `.
 
-These are the commands in the recorded work of agent CLIs, as the model has called them, and
-what the [preset](cli.md#policies) ` + "`read`" + ` says of each in bash. The recordings are of a scripted
-model, so they say which commands are judged how, and not how often people's agents run them.
-An agent CLI that does not report a command before it asks leaves the command to you, whatever
-the preset says.
+This page lists the commands that the model has called in the recorded work of agent CLIs. For each
+command, the page says what the [preset](cli.md#policies) ` + "`read`" + ` decides in bash. The model in the
+recordings is the scripted model. So the page shows how the preset judges commands, and not how often
+people's agents run them.
+
+Some agent CLIs do not report a command before they ask about it. The preset cannot decide there: you
+must answer.
 
 `
 
@@ -49,7 +51,8 @@ func TestRecordedCommandsAreOnThePage(t *testing.T) {
 	}
 	slices.Sort(names)
 	var table, list strings.Builder
-	table.WriteString("| package | commands | allowed | share | reported before it asks |\n|---|---|---|---|---|\n")
+	table.WriteString("| package | commands | allowed | share | reported before the agent CLI asks |\n" +
+		"|---|---|---|---|---|\n")
 	for _, name := range names {
 		allows := 0
 		fmt.Fprintf(&list, "\n## %s\n\n| command | decision | why |\n|---|---|---|\n", name)

@@ -54,7 +54,8 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 }
 
 // jqFilter matches a jq filter that only selects parts of the input.
-var jqFilter = regexp.MustCompile(`^\s*(\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|\s*\|\s*(keys|length|type|\.)|\?)+\s*$`)
+var jqFilter = regexp.MustCompile(`^\s*(\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|` +
+	`\s*\|\s*(keys|length|type|\.)|\?)+\s*$`)
 
 func jq(w Workspace, dir string, words []commandline.Word) error {
 	a, err := options{flags: "rcSMCje", long: long([]string{"raw-output", "compact-output", "sort-keys"},

@@ -77,7 +77,8 @@ var comment = regexp.MustCompile(`(?m)^\s*#.*$`)
 
 // changesAny matches text that can change the meaning of any word: zsh's global aliases,
 // and bash's options for file name patterns.
-var changesAny = regexp.MustCompile(`\balias\s+-\w*g|\b(dotglob|globstar|nullglob|nocaseglob|extglob|GLOBIGNORE|CDPATH|cdpath)\b`)
+var changesAny = regexp.MustCompile(`\balias\s+-\w*g|` +
+	`\b(dotglob|globstar|nullglob|nocaseglob|extglob|GLOBIGNORE|CDPATH|cdpath)\b`)
 
 // shadowedBy returns the names of programs for which the text defines aliases or functions.
 func shadowedBy(text string) []string {

@@ -1,19 +1,20 @@
-// xterm.js as the judge of package pty. Development only; see README.md.
+// Uses xterm.js to judge package pty. Only for development: see README.md.
 //
 //   node index.mjs cast FILE SHOTS > FILE.json   screens of a recording
-//   node index.mjs pack FILE SHOTS DEST          both, without what the header
-//                                                says of the recording machine
+//   node index.mjs pack FILE SHOTS DEST          both, without the facts about the
+//                                                recording machine in the header
 //   node index.mjs jobs < jobs.json > out.json   screens of byte strings
 //   node index.mjs edges < edges.json > out.json screens of the edge cases, with
-//                                                the looks of their cells
-//   node index.mjs remake DIR                    all screens in ../testdata again,
-//                                                at the same events
+//                                                the styles of their cells
+//   node index.mjs remake DIR                    makes all screens in ../testdata
+//                                                again, at the same events
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
 
-// The addon reads its table from the start of the memory behind a Buffer. Where
-// Buffers share memory that is another's, and it takes all characters beyond
-// U+FFFF for narrow ones, emoji too. So let none be shared before it is loaded.
+// The addon reads its table from the start of the memory of a Buffer. If Buffers share
+// memory, another Buffer can be at that place. The addon then treats all characters
+// beyond U+FFFF as narrow, even emoji. So no Buffer may share memory before the addon is
+// loaded.
 Buffer.poolSize = 0;
 const { default: headless } = await import('@xterm/headless');
 const { default: graphemes } = await import('@xterm/addon-unicode-graphemes');
@@ -28,7 +29,7 @@ function open(cols, rows, plain) {
   return state;
 }
 
-// xterm.js loops as often as a parameter says.
+// Limits parameters, because xterm.js repeats a loop as often as a parameter says.
 const clamp = s => s.replace(/\x1b\[[0-9;:<=>?]*/g, csi => csi.replace(/\d{5,}/g, '9999'));
 
 const feed = (state, s) => state.term._core.writeSync(Buffer.from(clamp(s), 'utf8'));
@@ -58,11 +59,11 @@ function shot(state, extra) {
   };
 }
 
-// read is a file's text, unpacked if need be.
+// read returns the text of a file. It unpacks a packed file.
 const read = path => (path.endsWith('.gz') ? gunzipSync(readFileSync(path)) : readFileSync(path)).toString('utf8');
 
-// renderCast shows a recording, and takes its screen so many times, or after
-// the events of those numbers.
+// renderCast shows a recording. If shots is a number, it takes that many screens. If shots is a
+// list, it takes the screen after each event with a number in the list.
 function renderCast(file, shots, plain) {
   const [head, ...events] = read(file).split('\n').filter(l => l).map(l => JSON.parse(l));
   const state = open(head.width ?? head.term.cols, head.height ?? head.term.rows, plain);
@@ -95,7 +96,7 @@ function runJob({ cols, rows, data, then, plain }) {
 
 const hex = n => '#' + n.toString(16).padStart(6, '0');
 const colour = (isDefault, isRGB, n) => isDefault ? '-' : isRGB ? hex(n) : String(n);
-// Of an underline only the flag: xterm.js also underlines links.
+// Only the flag of an underline counts, because xterm.js also underlines links.
 const attributes = {
   b: c => c.isBold(), f: c => c.isDim(), i: c => c.isItalic(), u: c => c.fg & 0x10000000, k: c => c.isBlink(),
   n: c => c.isInverse(), h: c => c.isInvisible(), s: c => c.isStrikethrough(), o: c => c.isOverline(),
@@ -107,7 +108,7 @@ function look(cell) {
   return `${fg}/${bg}` + Object.entries(attributes).map(([letter, is]) => is(cell) ? letter : '').join('');
 }
 
-// looks are the rows that do not look plain, as runs of cells.
+// looks returns the rows with styles, as runs of cells.
 function looks({ term }) {
   const buf = term.buffer.active, out = {};
   for (let y = 0; y < term.rows; y++) {
@@ -133,7 +134,7 @@ function runEdge({ name, Cols, Rows, Plain, steps }) {
   return { name, ...seen, on: Object.keys(modes).filter(m => modes[m]) };
 }
 
-// xterm.js throws on some, as ED 1 at the end of the last row: no verdict.
+// xterm.js throws on some input, such as ED 1 at the end of the last row. Then it gives no verdict.
 function tryJob(job) {
   try {
     return [runJob(job)];
@@ -142,7 +143,7 @@ function tryJob(job) {
   }
 }
 
-const bigFile = 200_000; // bytes; larger ones are packed
+const bigFile = 200_000; // bytes; larger files are packed
 
 function save(path, text) {
   if (text.length > bigFile) writeFileSync(path + '.gz', gzipSync(text, { level: 9 }));
@@ -159,7 +160,7 @@ function pack(file, shots, dest) {
 
 const pretty = list => '[\n' + list.map(s => '  ' + JSON.stringify(s)).join(',\n') + '\n]\n';
 
-// remake writes what xterm.js shows of everything in dir anew.
+// remake writes again what xterm.js shows for everything in dir.
 function remake(dir) {
   const casts = dir + '/casts/';
   for (const name of readdirSync(casts).filter(f => /\.json(\.gz)?$/.test(f))) {

@@ -1,9 +1,10 @@
-// Prints ../width/width_table.go: what xterm.js's grapheme addon says of every
-// character. Run: node widths.mjs > ../width/width_table.go && gofmt -w ../width/width_table.go
+// Prints ../width/width_table.go: the properties that xterm.js's grapheme addon gives
+// to each character. Run: node widths.mjs > ../width/width_table.go && gofmt -w ../width/width_table.go
 
-// The addon reads its table from the start of the memory behind a Buffer. Where
-// Buffers share memory that is another's, and it takes all characters beyond
-// U+FFFF for narrow ones, emoji too. So let none be shared before it is loaded.
+// The addon reads its table from the start of the memory of a Buffer. If Buffers share
+// memory, another Buffer can be at that place. The addon then treats all characters
+// beyond U+FFFF as narrow, even emoji. So no Buffer may share memory before the addon is
+// loaded.
 Buffer.poolSize = 0;
 const { default: headless } = await import('@xterm/headless');
 const { default: graphemes } = await import('@xterm/addon-unicode-graphemes');
@@ -13,8 +14,8 @@ term.loadAddon(new graphemes.UnicodeGraphemesAddon());
 const unicode = term._core.unicodeService;
 
 const EXTEND = 2, WIDE = 16;
-// Formatting characters that take no cell: the addon gives them one, every
-// program that measures text, and xterm.js without the addon, gives them none.
+// These formatting characters take no cell. The addon gives them one cell. Programs that
+// measure text, and xterm.js without the addon, give them none.
 const invisible = [[0x200b, 0x200b], [0x200e, 0x200f], [0x202a, 0x202e], [0x2060, 0x2064], [0x2066, 0x206f]];
 
 function property(cp) {
@@ -31,9 +32,9 @@ for (let cp = 0xa0; cp <= 0x10ffff; cp++) {
 }
 console.log('// Written by oracle/widths.mjs from @xterm/addon-unicode-graphemes 0.4.0 (Unicode 15). DO NOT EDIT.\n');
 console.log('package width\n');
-console.log('// propertyRanges are all characters that are not narrow and alone.');
+console.log('// propertyRanges returns the ranges of all characters that have a property.');
 console.log('func propertyRanges() []propertyRange {\n\treturn []propertyRange{');
-for (let i = 0; i < ranges.length; i += 5) {
-  console.log('\t\t' + ranges.slice(i, i + 5).map(([lo, hi, p]) => `{0x${lo.toString(16)}, 0x${hi.toString(16)}, ${p}},`).join(' '));
+for (let i = 0; i < ranges.length; i += 4) {
+  console.log('\t\t' + ranges.slice(i, i + 4).map(([lo, hi, p]) => `{0x${lo.toString(16)}, 0x${hi.toString(16)}, ${p}},`).join(' '));
 }
 console.log('\t}\n}');

@@ -32,7 +32,7 @@ func (f *filter) pass(p []byte) []byte {
 	f.held = nil
 	var out []byte
 	for i := 0; i < len(p); {
-		n := f.one(p[i:], &out)
+		n := f.handleFirst(p[i:], &out)
 		if n == 0 {
 			f.held = append([]byte(nil), p[i:]...)
 			break
@@ -42,9 +42,9 @@ func (f *filter) pass(p []byte) []byte {
 	return out
 }
 
-// one handles the first character, control or sequence in p. It returns the number of
+// handleFirst handles the first character, control or sequence in p. It returns the number of
 // bytes that it has handled. It returns 0 if the character or sequence is incomplete.
-func (f *filter) one(p []byte, out *[]byte) int {
+func (f *filter) handleFirst(p []byte, out *[]byte) int {
 	switch {
 	case f.inText:
 		f.text(p[0])

@@ -31,7 +31,7 @@ type Row struct {
 type Database struct {
 	Path     string
 	Rows     []Row // of the recording
-	NoEvents bool  // it keeps no events, as older versions
+	NoEvents bool  // the database has no events, as in older versions
 
 	t  *testing.T
 	db *sql.DB

@@ -125,7 +125,7 @@ func (r *Runner) check(t trigger.Trigger) error {
 }
 
 // Remove removes a trigger. If the trigger is a webhook, Remove also deletes its secret. The arms
-// of the trigger go on, and its history stays.
+// of the trigger continue, and its history stays.
 func (r *Runner) Remove(ctx context.Context, name string) error {
 	t, err := r.named(ctx, name)
 	if err != nil {

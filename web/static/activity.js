@@ -1,11 +1,11 @@
-// What happened lately with an arm: the newest entries of its log, live.
+// The panel with the newest entries of an arm's log. It shows new entries as they come.
 
 import { el } from "./dom.js";
 import { budget, labels } from "./format.js";
 import { armPath, call } from "./http.js";
 
-const most = 60; // entries shown
-const page = 1000; // entries asked for at once
+const most = 60; // the maximum number of shown entries
+const page = 1000; // the number of entries in one request
 
 const words = {
   "arm.spawned": () => "Started",
@@ -40,14 +40,14 @@ export class Activity {
     store.addEventListener("log", this.hear);
   }
 
-  /** Reads the log to its end; only its last page is shown. */
+  /** Reads the log to its end, and shows the newest entries. */
   async load() {
     try {
       let events = [];
       for (let after = "", more = true; more; ) {
         const got = await call("GET", armPath(this.arm, `/events?limit=${page}&after=${encodeURIComponent(after)}`));
         events = events.concat(got.events).slice(-most);
-        more = got.events.length > 0 && got.next !== after; // a page of large events is short
+        more = got.events.length > 0 && got.next !== after; // only an empty page is the end
         after = got.next;
       }
       this.list.replaceChildren();

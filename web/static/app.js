@@ -1,4 +1,4 @@
-// The page: puts its parts together, and shows what the address names.
+// The page. It connects its parts, and shows the arm that the address names.
 
 import { ArmView } from "./arm.js";
 import { el, setText, show } from "./dom.js";
@@ -17,14 +17,14 @@ const links = {
   refused: "Signed out",
 };
 
-const settled = 1000; // ms; by then the page shows what it knows
+const settled = 1000; // ms after which the page has shown its first data
 const narrow = matchMedia("(max-width: 760px)");
 const store = new Store();
 const list = new List(byId("arms"), byId("hosts"), store);
 const form = new SpawnForm(byId("spawn"), store, { trouble, open: go });
 let view = null;
 
-/** Tells of something that went wrong, in one line; nothing takes it away. */
+/** Shows an error in one line. The line stays until the user or the next action removes it. */
 function trouble(e) {
   const message = typeof e === "string" ? e : (e?.message ?? "");
   setText(byId("trouble").firstElementChild, message);
@@ -52,7 +52,7 @@ function route() {
   if (arm && !view) {
     view = new ArmView(byId("arm"), arm, store, { trouble, leave: () => go("") });
     trouble("");
-    if (narrow.matches) byId("arm").querySelector("h1").focus({ preventScroll: true }); // the row that had the focus is gone
+    if (narrow.matches) byId("arm").querySelector("h1").focus({ preventScroll: true }); // the row that had the focus is hidden now
   }
   if (!view) byId("arm").replaceChildren(placeholder(name));
   list.select(arm?.id ?? null);
@@ -102,4 +102,4 @@ setInterval(() => {
 list.update();
 route();
 store.start();
-setTimeout(() => load().catch(() => {}), settled); // a terminal that is opened tells of it
+setTimeout(() => load().catch(() => {}), settled); // if this fails, an opened terminal reports it

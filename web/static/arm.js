@@ -1,4 +1,4 @@
-// One arm: what it is doing, what may be done with it, its terminal.
+// The view of one arm: its state, its buttons and its terminal.
 
 import { Activity } from "./activity.js";
 import { doing, tasks } from "./doing.js";
@@ -12,7 +12,7 @@ import { compacting, display, interrupting, killing, recovery, spawning } from "
 import { TerminalView } from "./terminal.js";
 import { WhyPanel } from "./why.js";
 
-const sure = 4000; // ms in which a second press carries out what cannot be undone
+const sure = 4000; // ms in which the user must press the button again to confirm
 
 export class ArmView {
   constructor(main, arm, store, { trouble, leave }) {
@@ -59,7 +59,7 @@ export class ArmView {
       this.interrupt, this.compact, this.window, this.recover, this.spawn, this.kill, this.remove);
   }
 
-  /** A button that asks once more by its own label. */
+  /** Makes a button that must be pressed twice. After the first press, its label asks again. */
   careful(label, again, act) {
     let timer = 0;
     const calm = () => {
@@ -82,7 +82,7 @@ export class ArmView {
     return node;
   }
 
-  /** Carries something out; what goes wrong is told, and nothing returned. */
+  /** Sends a command. It returns the answer. After an error, it shows the error and returns null. */
   async act(path, body) {
     try {
       this.trouble("");
@@ -175,7 +175,7 @@ export class ArmView {
     shown.forEach(([, value], i) => setText(this.facts.children[i].lastElementChild, value));
   }
 
-  /** The server is there again. */
+  /** Connects the terminal again, because the server is back. */
   wake() {
     this.terminal.retry.soon();
   }

@@ -1,5 +1,5 @@
-// The question that an arm has put, and the answers to it. An answer names the
-// dialog it answers: one that has changed meanwhile is refused by the server.
+// The open question of an arm, and the buttons that answer it. Each answer names its
+// dialog. If the dialog has changed meanwhile, the server refuses the answer.
 
 import { button, el, setText, show } from "./dom.js";
 
@@ -13,12 +13,13 @@ const kinds = {
   other: "Asks something",
 };
 
-/** Whether Coleo knows only that something is asked. */
+/** Reports whether no rule of Coleo knows the dialog. */
 const isUnknown = (d) => d.kind === "other" && d.title === "unknown" && !d.options?.length;
 
 /**
- * What the arm's model has asked with one of Coleo's tools, in the form of a dialog, or
- * null. Its fingerprint is the id of the suspension.
+ * Returns the question that the arm's model has asked with one of Coleo's tools. The question
+ * has the form of a dialog, and its fingerprint is the id of the suspension. Returns null if
+ * there is no question.
  */
 export function questionOf(arm) {
   const s = arm.suspensions?.[0];
@@ -28,13 +29,13 @@ export function questionOf(arm) {
   return { kind, title, subject: rest.join("\n"), options: s.options, several: s.several, fingerprint: s.id, suspension: true };
 }
 
-/** The body that answers a suspension, from the answer to a dialog. */
+/** Converts the answer to a dialog into the body that answers a suspension. */
 function suspensionAnswer(d, { choice, option, options, words }) {
   return { id: d.fingerprint, decision: choice === "answer" ? undefined : choice, option, options, text: words };
 }
 
 export class DialogPanel {
-  /** respond(path, body) sends an answer; lease() is who types by hand. */
+  /** respond(path, body) sends an answer. lease() returns the id of the lease, or "". */
   constructor(respond, lease) {
     Object.assign(this, { respond, lease, shown: "" });
     this.node = el("section", { class: "dialog", hidden: true, "aria-live": "assertive", "aria-label": "Dialog" });
@@ -71,7 +72,7 @@ export class DialogPanel {
     return [this.options(d, asks), asks ? this.words(d) : this.choices(d)];
   }
 
-  /** Options to tick, one of which may take a text, and a button that submits them. */
+  /** Returns the options to tick, and the button that submits them. One option may have a text field. */
   several(d) {
     const boxes = d.options.map((text, i) => {
       const box = el("input", { type: "checkbox", checked: Boolean(d.ticked?.includes(i + 1)) });
@@ -90,7 +91,7 @@ export class DialogPanel {
     ];
   }
 
-  /** Into a dialog that no rule knows, one key is typed that somebody names. */
+  /** Returns a field for the name of one key. It is for a dialog that no rule knows. */
   key(d) {
     const field = el("input", { type: "text", "aria-label": "One key", placeholder: "One key: ESCAPE, ENTER, y", autocomplete: "off" });
     const press = button("Press the key", () => field.value && this.send(d, { choice: "answer", key: field.value }));
@@ -105,7 +106,7 @@ export class DialogPanel {
     );
   }
 
-  /** The options as the screen has them; each is an answer, too. */
+  /** Returns the options as on the screen. Each option is a button that sends the answer. */
   options(d, asks) {
     if (!d.options?.length) return null;
     const list = el("ol", { class: "options" }, ...d.options.map((text, i) => {

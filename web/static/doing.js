@@ -1,19 +1,19 @@
-// What an arm does now, in one line. Pure: no page, no network.
+// Makes the line that says what an arm does now. Uses no page and no network.
 
-const most = 200; // characters of a text: more than a line of the list shows
+const most = 200; // the maximum number of characters; a line of the list shows fewer
 
-/** Puts a text of several lines into one line. */
+/** Returns the text in one line. */
 function oneLine(text) {
   return (text ?? "").replace(/\s+/g, " ").trim();
 }
 
-/** The end of a text: the newest words are at its end. */
+/** Returns the end of a text, because the newest words are there. */
 function end(text) {
   const line = oneLine(text);
   return line.length > most ? `…${line.slice(-most)}` : line;
 }
 
-/** The tools that run: the newest, and how many more there are. */
+/** Returns the newest running tool, and the number of other running tools. */
 export function running(display) {
   const tools = display?.tools ?? [];
   if (tools.length === 0) return "";
@@ -21,20 +21,20 @@ export function running(display) {
   return oneLine(tools.at(-1).title) + more;
 }
 
-/** The tasks: how many of them are done. */
+/** Returns how many of the tasks are done. */
 export function tasks(display) {
   const all = display?.tasks ?? [];
   if (all.length === 0) return "";
   return `${all.filter((t) => t.status === "completed").length} of ${all.length} tasks`;
 }
 
-/** The last text of the model, or that it thinks. */
+/** Returns the last text of the model, or says that the model thinks. */
 export function said(display) {
   if (display?.thinking) return "Thinking…";
   return end(display?.text);
 }
 
-/** The whole line. The last text is left out while a tool runs: the tool is what happens now. */
+/** Returns the whole line. While a tool runs, the line leaves out the last text of the model. */
 export function doing(display) {
   const tool = running(display);
   return [tasks(display), tool || said(display)].filter(Boolean).join(" · ");

@@ -1,9 +1,9 @@
-// Making elements. Text is only ever set as text: what arms write is not ours.
+// Makes elements. Text is always set as text and never as HTML, because nobody can trust what arms write.
 
 /**
- * Makes an element. Keys of props: class, text, on (listeners by event), data
- * (data-* attributes); anything else is a property when the element has it,
- * else an attribute.
+ * Makes an element. The keys of props are class, text, on (listeners by event) and data
+ * (data-* attributes). Any other key sets the property with this name. If the element has
+ * no such property, the key sets an attribute.
  */
 export function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);
@@ -19,7 +19,7 @@ export function el(tag, props = {}, ...children) {
   return node;
 }
 
-/** Sets an element's text, if it is another one: selections survive. */
+/** Sets an element's text. It does nothing if the text is the same, so the selection stays. */
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
@@ -29,7 +29,7 @@ export function show(node, yes) {
   if (node.hidden === yes) node.hidden = !yes;
 }
 
-/** Makes the children of node those, moving only what is not in its place. */
+/** Makes the given elements the children of node. It moves only elements that are in another place. */
 export function arrange(node, children) {
   children.forEach((child, i) => {
     if (node.children[i] !== child) node.insertBefore(child, node.children[i] ?? null);
@@ -37,7 +37,7 @@ export function arrange(node, children) {
   while (node.children.length > children.length) node.lastElementChild.remove();
 }
 
-/** Makes a button that cannot be pressed twice while what it does goes on. */
+/** Makes a button. Until its action has ended, the button ignores further presses. */
 export function button(label, act, props = {}) {
   const node = el("button", { type: "button", text: label, ...props });
   node.addEventListener("click", async () => {
@@ -52,7 +52,7 @@ export function button(label, act, props = {}) {
   return node;
 }
 
-/** Enables a button, or disables it and says why. */
+/** Enables or disables a button, and sets its tooltip. */
 export function enable(node, yes, why = "") {
   node.disabled = !yes;
   node.title = why;

@@ -1,4 +1,4 @@
-// Runs before the page's other modules are there, to save them a round trip.
+// Fetches the key and a nonce before the page's other modules are loaded. This saves a round trip.
 
 import { prepare } from "./key.js";
 

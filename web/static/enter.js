@@ -1,5 +1,5 @@
-// Signs this browser in by the code of a link, which is in the address behind
-// the #: browsers send that part to nobody.
+// Signs this browser in with the code from a link. The code is in the part of the address
+// after the #, because browsers do not send this part to any server.
 
 import { keepKey, makeKey, publicHalf } from "./key.js";
 
@@ -13,7 +13,7 @@ function tell(message) {
 async function enter() {
   if (location.pathname !== "/enter" || !location.hash) return;
   const code = location.hash.slice(1);
-  history.replaceState(null, "", "/enter"); // it is used up by what follows
+  history.replaceState(null, "", "/enter"); // the code works only once
   document.getElementById("how").hidden = true;
   try {
     const pair = await makeKey();

@@ -1,13 +1,13 @@
-// Calls of the API. A failure is an Error with the code that the API gave.
+// Calls the API. If a call fails, it throws an Error with the code of the API.
 
 import { SignedOut, forgetNonce, sign } from "./key.js";
 
-/** Calls a route and returns what it answers, decoded. */
+/** Calls a route and returns the decoded answer. */
 export async function call(method, path, body) {
   const sent = body === undefined ? "" : JSON.stringify(body);
   let answer = await send(method, path, sent);
   if (answer.status === 401) {
-    forgetNonce(); // the server may be another run: what it refused, it has not done
+    forgetNonce(); // the server may have been restarted; it has not done what it refused
     answer = await send(method, path, sent);
   }
   const text = await answer.text();
@@ -44,12 +44,12 @@ function failure({ code, message, dialog }) {
   return e;
 }
 
-/** The path of an arm's route. */
+/** Returns the path of a route of an arm. */
 export function armPath(arm, rest = "") {
   return `/api/arms/${encodeURIComponent(arm.id)}${rest}`;
 }
 
-/** The address of a WebSocket of this server, signed for one connection. */
+/** Returns the address of a WebSocket of this server, with a signature for one connection. */
 export async function socketURL(path) {
   try {
     const signature = await sign("GET", path);

@@ -1,26 +1,26 @@
-// What the browser proves itself with. The private key cannot be read by any
-// script, and IndexedDB keeps it for this origin alone, port included. Each
-// request is signed over a nonce of the server's, with a number that is used once.
+// The key with which the browser proves its identity. No script can read the private key.
+// IndexedDB keeps the key only for this origin, which includes the port. Each signature
+// covers a nonce from the server, and a number that is used only once.
 
-const renewAfter = 0.5; // of a nonce's life
-const renewUses = 2000; // of one nonce; the server takes 4096
+const renewAfter = 0.5; // the part of a nonce's life after which the page gets a new nonce
+const renewUses = 2000; // how often the page uses one nonce; the server accepts 4096 uses
 const algorithm = { name: "ECDSA", namedCurve: "P-256" };
 const signing = { name: "ECDSA", hash: "SHA-256" };
 const text = new TextEncoder();
 
 let current = null; // a promise of { key, nonce, until, used }
 
-/** Makes a key pair whose private half stays in the browser. */
+/** Makes a key pair. The private key never leaves the browser. */
 export function makeKey() {
   return crypto.subtle.generateKey(algorithm, false, ["sign"]);
 }
 
-/** The public half, as the server takes it. */
+/** Returns the public key in the form that the server accepts. */
 export async function publicHalf(pair) {
   return btoa(bytesToText(await crypto.subtle.exportKey("raw", pair.publicKey)));
 }
 
-/** Keeps the private half in place of the one before. */
+/** Stores the private key. It replaces the earlier key. */
 export async function keepKey(pair) {
   const store = await open("readwrite");
   await done(store.put(pair.privateKey, "sign"));
@@ -50,17 +50,18 @@ function done(request) {
 /** Fetches the key and a nonce before they are needed. */
 export function prepare() {
   current ??= fetchNonce();
-  current.catch(() => {}); // whoever signs is told
+  current.catch(() => {}); // sign reports the error
 }
 
-/** Takes another nonce for the next request: the server may have begun anew. */
+/** Makes the next request fetch a new nonce, because the server may have been restarted. */
 export function forgetNonce() {
   current = null;
 }
 
 /**
- * The signature of a request with that path and query. Throws what fetch throws
- * when the server cannot be reached, and a SignedOut when there is no way in.
+ * Returns the signature of a request. The parameter path includes the query. If the server
+ * cannot be reached, sign throws the error of fetch. If this browser is not signed in, sign
+ * throws SignedOut.
  */
 export async function sign(method, path, body = "") {
   const known = await nonce();

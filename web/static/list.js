@@ -1,4 +1,4 @@
-// The list of arms, grouped by what they need.
+// The list of arms, in groups. The groups say what the arms need.
 
 import { doing } from "./doing.js";
 import { arrange, el, setText, show } from "./dom.js";
@@ -20,7 +20,7 @@ export class List {
     this.selected = null;
   }
 
-  /** Marks the row of the arm that is shown. */
+  /** Marks the row of the visible arm. */
   select(id) {
     const another = this.selected !== id;
     this.selected = id;
@@ -61,7 +61,7 @@ export class List {
     this.hosts.replaceChildren(...lines);
   }
 
-  /** Ages grow by themselves. */
+  /** Updates the texts that depend on the time. */
   tick() {
     for (const row of this.rows.values()) row.tick();
   }
@@ -75,7 +75,7 @@ class Row {
     this.health = el("span", { class: "health" });
     this.reason = el("span", { class: "reason" });
     this.task = el("p", { class: "task" });
-    this.now = el("p", { class: "now" }); // always there, so that the rows below do not move
+    this.now = el("p", { class: "now" }); // this line always exists, so the rows below do not move
     this.fallback = el("p", { class: "fallback" });
     this.facts = el("p", { class: "muted" });
     this.age = el("span", { class: "age", title: "Last output of the terminal" });

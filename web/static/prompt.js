@@ -1,10 +1,10 @@
-// The box that sends prompts. It says why when none may be sent.
+// The box that sends prompts. If no prompt can be sent, the box says why.
 
 import { button, el, enable, setText, show } from "./dom.js";
 import { prompting, working } from "./rules.js";
 
 export class PromptBox {
-  /** send(body) resolves to null when it went wrong. */
+  /** send(body) resolves to null after an error. */
   constructor(send) {
     this.send = send;
     this.text = el("textarea", { rows: 2, placeholder: "Prompt", "aria-label": "Prompt", "aria-describedby": "prompt-note" });
@@ -47,7 +47,7 @@ export class PromptBox {
     this.button.disabled = true;
     const done = await this.send({ prompt, interrupt: this.first.checked && working(this.arm) });
     this.say("");
-    if (!done) return; // the text stays: it may be sent again
+    if (!done) return; // the text stays, so the user can send it again
     if (this.text.value === prompt) this.text.value = "";
     this.first.checked = false;
     this.say(done.receipt?.proof === "queued" ? "Queued." : "Taken.");

@@ -3,13 +3,13 @@
 import { button, el, setText, show } from "./dom.js";
 import { armPath, call } from "./http.js";
 
-/** The queue in a few words, or "" if there is none. */
+/** Describes the queue in a few words. It returns "" if there is no queue. */
 export function queued(queue) {
   if (!queue) return "";
   return `${queue.length ?? 0} queued${queue.sending ? ", 1 being sent" : ""}${queue.paused ? " (paused)" : ""}`;
 }
 
-/** Why the arm is parked and until when, or "" if it is not parked. */
+/** Says why the arm is parked, and until when. It returns "" if the arm is not parked. */
 export function parked(queue) {
   const p = queue?.parked;
   if (!p) return "";

@@ -1,9 +1,9 @@
-// Waiting between attempts to connect: soon at first, later seldom.
+// Waits between attempts to connect. The waits are short at first, and become longer.
 
 const first = 400; // ms
-const most = 8000; // ms; a server that comes back is noticed within these
+const most = 8000; // ms; the page notices within this time that the server is back
 
-/** Counts attempts, and calls f when the next one is due. */
+/** Counts the attempts. Calls f when the next attempt is due. */
 export class Retry {
   constructor(f) {
     this.f = f;
@@ -18,7 +18,7 @@ export class Retry {
     addEventListener("online", this.soon);
   }
 
-  /** The connection holds: the next attempt comes soon again. */
+  /** Makes the next wait short again, because the connection works. */
   reset() {
     this.attempts = 0;
   }
@@ -37,7 +37,7 @@ export class Retry {
     this.timer = 0;
   }
 
-  /** For good. */
+  /** Stops all attempts for ever. */
   end() {
     this.stop();
     document.removeEventListener("visibilitychange", this.soon);

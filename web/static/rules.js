@@ -1,6 +1,6 @@
-// What may be done with an arm, and how it is called. Pure: no page, no network.
+// Decides which buttons an arm has, and how its state is named. Uses no page and no network.
 
-/** What people read for each state of an agent CLI. */
+/** The words that people read for each state of an agent CLI. */
 const words = {
   initializing: "Starting",
   idle: "Idle",
@@ -11,7 +11,7 @@ const words = {
   dead: "Stopped",
 };
 
-/** How an arm is shown: a word, and a tone that the style knows. */
+/** Returns how the page shows an arm: a word, and a tone that style.css knows. */
 export function display(arm) {
   if (arm.status === "stopped" || arm.state === "dead") return { word: "Stopped", tone: "off" };
   if (arm.state === "waiting_approval" || arm.suspensions?.length) return { word: words.waiting_approval, tone: "ask" };
@@ -26,7 +26,7 @@ export function display(arm) {
   return { word: words[arm.state] ?? arm.state ?? "Unknown", tone: "idle" };
 }
 
-/** The groups of the list, in the order in which they matter. */
+/** The groups of the list, most important first. */
 export const groups = [
   { title: "Needs you", tones: ["ask", "bad"] },
   { title: "Working", tones: ["work"] },
@@ -34,14 +34,14 @@ export const groups = [
   { title: "Stopped", tones: ["off"] },
 ];
 
-/** Tells whether the agent CLI is in the middle of a turn. */
+/** Reports whether a turn of the agent CLI is running. */
 export function working(arm) {
   return arm.state === "processing" || arm.state === "executing";
 }
 
 /**
- * The button that brings an arm back: recoverable, and hung ("Recover"),
- * recoverable or stopped ("Restart").
+ * Describes the button that recovers an arm. Its label is "Restart" if the arm is stopped or
+ * recoverable, and "Recover" otherwise.
  */
 export function recovery(arm) {
   const { canRecover, state } = arm.runtime ?? {};
@@ -51,26 +51,26 @@ export function recovery(arm) {
   return { label, can: true, why: state === "hung" ? "Prove that it lives, or start it again" : "Bring it back with its conversation" };
 }
 
-/** The button that starts an arm: stopped, in error, or starting without a runtime. */
+/** Describes the button that starts an arm. The arm must be stopped, in error, or starting without a runtime. */
 export function spawning(arm) {
   const can = arm.status === "stopped" || arm.status === "error" || (arm.status === "starting" && !arm.runtime?.hasRuntime);
   return { can, why: can ? "Start it anew" : "It already runs." };
 }
 
-/** Ending it: whatever has a process may be killed. */
+/** Describes the button that ends an arm. Any arm with a process can be killed. */
 export function killing(arm) {
   const can = arm.status !== "stopped";
   return { can, why: can ? "End the agent CLI and all that it started" : "It is stopped." };
 }
 
-/** Stopping the running turn. */
+/** Describes the button that stops the running turn. */
 export function interrupting(arm, capabilities) {
   if (capabilities && !capabilities.interrupt) return { can: false, why: "This harness cannot interrupt." };
   if (!working(arm)) return { can: false, why: "No turn is running." };
   return { can: true, why: "Stop the running turn" };
 }
 
-/** Shortening the conversation: where the harness can, between two turns. */
+/** Describes the button that shortens the conversation. The harness must be able to, and no turn may run. */
 export function compacting(arm, capabilities) {
   if (capabilities && !capabilities.compact) return { can: false, why: "This harness cannot shorten its conversation." };
   if (arm.status === "stopped" || arm.state !== "idle") return { can: false, why: "It can be shortened only while the arm is idle." };
@@ -78,8 +78,8 @@ export function compacting(arm, capabilities) {
 }
 
 /**
- * Whether a prompt may be sent now, or why not. With interrupt, a running turn
- * is no hindrance.
+ * Reports whether a prompt can be sent now, and if not, why. If interrupt is true, the prompt
+ * can be sent during a turn.
  */
 export function prompting(arm, capabilities, interrupt) {
   if (arm.status === "stopped" || arm.state === "dead") return { can: false, why: "It is stopped. Start it to send a prompt." };

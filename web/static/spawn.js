@@ -1,9 +1,9 @@
-// The form that makes a new arm.
+// The form that starts a new arm.
 
 import { button, el, setText, show } from "./dom.js";
 import { call } from "./http.js";
 
-const remembered = "coleo.spawn"; // what was chosen last, in this browser
+const remembered = "coleo.spawn"; // the key for the last choices in this browser
 
 export class SpawnForm {
   constructor(dialog, store, { trouble, open }) {
@@ -47,7 +47,7 @@ export class SpawnForm {
       this.models, this.error,
       el("div", { class: "answers end" }, button("Cancel", () => this.dialog.close()), this.submit));
     this.dialog.append(this.form);
-    this.dialog.addEventListener("close", () => { this.env.value = ""; }); // its values are secrets
+    this.dialog.addEventListener("close", () => { this.env.value = ""; }); // the values are secrets
   }
 
   fill() {
@@ -92,7 +92,7 @@ export class SpawnForm {
       this.models.replaceChildren(...(providers ?? []).flatMap((p) => Object.values(p.models ?? {}).map((m) =>
         el("option", { value: `${p.id}/${m.id}`, text: [m.name, price(m)].filter(Boolean).join(", ") }))));
     } catch {
-      // The field takes any name; the list is a convenience.
+      // The field accepts any name. The list is only a convenience.
     }
   }
 
@@ -126,7 +126,7 @@ function field(label, input) {
   return el("label", { class: "field" }, el("span", { text: label }), input);
 }
 
-/** The variables in lines of NAME=VALUE. The server refuses a name that is none. */
+/** Returns the variables from lines of the form NAME=VALUE. The server refuses invalid names. */
 function variables(text) {
   const lines = text.split(/\r?\n/).filter((line) => line.trim());
   return Object.fromEntries(lines.map((line) => {
@@ -135,7 +135,7 @@ function variables(text) {
   }));
 }
 
-/** Dollars for a million tokens, in and out, where the catalogue has them. */
+/** Writes the price of a million tokens, in and out, in dollars. It returns "" if the catalogue has no price. */
 function price(m) {
   const { input, output } = m.cost ?? m.pricing ?? {};
   return input === undefined ? "" : `$${input} in, $${output} out per million tokens`;

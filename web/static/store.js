@@ -1,23 +1,23 @@
-// What the page knows: the arms as the server told them last. Parts of the
-// page listen to it.
+// The data of the page: the latest rows of the arms from the server. The parts of the page
+// listen to the store.
 
 import { call, socketURL } from "./http.js";
 import { forgetNonce } from "./key.js";
 import { Retry } from "./retry.js";
 
-const atOnce = 4; // displays that are asked for at the same time
-const refreshEvery = 15000; // ms: health changes by mere time, which no news tells
+const atOnce = 4; // the number of displays that are requested at the same time
+const refreshEvery = 15000; // ms; the health of an arm can change without any news
 
 export class Store extends EventTarget {
   constructor() {
     super();
     this.arms = new Map();
-    this.displays = new Map(); // what the arms do, by id
+    this.displays = new Map(); // says what each arm does, by id
     this.harnesses = new Map();
     this.hosts = [];
     this.link = "connecting"; // "live", "lost" or "refused"
-    this.cursor = ""; // of the last event; what follows it is asked for when the link is back
-    this.known = false; // the arms have been told at least once
+    this.cursor = ""; // the cursor of the last event; a new connection asks for the events after it
+    this.known = false; // true once the server has sent the arms
     this.retry = new Retry(() => this.connect());
   }
 
@@ -29,7 +29,7 @@ export class Store extends EventTarget {
     }, refreshEvery);
   }
 
-  /** The arm with that name or id. */
+  /** Returns the arm with this name or id. */
   find(name) {
     return [...this.arms.values()].find((a) => a.name === name) ?? this.arms.get(name);
   }
@@ -54,7 +54,7 @@ export class Store extends EventTarget {
 
   hear(m, socket) {
     if (m.type === "error" && this.cursor) {
-      this.cursor = ""; // serve's log was begun anew
+      this.cursor = ""; // serve has a new log
       socket.close();
       return;
     }
@@ -97,7 +97,7 @@ export class Store extends EventTarget {
     this.changed();
   }
 
-  /** Asks for the arms again; news that overtake the answer are kept. */
+  /** Asks for the arms again. It keeps rows that arrived after the request was sent. */
   async refresh() {
     const asked = Date.now();
     try {
@@ -111,7 +111,7 @@ export class Store extends EventTarget {
     }
   }
 
-  /** Asks what the arms do. Later news tell only what changes. */
+  /** Asks what each arm does. After that, the server sends only changes. */
   async loadDisplays() {
     const asked = new Set();
     const todo = [...this.arms.values()].filter((a) => a.status !== "stopped").map((a) => a.id);
@@ -120,10 +120,10 @@ export class Store extends EventTarget {
         const before = this.displays.get(id);
         try {
           const display = await call("GET", `/api/arms/${encodeURIComponent(id)}/display`);
-          if (this.displays.get(id) === before) this.displays.set(id, display); // no news overtook it
+          if (this.displays.get(id) === before) this.displays.set(id, display); // no newer display has arrived meanwhile
           asked.add(id);
         } catch {
-          // The arm may be gone; without a display its line is empty.
+          // The arm may no longer exist. Without a display, its line stays empty.
         }
       }
     };
@@ -138,11 +138,11 @@ export class Store extends EventTarget {
       this.hosts = agents;
       this.changed();
     } catch {
-      // The link says that something is wrong; what is known stays.
+      // The page already shows that the connection is lost. The old data stays.
     }
   }
 
-  /** A handshake's status is hidden from pages, so it is asked for. */
+  /** Notes that the connection is lost. A page cannot see the status of a failed handshake, so lost asks the API. */
   async lost() {
     this.setLink("lost");
     forgetNonce();

@@ -1,13 +1,13 @@
-// An arm's terminal, live: xterm.js over a WebSocket that is read by offset,
-// so a broken connection goes on where it broke. Read-only until the viewer
-// takes control; then keys go to the arm, and prompts of others wait.
+// The live terminal of an arm: xterm.js over a WebSocket. The page asks for output by its
+// offset, so a new connection continues where the last one broke. The terminal is read-only
+// until the viewer takes control. Then keys go to the arm, and the prompts of others wait.
 
 import { button, el, enable, setText, show } from "./dom.js";
 import { armPath, call, socketURL } from "./http.js";
 import { isFocusReport, load, mute, trim } from "./xterm.js";
 import { Retry } from "./retry.js";
 
-const backlog = 4 << 20; // bytes shown of what came before; xterm reads them in a fraction of a second
+const backlog = 4 << 20; // bytes of earlier output that are shown; xterm reads them in a fraction of a second
 const fonts = { tiny: 4, least: 10.5, most: 14 }; // px
 const least = { cols: 80, rows: 24 }; // cells; the terminal is never smaller
 const pingEvery = 20000; // ms
@@ -60,7 +60,7 @@ export class TerminalView {
   async connect() {
     if (this.closed) return;
     this.socket = null;
-    const attempt = (this.attempt = {}); // a later one takes the place of this
+    const attempt = (this.attempt = {}); // a later attempt replaces this one
     let url;
     try {
       url = await socketURL(`/ws/terminal/${encodeURIComponent(this.arm.id)}?from=${this.at}`);
@@ -122,7 +122,7 @@ export class TerminalView {
     if (error.code !== "unavailable") this.trouble(error);
   }
 
-  /** The server says where the output that follows begins. */
+  /** Notes the offset at which the next output begins. */
   startAt(offset) {
     setText(this.status, "Live");
     if (offset !== this.at) {
@@ -135,13 +135,13 @@ export class TerminalView {
     this.at = offset;
   }
 
-  /** Begun in the middle, output does not say which screen it is for. */
+  /** Switches to the alternate screen if the arm shows it. Output from the middle does not contain the switch. */
   async enterScreen() {
     try {
       const { alt } = await call("GET", armPath(this.arm, "/screen"));
       if (alt && this.term.buffer.active.type === "normal") this.term.write("\x1b[?1049h");
     } catch {
-      // Then it shows when the program draws the next time.
+      // The right screen appears when the program draws the next time.
     }
   }
 
@@ -152,7 +152,7 @@ export class TerminalView {
     this.term.write(text, () => this.reveal());
   }
 
-  /** Where the frame is too low for the terminal, shows its last rows. */
+  /** Scrolls to the last rows, if the frame is too low for the whole terminal. */
   reveal() {
     const cell = this.xterm.cell();
     if (!cell || this.frame.scrollHeight <= this.frame.clientHeight || this.frame.matches(":hover, :focus")) return;
@@ -167,7 +167,7 @@ export class TerminalView {
     if (again && this.term) this.restart();
   }
 
-  /** Another start of the arm has a terminal of its own. */
+  /** Shows the terminal of a new start. Each start of an arm has a separate terminal. */
   restart() {
     this.at = 0;
     this.fresh = false;
@@ -225,7 +225,7 @@ export class TerminalView {
     this.scale();
   }
 
-  /** Chooses the size of letters with which the terminal fits its frame. */
+  /** Chooses the font size with which the terminal fits into its frame. */
   scale() {
     if (!this.term || !this.frame.clientWidth) return;
     const now = this.term.options.fontSize;

@@ -1,5 +1,5 @@
-// Why an arm's state is what it is: the rule, the rows it matched, the
-// witnesses, and the signals of its health.
+// The panel that explains an arm's state. It shows the rule, the rows that the rule matched,
+// the witnesses, and the signals for the arm's health.
 
 import { el, setText } from "./dom.js";
 import { age, ago } from "./format.js";

@@ -1,4 +1,4 @@
-// xterm.js, as it is used here.
+// Loads xterm.js, and adapts it to this page.
 
 const theme = {
   background: "#14161a", foreground: "#d8dade", cursor: "#d8dade", cursorAccent: "#14161a", selectionBackground: "#3a5a52",
@@ -9,9 +9,9 @@ const theme = {
 let parts = null;
 
 /**
- * Loads xterm.js from the server, once. It is missing when it was not built in.
- * The page does this soon after its start, and never later: while serve is down, another
- * program may answer at its address, and a script of that would be one of ours.
+ * Loads xterm.js from the server, once. It fails if this build does not contain xterm.js.
+ * The page calls load soon after its start, and never later. The reason is that another program
+ * may take serve's address while serve is down. This page must not run a script of that program.
  */
 export async function load() {
   parts ??= Promise.all([
@@ -36,7 +36,7 @@ class Kit {
     Object.assign(this, { Terminal, FitAddon, Unicode11Addon });
   }
 
-  /** Opens a terminal in that element. */
+  /** Opens a terminal in an element. */
   open(element) {
     this.term = new this.Terminal({
       allowProposedApi: true, cols: 120, rows: 40, disableStdin: true, scrollback: 5000, fontSize: 13, lineHeight: 1.15,
@@ -50,12 +50,12 @@ class Kit {
     return this.term;
   }
 
-  /** The size in cells that fills the element. */
+  /** Returns the size, in cells, that fills the element. */
   proposed() {
     return this.fit.proposeDimensions();
   }
 
-  /** The last row that shows something, or the cursor. */
+  /** Returns the last row with text, or the row of the cursor if that is lower. */
   lastRow() {
     const buffer = this.term.buffer.active;
     for (let row = this.term.rows - 1; row > buffer.cursorY; row--) {
@@ -64,7 +64,7 @@ class Kit {
     return buffer.cursorY;
   }
 
-  /** The size of one cell, in px. */
+  /** Returns the size of one cell, in px. */
   cell() {
     const row = this.term.element?.querySelector(".xterm-screen");
     if (!row?.clientWidth) return null;
@@ -73,9 +73,8 @@ class Kit {
 }
 
 /**
- * Keeps a viewer from answering what the agent CLI asks its terminal: the
- * terminal that really is there has answered already, and a second answer would
- * be typed into the agent CLI.
+ * Prevents xterm.js from answering the queries of the agent CLI. The arm's own terminal has
+ * already answered them. A second answer would be typed into the agent CLI.
  */
 export function mute(term) {
   const swallow = () => true;
@@ -94,14 +93,14 @@ export function mute(term) {
   [0, 1, 2, 52].forEach((code) => p.registerOscHandler(code, swallow));
 }
 
-/** That this viewer's window has the focus is not the agent CLI's business. */
+/** Reports whether the text is a focus report of this viewer's window. The agent CLI must not get it. */
 export function isFocusReport(text) {
   return text === "\x1b[I" || text === "\x1b[O";
 }
 
 /**
- * Cuts what stands before the first line or sequence: output that was entered
- * in the middle may begin within a letter or a sequence.
+ * Removes the bytes before the first line end or escape sequence. Output from the middle may
+ * begin inside a character or a sequence.
  */
 export function trim(data) {
   const start = data.findIndex((b) => b === 0x1b || b === 0x0a);

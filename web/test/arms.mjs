@@ -1,6 +1,6 @@
-// Compares what the page shows of the arms with what the API says of them.
+// Compares the arms on the page with the arms of the API.
 
-/** What the buttons must be, written down a second time from the specification. */
+/** Returns how the buttons must be. The rules are written again here, independent of rules.js. */
 function buttons(arm, capabilities) {
   const { state, canRecover, hasRuntime } = arm.runtime;
   const stopped = arm.status === "stopped";
@@ -22,14 +22,14 @@ export async function checkList(page, report, api) {
   report.same("the list", shown.sort(), want.sort());
 }
 
-/** Each card says what the API's display says: the running tool, the tasks, or the last text. */
+/** Checks that each row shows the API's display: the running tool, the tasks, or the last text. */
 export async function checkDoing(page, report, api) {
   const { arms } = await api("/api/arms?includeAll=true");
   for (const arm of arms.filter((a) => a.status !== "stopped")) {
     const before = await api(`/api/arms/${arm.id}/display`);
     const line = await page.$$eval("nav .row", (rows, name) => rows.find((r) => r.querySelector(".name").textContent === name)?.querySelector(".now").textContent, arm.name);
     const after = await api(`/api/arms/${arm.id}/display`);
-    if (line === undefined || before.seq !== after.seq) continue; // it moved meanwhile
+    if (line === undefined || before.seq !== after.seq) continue; // the display has changed meanwhile
     const done = (after.tasks ?? []).filter((t) => t.status === "completed").length;
     if (after.tasks?.length) report.yes(`the tasks of ${arm.name} are counted`, line.includes(`${done} of ${after.tasks.length} tasks`));
     if (after.tools?.length) report.yes(`the tool of ${arm.name} is shown, not “${line}”`, line.includes(after.tools.at(-1).title));
@@ -46,7 +46,7 @@ export async function checkArm(page, report, base, api, name, harnesses) {
   const capabilities = harnesses.find((h) => h.name === arm.harness)?.capabilities;
   const shown = await page.$$eval(".actions button:not([hidden])", (all) => Object.fromEntries(all.map((b) => [b.textContent, !b.disabled])));
   const { arm: after } = await api(`/api/arms/${name}`);
-  if (after.state !== arm.state || after.runtime.state !== arm.runtime.state) return; // it moved meanwhile: nothing to compare with
+  if (after.state !== arm.state || after.runtime.state !== arm.runtime.state) return; // the state has changed meanwhile, so there is nothing to compare
   report.same(`buttons of ${name}`, shown, buttons(arm, capabilities));
   report.yes(`the reason of ${name}'s health is shown`, (await page.textContent(".head .why")).includes(arm.runtime.state));
   await checkPrompt(page, report, arm);
@@ -61,7 +61,7 @@ async function checkPrompt(page, report, arm) {
 
 async function checkTerminal(page, report, api, name) {
   const { data } = await api(`/api/arms/${name}/output?from=-1`);
-  if (!data) return; // it has written nothing
+  if (!data) return; // the arm has written nothing
   await page.waitForFunction(() => document.querySelector(".xterm-rows")?.textContent.trim().length > 0);
   const status = await page.textContent(".tty .status");
   report.yes(`the terminal of ${name} is live or has ended, not “${status}”`, ["Live", "Ended"].includes(status));
@@ -87,7 +87,7 @@ async function checkSeveral(page, report, dialog) {
   report.same("its answers", await page.$$eval(".dialog > .answers button", (all) => all.map((b) => b.textContent)), ["Submit", "Dismiss"]);
 }
 
-/** A connection that breaks goes on at the offset where it broke. */
+/** Checks that the terminal continues at the right offset after its connection broke. */
 export async function checkReconnect(page, report, base, arm) {
   const seen = [];
   await page.routeWebSocket(/\/ws\/terminal\//, (ws) => {

@@ -1,11 +1,10 @@
-// Steers the demonstration (`coleo up --demo`) through the dashboard, in a
-// browser:
+// Controls the demonstration (`coleo up --demo`) through the dashboard, in a browser:
 //
 //   node web/test/demo.mjs BASE_URL TOKEN [--shot FILE.png]
 //
-// It approves one arm's file and denies the other's, kills an agent CLI with
-// -9 and brings the arm back, all by the page's own buttons. What happened is
-// read from the file system and the process table, not from the page.
+// It approves the file of one arm and denies the file of another arm. It kills an agent CLI
+// with -9, and recovers the arm with the page's own buttons. The checks read the file system
+// and the process table, and not the page.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -45,7 +44,7 @@ async function answer(page, name, button, written) {
   report.same(`${name}'s file after ${button}`, existsSync(file) && readFileSync(file, "utf8").trim(), written && `Hello from ${name}`);
 }
 
-// compact has an agent CLI shorten its conversation; the log says how that ended.
+// compact makes an agent CLI shorten its conversation. The log says how that ended.
 async function compact(page, name) {
   await show(page, name);
   await page.click(".actions >> text=Compact");
@@ -72,7 +71,7 @@ async function recover(page, name) {
   report.same(`${name}'s generation`, after.generation, before.generation + 1);
 }
 
-// make starts a shell by the form, with variables, and has it write one to a file.
+// make starts a shell with variables through the form. The shell writes a variable to a file.
 async function make(page) {
   const workdir = (await arm("claude")).workdir;
   await page.click("#new");

@@ -1,4 +1,4 @@
-// Makes an arm through the page, works with it, and takes it away again.
+// Starts an arm through the page, works with it, and removes it again.
 
 const name = "page-test";
 const patience = { timeout: 120000 }; // ms: real agent CLIs start slowly

@@ -1,5 +1,5 @@
-// What `coleo web` prints: a link that signs one browser in, once. The program is
-// COLEO, or bin/coleo; COLEO_DIR says which of them answers.
+// Returns the link that `coleo web` prints. The link signs in one browser, once. The program is
+// COLEO, or bin/coleo. COLEO_DIR selects the instance.
 import { execFileSync } from "node:child_process";
 
 export function link() {

@@ -1,5 +1,5 @@
-// What a page must be whatever it shows: no wider than the window, every
-// control named, every text readable.
+// Checks for every page: it is not wider than the window, each control has a name, and each
+// text is readable.
 
 export async function checkWidth(page, report, what) {
   const wide = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll("main, nav, .side, dialog")]
@@ -21,7 +21,7 @@ export async function checkNames(page, report, what) {
   report.same(`${what}: controls without a name`, nameless, []);
 }
 
-/** Texts need a contrast of 4.5 (WCAG 2.2, 1.4.3); disabled controls do not. */
+/** Checks that no text has a contrast below 4.5 (WCAG 2.2, 1.4.3), except those of disabled controls. */
 export async function checkContrast(page, report, what) {
   const poor = await page.evaluate(() => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });

@@ -1,5 +1,5 @@
-// A viewer must not answer what an agent CLI asks its terminal: the answer
-// would be typed into the agent CLI.
+// Checks that a viewer does not answer queries of the agent CLI. The answer would be typed into
+// the agent CLI.
 
 const questions = [
   "[c", "[>c", "[=c", "[5n", "[6n", "[?6n", "[?15n", "[?996n", "[4$p", "[?2026$p", "[>q", "[?u", "[14t", "[18t",
@@ -11,7 +11,7 @@ export async function checkMute(page, report) {
     const { load, mute } = await import("/xterm.js");
     const place = document.body.appendChild(document.createElement("div"));
     const term = (await load()).open(place);
-    term.options.disableStdin = false; // as under control
+    term.options.disableStdin = false; // as if the viewer had control
     if (muted) mute(term);
     const said = [];
     term.onData((text) => said.push(text));

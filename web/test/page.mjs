@@ -2,9 +2,9 @@
 //
 //   node web/test/page.mjs http://127.0.0.1:8080 TOKEN [--spawn HARNESS --workdir DIR] [--shots DIR]
 //
-// The links to its page come from `coleo web` (link.mjs). What it finds it compares with what the API says. Without --spawn it changes
-// nothing; with it, it makes an arm called page-test, prompts it, types into it,
-// kills it and removes it. The browser is CHROMIUM, or /usr/bin/chromium.
+// The links to the page come from `coleo web` (link.mjs). The test compares the page with the
+// API. Without --spawn, it changes nothing. With --spawn, it starts an arm called page-test, sends a
+// prompt, types, kills the arm and removes it. The browser is CHROMIUM, or /usr/bin/chromium.
 import { chromium } from "playwright-core";
 import { parseArgs } from "node:util";
 import { checkArm, checkDialog, checkDoing, checkList, checkReconnect } from "./arms.mjs";
@@ -31,7 +31,7 @@ const api = async (path) => {
   return answer.json();
 };
 
-/** Opens the dashboard as somebody who was given the link. */
+/** Opens the dashboard with the link. */
 async function open(browser, options = {}, before = async () => {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
@@ -70,7 +70,7 @@ async function checkDoor(browser) {
   await context.close();
 }
 
-/** Runs in the page: tells whether its private key can be taken out of the browser. */
+/** Runs in the page. Reports whether a script can export the private key from the browser. */
 async function keyCanBeRead() {
   const db = await new Promise((done) => (indexedDB.open("coleo").onsuccess = (e) => done(e.target.result)));
   const key = await new Promise((done) => (db.transaction("keys").objectStore("keys").get("sign").onsuccess = (e) => done(e.target.result)));
@@ -105,7 +105,7 @@ async function checkLooks(browser, arms) {
 }
 
 async function shoot(page, name, width, scheme) {
-  await page.waitForTimeout(800); // the terminal draws
+  await page.waitForTimeout(800); // time for the terminal to draw
   await page.screenshot({ path: `${values.shots}/${name}-${width}-${scheme}.png` });
 }
 

@@ -1,4 +1,4 @@
-// What a run found.
+// Collects the results of a run.
 
 export class Report {
   constructor() {
@@ -21,7 +21,7 @@ export class Report {
     if (JSON.stringify(got) !== JSON.stringify(want)) this.wrong(`${what}: ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
   }
 
-  /** Says how it went, and returns the exit code. */
+  /** Prints the results, and returns the exit code. */
   end() {
     console.log(`${this.checks} checks, ${this.faults.length} wrong`);
     return this.faults.length || !this.checks ? 1 : 0;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the dashboard's tests in a browser, against a demonstration of its own.
-# Wants bin/coleo, the agent CLIs in COLEO_AGENTS, and web/node_modules.
+# Runs the dashboard's tests in a browser, against its own demonstration. It needs bin/coleo,
+# the agent CLIs in COLEO_AGENTS, and web/node_modules.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

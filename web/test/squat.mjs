@@ -1,9 +1,10 @@
-// Another user takes serve's port while serve is down, and gets all that an open
-// page sends. Then serve is back, and all of that must be worth nothing:
+// Another user takes serve's port while serve is down, and gets everything that an open page
+// sends. When serve is back, that user must not be able to use any of it:
 //
 //   node web/test/squat.mjs
 //
-// It wants root, to start a program of another user, and bin/coleo (or COLEO).
+// The test needs root, so that it can start a program as another user. It also needs bin/coleo
+// (or COLEO).
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -30,7 +31,7 @@ function freePort() {
   });
 }
 
-/** Waits until f says something that counts as true, and returns that. */
+/** Waits until f returns a true value, and returns this value. */
 async function until(what, f) {
   for (const end = Date.now() + 60000; ; await new Promise((r) => setTimeout(r, 50))) {
     const got = await f();
@@ -59,7 +60,7 @@ async function squat() {
   return { got, end: () => (child.stdin.end(), done) };
 }
 
-/** Sends a request as it came, and returns the status and the body of the answer. */
+/** Sends a request unchanged. Returns the status and the body of the answer. */
 function replay(r, change = (text) => text) {
   const headers = [];
   for (let i = 0; i < r.headers.length; i += 2) {
@@ -94,7 +95,7 @@ try {
   await page.goto(link());
   await page.waitForSelector("[data-link=live]", { state: "attached" });
   await page.evaluate(async () => (globalThis.call = (await import("/http.js")).call));
-  await page.evaluate(async () => (await import("/xterm.js")).load()); // the files that it loads last
+  await page.evaluate(async () => (await import("/xterm.js")).load()); // the files that the page loads last
   await running.kill();
 
   const squatter = await squat();
@@ -106,7 +107,7 @@ try {
   report.same("files that the open page asked the squatter for", got.filter((r) => r.method === "GET" && !/^.(api|ws)/.test(r.url)), []);
   const fooled = await context.newPage();
   await fooled.goto(`http://127.0.0.1:${beside}/`);
-  await fooled.goto(`${base}/`); // a reload at the wrong time
+  await fooled.goto(`${base}/`); // a reload while the other program answers
   await until("the squatter's worker is there", () => got.find((r) => r.url === "/worker.js"));
   await squatter.end();
 
@@ -119,14 +120,14 @@ try {
   const drawn = await replay({ method: "GET", url: "/api/signin", headers: ["Host", `127.0.0.1:${port}`, "Cookie", cookie], body: "" });
   const fresh = drawn.status === 200 ? JSON.parse(drawn.body.match(/\{.*\}/)[0]).nonce : "none";
   for (const r of requests) {
-    if (r.method === "GET" && r.url === "/api/signin") continue; // a nonce lets nobody in
+    if (r.method === "GET" && r.url === "/api/signin") continue; // a nonce alone gives no access
     for (const [how, change] of Object.entries({
       "as it came": undefined,
       "over a nonce of serve's": (t) => t.replace(/bm9uY2Ut[\w-]+/, fresh),
       "without its signature": (t) => t.replace(/^coleo-signature: .*\r\n/im, "").replace(/[?&]signature=\S+/, ""),
     })) {
       const { status } = await replay(r, change);
-      const waits = status === 101 && how === "without its signature"; // for the token, in its first message
+      const waits = status === 101 && how === "without its signature"; // the server waits for the token in the first message
       report.yes(`${r.method} ${r.url.slice(0, 60)} ${how}: ${status}`, status === 401 || waits);
     }
   }
@@ -137,7 +138,7 @@ try {
 
   await page.waitForSelector("[data-link=live]", { state: "attached" });
   report.same("what the page may ask, afterwards", await page.evaluate(() => globalThis.call("GET", "/api/arms").then((a) => a.arms)), []);
-  await fooled.goto(base); // the worker's page, until the browser has looked for a newer worker
+  await fooled.goto(base); // the page of the service worker, until the browser looks for a newer worker
   await fooled.waitForSelector("[data-link=live]", { state: "attached", timeout: 60000 });
   report.same("workers of our origin", await fooled.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length), 0);
   execFileSync(program, ["web", "revoke", "--all"]);

@@ -1,9 +1,9 @@
-// The program of another user that takes serve's port, and another one beside
-// it: squat.mjs starts it. Each request that it gets is a line of JSON on its
-// standard output. It ends when its standard input does.
+// The program of another user. It takes serve's port and a second port. squat.mjs starts it. It
+// writes each request that it gets as a line of JSON to its standard output. It ends when its
+// standard input ends.
 import { createServer } from "node:http";
 
-// A service worker that keeps the origin for its maker, as long as it is there.
+// This service worker answers all requests of the origin, as long as it is installed.
 const worker = `addEventListener("install", () => skipWaiting());
 addEventListener("activate", (e) => e.waitUntil(clients.claim()));
 addEventListener("fetch", (e) => e.request.mode === "navigate" && e.respondWith(new Response("the worker's page")));`;

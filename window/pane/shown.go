@@ -222,7 +222,7 @@ func (s *Shown) watch(r *Record) {
 func (s *Shown) judge(r *Record) (state coleo.WindowState, reason string, ended bool) {
 	if r.Ended.IsZero() && process.LookQuickly(r.Process) == process.Dead {
 		if last, err := Read(s.dir); err == nil && last != nil && last.ID == r.ID {
-			r = last // it may have written its end just before
+			r = last // the program may have written its end just before
 		}
 		if r.Ended.IsZero() {
 			return coleo.WindowFailed, fmt.Sprintf("the program in it, process %d, was killed", r.Process.PID), true

@@ -118,7 +118,7 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree 
 		return "", err
 	}
 	var names []string
-	for _, arm := range below(all, parent.ID) {
+	for _, arm := range subarmsOf(all, parent.ID) {
 		if !notStopped(arm) {
 			continue
 		}
@@ -138,11 +138,12 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree 
 	return "; its subarms live on: " + strings.Join(names, ", ") + " (kill --tree ends them too)", nil
 }
 
-// below returns the subarms of an arm, and theirs. The successor of an arm is no subarm.
-func below(all []coleo.Arm, parent string) (out []coleo.Arm) {
+// subarmsOf returns the subarms of an arm, and their subarms. The successor of an arm is not a
+// subarm.
+func subarmsOf(all []coleo.Arm, parent string) (out []coleo.Arm) {
 	for _, arm := range all {
 		if arm.ParentArmID == parent && configOf(arm).Succeeds == nil {
-			out = append(append(out, arm), below(all, arm.ID)...)
+			out = append(append(out, arm), subarmsOf(all, arm.ID)...)
 		}
 	}
 	return out

@@ -101,7 +101,7 @@ func (v *viewport) drawSoon() {
 func (v *viewport) picture() string {
 	view := v.screen.View()
 	cx, cy := view.Cursor[0], view.Cursor[1]
-	v.x, v.y = around(cx, v.x, v.cols, view.Cols), around(cy, v.y, v.rows, view.Rows)
+	v.x, v.y = moveWindow(cx, v.x, v.cols, view.Cols), moveWindow(cy, v.y, v.rows, view.Rows)
 	var out strings.Builder
 	out.WriteString(screenTop)
 	for row := range v.rows {
@@ -117,11 +117,11 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// around returns the first position of a part of the screen, in one direction. The part has the
-// given size and contains the position in the parameter at. The parameter begin is the old first
-// position, and around changes it as little as possible. The parameter all is the size of the whole
-// screen in this direction.
-func around(at, begin, size, all int) int {
+// moveWindow moves a window of size positions so that it contains the position at. The window began
+// at the position begin, and moveWindow moves it as little as possible. The window stays within all
+// positions. moveWindow returns the position at which the window begins now. It handles one
+// direction of the screen: columns or rows.
+func moveWindow(at, begin, size, all int) int {
 	begin = max(min(begin, all-size), 0)
 	switch {
 	case at < begin:

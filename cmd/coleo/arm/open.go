@@ -179,9 +179,9 @@ func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	return err
 }
 
-// besides returns the error for a window that could not be opened although its arm runs. If err has
-// a code, besides adds to the error that the arm runs.
-func besides(err error, name string) error {
+// openFailed returns the error for a window that could not be opened although its arm runs. If err
+// has a code, openFailed adds to the error that the arm runs.
+func openFailed(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
 		return err

@@ -74,13 +74,13 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	switch {
 	case reply.Arm.Window != nil && !f.noWait:
 		if reply.Arm, err = awaitWindow(c.Context(), client, reply.Arm); err != nil {
-			return besides(err, reply.Arm.Name)
+			return openFailed(err, reply.Arm.Name)
 		}
 		line += "\n" + windowLine(reply.Arm)
 	case f.terminal != "" && f.q.Terminal == "":
 		done, err := openWindow(c, client, reply.Arm, window.Terminal(f.terminal))
 		if err != nil {
-			return besides(err, reply.Arm.Name)
+			return openFailed(err, reply.Arm.Name)
 		}
 		line += "\n" + done.line()
 	}

@@ -118,8 +118,9 @@ func (q queueOfArm) Send(ctx context.Context, id, text string) (string, error) {
 	return r.ID, err
 }
 
-// Busy implements pull.Arm. A prompt moves from the queue to its run. So Busy looks in this order,
-// and cannot miss a prompt that moves meanwhile.
+// Busy implements pull.Arm. A prompt moves from the queue to its run. So Busy looks in the queue
+// first and then for the run. In this order, it cannot miss a prompt that moves between the two
+// looks.
 func (q queueOfArm) Busy(ctx context.Context, id string) (bool, error) {
 	queue, err := q.client.Queue(ctx, q.arm)
 	if err != nil || slices.ContainsFunc(queue.Entries, func(e coleo.Queued) bool { return e.ID == id }) {

@@ -158,9 +158,9 @@ func readPack(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
 
-// fits returns an error if the pack p cannot be used. This is so if the harness of p does not
-// exist, or if p does not fit that harness. The parameter recordings is a folder of recordings, or
-// "". If it is not "", fits also returns an error if a recording does not read as its label says.
+// fits returns an error if the harness of the pack p does not exist, or if p does not fit that
+// harness. The parameter recordings is a folder of recordings, or "". If it is not "", fits also
+// returns an error if a recording does not read as its label says.
 func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 	reg, err := s.ReadRegistry()
 	if reg == nil {

@@ -54,7 +54,7 @@ an arm.`,
 			now := time.Now().UTC()
 			g := files.Grant{ID: strings.ToLower(rand.Text()[:8]), Arm: arm.ID, ArmName: arm.Name, Tool: tool, Made: now,
 				Command: strings.Join(args[1:], ""), Ends: now.Add(last)}
-			if err := within(&g, arm, scope); err != nil {
+			if err := limitToScope(&g, arm, scope); err != nil {
 				return err
 			}
 			if err := pathsOf(s).Give(g, now); err != nil {
@@ -70,8 +70,8 @@ an arm.`,
 	return c
 }
 
-// within limits a grant for an arm to a scope: the arm, its session or its conversation.
-func within(g *files.Grant, arm coleo.Arm, scope string) error {
+// limitToScope limits a grant for an arm to a scope: the arm, its session or its conversation.
+func limitToScope(g *files.Grant, arm coleo.Arm, scope string) error {
 	switch scope {
 	case "arm":
 	case "session":

@@ -105,7 +105,7 @@ func runTable(list []coleo.Run, now time.Time, width int) string {
 	fmt.Fprintf(w, "RUN\tARM\tAGE\tTOOK\t%s\tCALLS\tPROMPT\n", show.Plain.Paint("OUTCOME"))
 	for _, r := range list {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, armWidth), show.Since(r.Started, now),
-			took(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
+			durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
 	}
 	_ = w.Flush() // never fails, because w writes to memory
 	if width == 0 {
@@ -143,8 +143,9 @@ func outcomeColour(r coleo.Run) show.Colour {
 	return show.Plain
 }
 
-// took returns how long a run took. If the run has not ended, took returns its duration so far.
-func took(r coleo.Run, now time.Time) string {
+// durationOf returns how long a run took. If the run has not ended, durationOf returns its duration
+// so far.
+func durationOf(r coleo.Run, now time.Time) string {
 	switch {
 	case r.Started.IsZero():
 		return "-"

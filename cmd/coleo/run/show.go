@@ -204,11 +204,11 @@ func ended(r coleo.Run, now time.Time) string {
 	word := outcomeColour(r).Paint(outcomeWord(r))
 	switch {
 	case r.Open:
-		return word + ", " + took(r, now) + " so far"
+		return word + ", " + durationOf(r, now) + " so far"
 	case r.Ended.IsZero():
 		return word
 	}
-	return word + " after " + took(r, now) + ", " + string(r.Status)
+	return word + " after " + durationOf(r, now) + ", " + string(r.Status)
 }
 
 func tokens(u coleo.Usage) string {

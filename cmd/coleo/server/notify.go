@@ -67,7 +67,7 @@ type notifier struct {
 	command string
 	log     *slog.Logger
 
-	told    toldSoFar     // its Cursor belongs to the last event that was handled
+	told    toldSoFar     // Cursor is that of the last event that was handled
 	running chan struct{} // has one element for each command that runs
 }
 

@@ -68,8 +68,8 @@ func keepAddr(s setup.Setup, addr string) error {
 	return wholefile.Replace(s.Port(), []byte(addr+"\n"), wholefile.OwnerOnly)
 }
 
-// movedNote returns a note for the user if serve does not use the default address. This is so if
-// another program had the port of the default address. Otherwise movedNote returns "".
+// movedNote returns a note for the user if serve could not use the default address, because another
+// program had the port. Otherwise movedNote returns "".
 func movedNote(s setup.Setup) string {
 	at, err := os.ReadFile(s.Socket() + ".addr")
 	addr := strings.TrimSpace(string(at))

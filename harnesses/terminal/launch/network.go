@@ -26,8 +26,9 @@ func NetworkRecord(dir string) string { return filepath.Join(dir, networkRecord)
 func networkFile(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (string, error) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if env[name] != "" {
-			return "", coleo.Errorf(coleo.EUnsupported, "%s was not started: %s names a proxy, and a sandbox with --sandbox-net "+
-				"%s has its own, which uses no other: unset it, or choose --sandbox-net all", s.Title, name, c.Sandbox.Network)
+			return "", coleo.Errorf(coleo.EUnsupported, "%s was not started: %s names a proxy, and a sandbox with "+
+				"--sandbox-net %s has its own, which uses no other: unset it, or choose --sandbox-net all",
+				s.Title, name, c.Sandbox.Network)
 		}
 	}
 	found, err := networkOf(s, c, env)
@@ -55,8 +56,8 @@ func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (prox
 	}
 	for _, server := range endpoints {
 		if server.Loopback() && server.Port < coleo.FirstPort {
-			return out, coleo.Errorf(coleo.EUnsupported, "%s was not started: its model server has port %d on this machine, and "+
-				"a sandbox reaches ports from %d on", s.Title, server.Port, coleo.FirstPort)
+			return out, coleo.Errorf(coleo.EUnsupported, "%s was not started: its model server has port %d on this machine, "+
+				"and a sandbox reaches ports from %d on", s.Title, server.Port, coleo.FirstPort)
 		}
 		addServer(&out, server, true)
 	}
@@ -70,8 +71,8 @@ func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (prox
 		}
 	}
 	if len(endpoints)+len(s.Launch.ModelHosts) == 0 {
-		return out, coleo.Errorf(coleo.EUnsupported, "%s was not started: nobody has said where its model is: name the model's "+
-			"server with --endpoint, or choose --sandbox-net all", s.Title)
+		return out, coleo.Errorf(coleo.EUnsupported, "%s was not started: nobody has said where its model is: name the "+
+			"model's server with --endpoint, or choose --sandbox-net all", s.Title)
 	}
 	return out, nil
 }

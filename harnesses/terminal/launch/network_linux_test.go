@@ -36,8 +36,9 @@ func TestASandboxReachesItsModelAndWhatIsListed(t *testing.T) {
 			allow: []proxy.Rule{{Host: "llm.corp", Port: 443, Private: true}}},
 		"a model on this machine": {network: "model", environ: []string{"X_URL=http://127.0.0.1:4000/v1"},
 			allow: []proxy.Rule{local}, forward: []proxy.Rule{local}},
-		"the endpoint of the arm": {network: "model", endpoint: "http://127.0.0.1:4000", environ: []string{"X_URL=https://llm.corp"},
-			allow: []proxy.Rule{local}, forward: []proxy.Rule{local}},
+		"the endpoint of the arm": {network: "model", endpoint: "http://127.0.0.1:4000",
+			environ: []string{"X_URL=https://llm.corp"},
+			allow:   []proxy.Rule{local}, forward: []proxy.Rule{local}},
 	} {
 		b := filtered(t, c.network)
 		b.c.Environ, b.c.Endpoint = append(b.c.Environ, c.environ...), c.endpoint

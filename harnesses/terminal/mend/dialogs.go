@@ -22,7 +22,8 @@ func (e *editor) freeName(kind, name string) string {
 
 // answerKeys matches the keys that a new dialog does not copy from another dialog. Most of these
 // keys say what the options mean. Recordings do not prove this meaning.
-var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|tick|submit|submit_keys|text|cut|draft|name|kind)\s*=.*\n`)
+var answerKeys = regexp.MustCompile(`(?m)^(approve|always|deny|tick|submit|submit_keys|text|cut|draft|name|kind)` +
+	`\s*=.*\n`)
 
 var (
 	whenKey  = regexp.MustCompile(`(?ms)^when = (\[\{.*?\}\]|\[\n.*?^\])[^\n]*\n`)

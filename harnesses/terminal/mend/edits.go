@@ -294,21 +294,21 @@ func distance(a, b string) int {
 }
 
 // order is for a rule or dialog that never decides, because an earlier rule or dialog in the file
-// also matches. The parameter it is the index of the later one. The parameter decides is the name
-// of the earlier one. order adds two alternative changes to e:
+// also matches. The parameter later is the index of the item that never decides. The parameter
+// decides is the name of the earlier item. order adds two alternative changes to e:
 //
-//   - The later one moves to the place directly before the earlier one.
-//   - The earlier one moves to the place directly after the later one.
-func (e *editor) order(it int, decides string) {
-	other := e.doc.find(e.doc.items[it].kind, decides)
-	if other < 0 || other > it {
+//   - The later item moves to the place directly before the earlier item.
+//   - The earlier item moves to the place directly after the later item.
+func (e *editor) order(later int, decides string) {
+	earlier := e.doc.find(e.doc.items[later].kind, decides)
+	if earlier < 0 || earlier > later {
 		return
 	}
-	a, b := e.doc.items[it], e.doc.items[other]
-	e.add(e.doc.moved(it, other, false), fmt.Sprintf("%s %q comes before %q", a.kind, a.name, b.name),
-		costMove*(it-other))
-	e.add(e.doc.moved(other, it, true), fmt.Sprintf("%s %q comes after %q", b.kind, b.name, a.name),
-		costMove*(it-other))
+	a, b := e.doc.items[later], e.doc.items[earlier]
+	e.add(e.doc.moved(later, earlier, false), fmt.Sprintf("%s %q comes before %q", a.kind, a.name, b.name),
+		costMove*(later-earlier))
+	e.add(e.doc.moved(earlier, later, true), fmt.Sprintf("%s %q comes after %q", b.kind, b.name, a.name),
+		costMove*(later-earlier))
 }
 
 // rowKeys are the dialog keys with patterns that are matched with single rows.

@@ -115,8 +115,8 @@ func parseLabel(label string) ([]told, error) {
 	return out, nil
 }
 
-// at returns the state of a label at a moment.
-func at(label []told, moment float64) told {
+// stateAt returns the state of a label at a moment.
+func stateAt(label []told, moment float64) told {
 	var t told
 	for _, next := range label {
 		if next.at > moment {

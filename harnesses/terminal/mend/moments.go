@@ -55,8 +55,8 @@ func (s *shot) isWell() bool {
 	return s.state == s.want.state && !s.partial && (s.want.title == "" || s.want.title == s.title)
 }
 
-// again returns the picture as another description reads it.
-func (s shot) again(spec *rules.Spec) shot {
+// reread returns the picture as another description reads it.
+func (s shot) reread(spec *rules.Spec) shot {
 	p := rules.NewPicture(s.screen, &spec.Composer)
 	s.take(spec.Read(p))
 	s.composer = p.Composer != nil
@@ -114,7 +114,7 @@ func tape(spec *rules.Spec, c Case) (taped, error) {
 		return t, fmt.Errorf("read %s: %w", c.Name, err)
 	}
 	for i := range t.shots {
-		t.shots[i].expect(at(want, t.shots[i].until-rounding/2))
+		t.shots[i].expect(stateAt(want, t.shots[i].until-rounding/2))
 	}
 	if n := len(t.shots); n > 0 {
 		last := &t.shots[n-1]
@@ -135,11 +135,11 @@ func sameRows(a, b coleo.Screen) bool {
 	return a.Title == b.Title && a.Cursor == b.Cursor && slices.Equal(a.Lines, b.Lines)
 }
 
-// again returns a copy of the case. In the copy, another description has read the pictures anew.
-func (t taped) again(spec *rules.Spec) taped {
+// reread returns a copy of the case. In the copy, another description has read the pictures again.
+func (t taped) reread(spec *rules.Spec) taped {
 	t.shots = slices.Clone(t.shots)
 	for i := range t.shots {
-		t.shots[i] = t.shots[i].again(spec)
+		t.shots[i] = t.shots[i].reread(spec)
 	}
 	return t
 }
@@ -147,7 +147,7 @@ func (t taped) again(spec *rules.Spec) taped {
 // reads reports whether another description finds the same on each picture.
 func (t *taped) reads(spec *rules.Spec) bool {
 	return !slices.ContainsFunc(t.shots, func(s shot) bool {
-		n := s.again(spec)
+		n := s.reread(spec)
 		return n.state != s.state || n.title != s.title || n.partial != s.partial || n.composer != s.composer
 	})
 }

@@ -146,8 +146,9 @@ func (p *pairTrial) mends(t *testing.T, pair string, b broke, number int) bool {
 		t.Errorf("%s: %d old recordings read worse", b.what, harmed)
 	}
 	_, newer, _ := strings.Cut(pair, ":")
-	judged(t, d, newer, p.library.desc.Text, result.Text, suiteRow{Pair: pair, Seed: *breaksSeed, Number: number, Kind: b.kind, What: b.what,
-		Changes: result.Changes, HeldOut: left, Harmed: harmed, Mended: ok, Searched: time.Since(began).Seconds()})
+	judged(t, d, newer, p.library.desc.Text, result.Text, suiteRow{Pair: pair, Seed: *breaksSeed, Number: number,
+		Kind: b.kind, What: b.what, Changes: result.Changes, HeldOut: left, Harmed: harmed, Mended: ok,
+		Searched: time.Since(began).Seconds()})
 	if *proposed != "" && result.Text != nil {
 		name := filepath.Join(*proposed, strings.ReplaceAll(pair, ":", "-"))
 		for suffix, text := range map[string][]byte{".toml": result.Text, ".broken": d.Text} {

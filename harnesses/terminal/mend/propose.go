@@ -130,7 +130,7 @@ func (s *search) run(spec *rules.Spec, all []taped) {
 			break
 		}
 		for i := range fixed {
-			fixed[i] = fixed[i].again(spec)
+			fixed[i] = fixed[i].reread(spec)
 		}
 		all = fixed
 	}
@@ -236,7 +236,7 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 			continue
 		}
 		for _, p := range good {
-			if n := p.again(spec); !n.isWell() {
+			if n := p.reread(spec); !n.isWell() {
 				score -= 2
 			}
 		}
@@ -250,7 +250,7 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 func helped(spec *rules.Spec, g group) int {
 	score := 0
 	for _, p := range g.shots {
-		if n := p.again(spec); n.isWell() {
+		if n := p.reread(spec); n.isWell() {
 			score += 4
 		}
 	}

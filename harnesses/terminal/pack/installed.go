@@ -74,7 +74,7 @@ func (s Store) load(harness string, now time.Time) (*Pack, error) {
 	if p.Harness != harness {
 		return p, coleo.Errorf(coleo.EForbidden, "the file %s is a pack for %s", harness+packEnd, p.Harness)
 	}
-	switch m, err := s.seen(harness); {
+	switch m, err := s.markOf(harness); {
 	case err != nil:
 		return p, err
 	case m.serial == 0:

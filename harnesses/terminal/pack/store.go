@@ -136,9 +136,9 @@ type mark struct {
 	digest string
 }
 
-// seen returns the mark of a harness. It returns the zero value if no pack was ever
-// installed for the harness.
-func (s Store) seen(harness string) (mark, error) {
+// markOf returns the mark of a harness. It returns the zero value if no pack was ever installed for
+// the harness.
+func (s Store) markOf(harness string) (mark, error) {
 	var m mark
 	data, err := s.readFile(harness+serialEnd, maxKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +157,7 @@ func (s Store) seen(harness string) (mark, error) {
 // newer returns EForbidden in two cases: a pack with a higher serial was installed before, or a
 // different pack with the same serial was installed before.
 func (s Store) newer(p *Pack) error {
-	m, err := s.seen(p.Harness)
+	m, err := s.markOf(p.Harness)
 	switch {
 	case err != nil:
 		return err

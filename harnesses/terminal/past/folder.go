@@ -85,8 +85,8 @@ func (f Folder) Newest(from, until int64) *reading.Snapshot {
 	return nil
 }
 
-// oldest returns the oldest usable snapshot at an offset or after it. The parameter from is this
-// offset. oldest returns nil if there is no such snapshot.
+// oldest returns the oldest usable snapshot at the offset from or after it. It returns nil if there
+// is no such snapshot.
 func (f Folder) oldest(from int64) *reading.Snapshot {
 	for _, offset := range f.offsets() {
 		if offset < from {

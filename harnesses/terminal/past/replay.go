@@ -11,10 +11,10 @@ import (
 // readChunk is the number of bytes of a journal that are read in one call.
 const readChunk = 64 << 10
 
-// Replay is what a session must know about the output that came before the session was opened: the
-// size of the terminal at each offset, and the queries that have been answered.
+// Replay is what a session must know about the output before it was opened: the size of the
+// terminal at each offset, and the queries that have been answered.
 type Replay struct {
-	Until    int64 // end of the output when the session was opened; there is no look before this offset
+	Until    int64 // end of the output when the session was opened; the session first reads the screen at this offset
 	Answered int64 // the holder has the replies to all queries up to this offset
 
 	resizes []journal.Mark // the resizes that Resize has not applied yet, in order

@@ -61,7 +61,7 @@ func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	w.writing.Go(func() {
 		defer w.free()
 		if err == nil {
-			w.keep(end, data)
+			w.writeSnapshot(end, data)
 		}
 	})
 }
@@ -90,11 +90,11 @@ func (w *Writer) encode(s *reading.Snapshot) ([]byte, error) {
 	return s.Encode()
 }
 
-// keep writes a snapshot, and tells the holder up to which offset the snapshot replaces
-// the output. It then deletes the snapshots whose output the holder has deleted. If the
-// snapshot cannot be written, keep does nothing else. The holder then keeps its
-// journal, and itself reports that the disk is full.
-func (w *Writer) keep(offset int64, data []byte) {
+// writeSnapshot writes a snapshot, and tells the holder up to which offset the snapshot replaces
+// the output. It then deletes the snapshots whose output the holder has deleted. If the snapshot
+// cannot be written, writeSnapshot does nothing else. The holder then keeps its journal, and itself
+// reports that the disk is full.
+func (w *Writer) writeSnapshot(offset int64, data []byte) {
 	if w.folder.write(offset, data) != nil {
 		return
 	}
@@ -132,5 +132,5 @@ func (w *Writer) Last(end int64, take func() *reading.Snapshot) (write func()) {
 	if err != nil {
 		return nil
 	}
-	return func() { w.keep(end, data) }
+	return func() { w.writeSnapshot(end, data) }
 }

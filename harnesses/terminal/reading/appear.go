@@ -166,10 +166,10 @@ func (r *Reader) RenewDialog() {
 	r.dialogs.parted = nil
 }
 
-// NoteKeys records that the caller is about to type keys. It does so only if the keys may answer
-// the dialog on the screen, because the next dialog may then have the same text. NoteKeys returns
-// true if no keys were recorded before this call. If NoteKeys returned true and the holder refuses
-// the keys, the caller must call KeysRefused.
+// NoteKeys records that the caller is about to type keys that may answer the dialog on the screen.
+// Other keys are not recorded. After recorded keys, the next dialog counts as a new one even if it
+// has the same text. NoteKeys returns true if no keys were recorded before this call. If NoteKeys
+// returned true and the holder refuses the keys, the caller must call KeysRefused.
 func (r *Reader) NoteKeys(keys []byte) (first bool) {
 	before := r.dialogs.keysTyped
 	r.dialogs.keysTyped = before || r.dialogs.text != "" && !onlyMoves(keys)

@@ -1,7 +1,7 @@
-// Package reading turns what a program prints into states, over time. A Reader keeps the program's
-// screen. Whenever a picture is complete, the Reader applies the rules of package rules to the
-// picture. The Reader then combines the verdict of the rules with the claims of the other
-// witnesses: the program's escape sequences, its hook and its record.
+// Package reading follows the output of a program, and says which state the program is in. A Reader
+// keeps the program's screen. Each time that a picture is complete, the Reader applies the rules of
+// package rules to it. The Reader then combines the verdict of the rules with the claims of the
+// other witnesses: the program's escape sequences, its hook and its record.
 //
 // A Reader has no clock and starts no process. Its caller passes the time. The result of each call
 // tells the caller when to look again if no output comes. So Replay reads a recording exactly as a
@@ -9,7 +9,7 @@
 //
 // Some words have a fixed meaning here:
 //
-//   - To tell a change means to pass the change to the function that the caller gave to New.
+//   - To emit a change means to pass it to the function that the caller gave to New.
 //   - A notice is an escape sequence.
 //   - A report comes from the hook.
 //   - A claim is a state that a witness asserts.

@@ -63,7 +63,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 		// end of the process proves that the agent CLI has ended.
 		r.verdict = rules.Verdict{}
 	}
-	if r.verdict.State == coleo.Initializing && r.ready.told {
+	if r.verdict.State == coleo.Initializing && r.ready.expected {
 		r.announceStart()
 	}
 	r.shownMode = r.spec.ModeOf(r.picture)
@@ -84,7 +84,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	return r.Judge(now)
 }
 
-// noteMode tells a change if the picture shows another mode of the agent CLI. A mode is not a
+// noteMode emits a change if the picture shows another mode of the agent CLI. A mode is not a
 // state, and does not change the state. The picture counts only if a rule recognizes it, it has no
 // dialog, and the agent CLI has started.
 func (r *Reader) noteMode(now time.Time) {
@@ -97,11 +97,11 @@ func (r *Reader) noteMode(now time.Time) {
 		return
 	}
 	r.reading.Mode = r.shownMode
-	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeMode, Reading: r.reading})
+	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeMode, Reading: r.reading})
 }
 
 // visible returns the screen. If the bracketed paste mode was never on, visible leaves that mode
-// out, because a mode that was never on proves nothing when it is off.
+// out. A mode that was never on proves nothing.
 func (r *Reader) visible() coleo.Screen {
 	v := r.screen.View()
 	r.sawPasteMode = r.sawPasteMode || v.Modes[string(pty.ModeBracketedPaste)]
@@ -116,7 +116,7 @@ func (r *Reader) visible() coleo.Screen {
 func (r *Reader) Judge(now time.Time) time.Duration {
 	defer r.noteMode(now)
 	r.noteWitnessedWork(now)
-	if r.noteStill(now) {
+	if r.noteUnchanged(now) {
 		r.settlingSince = time.Time{} // the answer above the composer may be growing
 	}
 	again := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
@@ -157,9 +157,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	return min(again, r.settle(now, next))
 }
 
-// checkWitnesses compares the claim of each witness with the screen. It tells a change
-// for each new disagreement with the screen, and for each claim that lapses. It returns
-// how long to wait until the next check.
+// checkWitnesses compares the claim of each witness with the screen. It emits a change for each new
+// disagreement with the screen, and for each claim that lapses. It returns how long to wait until
+// the next check.
 func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
@@ -169,7 +169,7 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 			r.turn.unproven = note
 		}
 		if kind != "" {
-			r.tell(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
+			r.emit(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
 		}
 		next = min(next, again)
 	}
@@ -197,7 +197,7 @@ func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration
 	return most, again
 }
 
-// recognise measures for how long no rule has recognized the screen. If that is too long, it tells
+// recognise measures for how long no rule has recognized the screen. If that is too long, it emits
 // a change. It returns how long to wait until the next call.
 func (r *Reader) recognise(now time.Time) time.Duration {
 	if r.verdict.State != "" {
@@ -215,13 +215,13 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	if left := bound - now.Sub(r.unknown.since); left > 0 {
 		return left
 	}
-	if left := r.awaitRedraw(bound, now); left > 0 && !r.unknown.told {
+	if left := r.awaitRedraw(bound, now); left > 0 && !r.unknown.emitted {
 		return left
 	}
-	if !r.unknown.told {
-		r.unknown.told = true
+	if !r.unknown.emitted {
+		r.unknown.emitted = true
 		view := r.screen.View()
-		r.tell(coleo.Change{
+		r.emit(coleo.Change{
 			Time: now, Kind: coleo.ChangeUnrecognised, Reading: r.reading, Screen: &view,
 			Note: fmt.Sprintf(r.unknownNote(), r.spec.Name, coleo.Age(now.Sub(r.unknown.since))),
 		})
@@ -283,8 +283,7 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	return IdleLook
 }
 
-// become stores a new reading. It tells a change if the new reading differs from the
-// last one.
+// become stores a new reading. It emits a change if the new reading differs from the last one.
 func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
 	r.news.since = time.Time{}
@@ -307,12 +306,12 @@ func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *co
 		sameDialog(next.Dialog, last.Dialog) {
 		return
 	}
-	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
+	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeState, From: last.State, Reading: next, Note: note, Screen: view})
 }
 
 // sameDialog reports whether two dialogs are the same appearance in the same state. Their subjects,
-// the numbers of their options, their pages, their ticks and their typed texts must be equal. Which
-// option is marked does not count.
+// the numbers of their options, their pages, their ticks and their typed texts must be equal.
+// Different options may be marked.
 func sameDialog(a, b *coleo.Dialog) bool {
 	if a == nil || b == nil {
 		return a == b

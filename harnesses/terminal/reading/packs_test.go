@@ -151,8 +151,8 @@ func lastRowsOf(cast *pty.Cast) []string {
 func compareWithPack(t *testing.T, cast *pty.Cast, spec, packed *rules.Spec, version string) bool {
 	t.Helper()
 	rec := Recording{Cast: cast, Until: -1, Version: version}
-	tell := func(coleo.Change) {}
-	plain, both := newPlayer(spec, rec, tell), newPlayer(packed, rec, tell)
+	emit := func(coleo.Change) {}
+	plain, both := newPlayer(spec, rec, emit), newPlayer(packed, rec, emit)
 	decides := version == packVersion
 	for i, e := range cast.Events {
 		now := recordingStart().Add(e.At)

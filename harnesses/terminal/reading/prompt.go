@@ -38,7 +38,7 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 	own := r.releaseUpTo(r.hook.spec.Bare(s.Text), now)
 	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
 	r.prompt.undecided, r.prompt.none = true, false
-	r.ready = readiness{told: r.ready.told}
+	r.ready = readiness{expected: r.ready.expected}
 	r.settlingSince, r.prompt.sentAt = time.Time{}, now
 	r.openTurn(s, now)
 	if !r.reading.State.Working() && r.reading.State != coleo.Dead {
@@ -58,14 +58,14 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 // have ended before it was seen.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// TellPromptLost tells a change: nothing proves that a prompt has arrived. If the agent CLI's
-// record names the prompt later, the Reader also tells the turn of that prompt.
+// TellPromptLost emits a change that says that nothing proves that a prompt has arrived. If the
+// agent CLI's record names the prompt later, the Reader also emits the turn of that prompt.
 func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.turn.open = false // the turn may never have begun
 	if n := len(r.turn.sent); r.prompt.undecided && n > 0 {
 		r.turn.sent[n-1].lost = true
 	}
-	r.tell(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
+	r.emit(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: note, Screen: view})
 }
 
 // LapseClaims discards the reports of an agent CLI that has been stopped. After that, the Reader

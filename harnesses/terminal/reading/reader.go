@@ -21,7 +21,7 @@ const HistoryRows = 2000
 // A Reader is not safe for concurrent use.
 type Reader struct {
 	spec *rules.Spec
-	tell func(coleo.Change) // called with each change
+	emit func(coleo.Change) // called with each change
 
 	began time.Time // when the Reader was made
 
@@ -65,8 +65,8 @@ type output struct {
 
 // unknown describes a screen that no rule recognizes.
 type unknown struct {
-	since time.Time // since when no rule has recognized the screen; zero: a rule recognizes it
-	told  bool
+	since   time.Time // since when no rule has recognized the screen; zero: a rule recognizes it
+	emitted bool      // the Reader has emitted a change about this screen
 }
 
 // prompt is what is known about the newest prompt that Coleo typed.
@@ -81,23 +81,23 @@ type prompt struct {
 // mode says how a Reader is used.
 type mode struct {
 	screenOnly bool // the claims of the program, its hook and its record do not count
-	noProcess  bool // there is no process whose end could be seen
+	noProcess  bool // no process runs, so no end can be seen
 	ended      bool // no more output will come
 }
 
 // New returns a Reader of an empty screen. The parameters cols and rows are the size of the screen.
-// The Reader calls the function in tell with each change. The first call happens before New
+// The Reader calls the function in emit with each change. The first call happens before New
 // returns.
-func New(spec *rules.Spec, cols, rows int, now time.Time, tell func(coleo.Change)) *Reader {
+func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change)) *Reader {
 	r := &Reader{
-		spec: spec, tell: tell, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
+		spec: spec, emit: emit, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
 		protocols: protocols(), inband: newWitnesses(), hook: newHookReports(&spec.Hook),
 		recorded: newRecorded(), began: now, packed: packed{memo: rules.Memo{}},
 		reading: coleo.Reading{State: coleo.Initializing, Rule: "spawned", Since: now},
 	}
 	r.measureAsDrawn()
 	r.picture = rules.NewPicture(r.screen.View(), &spec.Composer)
-	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: r.reading})
+	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: r.reading})
 	return r
 }
 

@@ -45,8 +45,8 @@ func (d described) Read(s coleo.Screen) coleo.Reading {
 	return reading.ExplainScreen(d.spec, s).Reading
 }
 
-func (d described) Replay(rec reading.Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
-	return reading.Replay(d.spec, rec, tell)
+func (d described) Replay(rec reading.Recording, emit func(coleo.Change)) (coleo.Explanation, time.Duration) {
+	return reading.Replay(d.spec, rec, emit)
 }
 
 // harnessOf maps the beginning of a recording's name to its harness.

@@ -25,31 +25,31 @@ const ruleStarting = "starting"
 // first, and ask afterwards whether the folder is trusted. A prompt that is typed in between would
 // answer that question.
 type readiness struct {
-	told    bool      // this agent CLI gives a sign
-	awaited bool      // the sign is to come
-	again   bool      // it has announced that it ends, and starts again
-	fork    bool      // the sign is that the copy of a conversation is open
-	idle    time.Time // since when the screen has been idle without a sign; zero: it is not
+	expected bool      // this agent CLI gives a sign when it is ready
+	awaited  bool      // the sign is to come
+	again    bool      // the agent CLI has announced that it will end and start again
+	fork     bool      // the sign is that the copy of a conversation is open
+	idle     time.Time // since when the screen has been idle without a sign; zero: it is not
 }
 
-// ExpectReady makes the Reader wait for a sign that the agent CLI's start is over. If starting
-// is true, an idle screen does not count until the sign comes.
-func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{told: true, awaited: starting} }
+// ExpectReady makes the Reader wait for a sign that the agent CLI has finished its start. If
+// starting is true, an idle screen does not count until the sign comes.
+func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{expected: true, awaited: starting} }
 
 // ExpectFork is like ExpectReady, for a start with a copy of a conversation. The sign is that the
 // screen shows the open copy.
 func (r *Reader) ExpectFork(starting bool) {
-	r.ready = readiness{told: true, awaited: starting, fork: true}
+	r.ready = readiness{expected: true, awaited: starting, fork: true}
 }
 
-// AwaitsReady reports whether the agent CLI's start is not over, and the sign of its end is still
-// to come.
+// AwaitsReady reports whether the Reader still waits for the sign that the agent CLI has finished
+// its start.
 func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.again }
 
-// noteReady notes a sign that the agent CLI's start is over.
+// noteReady notes a sign that the agent CLI has finished its start.
 func (r *Reader) noteReady() {
 	if r.ready.again {
-		return // it may come from the start that is given up
+		return // the sign may come from the start that the agent CLI gives up
 	}
 	r.ready.awaited = false
 	if r.turn.unproven == neverReady {
@@ -61,14 +61,14 @@ func (r *Reader) noteReady() {
 // Gemini CLI still completes its first start, and gives all signs of it. Gemini CLI then draws its
 // composer for two seconds before it exits. The announcement itself counts as an unknown screen.
 func (r *Reader) announceStart() {
-	r.ready, r.verdict = readiness{told: true, awaited: true, again: true}, rules.Verdict{}
+	r.ready, r.verdict = readiness{expected: true, awaited: true, again: true}, rules.Verdict{}
 }
 
 // unready returns how much longer an idle screen does not count, because the agent CLI may still be
 // starting. It returns 0 if the screen counts.
 func (r *Reader) unready(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
-		r.ready = readiness{told: true} // it has given the terminal back
+		r.ready = readiness{expected: true} // the agent CLI has given the terminal back
 	}
 	sign := r.spec.Ready
 	if r.ready.fork {

@@ -12,7 +12,7 @@ import (
 type recorded struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
-	tellsEnds bool             // the record has shown a prompt and the end of its turn
+	showsEnds bool             // the record has shown a prompt and the end of its turn
 	expected  bool             // the Reader gets the entries of a record, or will get them once the record exists
 	holds     bool             // a submit key is being pressed, and Submitted has not been called yet
 	held      []record.Entry   // what has come since then
@@ -58,7 +58,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	case record.Answer, record.Tool, record.End:
 	}
 	if e.Kind == record.Queued {
-		return // the running turn goes on, and this prompt waits
+		return // the running turn continues, and this prompt waits
 	}
 	word, claim := string(e.Kind), coleo.Processing
 	switch {
@@ -68,16 +68,16 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 		claim = ""
 	}
 	if claim == "" {
-		r.recorded.tellsEnds = len(r.recorded.prompts) > 0
-		r.tellEnd(at)
+		r.recorded.showsEnds = len(r.recorded.prompts) > 0
+		r.closeReported(at)
 	} else {
-		r.turn.told = false
+		r.turn.endReported = false
 	}
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at
 	if e.Kind == record.Prompt {
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
-		r.tellTurn(e, at, now)
+		r.emitTurn(e, at, now)
 		r.Judge(now) // must come before the next entry, which may end the turn
 	}
 }
@@ -85,8 +85,8 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 // HoldEntries makes the Reader keep new entries of the record until Submitted or ReleaseEntries is
 // called. The caller presses the submit key first and calls Submitted afterwards. Between the two,
 // an agent CLI can already take the prompt and end the turn. If the Reader added the entries of
-// that turn before the call of Submitted, the prompt would count as typed by hand, and the turn
-// would never end.
+// that turn before Submitted is called, the prompt would count as typed by hand. The turn would
+// then never end.
 func (r *Reader) HoldEntries() { r.recorded.holds = true }
 
 // ReleaseEntries adds the entries that have come since HoldEntries.
@@ -113,9 +113,9 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// took reports whether the record names a prompt at a given time or later. The parameter sent is
-// this time. took compares whole milliseconds, because the times in the record have that precision.
-func (r *recorded) took(bare string, sent time.Time) bool {
+// names reports whether the record has named the prompt bare since the time sent. It compares whole
+// milliseconds, because the times in the record have that precision.
+func (r *recorded) names(bare string, sent time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {
 			return true
@@ -137,7 +137,7 @@ type news struct {
 }
 
 // AskForNews gives the Reader a function that reports whether the caller has new entries for
-// AddEntry. The Reader calls this function before it tells that the agent CLI is idle or has
+// AddEntry. The Reader calls this function before it emits that the agent CLI is idle or has
 // failed. If there are new entries, the Reader decides again at the next look. So the work of a
 // turn is known before the end of the turn.
 func (r *Reader) AskForNews(come func() bool) { r.news.come = come }

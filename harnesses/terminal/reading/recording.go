@@ -26,12 +26,12 @@ func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 // Since returns the time from the recording's start to moment.
 func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
-// Replay reads a recording as a session would have read it. It calls tell with each change. It
+// Replay reads a recording as a session would have read it. It calls emit with each change. It
 // returns the evidence for the last reading, and the time from the recording's start to its end. A
 // recording ends with its last event of any kind, or at rec.Until if that is earlier. A state that
 // must last for some time counts only if it has lasted that long at the end.
-func Replay(spec *rules.Spec, rec Recording, tell func(coleo.Change)) (coleo.Explanation, time.Duration) {
-	return replay(rec, newPlayer(spec, rec, tell))
+func Replay(spec *rules.Spec, rec Recording, emit func(coleo.Change)) (coleo.Explanation, time.Duration) {
+	return replay(rec, newPlayer(spec, rec, emit))
 }
 
 func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
@@ -132,9 +132,9 @@ func (p *player) Look(now time.Time) time.Duration {
 	return next
 }
 
-func newPlayer(spec *rules.Spec, rec Recording, tell func(coleo.Change)) *player {
+func newPlayer(spec *rules.Spec, rec Recording, emit func(coleo.Change)) *player {
 	start := recordingStart()
-	p := &player{Reader: New(spec, rec.Cast.Cols, rec.Cast.Rows, start, tell), due: start.Add(IdleLook)}
+	p := &player{Reader: New(spec, rec.Cast.Cols, rec.Cast.Rows, start, emit), due: start.Add(IdleLook)}
 	p.Runs(rec.Version)
 	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
 	if len(spec.Ready) > 0 {

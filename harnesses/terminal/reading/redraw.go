@@ -29,8 +29,8 @@ const (
 	// because somebody watched or typed.
 	redrawRetry = 5 * time.Second
 	// redrawDoublings is the largest number of times that redrawUnknown and redrawWork are doubled.
-	// Each redraw in vain doubles them once. A redraw is in vain if the new picture needs a redraw
-	// too. Without doubling, an unknown page with a slow clock would be redrawn forever.
+	// A redraw doubles them if it was useless: if the new picture needs a redraw too. Without
+	// doubling, an unknown page with a slow clock would be redrawn forever.
 	redrawDoublings = 8
 	// redrawsIn is the largest number of redraws within redrawsTime. Without a limit, a
 	// program that always garbles the picture would make the agent CLI draw all the
@@ -178,7 +178,7 @@ func (r *Reader) Redrawing(now time.Time) bool {
 // agent CLI draws after that are read as usual.
 func (r *Reader) Redrawn(now time.Time) {
 	r.redraws.done = now
-	r.tell(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,
+	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,
 		Note: "redrawn once, because " + r.redraws.of})
 }
 

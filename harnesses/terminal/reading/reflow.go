@@ -55,9 +55,9 @@ func (a *appearances) reflowed(v *rules.Verdict, now time.Time) bool {
 // all of it has arrived.
 const partedWithin = 10 * time.Second
 
-// part keeps the present question if the next picture shows a question with the same title. The
-// next picture may show only a part of the present question. If the next picture shows anything
-// else, part forgets the question that it kept.
+// part keeps the present question if the next picture shows a question with the same title. Such a
+// picture may show only a part of the present question. On any other picture, part forgets the
+// question that it has kept.
 func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	switch {
 	case v.Dialog.Kind != coleo.DialogQuestion || v.Dialog.Title != a.title:

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// maxReports is the largest number of prompts, and also of tools, that the Reader remembers. One
-// turn has fewer prompts and fewer tools.
+// maxReports is the largest number of prompts that the Reader remembers. The same limit applies to
+// tools. One turn has fewer prompts and fewer tools.
 const maxReports = 32
 
 // ToolAsks is how long a dialog about a tool can take to open after the hook has reported the tool.
@@ -65,13 +65,13 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	r.hook.witness.record(rep.Event, detail, coleo.State(rep.State), now)
 	r.hook.witness.at = l.Time
 	if coleo.State(rep.State).Working() {
-		r.turn.told = false
+		r.turn.endReported = false
 	}
 	if rep.Prompt != "" {
 		r.noteTaken(r.hook.spec.Bare(l.Text(rep.Prompt)), l.Time)
 	}
 	if t := r.hook.take(l, rep); t != nil && r.isNewest(t, rep.Prompts != "" || rep.Prompt != "") {
-		r.tellEnd(l.Time)
+		r.closeReported(l.Time)
 	}
 	if r.verdict.Dialog != nil {
 		r.complete(&r.verdict)
@@ -88,15 +88,14 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook or the agent CLI's own record has named a prompt at a
-// given time or later. The parameter sent is this time. Blanks in the prompt do not count.
+// PromptReported reports whether the hook or the agent CLI's own record has named the prompt text
+// since the time sent. Blanks in the prompt do not count.
 func (r *Reader) PromptReported(text string, sent time.Time) bool {
-	return r.hook.turn(text, sent) != nil || r.recorded.took(r.hook.spec.Bare(text), sent)
+	return r.hook.turn(text, sent) != nil || r.recorded.names(r.hook.spec.Bare(text), sent)
 }
 
-// HookAnswer returns the answer that the hook reported for a prompt. It considers only turns that
-// the hook reported at a given time or later. The parameter sent is this time. HookAnswer returns
-// "" if there is no answer.
+// HookAnswer returns the answer that the hook reported for the prompt text. It considers only turns
+// that the hook reported since the time sent. HookAnswer returns "" if there is no answer.
 func (r *Reader) HookAnswer(text string, sent time.Time) string {
 	if t := r.hook.turn(text, sent); t != nil {
 		return t.answer
@@ -174,9 +173,9 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest turn that the hook reported with a given prompt. The agent CLI must have
-// taken the prompt at a given time or later. The parameter sent is this time. turn returns nil if
-// there is no such turn. Blanks in the prompt do not count, because agent CLIs change them.
+// turn returns the newest reported turn whose prompt is text. It ignores turns whose prompt the
+// agent CLI took before sent. It ignores blanks in the prompt, because agent CLIs change them. If
+// there is no such turn, turn returns nil.
 func (h *hookReports) turn(text string, sent time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
 		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {

@@ -40,17 +40,17 @@ type newestTurn struct {
 	sent      []sentText // the newest prompts and commands that Coleo has submitted
 	// open is true while the newest turn has no sign of its end. It is always false if this agent
 	// CLI gives no such signs.
-	open     bool
-	ended    time.Time // the latest end of a turn that a sign has shown
-	unproven string    // why the idle state is not proven; "" if no evidence is missing
-	shown    bool      // the screen has shown work or a dialog in this turn
-	queued   bool      // the newest prompt was submitted while an earlier turn ran
-	worked   bool      // the screen has shown work since the newest prompt
-	told     bool      // the record or the hook has reported an end, and no work after it
-	denied   time.Time // since when the screen is idle while another witness claims work; zero: it is not
-	blind    bool      // in the last turn that was long enough, the screen showed no sign of work
-	above    []string  // the rows above the composer on the last idle screen
-	still    time.Time // since when those rows have not changed
+	open           bool
+	ended          time.Time // the latest end of a turn that a sign has shown
+	unproven       string    // why the idle state is not proven; "" if no evidence is missing
+	shown          bool      // the screen has shown work or a dialog in this turn
+	queued         bool      // the newest prompt was submitted while an earlier turn ran
+	worked         bool      // the screen has shown work since the newest prompt
+	endReported    bool      // the record or the hook has reported an end, and no work after it
+	denied         time.Time // since when the screen is idle while another witness claims work; zero: it is not
+	blind          bool      // in the last turn that was long enough, the screen showed no sign of work
+	above          []string  // the rows above the composer on the last idle screen
+	unchangedSince time.Time // since when those rows have not changed
 }
 
 // blindAfter is how long a turn must run before the screen counts as blind because it
@@ -76,20 +76,20 @@ func (r *Reader) noteWitnessedWork(now time.Time) {
 // turn. A command is an exception, because a command may leave no trace in the record. If the
 // screen contradicted a claim in an earlier turn, openTurn forgets the contradiction.
 func (r *Reader) openTurn(s Submission, now time.Time) {
-	r.turn.unproven, r.turn.still = "", now
+	r.turn.unproven, r.turn.unchangedSince = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
-	r.turn.worked, r.turn.told = false, false
-	r.turn.submitted, r.turn.open = s, r.recorded.tellsEnds && !s.Command
+	r.turn.worked, r.turn.endReported = false, false
+	r.turn.submitted, r.turn.open = s, r.recorded.showsEnds && !s.Command
 	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time})
 	for _, w := range r.witnesses() {
 		w.forgive()
 	}
 }
 
-// tellTurn is called with each prompt in the record. It tells a change if Coleo has not submitted
+// emitTurn is called with each prompt in the record. It emits a change if Coleo has not submitted
 // the prompt, or has reported it as lost. It ignores a prompt that came before the Reader was made,
 // because an earlier host agent may have submitted it.
-func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
+func (r *Reader) emitTurn(e record.Entry, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	if bare == "" || at.Before(r.began) {
 		return
@@ -108,7 +108,7 @@ func (r *Reader) tellTurn(e record.Entry, at, now time.Time) {
 		r.turn.sent[i].lost, c.Origin = false, coleo.OriginLate
 		break
 	}
-	r.tell(c)
+	r.emit(c)
 }
 
 // noteTaken notes that the record or the hook has named a prompt. If the prompt is the newest one,
@@ -130,7 +130,7 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 	if !r.turn.shown && !r.turn.denied.IsZero() && at.Sub(r.turn.denied) >= blindAfter && !r.turn.blind {
 		r.turn.blind = true
-		r.tell(coleo.Change{Time: at, Kind: coleo.ChangeBlind, Reading: r.reading, Note: blindNote})
+		r.emit(coleo.Change{Time: at, Kind: coleo.ChangeBlind, Reading: r.reading, Note: blindNote})
 	}
 	r.turn.open, r.turn.unproven, r.turn.denied, r.turn.shown = false, "", time.Time{}, false
 	if at.After(r.turn.ended) {
@@ -138,13 +138,13 @@ func (r *Reader) closeTurn(at time.Time) {
 	}
 }
 
-// tellEnd does the same as closeTurn, for an end that the record or the hook reports. It also sets
-// the field told. No other end sets this field, because another end may be only a claim that the
-// program withdraws by an escape sequence. The program can make the same claim again a moment
+// closeReported closes the turn as closeTurn does, after the record or the hook has reported the
+// turn's end. It also sets the field endReported. Other ends do not set this field. For example,
+// the program may withdraw a claim by an escape sequence, and make the same claim again a moment
 // later.
-func (r *Reader) tellEnd(at time.Time) {
+func (r *Reader) closeReported(at time.Time) {
 	if r.closeTurn(at); !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
-		r.turn.told = true
+		r.turn.endReported = true
 	}
 }
 
@@ -156,11 +156,11 @@ func (r *Reader) tellEnd(at time.Time) {
 //   - The prompt was not queued. After a queued prompt, the next turn can begin at
 //     once.
 //
-// In that case idleSince returns the time since which the screen alone has been idle without a
-// change. Until now, a claim may have hidden that the screen was idle.
+// In that case, idleSince returns the time at which the screen became idle and stopped changing.
+// Until now, a claim of another witness may have hidden that the screen was idle.
 func (r *Reader) idleSince(now time.Time) time.Time {
-	if r.turn.told && r.turn.worked && !r.turn.queued && !r.turn.still.IsZero() {
-		return r.turn.still
+	if r.turn.endReported && r.turn.worked && !r.turn.queued && !r.turn.unchangedSince.IsZero() {
+		return r.turn.unchangedSince
 	}
 	return now
 }
@@ -212,19 +212,19 @@ func (r *Reader) lapseBound(w *witness) time.Duration {
 	return quietAfter
 }
 
-// noteStill measures how long the text above an idle composer has not changed. It
+// noteUnchanged measures how long the text above an idle composer has not changed. It
 // returns true if the text has changed since the last call.
-func (r *Reader) noteStill(now time.Time) (changed bool) {
+func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
 	if r.prompt.none && !r.recorded.witness.used() {
 		return false
 	}
 	if r.verdict.State != coleo.Idle {
-		r.turn.still = now
+		r.turn.unchangedSince = now
 		return false
 	}
 	above := r.picture.Above()
 	if changed = !slices.Equal(above, r.turn.above); changed {
-		r.turn.above, r.turn.still = above, now
+		r.turn.above, r.turn.unchangedSince = above, now
 		for _, w := range r.witnesses() {
 			if !w.weak {
 				w.contradictedSince = time.Time{}
@@ -260,9 +260,9 @@ func (r *Reader) awaitEnd(now time.Time) time.Duration {
 	if !r.turn.open {
 		return 0
 	}
-	if left := quietAfter - now.Sub(r.turn.still); left > 0 {
+	if left := quietAfter - now.Sub(r.turn.unchangedSince); left > 0 {
 		return left
 	}
-	r.turn.open, r.turn.unproven = false, "nothing has told that the turn has ended"
+	r.turn.open, r.turn.unproven = false, "nothing has shown that the turn has ended"
 	return 0
 }

@@ -17,7 +17,7 @@ type unsettled struct {
 
 // PromptUnsettled notes that a dialog hides what became of the submitted prompt. The parameter
 // echoes is the number of times that the transcript showed the prompt before the submit. Before the
-// arm is idle again, the Reader tells a change. The change is a turn if the prompt arrived, and a
+// arm is idle again, the Reader emits a change. The change is a turn if the prompt arrived, and a
 // lost prompt if nothing proves that it arrived.
 func (r *Reader) PromptUnsettled(echoes int) {
 	r.turn.open = false // the turn may never have begun
@@ -35,7 +35,7 @@ func (r *Reader) settlePrompt(now time.Time) {
 	case p == nil:
 	case r.PromptReported(p.Text, p.Time), r.picture.Released(p.Text) && r.EchoedSince(p.Text, p.echoes):
 		r.prompt.unsettled = nil
-		r.tellLate(p.Submission, now)
+		r.emitLate(p.Submission, now)
 	case r.picture.Holds(p.Text):
 		r.loseUnsettled(now, "a dialog opened before the prompt was submitted; its text stands in the composer, and the "+
 			"next prompt clears it")
@@ -44,22 +44,22 @@ func (r *Reader) settlePrompt(now time.Time) {
 	}
 }
 
-// loseUnsettled tells that a prompt is lost, if a dialog has hidden what became of the prompt. It
+// loseUnsettled emits that a prompt is lost, if a dialog has hidden what became of the prompt. It
 // does nothing if there is no such prompt.
 func (r *Reader) loseUnsettled(now time.Time, why string) {
 	if p := r.prompt.unsettled; p != nil {
 		r.prompt.unsettled = nil
-		r.tell(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: why + ": " + p.Text})
+		r.emit(coleo.Change{Time: now, Kind: coleo.ChangePrompt, Reading: r.reading, Note: why + ": " + p.Text})
 	}
 }
 
-// tellLate tells the turn of a prompt, unless the record has already named the prompt.
-func (r *Reader) tellLate(p Submission, now time.Time) {
+// emitLate emits the turn of a prompt, unless the record has already named the prompt.
+func (r *Reader) emitLate(p Submission, now time.Time) {
 	bare := r.hook.spec.Bare(p.Text)
 	for i, s := range r.turn.sent {
 		if s.lost && s.bare == bare {
 			r.turn.sent[i].lost = false
-			r.tell(coleo.Change{Time: now, Kind: coleo.ChangeTurn, Reading: r.reading, Note: p.Text, Origin: coleo.OriginLate})
+			r.emit(coleo.Change{Time: now, Kind: coleo.ChangeTurn, Reading: r.reading, Note: p.Text, Origin: coleo.OriginLate})
 		}
 	}
 }

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// lapseAfter is how long the screen must contradict a claim before the claim no longer counts.
-	// This is called a lapse. lapseAfter applies to a turn that is known to have ended. It is
-	// longer than any redraw, and shorter than people wait. It has a second use: while an agent CLI
-	// starts, a claim of work counts only after it has lasted for lapseAfter.
+	// If the screen contradicts a claim for lapseAfter, the claim lapses: it no longer counts. This
+	// bound applies if the turn is known to have ended. It is longer than any redraw, and shorter
+	// than the time for which people wait. lapseAfter has a second use. While an agent CLI starts,
+	// a claim of work counts only after the claim has lasted for lapseAfter.
 	lapseAfter = 3 * time.Second
-	// disagreeAfter is how long a witness and the screen must disagree before the Reader tells a
+	// disagreeAfter is how long a witness and the screen must disagree before the Reader emits a
 	// change.
 	disagreeAfter = time.Second
 	// forgiveAfter is how long a witness can make no new claim after the screen has made the
@@ -32,18 +32,18 @@ const (
 // witness can only make a reading more cautious. A claim lapses if the screen contradicts it for
 // long enough, because one forged claim could otherwise block an arm forever.
 type witness struct {
-	name              string
-	word              string
-	detail            string
-	claim             coleo.State // the state that the word adds to the screen's verdict; "" for none
-	weak              bool        // its claims are only a reason for caution
-	at                time.Time   // when the word came
-	since             time.Time   // since when the witness has made this claim, or none
-	lapsed            bool
-	refuted           time.Time // when the screen made the last claim lapse; zero: it did not
-	contradictedSince time.Time // since when the screen has contradicted the claim; zero: it does not
-	silentSince       time.Time // when the witness last withdrew its claim
-	disagreementTold  bool      // the Reader has told the present disagreement
+	name                string
+	word                string
+	detail              string
+	claim               coleo.State // the state that the word adds to the screen's verdict; "" for none
+	weak                bool        // its claims are only a reason for caution
+	at                  time.Time   // when the word came
+	since               time.Time   // since when the witness has made this claim, or none
+	lapsed              bool
+	refuted             time.Time // when the screen made the last claim lapse; zero: it did not
+	contradictedSince   time.Time // since when the screen has contradicted the claim; zero: it does not
+	silentSince         time.Time // when the witness last withdrew its claim
+	disagreementEmitted bool      // the Reader has emitted the present disagreement
 }
 
 // record stores a word of the witness. While the screen contradicts a claim, a witness may repeat
@@ -61,7 +61,7 @@ func (w *witness) record(word, detail string, claim coleo.State, now time.Time) 
 	}
 	w.word, w.detail, w.claim, w.at = oneLine(word), oneLine(detail), claim, now
 	if w.contradictedSince.IsZero() {
-		w.lapsed, w.disagreementTold = false, false
+		w.lapsed, w.disagreementEmitted = false, false
 	}
 }
 
@@ -136,19 +136,19 @@ func (w *witness) disagreement(screen coleo.State) string {
 // forgive forgets that the screen has contradicted the witness, because a new turn
 // begins. The next claim of the witness counts.
 func (w *witness) forgive() {
-	w.contradictedSince, w.refuted, w.silentSince, w.disagreementTold = time.Time{}, time.Time{}, time.Time{}, false
+	w.contradictedSince, w.refuted, w.silentSince, w.disagreementEmitted = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check ends the claim if the screen has contradicted the claim for long enough. The parameter
-// bound is this time. check returns the kind and the note of the change that the Reader must tell,
-// or "" for both. It also returns how long to wait until the next check.
+// check ends the claim if the screen has contradicted the claim for the time bound. It returns the
+// kind and the note of the change that the Reader must emit, or "" for both. It also returns how
+// long to wait until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,
 	next time.Duration) {
 	if w.claim == "" || screen == "" {
 		return "", "", IdleLook
 	}
 	if !w.isContradicted(screen) {
-		w.contradictedSince, w.refuted, w.disagreementTold = time.Time{}, time.Time{}, false
+		w.contradictedSince, w.refuted, w.disagreementEmitted = time.Time{}, time.Time{}, false
 		return "", "", IdleLook
 	}
 	if w.lapsed {
@@ -163,10 +163,10 @@ func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) 
 	case held >= bound:
 		w.lapsed, w.refuted = true, now
 		return coleo.ChangeLapse, note, IdleLook
-	case held >= disagreeAfter && !w.disagreementTold:
-		w.disagreementTold = true
+	case held >= disagreeAfter && !w.disagreementEmitted:
+		w.disagreementEmitted = true
 		return coleo.ChangeDisagreement, note, bound - held
-	case !w.disagreementTold:
+	case !w.disagreementEmitted:
 		return "", "", disagreeAfter - held
 	}
 	return "", "", bound - held

@@ -16,8 +16,8 @@ func TestADescriptionOnABase(t *testing.T) {
 		"[[setting]]\nname = \"s\"\ndoc = \"S.\"\nenv = { OLD_S = \"1\" }\n" +
 		"[[limit]]\nkind = \"quota\"\npattern = \"a\"\n" + askLine + "tool = \"T\"\nenv = { OLD_P = \"1\" }\n"
 	own := "base = \"x\"\nname = \"y\"\n[launch]\nrename_env = { OLD_ = \"NEW_\" }\n" +
-		"[[launch.more]]\nenv = { NEW_M = \"1\" }\n[[limit]]\nkind = \"rate\"\npattern = \"b\"\n[[rule]]\nname = \"busy\"\nstate " +
-		"= \"processing\"\nwhen = [{ where = \"screen\", pattern = \"z\" }]\n"
+		"[[launch.more]]\nenv = { NEW_M = \"1\" }\n[[limit]]\nkind = \"rate\"\npattern = \"b\"\n" +
+		"[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = \"z\" }]\n"
 	bases := func(name string) []byte { return map[string][]byte{"x": []byte(base)}[name] }
 	s, err := ParseSpecOn("y.toml", []byte(own), bases)
 	if err != nil {

@@ -40,8 +40,8 @@ func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(fil
 // base. The errors of ParseSpecOn are EInvalid and name the file and the line.
 //
 // Keys of the file replace those of the base. Rules, dialogs and asks of the file come before those
-// of the base. One of the file replaces the one of the base with the same name. Any other list of
-// the file replaces the whole list of the base.
+// of the base, and replace those with the same name. Any other list of the file replaces the whole
+// list of the base.
 func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spec, error) {
 	if len(data) > maxSpec {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s:1: the file has %d bytes, more than %d", file, len(data), maxSpec)

@@ -78,7 +78,7 @@ type Composer struct {
 	// are between the row of `top` and the composer's first row.
 	Head patternText `toml:"head"`
 	// Tall reports whether the composer can be taller than the screen. If the composer's first row
-	// is out of sight, the composer begins at the top of the screen. This is so only while the
+	// is out of sight, the composer begins at the top of the screen. This applies only while the
 	// cursor is above the row of `bottom`.
 	Tall bool `toml:"tall"`
 	// Strip is the pattern of what Coleo removes from each row, such as an indent of two blanks: `^

@@ -35,8 +35,8 @@ type DialogRule struct {
 	// below, such as a frame: `^│ | *│$`.
 	Strip patternText `toml:"strip"`
 
-	// The next keys describe the identity: the title, the subject and the options. The kind is part
-	// of the identity too.
+	// The next keys describe the parts of the dialog's identity: the title, the subject and the
+	// options. The kind is also part of the identity.
 
 	// Title is the pattern of the row with the question: `^ (Do you want to .*\?)$`. Coleo searches
 	// for that row from the bottom of the screen up. The title is the first group, or the whole
@@ -90,9 +90,9 @@ type DialogRule struct {
 	// so, the subject is not part of the identity. A dialog of kind `permission` must not have this
 	// key.
 	TypedSubject bool `toml:"typed_subject"`
-	// Text is a pattern for the option that takes a text. It matches the label of that option while
-	// the option is empty: `^Type something\.?$`. If the option shows a typed text instead, the
-	// text is state.
+	// Text is a pattern for the free-text option. It matches the label of that option while the
+	// option is empty: `^Type something\.?$`. If the option shows a typed text instead, the text is
+	// state.
 	Text patternText `toml:"text"`
 
 	// Tabs is the pattern of the row with the names of several questions, one per page: `^ *← (.*)
@@ -100,7 +100,7 @@ type DialogRule struct {
 	// the name of the visible page has a separate background, or only this name is bold.
 	Tabs patternText `toml:"tabs"`
 	// Tab is the pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first group
-	// is the name. `tabs` and `tab` need each other.
+	// is the name. If one of `tabs` and `tab` is set, both must be set.
 	Tab patternText `toml:"tab"`
 	// Chosen is the pattern of the text that names the marked option, if the options come from
 	// `choice`: `\[(Yes|No)\]: ?$`. The group is the label of the option.
@@ -143,7 +143,7 @@ type DialogRule struct {
 	// `keys`, this key instead lists the keys that Coleo presses to approve: `ENTER`.
 	Approve string `toml:"approve"`
 	// Always has the same form as `approve`. It is for the option that approves this dialog and
-	// later ones.
+	// later dialogs.
 	Always string `toml:"always"`
 	// Deny has the same form as `approve`. It is for the option that denies.
 	Deny string `toml:"deny"`
@@ -160,7 +160,7 @@ type DialogRule struct {
 	// all options above it.
 	All patternText `toml:"all"`
 	// More is the pattern of a row below the title: `^ *▼`. Such a row means that options may be
-	// out of sight. If a row matches, Coleo looks for the option that takes a text.
+	// out of sight. If a row matches, Coleo looks for the free-text option.
 	More patternText `toml:"more"`
 	// SubmitKeys are the keys that submit the ticked options, if no row submits them: `TAB`. All
 	// options must be in sight when Coleo types these keys. If `tick` is a key that ticks the

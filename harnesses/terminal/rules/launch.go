@@ -23,11 +23,12 @@ type Launch struct {
 	// The files below HOME in which the agent CLI keeps its login, such as `[".mine/auth.json"]`.
 	// Coleo only checks whether one of them exists. It never reads them.
 	CredentialsFiles []string `toml:"credentials_files"`
-	// The servers of the agent CLI's models, as `HOST` or `HOST:PORT`: `["api.mine.example"]`. Without
-	// a port, it is 443. In a sandbox with `--sandbox-net model`, the agent CLI reaches only these.
+	// The servers of the agent CLI's models, as `HOST` or `HOST:PORT`: `["api.mine.example"]`. The
+	// default port is 443. In a sandbox with `--sandbox-net model`, the agent CLI reaches only
+	// these.
 	ModelHosts []string `toml:"model_hosts"`
 	// The environment variables that contain the URL of a model server: `["MINE_BASE_URL"]`. If one
-	// of them is set, the agent CLI reaches its server instead of `model_hosts`.
+	// of them is set, the agent CLI reaches the server in that variable instead of `model_hosts`.
 	EndpointEnv []string `toml:"endpoint_env"`
 	// The agent CLI's own word for each of Coleo's permission modes. The permission modes are
 	// `ask`, `edit`, `plan` and `all`. Parts use the word as `{{.Permission}}`. Coleo refuses a
@@ -36,8 +37,8 @@ type Launch struct {
 	// One piece of the command line, the environment and HOME. Coleo applies the parts in the order
 	// of the file. The guide lists the values that the templates of a part can use.
 	Parts []Part `toml:"part"`
-	// More pieces, for a file with a base. They are like those of `part`, and Coleo applies them
-	// after the parts of the base. Without a base, use `part` alone.
+	// Further parts, for a file with a base. They have the same keys as `part`. Coleo applies them
+	// after the parts of the base. Without a base, use only `part`.
 	More []Part `toml:"more"`
 	// The prefixes with which this agent CLI renames the environment variables of the base: `{
 	// OPENCODE_ = "MINE_" }`. Each key is a prefix in the base. Its value is the prefix that this

@@ -49,7 +49,8 @@ type Mode struct {
 	// The text that Coleo puts before the next prompt. Use it for a mode that neither a key nor a
 	// command can switch to.
 	Instructions string `toml:"instructions"`
-	// The modes that can follow this one. Without this key, any mode can follow.
+	// The modes to which the agent CLI can switch from this mode. Without this key, it can switch
+	// to any mode.
 	TransitionsTo []string `toml:"transitions_to"`
 	// The color in which Coleo shows the mode: a name such as `cyan`, or `#rrggbb`.
 	Color string `toml:"color"`

@@ -151,7 +151,7 @@ func (v Verdict) Numbers() []int {
 // Ticks returns the tick of each option.
 func (v Verdict) Ticks() []Tick { return v.options.ticks }
 
-// TakesText reports whether the label belongs to an empty option that takes a text.
+// TakesText reports whether the label belongs to an empty free-text option.
 func (v Verdict) TakesText(label string) bool {
 	return v.by.text != nil && v.by.text.MatchString(label)
 }

@@ -238,10 +238,10 @@ const maxLimits = 30
 
 // LimitRule says how an agent CLI words one limit of its model.
 type LimitRule struct {
-	// The kind of the limit: `rate` for too many requests, `quota` for a plan that is used
-	// up, `overload` for servers that are busy, `network` for servers that cannot be reached,
-	// `login` for a login or a key that is not accepted, and `context` for a conversation
-	// that is too long. The key is required.
+	// The kind of the limit. `rate` means too many requests. `quota` means that the plan is used
+	// up. `overload` means that the servers are busy. `network` means that the servers cannot be
+	// reached. `login` means that the login or the key is not accepted. `context` means that the
+	// conversation is too long. The key is required.
 	Kind string `toml:"kind"`
 	// The regular expression that finds the limit in the error, such as `429`. Coleo joins
 	// the lines of the error with blanks. The key is required.

@@ -135,7 +135,7 @@ func (v Verdict) takesOne(d coleo.Decision) bool {
 }
 
 // fillText returns the steps for an answer in the user's own words. The steps type the words into
-// the option that takes a text, and choose that option.
+// the free-text option, and choose that option.
 func (v Verdict) fillText(d coleo.Decision) (Steps, error) {
 	n := v.Dialog.TextOption - 1
 	switch {

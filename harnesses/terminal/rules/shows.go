@@ -66,9 +66,9 @@ const tabOver = 3
 
 // endsBelow reports whether the last shown row is the end of a text. It allows for tabs that are
 // drawn wider than the agent CLI counted. The agent CLI draws the last row last. So the last row
-// begins with its own words, and not with text that ran over from the row above. But text that runs
-// over the edge of the last row itself is lost. At most one word is lost, and tabOver columns for
-// each tab that follows the beginning of the last row.
+// begins with its own words, and not with text that ran over from the row above. Text that runs
+// over the edge of the last row itself is lost. The lost text is at most one word, plus tabOver
+// columns for each tab after the beginning of the last row.
 func endsBelow(shown, text string) bool {
 	last := squeeze(shown[strings.LastIndexByte(shown, '\n')+1:])
 	if last == "" {

@@ -22,9 +22,9 @@ type (
 // harness.toml.
 type Spec struct {
 	// The name of a built-in harness that this file changes. The file's keys replace those of the
-	// base. The file's rules, dialogs and `[[asks]]` come before those of the base. A rule, a dialog
-	// or a line of `[[asks]]` replaces the one of the base with the same name. Any other list of
-	// the file replaces the whole list of the base.
+	// base. The file's rules, dialogs and `[[asks]]` come before those of the base. A rule, a
+	// dialog or a line of `[[asks]]` replaces the rule, dialog or line of the base with the same
+	// name. Any other list of the file replaces the whole list of the base.
 	Base string `toml:"base"`
 	// The name of the harness, as `coleo arm spawn --harness` takes it. It consists of
 	// small letters, digits, dots, dashes and underscores. The key is required.
@@ -304,7 +304,8 @@ func (s *Spec) Info() coleo.Info {
 	}
 	return coleo.Info{
 		Pack: pack, Name: s.Name, Title: s.Title, Version: s.Version, Checked: s.Checked,
-		Transport: coleo.Transport(s.Transport), Catalog: s.Catalog, ModelPattern: s.Model.Pattern, ModelNames: s.Model.Names, ModelProvider: s.Model.Provider,
+		Transport: coleo.Transport(s.Transport), Catalog: s.Catalog, ModelPattern: s.Model.Pattern,
+		ModelNames: s.Model.Names, ModelProvider: s.Model.Provider,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
 		Capabilities: s.Capabilities, Work: s.Work, Command: s.Command, Install: s.Install, Package: s.Package,
 		Trust: s.Launch.Trust.File, Attach: s.Attach, Forks: s.Launch.Fork,

@@ -17,7 +17,7 @@ type Transcript struct {
 	// comes after the last entry of the user.
 	Prompt string `toml:"prompt"`
 	// How Coleo recognizes an entry of the model, as KEY=VALUE: `type=assistant`. The answer is the
-	// text of the last such entry that has a text.
+	// text of the last such entry that has text.
 	Answer string `toml:"answer"`
 	// The key of the text in the user's entries and in the model's entries:
 	// `message.content.text`.

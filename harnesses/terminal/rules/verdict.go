@@ -119,7 +119,7 @@ func (d *DialogRule) findTop(rows []string, title int) (top int, clipped bool) {
 	return 0, true
 }
 
-// cutsOff reports whether the screen says that the subject goes on beyond its visible rows.
+// cutsOff reports whether the screen says that the subject continues beyond its visible rows.
 func (d *DialogRule) cutsOff(p *Picture, shown []string) bool {
 	if len(d.Cut) > 0 {
 		return p.Shows(d.Cut)

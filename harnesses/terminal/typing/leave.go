@@ -47,8 +47,8 @@ func (t *Typist) leaveTrap(ctx context.Context) error {
 	return err
 }
 
-// pressAll presses the keys of an interrupt once. In a mode that takes no prompt, these keys may
-// only leave the mode, and stop nothing. If that happens, pressAll presses the keys again.
+// pressAll presses the keys of an interrupt once. In a mode that takes no prompt, the keys may only
+// leave the mode, without stopping the turn. If that happens, pressAll presses the keys again.
 func (t *Typist) pressAll(ctx context.Context, out *coleo.Interruption) error {
 	keys := t.Spec().Keys
 	left := keys.Leave == keys.Interrupt && peek(t.view, func(r *reading.Reader) bool { return r.Picture().Trapped() })

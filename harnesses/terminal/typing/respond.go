@@ -202,8 +202,8 @@ func (t *Typist) moveMark(ctx context.Context, same Check, key string, marked in
 	return nil
 }
 
-// findText moves the mark down through a list until the option that takes a text is in
-// sight. It returns the index of that option.
+// findText moves the mark down through a list until the free-text option is in sight. It returns
+// the index of that option.
 func (t *Typist) findText(ctx context.Context, same Check, on string) (int, error) {
 	for last := -1; ; {
 		var d coleo.Dialog

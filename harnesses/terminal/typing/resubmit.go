@@ -8,9 +8,10 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
-// ignoredGap is for a submit key that became a new row in the composer. The composer must show the
-// new row for this time before Coleo presses the key again. For about 40 ms by its own clock, an
-// agent CLI treats the key as part of a paste. On a loaded machine that time is longer.
+// ignoredGap is the wait before Coleo presses the submit key again, if the first press only added a
+// row to the composer. An agent CLI treats a key as part of a paste for about 40 ms by its own
+// clock. On a loaded machine that time is longer. So the composer must show the new row for the
+// whole of ignoredGap.
 const ignoredGap = 500 * time.Millisecond
 
 // ignored returns a check that passes if the pressed key did not submit the prompt, and the submit

@@ -167,8 +167,8 @@ func (k *ticker) byDigit(ctx context.Context) error {
 	})
 }
 
-// exact returns an error if an option has a wrong tick. It also returns an error if the option that
-// takes a text does not hold k.Text.
+// exact returns an error if an option has a wrong tick. It also returns an error if the free-text
+// option does not hold k.Text.
 func (k *ticker) exact(l listView) error {
 	for i, tick := range l.ticks {
 		if tick == rules.NoTick && k.Wants(i) {
@@ -215,9 +215,9 @@ func (k *ticker) byMark(ctx context.Context) error {
 	return coleo.Errorf(coleo.ETimeout, "the ticks change again and again")
 }
 
-// atEnd reports whether the mark is where the ticks are submitted. That is the row that submits, or
-// the last option if keys submit. While the option that takes a text is empty, that option takes
-// these keys itself. If it is the last option, the option above it counts as the last one.
+// atEnd reports whether the mark is where the ticks are submitted. The place is the row that
+// submits. If keys submit, the place is the last option instead. An empty free-text option takes
+// the submit keys as text. So if the last option is such an option, the place is the option above.
 func (k *ticker) atEnd(l listView) bool {
 	if k.SubmitKeys == "" {
 		return l.submit
@@ -290,8 +290,8 @@ func (k *ticker) tickMarked(ctx context.Context, l listView) (changed bool, err 
 		func(l listView) bool { return at(l) && hasTick(i, other)(l) }, hasTick(i, want))
 }
 
-// fill types the text into the marked option, which must be the one that takes a text. It never
-// presses the key that ticks, because in some agent CLIs that key submits the text.
+// fill types the text into the marked option, which must be the free-text option. It never presses
+// the key that ticks, because in some agent CLIs that key submits the text.
 func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (changed bool, err error) {
 	if rules.SameText(l.dialog.Typed, k.Text) {
 		return false, nil
@@ -355,8 +355,8 @@ func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listVie
 const mostMoves = 3
 
 // move moves the mark by one row. The parameter from is the list as it was before the move. If the
-// mark is at the option that takes a text, move first waits. Gemini CLI 0.61.0 loses a key that
-// comes right after the picture that marks this option.
+// mark is at the free-text option, move first waits. Gemini CLI 0.61.0 loses a key that comes right
+// after the picture that marks this option.
 func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
 	if n := from.dialog.TextOption; n > 0 && from.dialog.Default == n-1 && !from.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {

@@ -49,8 +49,8 @@ func (c *choices) draw(more string) string {
 	return "\x1b[2J\x1b[HWhich?\r\n" + strings.Join(rows, "\r\n") + "\r\n" + more + "\r\npick"
 }
 
-// The option that takes a text may be below the options in sight. It is looked for only if
-// the list says that there are more.
+// The free-text option may be below the options in sight. It is looked for only if the list says
+// that there are more.
 func TestWordsFindAnOptionThatIsOutOfSight(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
