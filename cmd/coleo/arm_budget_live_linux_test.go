@@ -37,7 +37,9 @@ func (l *live) usesUp(budget float64) {
 	}()
 	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{{Name: "work",
 		When: modelserver.When{Contains: "work on"}, Reply: []modelserver.Step{
-			{Text: strings.Repeat("word ", 1500)}, {Pause: 1500},
+			// Long words: Codex 0.169.0 draws a reply word by word, and on a loaded machine much slower
+			// than it comes.
+			{Text: strings.Repeat(strings.Repeat("word-", 100)+" ", 15)}, {Pause: 1500},
 			{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "date +%N"}}}}}}}))
 	l.must("arm", "prompt", l.name, "please work on")
 	until(t, "the turn was interrupted", func() bool { return len(l.events(l.name, coleo.EventRunEnd)) == 1 })
