@@ -34,6 +34,7 @@ type workData struct {
 		Input     int    `json:"inputTokens"`
 		Output    int    `json:"outputTokens"`
 		Cached    int    `json:"cacheReadTokens"`
+		Written   int    `json:"cacheWriteTokens"`
 		Reasoning int    `json:"reasoningTokens"`
 		Initiator string `json:"initiator"` // "sub-agent" for the tokens of a subagent
 	} `json:"usage"`
@@ -149,7 +150,7 @@ func (w *worker) tokens(l recordLine) (out []record.Entry) {
 		out = append(out, *w.usage)
 	}
 	t := l.Data.Usage
-	u := coleo.Usage{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning}
+	u := coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}
 	e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(u), Model: t.Model}, "", l.Time)
 	w.usage = &e
 	return out
