@@ -40,6 +40,7 @@ var reporters = []reporter{
 	{harness: "gemini", command: "gemini", model: "gemini-2.5-pro", price: pro, quick: true,
 		tier: coleo.PriceTier{Above: 200_000, Rates: coleo.Rates{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}}},
 	{harness: "opencode", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true, quick: true},
+	{harness: "opencode-api", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true},
 	{harness: "aider", command: "aider", model: "gpt-5", price: gpt5, estimates: true, quick: true},
 	{harness: "qwen", command: "qwen", model: "gpt-5", price: gpt5, noWritten: true},
 	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56},
