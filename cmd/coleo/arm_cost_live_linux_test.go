@@ -21,6 +21,7 @@ type reporter struct {
 	tier                    coleo.PriceTier // for a large call; zero: the test makes no large call
 	noWritten               bool            // it does not report which tokens were written to a cache
 	titles                  bool            // it makes requests for titles, and does not report their tokens
+	subagent                map[string]any  // arguments of its tool "task", if it reports the tokens of subagents
 	estimates               bool            // it estimates all tokens by itself
 	quick                   bool            // CI runs it
 }
@@ -43,7 +44,8 @@ var reporters = []reporter{
 	{harness: "opencode-api", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true},
 	{harness: "aider", command: "aider", model: "gpt-5", price: gpt5, estimates: true, quick: true},
 	{harness: "qwen", command: "qwen", model: "gpt-5", price: gpt5, noWritten: true},
-	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56},
+	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56, subagent: map[string]any{
+		"agent_type": "explore", "description": "count", "name": "count", "prompt": "count the files"}},
 	{harness: "kilo", command: "kilo", model: "gpt-5", price: gpt5, noWritten: true, titles: true},
 }
 
@@ -78,7 +80,18 @@ func (l *live) worksForMoney(r reporter) {
 	if r.tier.Above > 0 {
 		large = modelserver.Usage{Input: r.tier.Above + 1_000, Cached: 21_000, Output: 2_000}
 	}
+	prompts := []string{"please look at the date", "please go on", "please read all"}
+	if r.subagent != nil {
+		prompts = append(prompts, "please delegate it")
+	}
 	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{
+		{Name: "delegates", When: modelserver.When{Contains: "delegate", ToolResult: &no}, Reply: []modelserver.Step{
+			{Tool: &modelserver.Call{Name: "task", Args: r.subagent}},
+			{Usage: &modelserver.Usage{Input: 25_000, Cached: 24_000, Output: 300}}}},
+		{Name: "delegated", When: modelserver.When{Contains: "delegate", ToolResult: &yes}, Reply: []modelserver.Step{
+			{Text: "There are three."}, {Usage: &modelserver.Usage{Input: 26_000, Cached: 24_000, Output: 200}}}},
+		{Name: "subagent", When: modelserver.When{Contains: "count the files"}, Reply: []modelserver.Step{
+			{Text: "Three."}, {Usage: &modelserver.Usage{Input: 50_000, Cached: 1_000, Output: 4_000}}}},
 		{Name: "calls", When: modelserver.When{Contains: "look at", ToolResult: &no}, Reply: []modelserver.Step{
 			{Thinking: "I must look at the date."}, {Text: "I will look."},
 			{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "date"}}},
@@ -92,7 +105,7 @@ func (l *live) worksForMoney(r reporter) {
 		{Name: "large", When: modelserver.When{Contains: "read all"}, Reply: []modelserver.Step{
 			{Text: "I have read it."}, {Usage: &large}}},
 	}}))
-	for _, prompt := range []string{"please look at the date", "please go on", "please read all"} {
+	for _, prompt := range prompts {
 		if end := decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", prompt); end.Outcome !=
 			coleo.OutcomeFinished {
 			l.t.Fatalf("%s: the run ended %+v", prompt, end)
