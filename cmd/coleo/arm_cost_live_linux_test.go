@@ -34,19 +34,25 @@ var (
 	pro    = coleo.Rates{Input: 1.25, Output: 10, CacheRead: 0.125, CacheWrite: 1.25}
 )
 
+// opencodeTask starts a subagent of OpenCode.
+var opencodeTask = map[string]any{"description": "count", "prompt": "count the files", "subagent_type": "general"}
+
 var reporters = []reporter{
 	{harness: "claude-code", command: "claude", model: "claude-sonnet-4-5", price: sonnet, quick: true},
 	{harness: "codex", command: "codex", model: "gpt-5.6", price: gpt56, titles: true, quick: true,
 		tier: coleo.PriceTier{Above: 272_000, Rates: coleo.Rates{Input: 8, Output: 30, CacheRead: 0.8, CacheWrite: 10}}},
 	{harness: "gemini", command: "gemini", model: "gemini-2.5-pro", price: pro, quick: true,
 		tier: coleo.PriceTier{Above: 200_000, Rates: coleo.Rates{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}}},
-	{harness: "opencode", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true, quick: true},
-	{harness: "opencode-api", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true},
+	{harness: "opencode", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true, quick: true,
+		subagent: opencodeTask},
+	{harness: "opencode-api", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true,
+		subagent: opencodeTask},
 	{harness: "aider", command: "aider", model: "gpt-5", price: gpt5, estimates: true, quick: true},
 	{harness: "qwen", command: "qwen", model: "gpt-5", price: gpt5, noWritten: true},
 	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56, subagent: map[string]any{
 		"agent_type": "explore", "description": "count", "name": "count", "prompt": "count the files"}},
-	{harness: "kilo", command: "kilo", model: "gpt-5", price: gpt5, noWritten: true, titles: true},
+	{harness: "kilo", command: "kilo", model: "gpt-5", price: gpt5, noWritten: true, titles: true,
+		subagent: opencodeTask},
 }
 
 // TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord lets each agent CLI work for several turns, with a call of a
