@@ -202,9 +202,9 @@ func states(entries []record.Entry) (out []record.Entry) {
 	return out
 }
 
-// A subagent has a conversation of its own. Its tokens are told once, at the end of the call that has
+// A subagent has a conversation of its own. Its tokens are told at the end of the call that has
 // started it, however often the database is read.
-func TestTheTokensOfASubagentAreToldOnce(t *testing.T) {
+func TestTheTokensOfASubagentAreTold(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 7, recordtest.AtTheEnd} {
 		d := newDatabaseOf(t, recordedWork)
