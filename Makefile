@@ -317,6 +317,14 @@ limits: build agents-more
 	  $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.parallel 6 -all-limits -limit-bound 10m \
 	  -test.run '$(or $(RUN),IsParkedAtALimit)'
 
+# The cost of each agent CLI that reports its tokens, compared with the model's record. It takes two
+# minutes. RUN chooses, such as RUN=TheCostOfARealAgentCLI/qwen.
+.PHONY: costs
+costs: build agents-more
+	$(GO) test -c -o bin/coleo.test ./cmd/coleo
+	cd cmd/coleo && COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=claude-code,codex,gemini,opencode,aider,qwen,copilot,kilo \
+	  $(CURDIR)/bin/coleo.test -test.v -test.timeout 1h -all-costs -test.run '$(or $(RUN),TheCostOfARealAgentCLI)'
+
 soak: build agents
 	$(GO) test -c -o bin/coleo.test ./cmd/coleo
 	cd cmd/coleo && COLEO_AGENTS=$(AGENTS) $(CURDIR)/bin/coleo.test -test.v -test.timeout 8h -test.run '$(or $(RUN),KilledUnderLoad|AFollowUpArrivesOnce|Flood|ThroughAnUpgrade|NoFaultLoses|AsksItsUser|IsParkedAtALimit)' \

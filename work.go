@@ -171,7 +171,8 @@ type FileChanged struct {
 // ReplyUsage is the payload of a usage event: the tokens of one reply.
 type ReplyUsage struct {
 	Usage
-	Model string `json:"model,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Subagent bool   `json:"subagent,omitempty"` // the reply was for a subagent, which can have another model
 }
 
 // Compaction is the payload of a compaction event: the agent CLI has shortened its

@@ -189,7 +189,8 @@ func (b *Brain) available(ctx context.Context, harness string, c coleo.SpawnConf
 	}
 	catalog, err := b.catalog(ctx)
 	if coleo.ErrorCode(err) == coleo.EInvalid {
-		return nil, err
+		return nil, coleo.Errorf(coleo.EInvalid, "nothing was done: %w; mend the configuration of the agent CLI, or "+
+			"leave out the model", err)
 	}
 	if err != nil {
 		b.Log.Warn("the requested model is used unchecked: no catalogue", "model", *model, "error", err)

@@ -126,7 +126,9 @@ func modelOf(w coleo.Work) string {
 	case coleo.Turn:
 		return w.Model
 	case coleo.ReplyUsage:
-		return w.Model
+		if !w.Subagent {
+			return w.Model
+		}
 	}
 	return ""
 }

@@ -112,7 +112,7 @@ func applyUsage(run coleo.Run, e coleo.Event) coleo.Run {
 	sum.Input, sum.Cached, sum.Written = sum.Input+u.Input, sum.Cached+u.Cached, sum.Written+u.Written
 	sum.Output, sum.Reasoning = sum.Output+u.Output, sum.Reasoning+u.Reasoning
 	sum.Cost += u.Cost
-	if u.Model != "" {
+	if u.Model != "" && !u.Subagent {
 		run.Model = u.Model
 	}
 	return run

@@ -66,6 +66,10 @@ func (s State) add(a coleo.Activity) (State, []coleo.Event) {
 	case coleo.ToolEnd:
 		t.end(w)
 	case coleo.ReplyUsage:
+		if w.Subagent {
+			t.tell(w)
+			break
+		}
 		t.useModel(w.Model)
 		if a.Reply != "" { // Gemini CLI records the tokens of a reply before its calls
 			t.reply()

@@ -41,6 +41,8 @@ func TestMain(m *testing.M) {
 		os.Exit(playMachine(os.Args[1:]))
 	case "rogue":
 		os.Exit(playRogue(os.Args[1:]))
+	case "opencode":
+		os.Exit(playFakeOpenCode())
 	case "fakeagent":
 		os.Exit(playFake(os.Args[1:]))
 	}

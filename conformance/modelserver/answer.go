@@ -106,14 +106,14 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	defer context.AfterFunc(s.ctx, stop)()
 	var enc encoder = &collector{dialect: d, out: o, turn: t}
 	if t.Stream {
-		enc = d.stream(o, t)
+		enc = d.stream(o, t, usageOf(t, steps, 0))
 	}
 	p := &player{ctx: ctx, turn: t, enc: enc, out: o, release: s.released, stalled: func(on bool) {
 		s.rec.update(n, func(q *Request) { q.Stalled, q.Status = on, o.status })
 	}, called: func(m Made) {
 		s.rec.update(n, func(q *Request) { q.Calls = append(q.Calls, m) })
-	}, used: func(u usage) {
-		s.rec.update(n, func(q *Request) { q.Input, q.Output = u.input, u.output })
+	}, used: func(u Usage) {
+		s.rec.update(n, func(q *Request) { q.Usage = d.reported(u) })
 	}}
 	s.finish(n, o, p.play(steps))
 }

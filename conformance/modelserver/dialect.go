@@ -18,10 +18,13 @@ type dialect interface {
 	decode(body []byte) (Turn, error)
 	// addressed adds the data in the path of the request to t, and returns t.
 	addressed(t Turn, path string) Turn
-	// stream returns an encoder that sends a reply in pieces.
-	stream(o *httpWriter, t Turn) encoder
+	// stream returns an encoder that sends a reply in pieces. Some dialects report the tokens of the
+	// request already in the first piece. The parameter u contains these tokens.
+	stream(o *httpWriter, t Turn, u Usage) encoder
 	// whole returns a complete reply as one JSON document.
-	whole(t Turn, c collected, u usage) any
+	whole(t Turn, c collected, u Usage) any
+	// reported returns the part of a usage that a client is told.
+	reported(u Usage) Usage
 	failure(f Failure) any
 }
 
@@ -33,7 +36,7 @@ type encoder interface {
 	thinking(s string)
 	call(c toolCall)
 	fail(f Failure)
-	end(u usage)
+	end(u Usage)
 }
 
 // collected contains the whole content of a reply that is sent in one piece.
@@ -56,7 +59,7 @@ func (c *collector) call(call toolCall) {
 	c.reply.calls = append(c.reply.calls, call)
 }
 func (c *collector) fail(f Failure) { c.out.fail(f, c.dialect.failure(f)) }
-func (c *collector) end(u usage)    { c.out.json(200, c.dialect.whole(c.turn, c.reply, u)) }
+func (c *collector) end(u Usage)    { c.out.json(200, c.dialect.whole(c.turn, c.reply, u)) }
 
 var (
 	workingFolder = regexp.MustCompile(`(?im)^[ \t]*(?:[-*][ \t]*)?(?:primary |current )?working directory:[ ` +

@@ -140,21 +140,26 @@ func (anthropic) failure(f Failure) any {
 	return map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": f.Message}}
 }
 
-func anthropicUsage(u usage) map[string]int {
-	return map[string]int{
-		"input_tokens": u.input, "output_tokens": u.output,
-		"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+func (anthropic) reported(u Usage) Usage { return u }
+
+// anthropicUsage returns a usage in the form of the API. In this form, input_tokens does not include
+// the tokens of caches.
+func anthropicUsage(u Usage) fields {
+	return fields{
+		"input_tokens": u.Input - u.Cached - u.Written, "output_tokens": u.Output,
+		"cache_creation_input_tokens": u.Written, "cache_read_input_tokens": u.Cached,
+		"output_tokens_details": fields{"thinking_tokens": u.Reasoning},
 	}
 }
 
-func anthropicReply(t Turn, content []any, stop any, u usage) map[string]any {
+func anthropicReply(t Turn, content []any, stop any, u Usage) map[string]any {
 	return map[string]any{
 		"id": newID("msg_"), "type": "message", "role": "assistant", "model": t.Model,
 		"content": content, "stop_reason": stop, "stop_sequence": nil, "usage": anthropicUsage(u),
 	}
 }
 
-func (anthropic) whole(t Turn, c collected, u usage) any {
+func (anthropic) whole(t Turn, c collected, u Usage) any {
 	content, stop := []any{}, "end_turn"
 	if c.thinking != "" {
 		content = append(content, map[string]any{"type": "thinking", "thinking": c.thinking,

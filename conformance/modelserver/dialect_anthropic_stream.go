@@ -9,14 +9,16 @@ const thinkingSignature = "c2NyaXB0ZWQ="
 type anthropicStream struct {
 	out     *httpWriter
 	turn    Turn
+	usage   Usage // of the request, as the first event reports it
 	begun   bool
 	index   int
 	open    string // the kind of the open block; "" if no block is open
 	stopped string // the reason why the message ended
 }
 
-func (anthropic) stream(o *httpWriter, t Turn) encoder {
-	return &anthropicStream{out: o, turn: t, stopped: "end_turn"}
+func (anthropic) stream(o *httpWriter, t Turn, u Usage) encoder {
+	u.Output, u.Reasoning = 1, 0
+	return &anthropicStream{out: o, turn: t, usage: u, stopped: "end_turn"}
 }
 
 func (s *anthropicStream) send(kind string, f fields) {
@@ -29,8 +31,7 @@ func (s *anthropicStream) begin() {
 		return
 	}
 	s.begun = true
-	u := usage{input: s.turn.inputTokens(), output: 1}
-	s.send("message_start", fields{"message": anthropicReply(s.turn, []any{}, nil, u)})
+	s.send("message_start", fields{"message": anthropicReply(s.turn, []any{}, nil, s.usage)})
 }
 
 // block makes sure that a block of the given kind is open. If another block is open,
@@ -90,12 +91,12 @@ func (s *anthropicStream) fail(f Failure) {
 	s.out.event("error", anthropic{}.failure(f))
 }
 
-func (s *anthropicStream) end(u usage) {
+func (s *anthropicStream) end(u Usage) {
 	s.begin()
 	s.close()
 	s.send("message_delta", fields{
 		"delta": fields{"stop_reason": s.stopped, "stop_sequence": nil},
-		"usage": fields{"output_tokens": u.output},
+		"usage": anthropicUsage(u), // the sums of the whole reply
 	})
 	s.send("message_stop", fields{})
 }

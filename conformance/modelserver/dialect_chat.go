@@ -156,9 +156,14 @@ func (chat) failure(f Failure) any {
 	}}
 }
 
-func chatUsage(u usage) map[string]int {
-	return map[string]int{
-		"prompt_tokens": u.input, "completion_tokens": u.output, "total_tokens": u.input + u.output,
+func (chat) reported(u Usage) Usage { return u }
+
+func chatUsage(u Usage) fields {
+	return fields{
+		"prompt_tokens":         u.Input,
+		"prompt_tokens_details": fields{"cached_tokens": u.Cached, "cache_write_tokens": u.Written},
+		"completion_tokens":     u.Output, "completion_tokens_details": fields{"reasoning_tokens": u.Reasoning},
+		"total_tokens": u.Input + u.Output,
 	}
 }
 
@@ -167,7 +172,7 @@ func chatCall(c toolCall, index int) fields {
 		"function": fields{"name": c.name, "arguments": c.args}}
 }
 
-func (chat) whole(t Turn, c collected, u usage) any {
+func (chat) whole(t Turn, c collected, u Usage) any {
 	message, stop := fields{"role": "assistant", "content": c.text}, "stop"
 	if c.thinking != "" {
 		message["reasoning_content"] = c.thinking

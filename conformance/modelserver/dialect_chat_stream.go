@@ -10,7 +10,7 @@ type chatStream struct {
 	calls   int
 }
 
-func (chat) stream(o *httpWriter, t Turn) encoder {
+func (chat) stream(o *httpWriter, t Turn, _ Usage) encoder {
 	return &chatStream{out: o, turn: t, id: newID("chatcmpl-"), created: o.now().Unix()}
 }
 
@@ -53,7 +53,7 @@ func (s *chatStream) fail(f Failure) {
 	s.out.event("", chat{}.failure(f))
 }
 
-func (s *chatStream) end(u usage) {
+func (s *chatStream) end(u Usage) {
 	finish := "stop"
 	if s.calls > 0 {
 		finish = "tool_calls"

@@ -135,8 +135,24 @@ func (gemini) failure(f Failure) any {
 	return fields{"error": fields{"code": f.Status, "message": f.Message, "status": status}}
 }
 
-func geminiUsage(u usage) fields {
-	return fields{"promptTokenCount": u.input, "candidatesTokenCount": u.output, "totalTokenCount": u.input + u.output}
+// reported leaves out Written, for which the API has no field.
+func (gemini) reported(u Usage) Usage {
+	u.Written = 0
+	return u
+}
+
+// geminiUsage returns a usage in the form of the API. In this form, candidatesTokenCount does not
+// include the thoughts.
+func geminiUsage(u Usage) fields {
+	out := fields{"promptTokenCount": u.Input, "candidatesTokenCount": u.Output - u.Reasoning,
+		"totalTokenCount": u.Input + u.Output}
+	if u.Cached > 0 {
+		out["cachedContentTokenCount"] = u.Cached
+	}
+	if u.Reasoning > 0 {
+		out["thoughtsTokenCount"] = u.Reasoning
+	}
+	return out
 }
 
 // geminiChunk returns a document that is a whole reply or a piece of a stream. The parameter finish
@@ -160,7 +176,7 @@ func geminiCall(c toolCall) fields {
 	return fields{"functionCall": fields{"id": c.id, "name": c.name, "args": args}}
 }
 
-func (gemini) whole(t Turn, c collected, u usage) any {
+func (gemini) whole(t Turn, c collected, u Usage) any {
 	var parts []fields
 	if c.thinking != "" {
 		parts = append(parts, fields{"text": c.thinking, "thought": true})
@@ -182,16 +198,20 @@ type geminiStream struct {
 	out   *httpWriter
 	turn  Turn
 	id    string
+	usage Usage // of the request; each piece reports it, and the last piece reports the whole reply
 	begun bool
 }
 
-func (gemini) stream(o *httpWriter, t Turn) encoder {
-	return &geminiStream{out: o, turn: t, id: newID("g_")}
+func (gemini) stream(o *httpWriter, t Turn, u Usage) encoder {
+	u.Output, u.Reasoning = 0, 0
+	return &geminiStream{out: o, turn: t, id: newID("g_"), usage: u}
 }
 
 func (s *geminiStream) part(p fields) {
 	s.begun = true
-	s.out.event("", geminiChunk(s.turn, s.id, []fields{p}, ""))
+	doc := geminiChunk(s.turn, s.id, []fields{p}, "")
+	doc["usageMetadata"] = geminiUsage(s.usage)
+	s.out.event("", doc)
 }
 
 func (s *geminiStream) text(text string)     { s.part(fields{"text": text}) }
@@ -206,7 +226,7 @@ func (s *geminiStream) fail(f Failure) {
 	s.out.event("", gemini{}.failure(f))
 }
 
-func (s *geminiStream) end(u usage) {
+func (s *geminiStream) end(u Usage) {
 	doc := geminiChunk(s.turn, s.id, []fields{{"text": ""}}, "STOP")
 	doc["usageMetadata"] = geminiUsage(u)
 	s.out.event("", doc)

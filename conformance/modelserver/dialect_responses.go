@@ -116,11 +116,14 @@ func plainText(raw json.RawMessage) string {
 
 func (responses) failure(f Failure) any { return chat{}.failure(f) }
 
-func responsesUsage(u usage) fields {
+func (responses) reported(u Usage) Usage { return u }
+
+func responsesUsage(u Usage) fields {
 	return fields{
-		"input_tokens": u.input, "input_tokens_details": fields{"cached_tokens": 0},
-		"output_tokens": u.output, "output_tokens_details": fields{"reasoning_tokens": 0},
-		"total_tokens": u.input + u.output,
+		"input_tokens":         u.Input,
+		"input_tokens_details": fields{"cached_tokens": u.Cached, "cache_write_tokens": u.Written},
+		"output_tokens":        u.Output, "output_tokens_details": fields{"reasoning_tokens": u.Reasoning},
+		"total_tokens": u.Input + u.Output,
 	}
 }
 
@@ -148,7 +151,7 @@ func responsesCall(c toolCall) fields {
 	return item
 }
 
-func (responses) whole(t Turn, c collected, u usage) any {
+func (responses) whole(t Turn, c collected, u Usage) any {
 	var items []fields
 	if c.thinking != "" {
 		items = append(items, responsesThought(newID("rs_"), c.thinking))

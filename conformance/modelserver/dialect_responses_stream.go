@@ -16,7 +16,7 @@ type responsesStream struct {
 	words  string
 }
 
-func (responses) stream(o *httpWriter, t Turn) encoder {
+func (responses) stream(o *httpWriter, t Turn, _ Usage) encoder {
 	return &responsesStream{out: o, turn: t, id: newID("resp_")}
 }
 
@@ -102,7 +102,7 @@ func (s *responsesStream) fail(f Failure) {
 	s.event("response.failed", fields{"response": failed})
 }
 
-func (s *responsesStream) end(u usage) {
+func (s *responsesStream) end(u Usage) {
 	s.shut()
 	full := s.response("completed")
 	full["usage"] = responsesUsage(u)

@@ -15,7 +15,7 @@ type player struct {
 	out     *httpWriter
 	release func() <-chan struct{}
 	called  func(Made)  // called with each call of a tool before it is sent
-	used    func(usage) // called with the usage when the whole reply has been sent
+	used    func(Usage) // called with the usage when the whole reply has been sent
 	stalled func(bool)  // called with true when a stall begins, and with false when it ends
 	output  int         // number of bytes of text, thoughts and arguments of calls
 }
@@ -35,7 +35,7 @@ func (p *player) play(steps []Step) error {
 		}
 		p.out.flush()
 	}
-	used := usage{input: p.turn.inputTokens(), output: p.output/4 + 1}
+	used := usageOf(p.turn, steps, p.output)
 	p.enc.end(used)
 	p.out.flush()
 	if p.out.err == nil {

@@ -25,14 +25,13 @@ type Request struct {
 	// Rule says what has chosen the reply: "rule 2 (name)", "side" or "words". It is ""
 	// if the request does not ask for a reply of the model.
 	Rule    string    `json:"rule,omitempty"`
-	Reply   []Step    `json:"reply,omitempty"`         // the chosen steps, with their placeholders replaced
-	Calls   []Made    `json:"calls,omitempty"`         // the calls of tools in the reply, as they were sent
-	Status  int       `json:"status,omitempty"`        // HTTP status that was sent; 0 until then
-	Stalled bool      `json:"stalled,omitempty"`       // the reply is waiting for a release
-	Aborted bool      `json:"aborted,omitempty"`       // the client disconnected before the reply was complete
-	Error   string    `json:"error,omitempty"`         // why the reply differs from the script
-	Input   int       `json:"input_tokens,omitempty"`  // tokens of the request; 0 until the reply is complete
-	Output  int       `json:"output_tokens,omitempty"` // tokens of the reply; 0 until the reply is complete
+	Reply   []Step    `json:"reply,omitempty"`   // the chosen steps, with their placeholders replaced
+	Calls   []Made    `json:"calls,omitempty"`   // the calls of tools in the reply, as they were sent
+	Status  int       `json:"status,omitempty"`  // HTTP status that was sent; 0 until then
+	Stalled bool      `json:"stalled,omitempty"` // the reply is waiting for a release
+	Aborted bool      `json:"aborted,omitempty"` // the client disconnected before the reply was complete
+	Error   string    `json:"error,omitempty"`   // why the reply differs from the script
+	Usage             // as the reply has reported it; 0 until the reply is complete
 	Done    bool      `json:"done"`
 	First   time.Time `json:"first,omitzero"` // time of the first byte of the reply
 	Last    time.Time `json:"last,omitzero"`  // time of the last byte of the reply

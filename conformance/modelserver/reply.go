@@ -28,6 +28,7 @@ type Step struct {
 	Fail     *Failure `json:"fail,omitempty"`     // sends an HTTP status, or an error event if a stream has begun
 	Cut      bool     `json:"cut,omitempty"`      // closes the connection
 	Half     bool     `json:"half,omitempty"`     // sends the first half of an event, and closes the connection
+	Usage    *Usage   `json:"usage,omitempty"`    // sends nothing by itself; the reply reports these tokens
 }
 
 // Call asks the agent CLI to use one of its tools.
@@ -75,7 +76,7 @@ type Failure struct {
 // check returns an error if the step is not valid.
 func (s Step) check() error {
 	if n := s.count(); n != 1 {
-		return fmt.Errorf("has %d of text, thinking, tool, pause_ms, stall, fail, cut and half, want one", n)
+		return fmt.Errorf("has %d of text, thinking, tool, pause_ms, stall, fail, cut, half and usage, want one", n)
 	}
 	if s.Pace < 0 || s.Pause < 0 {
 		return errors.New("has a negative time")
@@ -86,13 +87,16 @@ func (s Step) check() error {
 	if s.Tool != nil {
 		return s.Tool.check()
 	}
+	if s.Usage != nil {
+		return s.Usage.check()
+	}
 	return nil
 }
 
 func (s Step) count() int {
 	n := 0
 	for _, set := range []bool{s.Text != "", s.Thinking != "", s.Tool != nil, s.Pause != 0, s.Stall, s.Fail != nil,
-		s.Cut, s.Half} {
+		s.Cut, s.Half, s.Usage != nil} {
 		if set {
 			n++
 		}
@@ -117,9 +121,6 @@ type toolCall struct {
 	custom         bool   // args is plain text
 	namespace      string // namespace of the tool, or ""
 }
-
-// usage contains the numbers of tokens in one request and in its reply.
-type usage struct{ input, output int }
 
 func mustJSON(v any) string {
 	b, err := json.Marshal(v)

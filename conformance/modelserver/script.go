@@ -98,10 +98,17 @@ func (r Rule) check() error {
 	if len(r.Reply) == 0 {
 		return errors.New("reply has no steps")
 	}
+	usages := 0
 	for i, step := range r.Reply {
 		if err := step.check(); err != nil {
 			return fmt.Errorf("step %d %w", i+1, err)
 		}
+		if step.Usage != nil {
+			usages++
+		}
+	}
+	if usages > 1 {
+		return fmt.Errorf("reply has %d steps with usage, want at most one", usages)
 	}
 	return nil
 }

@@ -106,12 +106,7 @@ type costs struct {
 	Payload struct {
 		Type string `json:"type"`
 		Info *struct {
-			Total struct {
-				Input     int `json:"input_tokens"`
-				Cached    int `json:"cached_input_tokens"`
-				Output    int `json:"output_tokens"`
-				Reasoning int `json:"reasoning_output_tokens"`
-			} `json:"total_token_usage"`
+			Total tokens `json:"total_token_usage"`
 		} `json:"info"`
 	} `json:"payload"`
 }
@@ -125,8 +120,7 @@ func usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
 	var u coleo.Usage
 	err = terminal.EachEntry(path, func(l costs) {
 		if l.Payload.Type == "token_count" && l.Payload.Info != nil {
-			t := l.Payload.Info.Total
-			u = coleo.Usage{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning}
+			u = l.Payload.Info.Total.usage()
 		}
 	})
 	return u, err

@@ -54,12 +54,13 @@ type workItem struct {
 type tokens struct {
 	Input     int `json:"input_tokens"`
 	Cached    int `json:"cached_input_tokens"`
+	Written   int `json:"cache_write_input_tokens"` // in newer versions
 	Output    int `json:"output_tokens"`
 	Reasoning int `json:"reasoning_output_tokens"`
 }
 
 func (t tokens) usage() coleo.Usage {
-	return coleo.Usage{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning}
+	return coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}
 }
 
 // worker decodes work. It remembers what it needs to decode later lines.

@@ -34,6 +34,7 @@ type workData struct {
 		Input     int    `json:"inputTokens"`
 		Output    int    `json:"outputTokens"`
 		Cached    int    `json:"cacheReadTokens"`
+		Written   int    `json:"cacheWriteTokens"`
 		Reasoning int    `json:"reasoningTokens"`
 		Initiator string `json:"initiator"` // "sub-agent" for the tokens of a subagent
 	} `json:"usage"`
@@ -103,11 +104,11 @@ func (w *worker) workOf(l recordLine) []record.Entry {
 	d := l.Data
 	text, cut := coleo.CutWork(d.Message)
 	switch {
+	case l.Type == "session.usage_record" && d.Usage != nil:
+		return w.tokens(l)
 	case l.Agent != "":
 	case l.Type == "assistant.message":
 		return w.reply(l)
-	case l.Type == "session.usage_record" && d.Usage != nil && d.Usage.Initiator != "sub-agent":
-		return w.tokens(l)
 	case l.Type == "permission.completed" && (d.Result.Kind == "cancelled" || strings.HasPrefix(d.Result.Kind, "denied")):
 		return w.refused(l)
 	case l.Type == "tool.user_requested":
@@ -143,14 +144,18 @@ func (w *worker) remember(id string, c call) {
 }
 
 // tokens keeps the tokens of a reply until the reply comes. If other tokens come first, tokens
-// returns the kept tokens without a reply.
+// returns the kept tokens without a reply. It returns the tokens of a subagent at once.
 func (w *worker) tokens(l recordLine) (out []record.Entry) {
+	t := l.Data.Usage
+	u := coleo.Usage{Input: t.Input, Cached: t.Cached, Written: t.Written, Output: t.Output, Reasoning: t.Reasoning}
+	subagent := l.Agent != "" || t.Initiator == "sub-agent"
+	e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(u), Model: t.Model, Subagent: subagent}, "", l.Time)
+	if subagent {
+		return []record.Entry{e}
+	}
 	if w.usage != nil {
 		out = append(out, *w.usage)
 	}
-	t := l.Data.Usage
-	u := coleo.Usage{Input: t.Input, Cached: t.Cached, Output: t.Output, Reasoning: t.Reasoning}
-	e := record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(u), Model: t.Model}, "", l.Time)
 	w.usage = &e
 	return out
 }

@@ -92,3 +92,20 @@ func TestRareLinesAreDecoded(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) { recordtest.Fuzz(f, newDecoder, recorded, recordedWork) }
+
+func TestTheTokensOfASubagentAreTold(t *testing.T) {
+	t.Parallel()
+	var own, subagents int
+	for _, u := range recordtest.All[coleo.ReplyUsage](recordtest.Work(t, newDecoder(), recordedWork)) {
+		if !u.Subagent {
+			own++
+			continue
+		}
+		if subagents++; u.Input != 3894 || u.Output != 1 || u.Model != "mock-1" {
+			t.Errorf("the subagent's tokens are %+v", u)
+		}
+	}
+	if own != 28 || subagents != 1 {
+		t.Errorf("there are the tokens of %d replies and of %d replies to subagents, want 28 and 1", own, subagents)
+	}
+}

@@ -33,10 +33,11 @@ func newWorker(since int64) worker {
 }
 
 // told is what one event adds. This is either an entry, or the place of the prompt with the given
-// id.
+// id, or the place of the tokens of the subagent with the given conversation.
 type told struct {
-	entry  record.Entry
-	prompt string
+	entry    record.Entry
+	prompt   string
+	subagent string
 }
 
 // eventData holds the fields that Coleo uses from an event.
@@ -92,7 +93,8 @@ type eventState struct {
 	Output   string          `json:"output"`
 	Error    string          `json:"error"`
 	Metadata struct {
-		Exit *int `json:"exit"`
+		Exit    *int   `json:"exit"`
+		Session string `json:"sessionId"` // the conversation of the subagent that the call has started
 	} `json:"metadata"`
 	Time struct {
 		Start     int64 `json:"start"`
@@ -129,14 +131,15 @@ func (w *worker) read(tx *sql.Tx, conversation string) (out []told) {
 		var kind string
 		var data []byte
 		if rows.Scan(&seq, &kind, &data) != nil {
-			return out
+			break
 		}
 		w.seq = seq
 		var e eventData
 		_ = json.Unmarshal(data, &e) // fields that cannot be read stay empty
 		out = append(out, w.event(kind, e)...)
 	}
-	return out
+	_ = rows.Close()
+	return w.withSubagents(tx, out)
 }
 
 // event returns the work that one event reports.
@@ -226,7 +229,7 @@ func (w *worker) part(e eventData) []told {
 	case p.Type == "tool" && w.shell[p.Message]:
 		return w.userCommand(p)
 	case p.Type == "tool" && p.State.Time.Compacted == 0:
-		return w.tool(p)
+		return append(w.tool(p), w.subagent(p)...)
 	}
 	return nil
 }

@@ -201,3 +201,25 @@ func states(entries []record.Entry) (out []record.Entry) {
 	}
 	return out
 }
+
+// A subagent has a conversation of its own. Its tokens are told at the end of the call that has
+// started it, however often the database is read.
+func TestTheTokensOfASubagentAreTold(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 7, recordtest.AtTheEnd} {
+		d := newDatabaseOf(t, recordedWork)
+		d.Exec("INSERT INTO message VALUES ('msg_sub', 'ses_df876b94cffeL55Zgcnf6BOJU6', 1, ?)",
+			`{"role":"assistant","modelID":"small","tokens":{"input":5,"output":3,"reasoning":1,"cache":{"read":20,"write":2}}}`)
+		entries := d.work(n)
+		var told []coleo.ReplyUsage
+		for _, u := range recordtest.All[coleo.ReplyUsage](record.Activities(entries)) {
+			if u.Subagent {
+				told = append(told, u)
+			}
+		}
+		want := coleo.Usage{Input: 27, Cached: 20, Written: 2, Output: 4, Reasoning: 1, Source: "transcript"}
+		if len(told) != 1 || told[0].Usage != want || told[0].Model != "small" {
+			t.Errorf("after every %d events, told are %+v, want once %+v", n, told, want)
+		}
+	}
+}

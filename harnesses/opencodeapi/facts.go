@@ -14,6 +14,8 @@ import (
 // facts is what the server has reported about the conversation so far.
 type facts struct {
 	known    bool   // the server has reported its state
+	trouble  string // why the server cannot be followed; "" if it can be followed
+	refused  bool   // the server refuses the password
 	status   string // "idle", "busy" or "retry"
 	attempt  int    // number of the attempt, if status is "retry"
 	message  string // why the server tries again, if status is "retry"
@@ -62,6 +64,8 @@ func (f *facts) replace(now facts) {
 func (f *facts) reading() coleo.Reading {
 	r := coleo.Reading{State: coleo.Initializing, Rule: "connecting", Known: true}
 	switch {
+	case !f.known && f.trouble != "":
+		r.State = coleo.Failed
 	case !f.known:
 	case len(f.asked) > 0:
 		d := f.asked[0].dialog()
@@ -77,6 +81,13 @@ func (f *facts) reading() coleo.Reading {
 		r.State, r.Rule, r.Detail = coleo.Failed, "session.error", f.failed
 	default:
 		r.State, r.Rule = coleo.Idle, "session.status idle"
+	}
+	switch {
+	case f.trouble == "" || r.Detail != "":
+	case f.refused:
+		r.Rule, r.Detail = "server refuses the password", f.trouble
+	default:
+		r.Rule, r.Detail = "server cannot be followed", f.trouble
 	}
 	return r
 }

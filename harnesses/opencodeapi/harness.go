@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -192,7 +193,7 @@ const catalogGrace = time.Second
 // Catalog starts a server and asks the server for its catalog. It returns the providers, models,
 // prices and defaults as JSON. The server's answer also contains API keys. Catalog leaves out these
 // keys. Catalog ends the server before it returns. It returns the errors of launch.Plan, of
-// holder.Start and of the request to the server.
+// holder.Start and of the request to the server. If the answer is no JSON, the error is EInvalid.
 func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMessage, error) {
 	c.Arm, c.Generation, c.Nonce = "catalog-"+rand.Text(), 1, rand.Text()
 	password := rand.Text()
@@ -210,7 +211,11 @@ func (h *Harness) Catalog(ctx context.Context, c coleo.SpawnConfig) (json.RawMes
 		return nil, err
 	}
 	var body catalogue
-	if err := newServer(base, password, c.Workdir).do(ctx, "GET", "/provider", nil, &body); err != nil {
+	err = newServer(base, password, c.Workdir).do(ctx, "GET", "/provider", nil, &body)
+	if bad := (*json.SyntaxError)(nil); errors.As(err, &bad) {
+		return nil, coleo.Errorf(coleo.EInvalid, "model catalogue: %w", err)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return json.Marshal(body)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/holder"
@@ -23,9 +23,15 @@ import (
 // report took 10 s.
 const startTimeout = 90 * time.Second
 
-// requestTimeout is how long a request to the server can take. It is for requests that
-// do not wait for a model.
-const requestTimeout = 30 * time.Second
+// bounds says how long Coleo waits for a server.
+type bounds struct {
+	request time.Duration // for the answer to a request that does not wait for a model
+	silence time.Duration // for the next event; after that, Coleo asks for a new stream, which loses nothing
+	trouble time.Duration // until the arm says that the server cannot be followed
+}
+
+// usualBounds are the bounds of all servers. OpenCode 1.18.33 sends a heartbeat each 10 s.
+var usualBounds = bounds{request: 30 * time.Second, silence: 45 * time.Second, trouble: 5 * time.Second}
 
 var listeningLine = regexp.MustCompile(`server listening on (http://[0-9.]+:[0-9]+)`)
 
@@ -65,12 +71,14 @@ func lastLine(s string) string {
 // server is the API of one OpenCode server for one project folder.
 type server struct {
 	base, password, dir string
+	bounds              bounds
 	http                *http.Client
 }
 
 func newServer(base, password, dir string) *server {
 	// No proxy is used, because the server is on loopback.
-	return &server{base: base, password: password, dir: dir, http: &http.Client{Transport: &http.Transport{}}}
+	return &server{base: base, password: password, dir: dir, bounds: usualBounds,
+		http: &http.Client{Transport: &http.Transport{}}}
 }
 
 // port returns the port on which the server listens.
@@ -111,9 +119,10 @@ func (s *server) command(ctx context.Context, path string, in, out any) error {
 
 // do sends a request, and decodes the answer into out. If out is nil, do ignores the answer. If the
 // server cannot be reached, the error is EUnavailable. If the status is 404, the error is
-// ENotFound. For any other refusal, the error is EInternal.
+// ENotFound. If the server refuses the password, the error is EUnauthorized. For any other refusal,
+// and for an answer that is no JSON, the error is EInternal.
 func (s *server) do(ctx context.Context, method, path string, in, out any) error {
-	return s.doWithin(ctx, requestTimeout, method, path, in, out)
+	return s.doWithin(ctx, s.bounds.request, method, path, in, out)
 }
 
 // doWithin is like do, but with the given time limit for the whole request.
@@ -125,28 +134,51 @@ func (s *server) doWithin(ctx context.Context, limit time.Duration, method, path
 		return err
 	}
 	answer, err := s.http.Do(q)
-	if err != nil {
+	var raw []byte
+	if err == nil {
+		defer answer.Body.Close()
+		raw, err = io.ReadAll(answer.Body)
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return coleo.Errorf(coleo.EUnavailable, "the server at %s has not answered %s %s within %v", s.base, method, path,
+			limit)
+	case err != nil:
 		return coleo.Errorf(coleo.EUnavailable, "ask the server to %s %s: %w", method, path, err)
-	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return coleo.Errorf(coleo.EUnavailable, "read the server's answer to %s: %w", path, err)
-	}
-	if answer.StatusCode == http.StatusNotFound {
-		return coleo.Errorf(coleo.ENotFound, "the server has nothing at %s: %s", path, bytes.TrimSpace(raw))
-	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		return coleo.Errorf(coleo.EInternal, "the server refused %s %s: %s: %s", method, path, answer.Status,
-			bytes.TrimSpace(raw))
-	}
-	if out == nil || len(raw) == 0 {
+	case answer.StatusCode == http.StatusUnauthorized:
+		return s.refused()
+	case answer.StatusCode == http.StatusNotFound:
+		return coleo.Errorf(coleo.ENotFound, "the server has nothing at %s: %s", path, firstLine(raw))
+	case answer.StatusCode >= http.StatusBadRequest:
+		return coleo.Errorf(coleo.EInternal, "the server refused %s %s: %s: %s", method, path, answer.Status, firstLine(raw))
+	case out == nil || len(raw) == 0:
 		return nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {
-		return fmt.Errorf("read the server's answer to %s: %w", path, err)
+		return coleo.Errorf(coleo.EInternal, "the server's answer to %s %s cannot be read: %w", method, path, err)
 	}
 	return nil
+}
+
+// refused returns the error for a server that refuses the password.
+func (s *server) refused() error {
+	return coleo.Errorf(coleo.EUnauthorized, "the server at %s refuses the password that Coleo gave to it: another "+
+		"program may have its port, or a wrapper may change %s", s.base, passwordEnv)
+}
+
+// longestLine is the largest number of bytes of an answer that an error repeats.
+const longestLine = 200
+
+// firstLine returns the beginning of an answer's first line, in printable characters.
+func firstLine(answer []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(answer), []byte("\n"))
+	text := strings.ToValidUTF8(string(line[:min(len(line), longestLine)]), "")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}, text)
 }
 
 // event is one server-sent event.
@@ -155,34 +187,50 @@ type event struct {
 	Properties json.RawMessage `json:"properties"`
 }
 
-// events passes each event to a function. It ends when the stream ends or ctx is canceled.
-func (s *server) events(ctx context.Context, take func(event)) error {
+var errSilent = errors.New("it was silent")
+
+// events passes each event to a function. It ends when the stream ends, when the stream is silent
+// for too long, when the function returns an error, or when ctx ends. It always returns an error.
+// events skips an event that is not complete, or that is no JSON.
+func (s *server) events(ctx context.Context, take func(event) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(s.bounds.silence, func() { cancel(errSilent) })
+	defer quiet.Stop()
+	told := func(err error) error {
+		if errors.Is(context.Cause(ctx), errSilent) {
+			return coleo.Errorf(coleo.EUnavailable, "the server at %s has sent no event for %v", s.base, s.bounds.silence)
+		}
+		return coleo.Errorf(coleo.EUnavailable, "follow the events of the server at %s: %w", s.base, err)
+	}
 	q, err := s.request(ctx, http.MethodGet, "/event", nil)
 	if err != nil {
 		return err
 	}
 	answer, err := s.http.Do(q)
 	if err != nil {
-		return fmt.Errorf("follow the server's events: %w", err)
+		return told(err)
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("follow the server's events: %s", answer.Status)
+	switch answer.StatusCode {
+	case http.StatusOK:
+	case http.StatusUnauthorized:
+		return s.refused()
+	default:
+		return told(errors.New(answer.Status))
 	}
-	r := bufio.NewReader(answer.Body)
-	for {
+	for r := bufio.NewReader(answer.Body); ; {
 		line, err := r.ReadBytes('\n')
-		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			var e event
-			if json.Unmarshal(data, &e) == nil {
-				take(e)
+		if err != nil {
+			return told(err)
+		}
+		quiet.Stop() // the function can take longer
+		var e event
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && json.Unmarshal(data, &e) == nil {
+			if err := take(e); err != nil {
+				return err
 			}
 		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("follow the server's events: %w", err)
-		}
+		quiet.Reset(s.bounds.silence)
 	}
 }

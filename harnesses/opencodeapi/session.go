@@ -85,30 +85,66 @@ func (s *Session) begin() {
 		return // watchProcess reports the end of the process
 	}
 	srv := newServer(base, s.own.Password, s.handle.Workdir)
-	for s.ctx.Err() == nil {
-		if err := s.converse(srv); err == nil {
+	failing := time.Now()
+	for {
+		err := s.converse(srv)
+		if err == nil {
 			break
 		}
+		s.tellTrouble(err, failing, srv.bounds.trouble)
 		if !s.rest(followRetry) {
 			return
 		}
-	}
-	if s.ctx.Err() != nil {
-		return
 	}
 	close(s.conversing)
+	s.followEvents(srv)
+}
+
+// followEvents follows the server's events until the session is closed. When a stream ends, it asks
+// for a new one.
+func (s *Session) followEvents(srv *server) {
+	var failing time.Time // when the server was first not reached; zero if it was reached
 	for s.ctx.Err() == nil {
-		_ = srv.events(s.ctx, func(e event) {
-			if e.Type == "server.connected" {
-				s.resync(srv)
-				return
+		attempt, connected := time.Now(), false
+		err := srv.events(s.ctx, func(e event) error {
+			if e.Type != "server.connected" {
+				s.take(e)
+				return nil
 			}
-			s.take(e)
+			err := s.resync(srv)
+			connected = connected || err == nil
+			return err
 		})
+		switch {
+		case connected:
+			failing = time.Time{}
+		case failing.IsZero():
+			failing = attempt
+		}
+		if !connected {
+			s.tellTrouble(err, failing, srv.bounds.trouble)
+		}
 		if !s.rest(followRetry) {
 			return
 		}
 	}
+}
+
+// tellTrouble makes the reading say why the server cannot be followed. A fault that may pass is
+// told only if it lasts for the given duration: a server that ends refuses connections first. The
+// parameter since is when the fault began.
+func (s *Session) tellTrouble(err error, since time.Time, after time.Duration) {
+	refused := coleo.ErrorCode(err) == coleo.EUnauthorized
+	if s.ctx.Err() != nil || !refused && time.Since(since) < after {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.facts.trouble != "" && s.facts.refused == refused {
+		return // the texts of one fault differ, for example by a port
+	}
+	s.facts.trouble, s.facts.refused = err.Error(), refused
+	s.become(s.facts.reading(), "")
 }
 
 // converse makes sure that the conversation exists. A new conversation may be a copy of another
@@ -145,12 +181,13 @@ func (s *Session) converse(srv *server) error {
 
 // resync asks the server for its present state. The session gets no events that happened before it
 // connected to the server.
-func (s *Session) resync(srv *server) {
+func (s *Session) resync(srv *server) error {
 	now, err := askFacts(s.ctx, srv, s.Handle().Conversation)
 	if err != nil {
-		return // the event stream will break too, and begin again
+		return err
 	}
 	s.update(func(f *facts) { f.replace(now) })
+	return nil
 }
 
 // rest waits for a duration, or until the session is closed. It reports whether the session is

@@ -25,13 +25,16 @@ const (
 )
 
 // ready returns the server. If Coleo cannot send anything to the server at present, the error is
-// EExited or EBusy, with the reason.
+// EExited, EUnavailable or EBusy, with the reason.
 func (s *Session) ready() (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.reading.State == coleo.Dead:
 		return nil, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
+	case s.facts.trouble != "":
+		return nil, coleo.Errorf(coleo.EUnavailable, "nothing was sent: %s; 'coleo arm recover' starts a new server",
+			s.facts.trouble)
 	case s.server == nil || !s.facts.known:
 		return nil, coleo.Errorf(coleo.EBusy, "%s is still starting: wait until it is idle", s.h.spec.Title)
 	}

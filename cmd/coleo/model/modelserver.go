@@ -1,13 +1,16 @@
 package model
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"coleo.dev"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/conformance/mcpserver"
@@ -46,7 +49,7 @@ need this server.`,
 			}
 			srv, err := modelserver.Start(cfg)
 			if err != nil {
-				return err
+				return taken(err)
 			}
 			if err := announce(c, srv.URL(), inside); err != nil {
 				return err
@@ -64,6 +67,20 @@ need this server.`,
 	c.Flags().BoolVar(&inside, "inside", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("inside")
 	return c
+}
+
+// taken says what to do if another program has an address. It returns any other error as it is.
+func taken(err error) error {
+	var op *net.OpError
+	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) {
+		return err
+	}
+	flag := "--addr"
+	if op.Net == "unix" {
+		flag = "--control"
+	}
+	return coleo.Errorf(coleo.EConflict, "the scripted model cannot listen on %s, which is taken: give another %s, or "+
+		"none", op.Addr, flag)
 }
 
 // scriptedModel is the JSON output of the verb modelserver.

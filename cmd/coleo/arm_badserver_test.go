@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"coleo.dev"
+)
+
+// fakeOpenCodeWorld runs Coleo with a fake OpenCode that has a fault.
+func fakeOpenCodeWorld(t *testing.T, f fault) *world {
+	t.Helper()
+	w := newWorld(t, "")
+	w.check(link(w.path("bin/coleo"), w.path("bin/opencode")))
+	w.write("bin/fault", string(f))
+	w.must("up")
+	return w
+}
+
+func (w *world) spawnsOpenCode() []string {
+	return []string{"arm", "spawn", "-n", "a", "-w", w.dir, "--harness", "opencode-api", "--model", "p/m"}
+}
+
+// A bad catalogue is one line, and no arm is started with a model that may not be there.
+func TestABadCatalogueOfTheAgentCLIIsOneLine(t *testing.T) {
+	t.Parallel()
+	for f, want := range map[fault]string{
+		noJSON:   "the server's answer to GET /provider cannot be read: invalid character '<'",
+		halfJSON: "the server's answer to GET /provider cannot be read: unexpected end of JSON input",
+		negative: "all[0].models.m.cost.input: -1 cannot be a price",
+	} {
+		t.Run(string(f), func(t *testing.T) {
+			t.Parallel()
+			w := fakeOpenCodeWorld(t, f)
+			r := w.run("models", "list")
+			if note := "coleo: note: the catalogue is not in the list: model catalogue: " + want; r.code != 0 ||
+				!strings.HasPrefix(r.err, note) || strings.Count(r.err, "\n") != 1 {
+				t.Errorf("%v\nwant one line: %s", r, note)
+			}
+			e := w.fails(2, w.spawnsOpenCode()...)
+			if e.Code != coleo.EInvalid || !strings.HasPrefix(e.Message, "nothing was done: model catalogue: "+want) {
+				t.Errorf("spawn: %+v", e)
+			}
+			if list := w.must("arm", "list"); list != "No arms registered.\n" {
+				t.Errorf("the arms are\n%s", list)
+			}
+		})
+	}
+}
+
+// Coleo gives a password to each server. Who refuses it is no server of Coleo's.
+func TestAServerThatRefusesThePasswordIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	w := fakeOpenCodeWorld(t, wrongPassword)
+	w.must(w.spawnsOpenCode()...)
+	arm := w.wait("a", coleo.Failed)
+	if arm.Rule != "server refuses the password" {
+		t.Errorf("the rule is %q", arm.Rule)
+	}
+	if need, _ := arm.Need(); need != coleo.NeedsYou {
+		t.Errorf("the list says %s", need)
+	}
+	if e := w.fails(8, "arm", "prompt", "a", "hello"); e.Code != coleo.EUnavailable ||
+		!strings.HasPrefix(e.Message, "nothing was sent: the server at http://127.0.0.1:") ||
+		!strings.Contains(e.Message, "refuses the password") {
+		t.Errorf("a prompt: %+v", e)
+	}
+	w.write("bin/fault", string(noFault))
+	w.must("arm", "recover", "a")
+	w.wait("a", coleo.Idle)
+}
+
+func TestAServerThatSendsHalfOfAnEventIsFollowed(t *testing.T) {
+	t.Parallel()
+	w := fakeOpenCodeWorld(t, halfEvents)
+	w.must(w.spawnsOpenCode()...)
+	w.wait("a", coleo.Idle)
+}

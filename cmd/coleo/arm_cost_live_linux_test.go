@@ -1,0 +1,184 @@
+package main
+
+import (
+	"flag"
+	"math"
+	"slices"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/modelserver"
+	"coleo.dev/cost"
+)
+
+// allCosts makes TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord run all agent CLIs. `make costs` sets it.
+var allCosts = flag.Bool("all-costs", false, "compare the costs of all agent CLIs that report tokens")
+
+// reporter is an agent CLI that reports the tokens of its model.
+type reporter struct {
+	harness, command, model string
+	price                   coleo.Rates     // of the model, as its vendor publishes it
+	tier                    coleo.PriceTier // for a large call; zero: the test makes no large call
+	noWritten               bool            // it does not report which tokens were written to a cache
+	titles                  bool            // it makes requests for titles, and does not report their tokens
+	subagent                map[string]any  // arguments of its tool "task", if it reports the tokens of subagents
+	estimates               bool            // it estimates all tokens by itself
+	quick                   bool            // CI runs it
+}
+
+// In a model without a price for cache writes, such tokens cost as much as other tokens.
+var (
+	sonnet = coleo.Rates{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}
+	gpt5   = coleo.Rates{Input: 1.25, Output: 10, CacheRead: 0.125, CacheWrite: 1.25}
+	gpt56  = coleo.Rates{Input: 4, Output: 20, CacheRead: 0.4, CacheWrite: 5}
+	pro    = coleo.Rates{Input: 1.25, Output: 10, CacheRead: 0.125, CacheWrite: 1.25}
+)
+
+// opencodeTask starts a subagent of OpenCode.
+var opencodeTask = map[string]any{"description": "count", "prompt": "count the files", "subagent_type": "general"}
+
+var reporters = []reporter{
+	{harness: "claude-code", command: "claude", model: "claude-sonnet-4-5", price: sonnet, quick: true},
+	{harness: "codex", command: "codex", model: "gpt-5.6", price: gpt56, titles: true, quick: true,
+		tier: coleo.PriceTier{Above: 272_000, Rates: coleo.Rates{Input: 8, Output: 30, CacheRead: 0.8, CacheWrite: 10}}},
+	{harness: "gemini", command: "gemini", model: "gemini-2.5-pro", price: pro, quick: true,
+		tier: coleo.PriceTier{Above: 200_000, Rates: coleo.Rates{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}}},
+	{harness: "opencode", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true, quick: true,
+		subagent: opencodeTask},
+	{harness: "opencode-api", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true,
+		subagent: opencodeTask},
+	{harness: "aider", command: "aider", model: "gpt-5", price: gpt5, estimates: true, quick: true},
+	{harness: "qwen", command: "qwen", model: "gpt-5", price: gpt5, noWritten: true},
+	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56, subagent: map[string]any{
+		"agent_type": "explore", "description": "count", "name": "count", "prompt": "count the files"}},
+	{harness: "kilo", command: "kilo", model: "gpt-5", price: gpt5, noWritten: true, titles: true,
+		subagent: opencodeTask},
+}
+
+// TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord lets each agent CLI work for several turns, with a call of a
+// tool, with reasoning, and with tokens that are read from a cache and written to it. `coleo cost` must then say
+// what the model's record says.
+func TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord(t *testing.T) {
+	t.Parallel()
+	for _, r := range reporters {
+		if !r.quick && !*allCosts {
+			continue // `make costs` runs it
+		}
+		t.Run(r.harness, func(t *testing.T) {
+			t.Parallel()
+			needAgent(t, r.harness, r.command)
+			l := newLiveOf(t, r.harness, "--model", r.model, "--permission-mode", "all")
+			l.worksForMoney(r)
+			told := decode[cost.Report](l.world, "cost", "--by", "arm,model")
+			if len(told.Rows) != 1 || told.Rows[0].By[cost.ByArm] != l.name || told.Rows[0].By[cost.ByModel] != r.model {
+				t.Fatalf("the rows are %+v", told.Rows)
+			}
+			l.checkCost(r, told.Rows[0].Amount)
+		})
+	}
+}
+
+// worksForMoney lets the agent CLI work for three turns. The model reports tokens of each kind.
+func (l *live) worksForMoney(r reporter) {
+	l.t.Helper()
+	yes, no := true, false
+	large := modelserver.Usage{Input: 24_000, Cached: 21_000, Output: 1_200, Reasoning: 500}
+	if r.tier.Above > 0 {
+		large = modelserver.Usage{Input: r.tier.Above + 1_000, Cached: 21_000, Output: 2_000}
+	}
+	prompts := []string{"please look at the date", "please go on", "please read all"}
+	if r.subagent != nil {
+		prompts = append(prompts, "please delegate it")
+	}
+	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{
+		{Name: "delegates", When: modelserver.When{Contains: "delegate", ToolResult: &no}, Reply: []modelserver.Step{
+			{Tool: &modelserver.Call{Name: "task", Args: r.subagent}},
+			{Usage: &modelserver.Usage{Input: 25_000, Cached: 24_000, Output: 300}}}},
+		{Name: "delegated", When: modelserver.When{Contains: "delegate", ToolResult: &yes}, Reply: []modelserver.Step{
+			{Text: "There are three."}, {Usage: &modelserver.Usage{Input: 26_000, Cached: 24_000, Output: 200}}}},
+		{Name: "subagent", When: modelserver.When{Contains: "count the files"}, Reply: []modelserver.Step{
+			{Text: "Three."}, {Usage: &modelserver.Usage{Input: 50_000, Cached: 1_000, Output: 4_000}}}},
+		{Name: "calls", When: modelserver.When{Contains: "look at", ToolResult: &no}, Reply: []modelserver.Step{
+			{Thinking: "I must look at the date."}, {Text: "I will look."},
+			{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "date"}}},
+			{Usage: &modelserver.Usage{Input: 21_000, Written: 18_000, Output: 700, Reasoning: 400}}}},
+		{Name: "ends", When: modelserver.When{Contains: "look at", ToolResult: &yes}, Reply: []modelserver.Step{
+			{Text: "It has a date."},
+			{Usage: &modelserver.Usage{Input: 22_000, Cached: 18_000, Written: 3_000, Output: 900}}}},
+		{Name: "goes on", When: modelserver.When{Contains: "go on"}, Reply: []modelserver.Step{
+			{Thinking: "I have to think."}, {Text: "I have gone on."},
+			{Usage: &modelserver.Usage{Input: 24_000, Cached: 21_000, Output: 1_200, Reasoning: 500}}}},
+		{Name: "large", When: modelserver.When{Contains: "read all"}, Reply: []modelserver.Step{
+			{Text: "I have read it."}, {Usage: &large}}},
+	}}))
+	for _, prompt := range prompts {
+		if end := decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", prompt); end.Outcome !=
+			coleo.OutcomeFinished {
+			l.t.Fatalf("%s: the run ended %+v", prompt, end)
+		}
+	}
+}
+
+// checkCost compares what `coleo cost` tells with the model's record.
+func (l *live) checkCost(r reporter, told cost.Amount) {
+	t := l.t
+	t.Helper()
+	if r.estimates {
+		if told.Estimated != told.Input+told.Output || told.Input == 0 ||
+			!slices.Equal(told.TokensFrom, []string{"account"}) {
+			t.Errorf("the tokens are told %+v, want an estimate", told)
+		}
+		return
+	}
+	want, besides := l.recorded(r)
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > want/100 {
+			t.Errorf("%s: told are %g, and %g by the model's record", what, got, want)
+		}
+	}
+	near("calls", float64(told.Calls), float64(want.Calls))
+	near("input", float64(told.Input), float64(want.Input))
+	near("cached", float64(told.Cached), float64(want.Cached))
+	near("written", float64(told.Written), float64(want.Written))
+	near("output", float64(told.Output), float64(want.Output))
+	near("reasoning", float64(told.Reasoning), float64(want.Reasoning))
+	near("dollars", told.Dollars, want.Dollars)
+	if want.Calls < 4 || want.Dollars == 0 || told.Unpriced != 0 || told.Estimated != 0 ||
+		told.Parts[coleo.PriceBuiltIn] != told.Dollars || !slices.Equal(told.TokensFrom, []string{"transcript"}) {
+		t.Errorf("told is %+v, want %+v", told, want)
+	}
+	if besides.Calls > 0 && !r.titles {
+		t.Errorf("it has made %d side requests with %d tokens, which it does not report", besides.Calls, besides.Input)
+	}
+	t.Logf("$%.6f told, $%.6f by the model's record; side requests that are not told: %d with %d and %d tokens, $%.6f",
+		told.Dollars, want.Dollars, besides.Calls, besides.Input, besides.Output, besides.Dollars)
+}
+
+// recorded adds up what the model has reported to the agent CLI: for the prompts, and besides for the agent CLI's
+// own requests.
+func (l *live) recorded(r reporter) (prompts, besides cost.Amount) {
+	for _, q := range l.model.Record() {
+		if q.Prompt == "" && q.Side == "" {
+			continue
+		}
+		to := &prompts
+		if q.Side != "" {
+			to = &besides
+		}
+		rates := r.price
+		if r.tier.Above > 0 && q.Input >= r.tier.Above {
+			rates = r.tier.Rates
+		}
+		fresh := q.Input - q.Cached - q.Written
+		to.Dollars += (float64(fresh)*rates.Input + float64(q.Cached)*rates.CacheRead +
+			float64(q.Written)*rates.CacheWrite + float64(q.Output)*rates.Output) / 1e6
+		if r.noWritten {
+			q.Written = 0
+		}
+		to.Calls++
+		to.Input, to.Cached, to.Written = to.Input+q.Input, to.Cached+q.Cached, to.Written+q.Written
+		to.Output, to.Reasoning = to.Output+q.Output, to.Reasoning+q.Reasoning
+	}
+	return prompts, besides
+}

@@ -1,0 +1,191 @@
+package opencodeapi
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"coleo.dev"
+)
+
+// fakeServer is a server of OpenCode whose answers the test chooses.
+type fakeServer struct {
+	url string
+
+	mu      sync.Mutex
+	answer  http.HandlerFunc // replaces all answers; nil: the server works
+	status  string           // of the conversation
+	streams []string         // what the next streams send before they end; after them, streams stay open
+	silent  bool             // a stream of the list above stays open
+}
+
+func newFakeServer(t *testing.T) *fakeServer {
+	t.Helper()
+	f := &fakeServer{status: "idle"}
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	f.url = s.URL
+	return f
+}
+
+func (f *fakeServer) set(change func(*fakeServer)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change(f)
+}
+
+func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	answer, status, silent, stream := f.answer, f.status, f.silent, ""
+	if r.URL.Path == "/event" && answer == nil && len(f.streams) > 0 {
+		stream, f.streams = f.streams[0], f.streams[1:]
+	} else {
+		silent = true
+	}
+	f.mu.Unlock()
+	switch {
+	case answer != nil:
+		answer(w, r)
+	case r.URL.Path == "/event":
+		_, _ = io.WriteString(w, "data: {\"type\":\"server.connected\",\"properties\":{}}\n\n"+stream)
+		_ = http.NewResponseController(w).Flush()
+		if silent {
+			<-r.Context().Done()
+		}
+	case r.URL.Path == "/session/status":
+		fmt.Fprintf(w, `{"one":{"type":%q}}`, status)
+	default:
+		_, _ = io.WriteString(w, "[]")
+	}
+}
+
+// soon are bounds for tests.
+var soon = bounds{request: 300 * time.Millisecond, silence: 300 * time.Millisecond, trouble: time.Millisecond}
+
+func (f *fakeServer) client() *server {
+	srv := newServer(f.url, "secret", "/w")
+	srv.bounds = soon
+	return srv
+}
+
+// following returns a session that follows a server's events until the test ends.
+func following(t *testing.T, f *fakeServer) *Session {
+	t.Helper()
+	s, _ := serverless(t)
+	s.reading = coleo.Reading{State: coleo.Initializing, Known: true}
+	s.ctx, s.cancel = context.WithCancel(t.Context())
+	var over sync.WaitGroup
+	over.Go(func() { s.followEvents(f.client()) })
+	t.Cleanup(func() { s.cancel(); over.Wait() })
+	return s
+}
+
+// becomes waits until the session's reading has a state and a rule.
+func (s *Session) becomes(t *testing.T, state coleo.State, rule string) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	for {
+		if now := s.State(); now.State == state && now.Rule == rule {
+			if strings.ContainsAny(now.Detail, "\n\x1b") || (rule[:6] == "server") != (now.Detail != "") {
+				t.Errorf("its detail is %q", now.Detail)
+			}
+			return
+		}
+		select {
+		case <-deadline:
+			t.Fatalf("the reading is %+v, want %s (%s)", s.State(), state, rule)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func unauthorized(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, "Unauthorized", http.StatusUnauthorized)
+}
+
+func TestAServerThatCannotBeFollowedIsToldUntilItCan(t *testing.T) {
+	t.Parallel()
+	for rule, c := range map[string]http.HandlerFunc{
+		"server cannot be followed":   hang,
+		"server refuses the password": unauthorized,
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeServer(t)
+			f.set(func(f *fakeServer) { f.answer = c })
+			s := following(t, f)
+			s.becomes(t, coleo.Failed, rule)
+			if _, err := s.ready(); coleo.ErrorCode(err) != coleo.EUnavailable {
+				t.Errorf("a prompt is answered with %v", err)
+			}
+			f.set(func(f *fakeServer) { f.answer = nil })
+			s.becomes(t, coleo.Idle, "session.status idle")
+		})
+	}
+}
+
+// A server may send half of an event, and then close the stream or say nothing more. The session asks
+// for the present state in a new stream, so the lost event is made good.
+func TestHalfOfAnEventLosesNothing(t *testing.T) {
+	t.Parallel()
+	const half = `data: {"type":"session.status","properties":{"sessionID":"one","sta`
+	for name, silent := range map[string]bool{"the stream ends": false, "the stream is silent": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeServer(t)
+			f.set(func(f *fakeServer) { f.streams, f.silent = []string{half}, silent })
+			s := following(t, f)
+			s.becomes(t, coleo.Idle, "session.status idle")
+			f.set(func(f *fakeServer) { f.status = "busy" })
+			s.becomes(t, coleo.Processing, "session.status busy")
+		})
+	}
+}
+
+func TestABadAnswerIsOneLine(t *testing.T) {
+	t.Parallel()
+	text := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	cut := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, `{"all":`)
+	}
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		code   coleo.Code
+		want   string
+	}{
+		"it hangs":              {hang, coleo.EUnavailable, "has not answered GET /provider within 300ms"},
+		"the password is wrong": {unauthorized, coleo.EUnauthorized, "refuses the password that Coleo gave to it"},
+		"there is nothing":      {text(404, "<p>\nno\n"), coleo.ENotFound, "the server has nothing at /provider: <p>"},
+		"it fails": {text(500, "a\x1b[31mb\n"+strings.Repeat("x", 9999)), coleo.EInternal,
+			"the server refused GET /provider: 500 Internal Server Error: a[31mb"},
+		"it sends no JSON":         {text(200, "<html>"), coleo.EInternal, "cannot be read: invalid character '<'"},
+		"it sends half a document": {text(200, `{"all":[`), coleo.EInternal, "cannot be read: unexpected end of JSON"},
+		"the answer breaks off":    {cut, coleo.EUnavailable, "unexpected EOF"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeServer(t)
+			f.set(func(f *fakeServer) { f.answer = c.answer })
+			var out any
+			err := f.client().do(t.Context(), http.MethodGet, "/provider", nil, &out)
+			if coleo.ErrorCode(err) != c.code || !strings.Contains(err.Error(), c.want) ||
+				strings.ContainsAny(err.Error(), "\n\x1b") || len(err.Error()) > 400 {
+				t.Errorf("%v, want %s: %s", err, c.code, c.want)
+			}
+		})
+	}
+}
