@@ -121,6 +121,21 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 	return nil
 }
 
+// checkUnguarded returns EInvalid if an arm would get the permission mode all without a sandbox, and
+// the person has not agreed. An arm that had both before keeps them: the person agreed at that time.
+// The parameter before is the configuration that the arm had, or has from its parent or predecessor.
+func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
+	unguarded := func(c coleo.SpawnConfig) bool {
+		return c.PermissionMode == coleo.PermissionAll && !c.Sandbox.On()
+	}
+	if agreed || !unguarded(c) || unguarded(before) {
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "nothing was started: with the permission mode %s, the agent CLI runs every "+
+		"command with your rights and never asks: add --sandbox %s, or --yes-without-sandbox if you agree",
+		coleo.PermissionAll, coleo.SandboxBwrap)
+}
+
 // checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits go
 // into the main repository, which is not visible in the sandbox.
 func checkSandboxOfWorktree(c coleo.SpawnConfig) error {

@@ -1,6 +1,8 @@
 package brain
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +49,58 @@ func TestASandboxIsKeptAndChangedByThePersonAlone(t *testing.T) {
 		err := b.configureSandbox(&config, wire.SpawnRequest{Sandbox: c.asked}, first(c.harness, "codex"), c.has != nil)
 		if coleo.ErrorCode(err) != c.code || err == nil && config.Sandbox.String() != c.want {
 			t.Errorf("%s: %s, %v; want %s, %s", name, config.Sandbox, err, c.want, c.code)
+		}
+	}
+}
+
+func TestModeAllNeedsASandboxOrThePersonsYes(t *testing.T) {
+	t.Parallel()
+	box := &coleo.Sandbox{Kind: coleo.SandboxBwrap}
+	none := &coleo.Sandbox{Kind: coleo.SandboxNone}
+	has := func(mode coleo.PermissionMode, s *coleo.Sandbox) *coleo.SpawnConfig {
+		return &coleo.SpawnConfig{Workdir: "/w", PermissionMode: mode, Sandbox: s}
+	}
+	all := wire.SpawnRequest{PermissionMode: coleo.PermissionAll}
+	with := func(q wire.SpawnRequest, s *coleo.Sandbox, yes bool) wire.SpawnRequest {
+		q.Sandbox, q.YesWithoutSandbox = s, yes
+		return q
+	}
+	b := withHosts(t, map[time.Duration]bus.Beat{})
+	for name, c := range map[string]struct {
+		before *coleo.SpawnConfig // nil for a new arm
+		asked  wire.SpawnRequest
+		code   coleo.Code
+	}{
+		"a new arm":                                  {nil, all, coleo.EInvalid},
+		"a new arm, agreed":                          {nil, with(all, nil, true), ""},
+		"a new arm in a sandbox":                     {nil, with(all, box, false), ""},
+		"a new arm with sandbox none":                {nil, with(all, none, false), coleo.EInvalid},
+		"another mode":                               {nil, wire.SpawnRequest{PermissionMode: coleo.PermissionEdit}, ""},
+		"an arm that had it starts again":            {has(coleo.PermissionAll, nil), wire.SpawnRequest{}, ""},
+		"an arm that had it asks for it again":       {has(coleo.PermissionAll, nil), all, ""},
+		"an arm that asked gets it":                  {has(coleo.PermissionAsk, nil), all, coleo.EInvalid},
+		"a sandboxed arm gets it":                    {has(coleo.PermissionAsk, box), all, ""},
+		"a sandboxed arm that had it starts again":   {has(coleo.PermissionAll, box), wire.SpawnRequest{}, ""},
+		"a sandboxed arm that had it loses the box":  {has(coleo.PermissionAll, box), with(wire.SpawnRequest{}, none, false), coleo.EInvalid},
+		"the same, agreed":                           {has(coleo.PermissionAll, box), with(wire.SpawnRequest{}, none, true), ""},
+		"a sandboxed arm loses the box and gets all": {has(coleo.PermissionAsk, box), with(all, none, false), coleo.EInvalid},
+	} {
+		arm, known := coleo.Arm{Name: "one", Harness: "codex"}, c.before != nil
+		if known {
+			raw, err := json.Marshal(c.before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			arm.Config = raw
+		}
+		q := c.asked
+		q.Workdir = "/w"
+		_, err := b.configure(&arm, q, known)
+		if coleo.ErrorCode(err) != c.code {
+			t.Errorf("%s: %v, want the code %q", name, err, c.code)
+		}
+		if err != nil && !strings.Contains(err.Error(), "add --sandbox bwrap, or --yes-without-sandbox") {
+			t.Errorf("%s: %v does not say what to do", name, err)
 		}
 	}
 }

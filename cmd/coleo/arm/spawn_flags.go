@@ -65,7 +65,8 @@ The first line of the output names both models with their prices.
   ask     it asks before each edit and each command (default)
   edit    it makes edits, and asks before each command
   plan    it changes nothing
-  all     it makes edits and runs commands, and never asks
+  all     it makes edits and runs commands, and never asks; this needs --sandbox, or
+          --yes-without-sandbox
 
 --profile user (default) uses your HOME and your logins. --profile hermetic
 uses the HOME of --home, a fake key and the model server of --endpoint.
@@ -155,6 +156,7 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base `URL` of another model server, without /v1")
 	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt (`TEXT`)")
 	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask (default), edit, plan or all")
+	verb.YesWithoutSandboxFlag(c, &f.q.YesWithoutSandbox)
 	flags.StringVar((*string)(&f.q.Profile), "profile", "", "`PROFILE`: user (default) or hermetic")
 	flags.StringVar(&f.q.Home, "home", "", "`FOLDER` that is HOME in the hermetic profile")
 	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "`WORD` before the agent CLI's command; repeatable")
