@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"changes":               {"."},
 	"changes/folder":        {".", "changes", "workspace/git"},
 	"hook":                  {},
-	"sandbox":               {".", "sandbox/inside"},
+	"sandbox":               {".", "sandbox/inside", "sandbox/proxy"},
 	"sandbox/inside":        {".", "sandbox/proxy"},
 	"sandbox/proxy":         {"."},
 	"localsocket":           {"."},
