@@ -26,6 +26,7 @@ type Template struct {
 	Policy            coleo.PolicyMode     `toml:"policy" json:"policy,omitempty"`
 	Sandbox           coleo.SandboxKind    `toml:"sandbox" json:"sandbox,omitempty"`
 	SandboxNet        coleo.SandboxNetwork `toml:"sandbox_net" json:"sandbox_net,omitempty"`
+	SandboxLimit      coleo.SandboxLimit   `toml:"sandbox_limit" json:"sandbox_limit,omitempty"`
 	Worktree          bool                 `toml:"worktree" json:"worktree,omitempty"`
 	Base              string               `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
 	Labels            coleo.Labels         `toml:"labels" json:"labels,omitempty"`
@@ -87,6 +88,8 @@ func (t Template) fault() (key, fault string) {
 		return "yes_without_sandbox", `yes_without_sandbox is for permission_mode = "all" without a sandbox: leave it out`
 	case t.SandboxNet != "" && t.Sandbox == "":
 		return "sandbox_net", "sandbox_net needs sandbox"
+	case t.SandboxLimit != "" && t.Sandbox == "":
+		return "sandbox_limit", "sandbox_limit needs sandbox"
 	case t.Budget == nil && t.BudgetPolicy != "":
 		return "budget_policy", "budget_policy needs budget"
 	case !t.BudgetPolicy.Valid():
@@ -99,12 +102,17 @@ func (t Template) fault() (key, fault string) {
 	for _, one := range []struct {
 		key string
 		err error
-	}{{"sandbox", t.sandbox().Check()}, {"labels", t.Labels.Check()}, {"tools", checkTools(t.Tools)}} {
+	}{{"sandbox_limit", t.limitFault()}, {"sandbox", t.sandbox().Check()}, {"labels", t.Labels.Check()}, {"tools", checkTools(t.Tools)}} {
 		if one.err != nil {
 			return one.key, one.err.Error()
 		}
 	}
 	return t.argsFault()
+}
+
+func (t Template) limitFault() error {
+	_, err := t.SandboxLimit.Parse()
+	return err
 }
 
 func checkTools(names []string) error {
@@ -118,7 +126,7 @@ func (t Template) sandbox() *coleo.Sandbox {
 	if t.Sandbox == "" {
 		return nil
 	}
-	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet}
+	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet, Limit: t.SandboxLimit}
 }
 
 func (t Template) budget() *coleo.Budget {

@@ -64,6 +64,8 @@ func TestATemplateSaysWhereItIsWrong(t *testing.T) {
 		"\n\nsandbox = \"jail\"":                "x.toml:3: ",
 		"sandbox_net = \"none\"":                "x.toml:1: sandbox_net needs sandbox",
 		"sandbox = \"bwrap\"\nsandbox_net = \"allow=http://a\"": "x.toml:1: ",
+		"sandbox_limit = \"memory=4G\"":                         "x.toml:1: sandbox_limit needs sandbox",
+		"sandbox = \"bwrap\"\nsandbox_limit = \"memory=4\"":     "x.toml:2: memory=4 is too little",
 		"base = \"main\"":                        "add worktree = true",
 		"tools = [\"rm\"]":                       `x.toml:1: "rm" is not a tool`,
 		"[labels]\n\"a b\" = \"c\"":              "bad key or value",

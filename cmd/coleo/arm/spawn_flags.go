@@ -106,6 +106,10 @@ unless you say --sandbox none: see docs/security.md.
   model                only the server of its model
   allow=HOST[:PORT],…  these servers and that of its model
 
+--sandbox-limit says how much of the machine the sandbox uses at most, such as
+memory=4G,pids=500,cpus=2. 'coleo arm status' says what keeps the limits: see
+docs/security.md.
+
 --on-limit says what happens when the arm meets a limit of its model, such as a
 used-up quota. With wait (default), the arm is parked until the limit has
 passed, and then goes on once by itself, with the prompt of --continue-with.
@@ -174,6 +178,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
 	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default) or bwrap")
 	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "", "`NETWORK` of the sandbox: all (default), none, model or allow=HOST,…")
+	flags.StringVar((*string)(&f.sandbox.Limit), "sandbox-limit", "",
+		"`LIMITS` of the sandbox: none or memory=SIZE,pids=NUMBER,cpus=NUMBER")
 	flags.StringVar((*string)(&f.q.OnLimit), "on-limit", "",
 		"`STEPS`: wait (default) or ask, after model:NAME and handover:HARNESS")
 	flags.StringVar(&f.q.ContinueWith, "continue-with", "",
