@@ -17,12 +17,26 @@ import (
 	"coleo.dev/sandbox/limits"
 )
 
+// buildHolder builds the holder program, and returns its path. The race detector of this test program
+// needs more memory than the limits give, so this test program cannot be in the box.
+func buildHolder(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "coleo-hold")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "coleo.dev/cmd/coleo-hold")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
 // runLimited runs a script in a box with limits, as a user. If group is set, the box is in that group.
-func runLimited(t *testing.T, uid int, m limits.Means, group process.Group, script string) (string, error) {
+func runLimited(t *testing.T, built string, uid int, m limits.Means, group process.Group, script string) (string,
+	error) {
 	t.Helper()
 	o := newOutside(t, uid)
 	program := filepath.Join(o.dir, "program")
-	if out, err := exec.Command("cp", os.Args[0], program).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cp", built, program).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	system, hidden := System()
@@ -53,6 +67,7 @@ const hogs = `head -c 700000000 /dev/zero | tail 2>errors | wc -c; cat errors >&
 func TestRlimitsHoldForTheProgramInABox(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
+	built := buildHolder(t)
 	users := []int{os.Geteuid()}
 	if os.Geteuid() == 0 {
 		users = append(users, nobody)
@@ -61,20 +76,20 @@ func TestRlimitsHoldForTheProgramInABox(t *testing.T) {
 		t.Run("as user "+strconv.Itoa(uid), func(t *testing.T) {
 			t.Parallel()
 			limited := limits.Means{Each: coleo.Limits{Memory: 256 << 20, PIDs: 60}}
-			if out, err := runLimited(t, uid, limits.Means{}, process.Group{}, hogs); err != nil || out != "700000000" {
+			if out, err := runLimited(t, built, uid, limits.Means{}, process.Group{}, hogs); err != nil || out != "700000000" {
 				t.Errorf("without a limit a process kept %q, %v", out, err)
 			}
-			if out, err := runLimited(t, uid, limited, process.Group{}, hogs); strings.Contains(out, "700000000") ||
+			if out, err := runLimited(t, built, uid, limited, process.Group{}, hogs); strings.Contains(out, "700000000") ||
 				!strings.Contains(out, "memory") {
 				t.Errorf("with 256M a process kept %q, %v", out, err)
 			}
-			if out, err := runLimited(t, uid, limits.Means{}, process.Group{}, forks); err != nil || out != "150" {
+			if out, err := runLimited(t, built, uid, limits.Means{}, process.Group{}, forks); err != nil || out != "150" {
 				t.Errorf("without a limit the script started %q, %v", out, err)
 			}
 			if uid == 0 {
 				return // the kernel does not count the processes of root: see limits.Plan
 			}
-			out, _ := runLimited(t, uid, limited, process.Group{}, forks)
+			out, _ := runLimited(t, built, uid, limited, process.Group{}, forks)
 			if n, err := strconv.Atoi(strings.Fields(out + " none")[0]); err != nil || n >= 60 || n < 30 {
 				t.Errorf("with 60 processes the script started %q", out)
 			}
@@ -96,6 +111,7 @@ func TestAControlGroupHoldsForAllProcessesOfABox(t *testing.T) {
 		}
 		t.Skip("no control group with all controllers: ", err)
 	}
+	built := buildHolder(t)
 	for name, c := range map[string]struct{ script, wrong string }{
 		"memory": {hogs, "700000000"}, "processes": {forks, "150"},
 	} {
@@ -104,7 +120,7 @@ func TestAControlGroupHoldsForAllProcessesOfABox(t *testing.T) {
 		if group.Fd() < 0 {
 			t.Fatal("there is no group")
 		}
-		out, err := runLimited(t, os.Geteuid(), m, group, c.script)
+		out, err := runLimited(t, built, os.Geteuid(), m, group, c.script)
 		if strings.Contains(out, c.wrong) {
 			t.Errorf("%s: %q, %v", name, out, err)
 		}
@@ -117,8 +133,9 @@ func TestAControlGroupHoldsForAllProcessesOfABox(t *testing.T) {
 func TestALimitThatCannotBeSetStartsNothing(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
+	built := buildHolder(t)
 	m := limits.Means{Group: coleo.Limits{Memory: 256 << 20}}
-	if out, err := runLimited(t, os.Geteuid(), m, process.Group{}, "echo started"); err == nil ||
+	if out, err := runLimited(t, built, os.Geteuid(), m, process.Group{}, "echo started"); err == nil ||
 		!strings.Contains(out, "the limits of the sandbox cannot be set") || strings.Contains(out, "started") {
 		t.Errorf("without a group: %q, %v", out, err)
 	}
