@@ -212,7 +212,8 @@ var home = map[string][]string{
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "workspace/pull/fakegh", "workspace/script",
 	"hook",
-	"sandbox/inside", "sandbox/limits", "sandbox/proxy", "registry", "pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
+	"sandbox/inside", "sandbox/limits", "sandbox/proxy",
+	"registry", "pty", "pty/device", "holder", "holder/process", "sqlite", "store", "bus", "bus/bustest",
 	"localsocket", "host", "host/toolcalls", "brain", "api", "loop", "wire",
 	"harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}

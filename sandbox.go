@@ -99,7 +99,8 @@ func (s *Sandbox) Check() error {
 		return Errorf(EInvalid, "nothing was started: the limit %q of a sandbox: %w", s.Limit, err)
 	}
 	if !s.On() && s.Limit.On() {
-		return Errorf(EInvalid, "nothing was started: without a sandbox, Coleo keeps no limits: add --sandbox %s", SandboxBwrap)
+		return Errorf(EInvalid, "nothing was started: without a sandbox, Coleo keeps no limits: add --sandbox %s",
+			SandboxBwrap)
 	}
 	if !s.On() && s.Network != "" && s.Network != NetworkAll {
 		return Errorf(EInvalid, "nothing was started: without a sandbox, Coleo takes no network away: add --sandbox %s",

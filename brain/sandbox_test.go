@@ -79,19 +79,21 @@ func TestModeAllNeedsASandboxOrThePersonsYes(t *testing.T) {
 		asked  wire.SpawnRequest
 		code   coleo.Code
 	}{
-		"a new arm":                                  {nil, all, coleo.EInvalid},
-		"a new arm, agreed":                          {nil, with(all, nil, true), ""},
-		"a new arm in a sandbox":                     {nil, with(all, box, false), ""},
-		"a new arm with sandbox none":                {nil, with(all, none, false), coleo.EInvalid},
-		"another mode":                               {nil, wire.SpawnRequest{PermissionMode: coleo.PermissionEdit}, ""},
-		"an arm that had it starts again":            {has(coleo.PermissionAll, nil), wire.SpawnRequest{}, ""},
-		"an arm that had it asks for it again":       {has(coleo.PermissionAll, nil), all, ""},
-		"an arm that asked gets it":                  {has(coleo.PermissionAsk, nil), all, coleo.EInvalid},
-		"a sandboxed arm gets it":                    {has(coleo.PermissionAsk, box), all, ""},
-		"a sandboxed arm that had it starts again":   {has(coleo.PermissionAll, box), wire.SpawnRequest{}, ""},
-		"a sandboxed arm that had it loses the box":  {has(coleo.PermissionAll, box), with(wire.SpawnRequest{}, none, false), coleo.EInvalid},
-		"the same, agreed":                           {has(coleo.PermissionAll, box), with(wire.SpawnRequest{}, none, true), ""},
-		"a sandboxed arm loses the box and gets all": {has(coleo.PermissionAsk, box), with(all, none, false), coleo.EInvalid},
+		"a new arm":                                {nil, all, coleo.EInvalid},
+		"a new arm, agreed":                        {nil, with(all, nil, true), ""},
+		"a new arm in a sandbox":                   {nil, with(all, box, false), ""},
+		"a new arm with sandbox none":              {nil, with(all, none, false), coleo.EInvalid},
+		"another mode":                             {nil, wire.SpawnRequest{PermissionMode: coleo.PermissionEdit}, ""},
+		"one that had it starts again":             {has(coleo.PermissionAll, nil), wire.SpawnRequest{}, ""},
+		"one that had it asks for it":              {has(coleo.PermissionAll, nil), all, ""},
+		"one that asked gets it":                   {has(coleo.PermissionAsk, nil), all, coleo.EInvalid},
+		"a sandboxed one gets it":                  {has(coleo.PermissionAsk, box), all, ""},
+		"a sandboxed one that had it starts again": {has(coleo.PermissionAll, box), wire.SpawnRequest{}, ""},
+		"a sandboxed one that had it loses the sandbox": {has(coleo.PermissionAll, box),
+			with(wire.SpawnRequest{}, none, false), coleo.EInvalid},
+		"the same, agreed": {has(coleo.PermissionAll, box), with(wire.SpawnRequest{}, none, true), ""},
+		"a sandboxed one loses the sandbox and gets all": {has(coleo.PermissionAsk, box), with(all, none, false),
+			coleo.EInvalid},
 	} {
 		arm, known := coleo.Arm{Name: "one", Harness: "codex"}, c.before != nil
 		if known {

@@ -102,7 +102,8 @@ func (t Template) fault() (key, fault string) {
 	for _, one := range []struct {
 		key string
 		err error
-	}{{"sandbox_limit", t.limitFault()}, {"sandbox", t.sandbox().Check()}, {"labels", t.Labels.Check()}, {"tools", checkTools(t.Tools)}} {
+	}{{"sandbox_limit", t.limitFault()}, {"sandbox", t.sandbox().Check()},
+		{"labels", t.Labels.Check()}, {"tools", checkTools(t.Tools)}} {
 		if one.err != nil {
 			return one.key, one.err.Error()
 		}
