@@ -53,6 +53,8 @@ var rows = []row{
 		"An arm's model loop is in the agent CLI. Coleo has no gateway, browser or tracer to give it."},
 	{"M31", "follow what an arm changes in its files, without polling", "`coleo arm diff NAME --follow`, " +
 		"`GET /api/arms/{id}/diff?wait=30s`", ""},
+	{"M32", "a sandbox for the agent CLI, with a network of chosen hosts", "`coleo arm spawn --sandbox bwrap " +
+		"--sandbox-net allow=HOST`, `coleo doctor`", ""},
 
 	{"R1", "one type for all events, with a payload for each kind", "[api.md](api.md), `coleo run events RUN --json`", ""},
 	{"R2", "a run begins with run_start and ends with run_end", "`coleo run show RUN`", ""},

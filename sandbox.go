@@ -42,6 +42,10 @@ const (
 type Sandbox struct {
 	Kind    SandboxKind    `json:"kind" enum:"none,bwrap,docker,podman" doc:"What makes the sandbox"`
 	Network SandboxNetwork `json:"network,omitempty" pattern:"^(all|none|model|allow=.+)$" doc:"all, none, model or allow=HOST[:PORT],...; default all"`
+	// Limit says how much of the machine the arm can use. "" means no limits.
+	Limit SandboxLimit `json:"limit,omitempty" doc:"none, or a list of memory=SIZE, pids=NUMBER and cpus=NUMBER"`
+	// LimitedBy says what keeps the limits at the last start, in words for users.
+	LimitedBy string `json:"limited_by,omitempty" doc:"Coleo sets it: what keeps the limits"`
 	// Folder is the folder in which the agent CLI can write. If Folder is empty, the agent CLI can
 	// write in the arm's work folder. A subarm has the folder of its parent.
 	Folder string `json:"folder,omitempty" doc:"Coleo sets it for a subarm: the folder of its parent"`
@@ -52,15 +56,23 @@ func (s *Sandbox) On() bool { return s != nil && s.Kind != "" && s.Kind != Sandb
 
 // String describes the sandbox in a few words for users.
 func (s *Sandbox) String() string {
-	switch {
-	case !s.On():
+	if !s.On() {
 		return string(SandboxNone)
-	case s.Network == NetworkNone:
-		return string(s.Kind) + " (no network)"
-	case s.Network.Filtered():
-		return string(s.Kind) + " (network: " + string(s.Network) + ")"
 	}
-	return string(s.Kind)
+	var parts []string
+	switch {
+	case s.Network == NetworkNone:
+		parts = append(parts, "no network")
+	case s.Network.Filtered():
+		parts = append(parts, "network: "+string(s.Network))
+	}
+	if s.Limit.On() {
+		parts = append(parts, "limit: "+string(s.Limit))
+	}
+	if len(parts) == 0 {
+		return string(s.Kind)
+	}
+	return string(s.Kind) + " (" + strings.Join(parts, "; ") + ")"
 }
 
 // Check returns an error if Coleo cannot make such a sandbox on any machine. The error is EInvalid
@@ -82,6 +94,13 @@ func (s *Sandbox) Check() error {
 		if _, err := s.Network.Servers(); err != nil {
 			return Errorf(EInvalid, "nothing was started: the network %q of a sandbox: %w", s.Network, err)
 		}
+	}
+	if _, err := s.Limit.Parse(); err != nil {
+		return Errorf(EInvalid, "nothing was started: the limit %q of a sandbox: %w", s.Limit, err)
+	}
+	if !s.On() && s.Limit.On() {
+		return Errorf(EInvalid, "nothing was started: without a sandbox, Coleo keeps no limits: add --sandbox %s",
+			SandboxBwrap)
 	}
 	if !s.On() && s.Network != "" && s.Network != NetworkAll {
 		return Errorf(EInvalid, "nothing was started: without a sandbox, Coleo takes no network away: add --sandbox %s",
@@ -206,4 +225,98 @@ func HostName(text string) (string, error) {
 		return "", wrong
 	}
 	return name, nil
+}
+
+// SandboxLimit says how much of the machine a sandboxed arm can use. It is LimitNone, or a list such as
+// "memory=4G,pids=500,cpus=2". "" means the default.
+type SandboxLimit string
+
+// LimitNone means no limits.
+const LimitNone SandboxLimit = "none"
+
+// On reports whether there is a limit.
+func (l SandboxLimit) On() bool { return l != "" && l != LimitNone }
+
+// Limits are the parts of a SandboxLimit. 0 means that there is no such limit.
+type Limits struct {
+	Memory int64   // bytes
+	PIDs   int     // processes and threads
+	CPUs   float64 // processors that are busy all the time
+}
+
+// These are the smallest limits with which an agent CLI and its hook can start.
+const (
+	minMemory = 256 << 20
+	minPIDs   = 50
+	minCPUs   = 0.1
+)
+
+// Parse returns the parts of a limit. For a wrong list, the error is EInvalid.
+func (l SandboxLimit) Parse() (Limits, error) {
+	var out Limits
+	if !l.On() {
+		return out, nil
+	}
+	seen := map[string]bool{}
+	for part := range strings.SplitSeq(string(l), ",") {
+		name, value, _ := strings.Cut(part, "=")
+		if seen[name] {
+			return Limits{}, Errorf(EInvalid, "%s is named twice", name)
+		}
+		seen[name] = true
+		var err error
+		switch name {
+		case "memory":
+			if out.Memory, err = parseSize(value); err == nil && out.Memory < minMemory {
+				err = Errorf(EInvalid, "memory=%s is too little: an agent CLI needs at least 256M", value)
+			}
+		case "pids":
+			if out.PIDs, err = strconv.Atoi(value); err != nil || out.PIDs < minPIDs || out.PIDs > 1<<22 {
+				err = Errorf(EInvalid, "pids=%s is no number of processes from %d to 4194304", value, minPIDs)
+			}
+		case "cpus":
+			if out.CPUs, err = strconv.ParseFloat(value, 64); err != nil || !(out.CPUs >= minCPUs && out.CPUs <= 1<<16) {
+				err = Errorf(EInvalid, "cpus=%s is no number of processors from %g on, such as 1.5", value, minCPUs)
+			}
+		default:
+			err = Errorf(EInvalid, "%q is none of memory=SIZE, pids=NUMBER and cpus=NUMBER", part)
+		}
+		if err != nil {
+			return Limits{}, err
+		}
+	}
+	return out, nil
+}
+
+// parseSize returns the bytes of a size such as 4G. The units are powers of 1024, as in docker and
+// systemd.
+func parseSize(text string) (int64, error) {
+	wrong := Errorf(EInvalid, "memory=%s is no size, such as 512M or 4G", text)
+	if text == "" {
+		return 0, wrong
+	}
+	digits, shift := text, 0
+	if at := strings.IndexByte("KMGT", text[len(text)-1]&^0x20); at >= 0 {
+		digits, shift = text[:len(text)-1], 10*(at+1)
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n <= 0 || n > 1<<50>>shift {
+		return 0, wrong
+	}
+	return n << shift, nil
+}
+
+// List returns the limit as a SandboxLimit that Parse understands, or "" if there is none.
+func (l Limits) List() SandboxLimit {
+	var out []string
+	if l.Memory > 0 {
+		out = append(out, "memory="+strconv.FormatInt(l.Memory, 10))
+	}
+	if l.PIDs > 0 {
+		out = append(out, "pids="+strconv.Itoa(l.PIDs))
+	}
+	if l.CPUs > 0 {
+		out = append(out, "cpus="+strconv.FormatFloat(l.CPUs, 'g', -1, 64))
+	}
+	return SandboxLimit(strings.Join(out, ","))
 }

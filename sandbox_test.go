@@ -44,3 +44,25 @@ func TestTheNetworkOfASandboxIsAWordOrAList(t *testing.T) {
 		}
 	}
 }
+
+func TestALimitIsAListOfParts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[coleo.SandboxLimit]coleo.Limits{
+		"": {}, "none": {}, "memory=4G": {Memory: 4 << 30}, "memory=512m,pids=500,cpus=1.5": {Memory: 512 << 20, PIDs: 500,
+			CPUs: 1.5}, "cpus=0.5": {CPUs: 0.5}, "memory=268435456": {Memory: 256 << 20}, "pids=50": {PIDs: 50},
+	} {
+		got, err := text.Parse()
+		again, errAgain := got.List().Parse()
+		if err != nil || errAgain != nil || got != want || again != want {
+			t.Errorf("%q = %+v, %v; written %q, which is %+v, %v; want %+v", text, got, err, got.List(), again, errAgain, want)
+		}
+	}
+	for _, text := range []coleo.SandboxLimit{"memory", "memory=", "memory=4GB", "memory=-4G", "memory=0", "memory=4 G",
+		"memory=G", "memory=9999999T", "memory=1.5G", "memory=1M", "pids=0", "pids=-1", "pids=1e3", "pids=", "cpus=0",
+		"cpus=nan", "cpus=inf", "cpus=-1", "cpus=", "memory=4G,", ",", "memory=4G,memory=4G", "swap=1G", "Memory=4G",
+		"memory=4G;pids=500", "none,memory=4G", "memory=4É"} {
+		if got, err := text.Parse(); coleo.ErrorCode(err) != coleo.EInvalid || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q = %+v, %v; want EInvalid", text, got, err)
+		}
+	}
+}

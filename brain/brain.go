@@ -59,6 +59,8 @@ type Defaults struct {
 	OnPartition coleo.OnPartition
 	Policy      coleo.PolicyMode // of new arms
 
+	SandboxLimit coleo.SandboxLimit // of new sandboxes
+
 	OnLimit      coleo.OnLimit
 	ContinueWith string // see coleo.SpawnConfig
 

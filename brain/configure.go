@@ -25,6 +25,7 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 		}
 		c.Conversation = arm.SessionID
 	}
+	before := c
 	if provider, model, ok := strings.Cut(q.Model, "/"); ok && q.Provider == "" {
 		q.Provider, q.Model = provider, model
 	}
@@ -72,6 +73,9 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 		return c, err
 	}
 	if err := checkSandboxOfWorktree(c); err != nil {
+		return c, err
+	}
+	if err := checkUnguarded(before, c, q.YesWithoutSandbox); err != nil {
 		return c, err
 	}
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir

@@ -87,7 +87,7 @@ func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
 
 // configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
 // arm keeps its own sandbox, and a subarm gets the sandbox of its parent. If the request does not
-// mention the sandbox's network, the network also stays the same.
+// mention the sandbox's network or limit, these also stay the same.
 func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
 	asked := q.Sandbox
 	if asked == nil {
@@ -99,8 +99,9 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 	if c.Parent != "" && asked.String() != c.Sandbox.String() {
 		return coleo.Errorf(coleo.EForbidden, "nothing was started: a subarm has the sandbox of its parent")
 	}
-	if asked.Folder != "" {
-		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox")
+	if asked.Folder != "" || asked.LimitedBy != "" {
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox, and what keeps "+
+			"its limits")
 	}
 	h, err := b.Registry.Get(harness)
 	if err != nil {
@@ -114,11 +115,32 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 	if known && next.Network == "" && c.Sandbox.On() {
 		next.Network = c.Sandbox.Network
 	}
+	if known && next.Limit == "" && c.Sandbox.On() {
+		next.Limit = c.Sandbox.Limit
+	}
+	if next.On() && next.Limit == "" {
+		next.Limit = b.Defaults.SandboxLimit
+	}
 	c.Sandbox = nil
 	if next.On() {
 		c.Sandbox = &next
 	}
 	return nil
+}
+
+// checkUnguarded returns EInvalid if an arm would get the permission mode all without a sandbox, and
+// the person has not agreed. An arm that had both before keeps them: the person agreed at that time.
+// The parameter before is the configuration that the arm had, or has from its parent or predecessor.
+func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
+	unguarded := func(c coleo.SpawnConfig) bool {
+		return c.PermissionMode == coleo.PermissionAll && !c.Sandbox.On()
+	}
+	if agreed || !unguarded(c) || unguarded(before) {
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "nothing was started: with the permission mode %s, the agent CLI runs every "+
+		"command with your rights and never asks: add --sandbox %s, or --yes-without-sandbox if you agree",
+		coleo.PermissionAll, coleo.SandboxBwrap)
 }
 
 // checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits go
@@ -136,6 +158,12 @@ func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
 func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 	if !o.Config.Sandbox.On() {
 		return nil
+	}
+	if o.Config.Sandbox.Limit.On() {
+		if err := b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxLimit },
+			"keeps no limits of sandboxes"); err != nil {
+			return err
+		}
 	}
 	if o.Config.Sandbox.Network.Filtered() {
 		return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet },

@@ -372,11 +372,11 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 	b.publishArm(ctx, arm.ID)
 }
 
-// noteWorktree stores the worktree that the host agent has created. It writes the worktree into the
-// configuration in the arm's row. If this fails, the row shows no worktree until the next start.
-// The host agent has a record of the worktree in any case.
-func (b *Brain) noteWorktree(ctx context.Context, id string, made *coleo.SpawnConfig) {
-	if made == nil || made.Worktree == nil {
+// noteMade stores what the host agent has made for the start of an arm: the worktree, and what keeps
+// the limits of the sandbox. It writes both into the configuration in the arm's row. If this fails, the
+// row does not show them until the next start. The host agent has a record of the worktree in any case.
+func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig) {
+	if made == nil || made.Worktree == nil && !made.Sandbox.On() {
 		return
 	}
 	_, _ = b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
@@ -384,7 +384,12 @@ func (b *Brain) noteWorktree(ctx context.Context, id string, made *coleo.SpawnCo
 		if err := json.Unmarshal(row.Config, &c); err != nil {
 			return err
 		}
-		c.Worktree, c.Workdir = made.Worktree, made.Workdir
+		if made.Worktree != nil {
+			c.Worktree, c.Workdir = made.Worktree, made.Workdir
+		}
+		if made.Sandbox.On() && c.Sandbox.On() {
+			c.Sandbox.LimitedBy = made.Sandbox.LimitedBy
+		}
 		raw, err := json.Marshal(c)
 		row.Config = raw
 		return err

@@ -1,6 +1,8 @@
 package brain
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,7 +35,15 @@ func TestASandboxIsKeptAndChangedByThePersonAlone(t *testing.T) {
 			want: "bwrap (network: allow=a.example)"},
 		"a subarm gets no longer list": {has: box("model"), parent: "arm-1", asked: box("allow=a.example"),
 			code: coleo.EForbidden},
-		"a list with a wrong host":            {asked: box("allow=http://a.example"), code: coleo.EInvalid},
+		"a list with a wrong host": {asked: box("allow=http://a.example"), code: coleo.EInvalid},
+		"a limit stays": {has: &coleo.Sandbox{Kind: "bwrap", Limit: "pids=99"}, asked: box("none"),
+			want: "bwrap (no network; limit: pids=99)"},
+		"a person takes the limit away": {has: &coleo.Sandbox{Kind: "bwrap", Limit: "pids=99"},
+			asked: &coleo.Sandbox{Kind: "bwrap", Limit: "none"}, want: "bwrap"},
+		"a subarm gets no larger limit": {has: &coleo.Sandbox{Kind: "bwrap", Limit: "pids=99"}, parent: "arm-1",
+			asked: &coleo.Sandbox{Kind: "bwrap", Limit: "pids=100"}, code: coleo.EForbidden},
+		"a limit without a sandbox":           {asked: &coleo.Sandbox{Kind: "none", Limit: "pids=99"}, code: coleo.EInvalid},
+		"words that only Coleo sets":          {asked: &coleo.Sandbox{Kind: "bwrap", LimitedBy: "x"}, code: coleo.EInvalid},
 		"a person takes it away":              {has: box(""), asked: none, want: "none"},
 		"a subarm keeps that of its parent":   {has: box("none"), parent: "arm-1", want: "bwrap (no network)"},
 		"a subarm gets no weaker one":         {has: box("none"), parent: "arm-1", asked: none, code: coleo.EForbidden},
@@ -49,6 +59,60 @@ func TestASandboxIsKeptAndChangedByThePersonAlone(t *testing.T) {
 		err := b.configureSandbox(&config, wire.SpawnRequest{Sandbox: c.asked}, first(c.harness, "codex"), c.has != nil)
 		if coleo.ErrorCode(err) != c.code || err == nil && config.Sandbox.String() != c.want {
 			t.Errorf("%s: %s, %v; want %s, %s", name, config.Sandbox, err, c.want, c.code)
+		}
+	}
+}
+
+func TestModeAllNeedsASandboxOrThePersonsYes(t *testing.T) {
+	t.Parallel()
+	box := &coleo.Sandbox{Kind: coleo.SandboxBwrap}
+	none := &coleo.Sandbox{Kind: coleo.SandboxNone}
+	has := func(mode coleo.PermissionMode, s *coleo.Sandbox) *coleo.SpawnConfig {
+		return &coleo.SpawnConfig{Workdir: "/w", PermissionMode: mode, Sandbox: s}
+	}
+	all := wire.SpawnRequest{PermissionMode: coleo.PermissionAll}
+	with := func(q wire.SpawnRequest, s *coleo.Sandbox, yes bool) wire.SpawnRequest {
+		q.Sandbox, q.YesWithoutSandbox = s, yes
+		return q
+	}
+	b := withHosts(t, map[time.Duration]bus.Beat{})
+	for name, c := range map[string]struct {
+		before *coleo.SpawnConfig // nil for a new arm
+		asked  wire.SpawnRequest
+		code   coleo.Code
+	}{
+		"a new arm":                                {nil, all, coleo.EInvalid},
+		"a new arm, agreed":                        {nil, with(all, nil, true), ""},
+		"a new arm in a sandbox":                   {nil, with(all, box, false), ""},
+		"a new arm with sandbox none":              {nil, with(all, none, false), coleo.EInvalid},
+		"another mode":                             {nil, wire.SpawnRequest{PermissionMode: coleo.PermissionEdit}, ""},
+		"one that had it starts again":             {has(coleo.PermissionAll, nil), wire.SpawnRequest{}, ""},
+		"one that had it asks for it":              {has(coleo.PermissionAll, nil), all, ""},
+		"one that asked gets it":                   {has(coleo.PermissionAsk, nil), all, coleo.EInvalid},
+		"a sandboxed one gets it":                  {has(coleo.PermissionAsk, box), all, ""},
+		"a sandboxed one that had it starts again": {has(coleo.PermissionAll, box), wire.SpawnRequest{}, ""},
+		"a sandboxed one that had it loses the sandbox": {has(coleo.PermissionAll, box),
+			with(wire.SpawnRequest{}, none, false), coleo.EInvalid},
+		"the same, agreed": {has(coleo.PermissionAll, box), with(wire.SpawnRequest{}, none, true), ""},
+		"a sandboxed one loses the sandbox and gets all": {has(coleo.PermissionAsk, box), with(all, none, false),
+			coleo.EInvalid},
+	} {
+		arm, known := coleo.Arm{Name: "one", Harness: "codex"}, c.before != nil
+		if known {
+			raw, err := json.Marshal(c.before)
+			if err != nil {
+				t.Fatal(err)
+			}
+			arm.Config = raw
+		}
+		q := c.asked
+		q.Workdir = "/w"
+		_, err := b.configure(&arm, q, known)
+		if coleo.ErrorCode(err) != c.code {
+			t.Errorf("%s: %v, want the code %q", name, err, c.code)
+		}
+		if err != nil && !strings.Contains(err.Error(), "add --sandbox bwrap, or --yes-without-sandbox") {
+			t.Errorf("%s: %v does not say what to do", name, err)
 		}
 	}
 }

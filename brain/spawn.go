@@ -330,7 +330,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	err = b.ask(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.catchUp(ctx, arm.AgentID)
 	if err == nil {
-		b.noteWorktree(ctx, arm.ID, report.Config)
+		b.noteMade(ctx, arm.ID, report.Config)
 		b.takePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
 			_, _ = b.renewPermits(ctx, arm.AgentID) // if this fails, keepPermits renews the permits

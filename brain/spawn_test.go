@@ -90,7 +90,8 @@ func TestTheHarnessIsTheOneAskedForOrTheOneThatIsThere(t *testing.T) {
 func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 	t.Parallel()
 	old, now := bus.Beat{ID: "old", PID: 1, Version: "v1"}, bus.Beat{ID: "now", PID: 2, TakesGiven: true, TakesForks: true,
-		TakesFiles: true, TakesSandbox: true, TakesSandboxNet: true, TakesSubarms: true, TakesTriggers: true}
+		TakesFiles: true, TakesSandbox: true, TakesSandboxNet: true, TakesSandboxLimit: true,
+		TakesSubarms: true, TakesTriggers: true}
 	b := withHosts(t, map[time.Duration]bus.Beat{1: old, 2: now})
 	for what, o := range map[string]bus.SpawnOrder{
 		"an environment":            {Env: map[string]string{"A": "hunter2"}},

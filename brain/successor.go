@@ -143,7 +143,7 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 	arm.ParentArmID, arm.Harness, arm.Domain = first.ID, q.To, first.Domain
 	arm.ContextBudget, arm.Labels = first.ContextBudget, first.Labels
 	config, err := b.configure(&arm, wire.SpawnRequest{Provider: q.Provider, Model: q.Model, TrustWorkdir: q.TrustWorkdir,
-		PermissionMode: q.PermissionMode}, true)
+		PermissionMode: q.PermissionMode, YesWithoutSandbox: q.YesWithoutSandbox}, true)
 	if err == nil {
 		err = labelNew(&arm, &config, nil, false)
 	}

@@ -162,6 +162,9 @@ type Beat struct {
 	// TakesSandboxNet means that the host agent knows networks of a sandbox that reach only some
 	// hosts. An older host agent would refuse the start, without a reason that helps.
 	TakesSandboxNet bool `json:"takes_sandbox_net,omitempty"`
+	// TakesSandboxLimit means that the host agent knows limits of a sandbox. An older host agent would
+	// keep none.
+	TakesSandboxLimit bool `json:"takes_sandbox_limit,omitempty"`
 	// TakesBudget means that the host agent keeps budgets. An older host agent would ignore
 	// them.
 	TakesBudget bool `json:"takes_budget,omitempty"`

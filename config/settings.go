@@ -54,6 +54,11 @@ type Settings struct {
 		Mode coleo.PolicyMode `toml:"mode"` // off if empty
 	} `toml:"policy"`
 
+	// Sandbox says what the sandbox of a new arm is like: see docs/security.md.
+	Sandbox struct {
+		Limit coleo.SandboxLimit `toml:"limit"` // none if empty
+	} `toml:"sandbox"`
+
 	// Workspace says how the worktrees of arms are made.
 	Workspace struct {
 		// Path is the folder in which worktrees are made: see docs/cli.md. If Path is empty,
@@ -155,6 +160,9 @@ func ReadSettings(path string) (Settings, error) {
 	if !s.Arms.OnPartition.Valid() {
 		return s, Errorf(path, data, "arms.on_partition", "on_partition = %q is neither %q nor %q",
 			s.Arms.OnPartition, coleo.PartitionRun, coleo.PartitionFreeze)
+	}
+	if _, err := s.Sandbox.Limit.Parse(); err != nil {
+		return s, Errorf(path, data, "sandbox.limit", "limit = %q: %v", s.Sandbox.Limit, err)
 	}
 	if !s.Policy.Mode.Valid() {
 		return s, Errorf(path, data, "policy.mode", "mode = %q is none of %q, %q and %q", s.Policy.Mode,

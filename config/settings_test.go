@@ -15,6 +15,7 @@ func TestBudgetsAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "",
 		"[budget]\nday = 2.5\nfleet = 30\npolicy = \"stop\"\nmax_output = 64000\n[budget.projects]\n\"/a\" = 4": "",
+		"\n[sandbox]\nlimit = \"ram=4G\"":              `:3: limit = "ram=4G": "ram=4G" is none of memory=SIZE`,
 		"[budget]\npolicy = \"cry\"":                   `:2: policy = "cry" is none of "warn", "park" and "stop"`,
 		"[budget]\nfleet = 1\nday = -1":                ":3: day = -1 cannot be a budget",
 		"[budget]\nfleet = nan":                        ":2: fleet = NaN cannot be a budget",

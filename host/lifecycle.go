@@ -192,6 +192,9 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	handle := s.Handle()
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Handle, r.Spec.Conversation = &handle, handle.Conversation
+		if r.Spec.Sandbox.On() && handle.Sandbox.On() { // the start has found out what keeps its limits
+			r.Spec.Sandbox = handle.Sandbox
+		}
 		events := []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
 		if chosen := r.Spec.Chosen; r.Generation == 1 && chosen != nil && len(chosen.Labels) > 0 {
 			events = append(events, event(r.ID, coleo.EventLabels, coleo.Labelled{Labels: chosen.Labels}))

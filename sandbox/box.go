@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coleo.dev/sandbox/inside"
+	"coleo.dev/sandbox/limits"
 )
 
 // Box lists what a program sees of the machine. All paths are absolute. A path is the same inside
@@ -24,6 +25,8 @@ type Box struct {
 	// the loopback interface, and a proxy to the hosts in the file. If Network is empty, there is no
 	// proxy.
 	Network string
+	// Limits says what keeps the limits of the program and of everything that it starts.
+	Limits limits.Means
 }
 
 // Place is a file or a folder that exists.
@@ -53,6 +56,12 @@ func (b Box) Argv(p Programs) []string {
 	enter := []string{"--", p.Coleo, inside.EnterVerb}
 	if b.Network != "" {
 		argv, enter = append(argv, inside.NetworkOption, b.Network), append(enter, inside.NetworkOption)
+	}
+	if list := b.Limits.Group.List(); list != "" {
+		argv = append(argv, inside.LimitOption, string(list))
+	}
+	if list := b.Limits.Each.List(); list != "" {
+		enter = append(enter, inside.LimitOption, string(list))
 	}
 	argv = append(append(argv, "--", p.Bwrap), namespaces(b.Offline || b.Network != "")...)
 	argv = append(argv, "--tmpfs", "/tmp")

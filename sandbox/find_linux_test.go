@@ -110,3 +110,19 @@ func TestWhatOthersMayNotReadIsHidden(t *testing.T) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
 }
+
+func TestAMachineIsAskedForASandboxWithANetwork(t *testing.T) {
+	t.Parallel()
+	search := []string{filepath.Dir(needBwrap(t))}
+	if err := ProbeNetwork(t.Context(), search, os.Args[0]); err != nil {
+		t.Errorf("with a proxy: %v", err)
+	}
+	err := probe(t.Context(), search, os.Args[0], Box{Network: filepath.Join(t.TempDir(), "none")})
+	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "no way to its hosts") {
+		t.Errorf("with a proxy that does not begin: %v", err)
+	}
+	err = ProbeNetwork(t.Context(), []string{t.TempDir()}, os.Args[0])
+	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "bwrap is missing") {
+		t.Errorf("without bubblewrap: %v", err)
+	}
+}

@@ -240,7 +240,7 @@ func boxWithServers(t *testing.T, uid int) *outside {
 }
 
 // TestABoxReachesOnlyItsHosts: a program tries each way as root and as an ordinary user.
-func TestABoxReachesOnlyItsHosts(t *testing.T) {
+func TestM32ABoxReachesOnlyItsHosts(t *testing.T) {
 	bwrap := needBwrap(t)
 	if !ownNetwork(t) {
 		return

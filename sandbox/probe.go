@@ -2,12 +2,16 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/sandbox/proxy"
 )
 
 // probeTimeout limits the time for the start of an empty sandbox. The start usually takes some
@@ -34,12 +38,33 @@ func Find(search []string) (string, error) {
 // with the reason. Probe looks for bubblewrap in the folders that the parameter search lists. The
 // parameter program is a program of Coleo that knows the verbs of package inside.
 func Probe(ctx context.Context, search []string, program string) error {
+	return probe(ctx, search, program, Box{Offline: true})
+}
+
+// ProbeNetwork is like Probe, for a sandbox that reaches only some hosts. Its proxy really starts, and
+// reaches no host.
+func ProbeNetwork(ctx context.Context, search []string, program string) error {
+	dir, err := os.MkdirTemp("", "coleo-probe-")
+	if err != nil {
+		return fmt.Errorf("make a folder for the rules of a sandbox's network: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	rules := filepath.Join(dir, "rules.json")
+	if err := (proxy.Config{Log: filepath.Join(dir, "network.jsonl")}).Write(rules); err != nil {
+		return err
+	}
+	return probe(ctx, search, program, Box{Network: rules})
+}
+
+// probe starts a program in the box that does nothing. The box needs to say only what it reaches of the
+// network.
+func probe(ctx context.Context, search []string, program string, box Box) error {
 	bwrap, err := Find(search)
 	if err != nil {
 		return err
 	}
-	system, hidden := System()
-	box := Box{Workdir: "/", Home: "/home", System: system, Hidden: hidden, Offline: true}
+	box.Workdir, box.Home = "/", "/home"
+	box.System, box.Hidden = System()
 	argv := append(box.Argv(Programs{Bwrap: bwrap, Coleo: program}), "true")
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()

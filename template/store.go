@@ -126,6 +126,10 @@ func (s Store) read(f Found) (Found, error) {
 		f.Content, f.Hash = string(data), files.HashOf(data)
 		f.Template, err = Parse(f.Path, data)
 	}
+	if err == nil && f.Project && f.Template.YesWithoutSandbox {
+		f.Template, err = Template{}, config.Errorf(f.Path, data, "yes_without_sandbox",
+			"yes_without_sandbox works only in your own templates: leave it out; the flag --yes-without-sandbox does the same")
+	}
 	if err != nil {
 		f.Fault = err.Error()
 	}

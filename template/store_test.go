@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/policy/files"
+	"coleo.dev/wire"
 )
 
 // place has the user's folder of templates, and a project.
@@ -120,6 +121,36 @@ func TestAProjectsTemplateIsUsedOnlyWhileItIsTrusted(t *testing.T) {
 	own := p.write(p.User, "b.toml", "")
 	if _, err := p.Trust(Found{Name: "b", Path: own}, files.HashOf(nil)); coleo.ErrorCode(err) != coleo.EInvalid {
 		t.Errorf("trust of the user's own: %v", err)
+	}
+}
+
+func TestOnlyThePersonsOwnTemplateAgreesToModeAllWithoutASandbox(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	const text = "permission_mode = \"all\"\nyes_without_sandbox = true\n"
+	p.write(filepath.Join(p.project, ProjectFolder), "theirs.toml", text)
+	p.write(p.User, "mine.toml", text)
+	theirs, err := p.Find("theirs", p.project)
+	p.check(err)
+	if _, err := p.Trust(theirs, theirs.Hash); coleo.ErrorCode(err) != coleo.EInvalid ||
+		!strings.Contains(err.Error(), "theirs.toml:2: yes_without_sandbox works only in your own templates") {
+		t.Errorf("trust of a project's template that agrees: %v", err)
+	}
+	mine, err := p.Use("mine", p.project)
+	p.check(err)
+	for name, c := range map[string]struct {
+		asked wire.SpawnRequest
+		want  bool
+	}{
+		"the template's own mode":  {wire.SpawnRequest{}, true},
+		"a mode of the request":    {wire.SpawnRequest{PermissionMode: coleo.PermissionAll}, false},
+		"a sandbox of the request": {wire.SpawnRequest{Sandbox: &coleo.Sandbox{Kind: coleo.SandboxNone}}, false},
+	} {
+		q := c.asked
+		p.check(mine.Template.Fill(&q, nil))
+		if q.YesWithoutSandbox != c.want {
+			t.Errorf("%s: agreed is %v, want %v", name, q.YesWithoutSandbox, c.want)
+		}
 	}
 }
 

@@ -20,18 +20,22 @@ type Template struct {
 	Model          string                 `toml:"model" json:"model,omitempty"`
 	Fallback       coleo.FallbackStrategy `toml:"fallback" json:"fallback,omitempty"`
 	PermissionMode coleo.PermissionMode   `toml:"permission_mode" json:"permission_mode,omitempty"`
-	Policy         coleo.PolicyMode       `toml:"policy" json:"policy,omitempty"`
-	Sandbox        coleo.SandboxKind      `toml:"sandbox" json:"sandbox,omitempty"`
-	SandboxNet     coleo.SandboxNetwork   `toml:"sandbox_net" json:"sandbox_net,omitempty"`
-	Worktree       bool                   `toml:"worktree" json:"worktree,omitempty"`
-	Base           string                 `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
-	Labels         coleo.Labels           `toml:"labels" json:"labels,omitempty"`
-	Tools          []string               `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
-	OnLimit        coleo.OnLimit          `toml:"on_limit" json:"on_limit,omitempty"`
-	ContinueWith   string                 `toml:"continue_with" json:"continue_with,omitempty"`
-	EndWhenDone    bool                   `toml:"end_when_done" json:"end_when_done,omitempty"`
-	Budget         *float64               `toml:"budget" json:"budget,omitempty"` // US dollars
-	BudgetPolicy   coleo.BudgetPolicy     `toml:"budget_policy" json:"budget_policy,omitempty"`
+	// YesWithoutSandbox allows the permission mode all without a sandbox. Only the user's own templates
+	// may have it.
+	YesWithoutSandbox bool                 `toml:"yes_without_sandbox" json:"yes_without_sandbox,omitempty"`
+	Policy            coleo.PolicyMode     `toml:"policy" json:"policy,omitempty"`
+	Sandbox           coleo.SandboxKind    `toml:"sandbox" json:"sandbox,omitempty"`
+	SandboxNet        coleo.SandboxNetwork `toml:"sandbox_net" json:"sandbox_net,omitempty"`
+	SandboxLimit      coleo.SandboxLimit   `toml:"sandbox_limit" json:"sandbox_limit,omitempty"`
+	Worktree          bool                 `toml:"worktree" json:"worktree,omitempty"`
+	Base              string               `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
+	Labels            coleo.Labels         `toml:"labels" json:"labels,omitempty"`
+	Tools             []string             `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
+	OnLimit           coleo.OnLimit        `toml:"on_limit" json:"on_limit,omitempty"`
+	ContinueWith      string               `toml:"continue_with" json:"continue_with,omitempty"`
+	EndWhenDone       bool                 `toml:"end_when_done" json:"end_when_done,omitempty"`
+	Budget            *float64             `toml:"budget" json:"budget,omitempty"` // US dollars
+	BudgetPolicy      coleo.BudgetPolicy   `toml:"budget_policy" json:"budget_policy,omitempty"`
 	// Prompt is the first prompt. In it, {{NAME}} stands for an argument.
 	Prompt string         `toml:"prompt" json:"prompt,omitempty"`
 	Args   map[string]Arg `toml:"args" json:"args,omitempty"`
@@ -80,8 +84,12 @@ func (t Template) fault() (key, fault string) {
 		return "policy", fmt.Sprintf("policy = %q is none of off, shadow and read", t.Policy)
 	case !t.OnLimit.Valid():
 		return "on_limit", t.OnLimit.Check().Error()
+	case t.YesWithoutSandbox && (t.PermissionMode != coleo.PermissionAll || t.sandbox().On()):
+		return "yes_without_sandbox", `yes_without_sandbox is for permission_mode = "all" without a sandbox: leave it out`
 	case t.SandboxNet != "" && t.Sandbox == "":
 		return "sandbox_net", "sandbox_net needs sandbox"
+	case t.SandboxLimit != "" && t.Sandbox == "":
+		return "sandbox_limit", "sandbox_limit needs sandbox"
 	case t.Budget == nil && t.BudgetPolicy != "":
 		return "budget_policy", "budget_policy needs budget"
 	case !t.BudgetPolicy.Valid():
@@ -94,12 +102,18 @@ func (t Template) fault() (key, fault string) {
 	for _, one := range []struct {
 		key string
 		err error
-	}{{"sandbox", t.sandbox().Check()}, {"labels", t.Labels.Check()}, {"tools", checkTools(t.Tools)}} {
+	}{{"sandbox_limit", t.limitFault()}, {"sandbox", t.sandbox().Check()},
+		{"labels", t.Labels.Check()}, {"tools", checkTools(t.Tools)}} {
 		if one.err != nil {
 			return one.key, one.err.Error()
 		}
 	}
 	return t.argsFault()
+}
+
+func (t Template) limitFault() error {
+	_, err := t.SandboxLimit.Parse()
+	return err
 }
 
 func checkTools(names []string) error {
@@ -113,7 +127,7 @@ func (t Template) sandbox() *coleo.Sandbox {
 	if t.Sandbox == "" {
 		return nil
 	}
-	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet}
+	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet, Limit: t.SandboxLimit}
 }
 
 func (t Template) budget() *coleo.Budget {
@@ -229,6 +243,9 @@ func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 	}
 	fill(&q.Harness, t.Harness)
 	fill(&q.Fallback, t.Fallback)
+	if q.PermissionMode == "" && q.Sandbox == nil {
+		q.YesWithoutSandbox = q.YesWithoutSandbox || t.YesWithoutSandbox
+	}
 	fill(&q.PermissionMode, t.PermissionMode)
 	fill(&q.Policy, t.Policy)
 	fill(&q.OnLimit, t.OnLimit)
@@ -268,6 +285,9 @@ func (t Template) Loosens() []string {
 	var out []string
 	if t.PermissionMode == coleo.PermissionEdit || t.PermissionMode == coleo.PermissionAll {
 		out = append(out, "permission mode "+string(t.PermissionMode))
+	}
+	if t.YesWithoutSandbox {
+		out = append(out, "mode all without a sandbox")
 	}
 	if t.Policy == coleo.PolicyRead {
 		out = append(out, "policy "+string(t.Policy))

@@ -44,11 +44,13 @@ func parse(t *testing.T, text string) Template {
 func TestATemplateSaysWhereItIsWrong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"harnes = \"x\"":                        `x.toml:1:1: unknown key "harnes"`,
-		"\nwrap = [\"sh\"]":                     `x.toml:2:1: unknown key "wrap"`,
-		"model = 1":                             "x.toml:1:",
-		"model = \"a\nb\"":                      "x.toml:1:",
-		"\npermission_mode = \"yolo\"":          "x.toml:2: permission_mode = \"yolo\" is none of ask, edit, plan and all",
+		"harnes = \"x\"":               `x.toml:1:1: unknown key "harnes"`,
+		"\nwrap = [\"sh\"]":            `x.toml:2:1: unknown key "wrap"`,
+		"model = 1":                    "x.toml:1:",
+		"model = \"a\nb\"":             "x.toml:1:",
+		"\npermission_mode = \"yolo\"": "x.toml:2: permission_mode = \"yolo\" is none of ask, edit, plan and all",
+		"permission_mode = \"edit\"\nyes_without_sandbox = true":                     "x.toml:2: yes_without_sandbox is for",
+		"permission_mode = \"all\"\nsandbox = \"bwrap\"\nyes_without_sandbox = true": "x.toml:3: yes_without_sandbox is for",
 		"policy = \"allow\"":                    "x.toml:1: policy",
 		"fallback = \"x\"":                      "x.toml:1: fallback",
 		"on_limit = \"x\"":                      "x.toml:1: on_limit",
@@ -62,6 +64,8 @@ func TestATemplateSaysWhereItIsWrong(t *testing.T) {
 		"\n\nsandbox = \"jail\"":                "x.toml:3: ",
 		"sandbox_net = \"none\"":                "x.toml:1: sandbox_net needs sandbox",
 		"sandbox = \"bwrap\"\nsandbox_net = \"allow=http://a\"": "x.toml:1: ",
+		"sandbox_limit = \"memory=4G\"":                         "x.toml:1: sandbox_limit needs sandbox",
+		"sandbox = \"bwrap\"\nsandbox_limit = \"memory=4\"":     "x.toml:2: memory=4 is too little",
 		"base = \"main\"":                        "add worktree = true",
 		"tools = [\"rm\"]":                       `x.toml:1: "rm" is not a tool`,
 		"[labels]\n\"a b\" = \"c\"":              "bad key or value",
@@ -155,9 +159,10 @@ func TestARequestBeatsTheTemplate(t *testing.T) {
 func TestWhatLoosensIsSaid(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                              "",
-		"permission_mode = \"plan\"":    "",
-		"permission_mode = \"all\"":     "permission mode all",
+		"":                           "",
+		"permission_mode = \"plan\"": "",
+		"permission_mode = \"all\"":  "permission mode all",
+		"permission_mode = \"all\"\nyes_without_sandbox = true": "permission mode all; mode all without a sandbox",
 		"policy = \"read\"":             "policy read",
 		"policy = \"shadow\"":           "",
 		"sandbox = \"none\"":            "no sandbox",

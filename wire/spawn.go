@@ -28,13 +28,15 @@ type SpawnRequest struct {
 	Endpoint string                 `json:"endpoint,omitempty" doc:"Base URL of another model server, without /v1"`
 
 	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
-	Profile        coleo.Profile        `json:"profile,omitempty" enum:"user,hermetic"`
-	Home           string               `json:"home,omitempty" doc:"HOME in the hermetic profile"`
-	Wrap           []string             `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
-	Args           []string             `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
-	MCPServers     []coleo.MCPServer    `json:"mcpServers,omitempty"`
-	Tools          []string             `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
-	NoTools        bool                 `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
+	// YesWithoutSandbox lets a new arm have the mode all without a sandbox. Nothing stores it.
+	YesWithoutSandbox bool              `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
+	Profile           coleo.Profile     `json:"profile,omitempty" enum:"user,hermetic"`
+	Home              string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
+	Wrap              []string          `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
+	Args              []string          `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
+	MCPServers        []coleo.MCPServer `json:"mcpServers,omitempty"`
+	Tools             []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
+	NoTools           bool              `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
 
 	// Env holds environment variables for the agent CLI. The values are secrets. Only the host
 	// agent gets them, and no answer of the API contains them.
@@ -100,8 +102,10 @@ type HandoverRequest struct {
 	// Fallback is the same as in SpawnRequest.
 	Fallback       coleo.FallbackStrategy `json:"fallback,omitempty" enum:"any,same-price,cheaper,none"`
 	PermissionMode coleo.PermissionMode   `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
-	TrustWorkdir   bool                   `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
-	Interrupt      bool                   `json:"interrupt,omitempty" doc:"Interrupt the turn of an arm that works, and pause its queue"`
+	// YesWithoutSandbox is the same as in SpawnRequest.
+	YesWithoutSandbox bool `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
+	TrustWorkdir      bool `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
+	Interrupt         bool `json:"interrupt,omitempty" doc:"Interrupt the turn of an arm that works, and pause its queue"`
 }
 
 // HandoverReply is the result of a hand-over that was done.

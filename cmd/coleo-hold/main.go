@@ -9,8 +9,8 @@
 //	coleo hold --dir DIR -- COMMAND [ARG...]
 //	coleo hook FILE [--then COMMAND [ARG...]] [PAYLOAD]
 //	coleo window FOLDER
-//	coleo sandbox-start [--network FILE] -- COMMAND [ARG...]
-//	coleo sandbox-enter [--network] -- COMMAND [ARG...]
+//	coleo sandbox-start [--network FILE] [--limit LIMITS] -- COMMAND [ARG...]
+//	coleo sandbox-enter [--network] [--limit LIMITS] -- COMMAND [ARG...]
 //	coleo sandbox-proxy FILE PROCESS
 package main
 

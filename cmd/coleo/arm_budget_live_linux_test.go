@@ -21,7 +21,7 @@ func TestATurnOfARealAgentCLIIsInterruptedAtItsBudget(t *testing.T) {
 		t.Run(c.harness, func(t *testing.T) {
 			needAgent(t, c.harness, c.command)
 			const budget = 0.65 // a first call can cost 0.60
-			newLiveOf(t, c.harness, "--budget", "0.65", "--permission-mode", "all").usesUp(budget)
+			newLiveOf(t, c.harness, "--budget", "0.65", "--permission-mode", "all", "--yes-without-sandbox").usesUp(budget)
 		})
 	}
 }

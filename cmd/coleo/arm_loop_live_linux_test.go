@@ -36,7 +36,7 @@ func TestATurnOfARealAgentCLIThatGoesInCirclesIsStopped(t *testing.T) {
 	for _, c := range budgetCallers {
 		t.Run(c.harness, func(t *testing.T) {
 			needAgent(t, c.harness, c.command)
-			l := newLiveOf(t, c.harness, "--permission-mode", "all")
+			l := newLiveOf(t, c.harness, "--permission-mode", "all", "--yes-without-sandbox")
 			l.goesRound(0)
 			l.must("arm", "prompt", l.name, "please go round")
 			until(t, "the turn was stopped", func() bool { return len(l.events(l.name, coleo.EventRunEnd)) == 1 })
@@ -77,7 +77,7 @@ func TestATurnOfARealAgentCLIThatStaysBelowTheBoundIsNotStopped(t *testing.T) {
 	for _, c := range budgetCallers {
 		t.Run(c.harness, func(t *testing.T) {
 			needAgent(t, c.harness, c.command)
-			l := newLiveOf(t, c.harness, "--permission-mode", "all")
+			l := newLiveOf(t, c.harness, "--permission-mode", "all", "--yes-without-sandbox")
 			for turn := 1; turn <= 2; turn++ {
 				l.goesRound(loop.MaxSame - 1)
 				end := decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", "please go round")

@@ -37,7 +37,7 @@ func (w *world) networkRecord() (out []proxy.Entry) {
 
 // TestARealAgentCLIReachesItsModelAlone: the turn ends. The agent CLI asks for other hosts too, and the
 // record says that they were refused.
-func TestARealAgentCLIReachesItsModelAlone(t *testing.T) {
+func TestM32ARealAgentCLIReachesItsModelAlone(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
 	for _, c := range toolCallers[:3] { // the harnesses that say what they need in a sandbox

@@ -15,6 +15,7 @@ import (
 	"coleo.dev/conformance/fakeagent"
 	"coleo.dev/holder/process"
 	"coleo.dev/sandbox"
+	"coleo.dev/sandbox/limits"
 	"coleo.dev/wire"
 )
 
@@ -180,5 +181,81 @@ func TestASandboxWithoutNetworkHasLoopbackAlone(t *testing.T) {
 	}
 	if out := f.must("arm", "status", "one"); !strings.Contains(out, "bwrap (no network)") {
 		t.Errorf("the status does not tell it:\n%s", out)
+	}
+}
+
+func TestTheStatusOfASandboxedArmSaysWhatKeepsItsLimits(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	w := newWorld(t, "[sandbox]\nlimit = \"memory=2G\"\n")
+	by := func(list coleo.SandboxLimit) string {
+		t.Helper()
+		wanted, err := list.Parse()
+		w.check(err)
+		m, err := limits.Plan(wanted)
+		w.check(err)
+		return m.String()
+	}
+	told := func(when string, limit coleo.SandboxLimit) {
+		t.Helper()
+		if out := w.must("arm", "status", "one"); !strings.Contains(out, "limit: "+string(limit)) ||
+			!strings.Contains(out, by(limit)) {
+			t.Errorf("%s, the status does not have %s by %s:\n%s", when, limit, by(limit), out)
+		}
+	}
+	f := w.spawnBoxed("one", "--sandbox-limit", "memory=1G")
+	told("at first", "memory=1G")
+	if e := w.events("one", coleo.EventSpawned); len(e) != 1 || !strings.Contains(string(e[0].Payload),
+		`"limited_by":"`+by("memory=1G")+`"`) {
+		t.Errorf("the event of the start has %v", e)
+	}
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", f.agentPID()))
+	w.check(err)
+	if by("memory=1G") == "rlimit: memory of each process" && !strings.Contains(string(raw), "1073741824") {
+		t.Errorf("the agent CLI has the limits\n%s", raw)
+	}
+	if holder, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", w.onlyProcess("hold"))); err != nil ||
+		strings.Contains(string(holder), "1073741824") {
+		t.Errorf("the holder has the limits of the arm:\n%s, %v", holder, err)
+	}
+	w.must("arm", "kill", "one")
+	w.must("arm", "spawn", "-n", "one", "-w", f.workdir, "--sandbox", "bwrap")
+	told("after another start", "memory=1G")
+	w.must("arm", "kill", "one")
+	w.must("arm", "spawn", "-n", "one", "-w", f.workdir, "--sandbox", "bwrap", "--sandbox-limit", "none")
+	if out := w.must("arm", "status", "one"); strings.Contains(out, "Limits by") {
+		t.Errorf("without limits, the status says:\n%s", out)
+	}
+	w.must("arm", "kill", "one")
+	f = w.spawnBoxed("two")
+	if out := w.must("arm", "status", "two"); !strings.Contains(out, "limit: memory=2G") {
+		t.Errorf("a new arm has not the limit of config.toml:\n%s", out)
+	}
+}
+
+func TestALimitThatCannotBeKeptIsRefused(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	w := newWorld(t, "")
+	w.must("up")
+	dir := w.workdir("one", fakeagent.Script{})
+	refusals := map[string][]string{
+		"add --sandbox bwrap":                 {"--sandbox-limit", "memory=1G"},
+		`"ram=1G" is none of memory=SIZE`:     {"--sandbox", "bwrap", "--sandbox-limit", "ram=1G"},
+		"memory=1M is too little":             {"--sandbox", "bwrap", "--sandbox-limit", "memory=1M"},
+		"pids=1 is no number of processes":    {"--sandbox", "bwrap", "--sandbox-limit", "memory=1G,pids=1"},
+		"cpus=none is no number of processor": {"--sandbox", "bwrap", "--sandbox-limit", "cpus=none"},
+	}
+	if _, err := limits.Plan(coleo.Limits{CPUs: 1}); err != nil {
+		refusals["the limit cpus cannot be kept"] = []string{"--sandbox", "bwrap", "--sandbox-limit", "cpus=1"}
+	}
+	for want, flags := range refusals {
+		r := w.run(append([]string{"arm", "spawn", "-n", "one", "--harness", "fake", "-w", dir}, flags...)...)
+		if r.code == 0 || !strings.Contains(r.err, want) || strings.Count(r.err, "\n") != 1 {
+			t.Errorf("%v = %v; want one line with %q", flags, r, want)
+		}
+	}
+	if list := decode[map[string][]coleo.Arm](w, "arm", "list", "--all"); len(list["arms"]) != 0 {
+		t.Errorf("there are arms: %+v", list)
 	}
 }

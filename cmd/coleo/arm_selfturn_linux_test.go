@@ -30,7 +30,7 @@ func TestATurnThatClaudeCodeBeginsItselfIsARun(t *testing.T) {
 	w.check(err)
 	w.check(os.WriteFile(w.path("script.json"), script, 0o600))
 	w.must("arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness", "claude-code", "--model", "scripted",
-		"--script", w.path("script.json"), "--permission-mode", "all")
+		"--script", w.path("script.json"), "--permission-mode", "all", "--yes-without-sandbox")
 	end := decode[coleo.RunEnd](w, "arm", "prompt", "one", "--wait", "--timeout", patience.String(),
 		"wait in the background")
 	if end.Answer != "it runs" || !strings.Contains(end.Background, "still running") {

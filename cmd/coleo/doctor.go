@@ -46,6 +46,7 @@ func checks() []check {
 		{"agent CLIs", checkAgents},
 		{"kernel", checkKernel},
 		{"sandboxes", checkSandboxes},
+		{"networks of sandboxes", checkSandboxNetworks},
 	}
 }
 
@@ -57,8 +58,8 @@ func newDoctorCommand() *cobra.Command {
 
 It checks config.toml, the harness files, the packs, the state folder, free disk
 space, serve, the host agent, the arms, the agent CLIs, the kernel settings, and
-which sandboxes this machine can make. The exit code is 1 if Coleo does not
-work, or is not safe, until a problem is fixed.`,
+which sandboxes this machine can make, also with a network of chosen hosts. The
+exit code is 1 if Coleo does not work, or is not safe, until a problem is fixed.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			paths, err := config.FindPaths(os.Getenv)
@@ -302,13 +303,23 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 // checkSandboxes reports a problem if this machine cannot make a sandbox. It makes a sandbox and
 // runs nothing in it.
 func checkSandboxes(ctx context.Context, _ setup.Setup) []finding {
+	return trySandbox(ctx, "", sandbox.Probe)
+}
+
+// checkSandboxNetworks is like checkSandboxes, for a sandbox that reaches only some hosts.
+func checkSandboxNetworks(ctx context.Context, _ setup.Setup) []finding {
+	return trySandbox(ctx, " --sandbox-net "+string(coleo.NetworkModel), sandbox.ProbeNetwork)
+}
+
+func trySandbox(ctx context.Context, flags string, probe func(context.Context, []string, string) error) []finding {
 	search := filepath.SplitList(os.Getenv("PATH"))
 	command, err := executable.HolderCommand()
 	if err == nil {
-		err = sandbox.Probe(ctx, search, command[0])
+		err = probe(ctx, search, command[0])
 	}
 	if err == nil {
 		return nil
 	}
-	return []finding{{Wrong: fmt.Sprintf("'coleo arm spawn --sandbox %s' does not work: %v", coleo.SandboxBwrap, err)}}
+	return []finding{{Wrong: fmt.Sprintf("'coleo arm spawn --sandbox %s%s' does not work: %v", coleo.SandboxBwrap, flags,
+		err)}}
 }

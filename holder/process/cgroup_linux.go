@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"coleo.dev"
 )
 
 // If an arm has its own control group, Coleo can end all processes of the arm in one
@@ -90,26 +92,57 @@ func OpenGroup(dir string) Group {
 	return Group{path}
 }
 
-// delegated returns the folder of this process's own group in the unified hierarchy. It
-// returns "" if Coleo cannot make groups below this group.
+// OwnFolder is the name of the group below a delegated group into which Coleo moves the processes of
+// the delegated group. Systemd uses such a group too (DelegateSubgroup).
+const OwnFolder = "coleo"
+
+// delegated returns the folder below which Coleo makes groups, in the unified hierarchy. It is the
+// folder of this process's own group, or the one above if only that one was delegated. It is "" if
+// Coleo cannot make groups.
 func delegated() string {
+	dir := ownFolder()
+	if dir == "" {
+		return ""
+	}
+	if above := filepath.Dir(dir); !markedDelegated(dir) && markedDelegated(above) {
+		dir = above
+	}
+	if unix.Access(dir, unix.W_OK) != nil || systemdRuns() && !markedDelegated(dir) {
+		return ""
+	}
+	return dir
+}
+
+// ownFolder returns the folder of this process's own group, or "" if there is no unified hierarchy.
+func ownFolder() string {
 	mount := unifiedMount()
 	raw, err := os.ReadFile("/proc/self/cgroup")
 	if mount == "" || err != nil {
 		return ""
 	}
 	for line := range bytes.Lines(raw) {
-		path, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("0::"))
-		if !ok {
-			continue
+		if path, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("0::")); ok {
+			return filepath.Join(mount, string(path))
 		}
-		dir := filepath.Join(mount, string(path))
-		if unix.Access(dir, unix.W_OK) != nil || systemdRuns() && !markedDelegated(dir) {
-			return ""
-		}
-		return dir
 	}
 	return ""
+}
+
+// GroupsFolder returns the folder of the group below which a holder that this process starts makes the
+// groups of arms. It returns "" if such a holder makes no groups.
+func GroupsFolder() string { return delegated() }
+
+// Delegated reports whether systemd has delegated the group with the given folder.
+func Delegated(folder string) bool { return markedDelegated(folder) }
+
+// OwnGroup returns the folder of this process's own group, if a holder has made the group for an arm.
+// Otherwise the error is EUnsupported.
+func OwnGroup() (string, error) {
+	dir := ownFolder()
+	if base := filepath.Base(dir); !strings.HasPrefix(base, armGroup) && !strings.HasPrefix(base, aloneGroup) {
+		return "", coleo.Errorf(coleo.EUnsupported, "the arm has no control group of its own")
+	}
+	return dir, nil
 }
 
 func systemdRuns() bool {

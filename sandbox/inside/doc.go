@@ -28,13 +28,36 @@ const (
 	ProxyVerb = "sandbox-proxy"
 	// NetworkOption is for a sandbox that reaches only some hosts.
 	NetworkOption = "--network"
+	// LimitOption and a coleo.SandboxLimit can be before "--". StartVerb then sets the limits of the arm's
+	// control group, and EnterVerb sets rlimits.
+	LimitOption = "--limit"
 )
 
-// commandLine returns what comes before and after "--".
-func commandLine(verb string, args []string) (options, argv []string, err error) {
+// options are the options of a verb.
+type options struct {
+	network bool
+	rules   string // of StartVerb: the path of a file with a proxy.Config
+	limit   coleo.Limits
+}
+
+// commandLine returns the options before "--", and the command line after it.
+func commandLine(verb string, args []string) (o options, argv []string, err error) {
 	at := slices.Index(args, "--")
 	if at < 0 || at == len(args)-1 {
-		return nil, nil, coleo.Errorf(coleo.EInvalid, "%s needs -- and a command line", verb)
+		return o, nil, coleo.Errorf(coleo.EInvalid, "%s needs -- and a command line", verb)
 	}
-	return args[:at], args[at+1:], nil
+	for rest := args[:at]; len(rest) > 0 && err == nil; {
+		switch {
+		case rest[0] == NetworkOption && verb == EnterVerb:
+			o.network, rest = true, rest[1:]
+		case rest[0] == NetworkOption && len(rest) > 1:
+			o.network, o.rules, rest = true, rest[1], rest[2:]
+		case rest[0] == LimitOption && len(rest) > 1:
+			o.limit, err = coleo.SandboxLimit(rest[1]).Parse()
+			rest = rest[2:]
+		default:
+			err = coleo.Errorf(coleo.EInvalid, "%s has no option %q", verb, rest[0])
+		}
+	}
+	return o, args[at+1:], err
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"coleo.dev"
+	"coleo.dev/sandbox/limits"
 )
 
 // groupSignals are the signals that a terminal or a holder sends to a whole process group.
@@ -31,10 +32,13 @@ func Start(args []string) error {
 			return coleo.Errorf(coleo.EUnsupported, "as root, the sandbox needs mounts of its own: %w", err)
 		}
 	}
-	if len(options) == 2 && options[0] == NetworkOption {
-		if err := startProxy(options[1]); err != nil {
+	if options.network {
+		if err := startProxy(options.rules); err != nil {
 			return err
 		}
+	}
+	if err := limits.SetGroup(options.limit); err != nil {
+		return coleo.Errorf(coleo.EUnsupported, "the limits of the sandbox cannot be set: %w", err)
 	}
 	return become(argv)
 }
@@ -73,7 +77,7 @@ func Enter(args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(options) == 1 && options[0] == NetworkOption {
+	if options.network {
 		if err := giveListeners(); err != nil {
 			return coleo.Errorf(coleo.EUnsupported, "the sandbox has no way to its hosts: %w", err)
 		}
@@ -82,6 +86,9 @@ func Enter(args []string) error {
 	// program. If a process handles a signal, the signal then gets its default effect again. So
 	// this process handles these signals.
 	signal.Notify(make(chan os.Signal, 1), groupSignals...)
+	if err := limits.SetEach(options.limit); err != nil {
+		return coleo.Errorf(coleo.EUnsupported, "the limits of the sandbox cannot be set: %w", err)
+	}
 	runtime.LockOSThread() // the filter applies to this thread, which becomes the program
 	if err := setFilter(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the sandbox needs a filter for system calls: %w", err)

@@ -27,9 +27,11 @@ export class SpawnForm {
     this.models = el("datalist", { id: "models" });
     this.model = el("input", { name: "model", list: "models", autocomplete: "off", spellcheck: false, placeholder: "As the agent CLI has it" });
     this.first = el("textarea", { name: "initialPrompt", rows: 3, placeholder: "Nothing: it waits for you" });
-    this.mode = el("select", { name: "permissionMode" },
+    this.mode = el("select", { name: "permissionMode", on: { change: () => this.guard() } },
       ...[["", "As usual"], ["ask", "Ask for every edit and command"], ["edit", "Edit unasked, ask for commands"], ["plan", "Plan only, change nothing"], ["all", "Ask nothing"]]
         .map(([value, text]) => el("option", { value, text })));
+    this.yes = el("input", { type: "checkbox", name: "yesWithoutSandbox", id: "spawn-yes" });
+    this.agree = el("label", { class: "check", for: "spawn-yes", hidden: true }, this.yes, "Allow this without a sandbox: it runs every command with your rights");
     this.host = el("select", { name: "agentId" });
     this.trust = el("input", { type: "checkbox", name: "trustWorkdir", id: "spawn-trust" });
     this.env = el("textarea", { name: "env", rows: 2, autocomplete: "off", spellcheck: false, placeholder: "NAME=VALUE, one on each line" });
@@ -41,7 +43,7 @@ export class SpawnForm {
       field("Name", this.name), field("Harness", this.harness), this.note, field("Folder", this.workdir), field("Model", this.model),
       field("First prompt", this.first),
       el("details", {}, el("summary", { text: "More" }),
-        field("Permissions", this.mode), field("Host", this.host), field("Environment", this.env),
+        field("Permissions", this.mode), this.agree, field("Host", this.host), field("Environment", this.env),
         el("p", { class: "note", text: "The values of the environment are shown nowhere again. An arm runs without a window: 'coleo arm open NAME' shows it in one." }),
         el("label", { class: "check", for: "spawn-trust" }, this.trust, "Trust the folder (writes that into the agent CLI's own settings)")),
       this.models, this.error,
@@ -63,7 +65,14 @@ export class SpawnForm {
     this.workdir.value ||= last.workdir ?? "";
     this.name.value = this.freeName();
     show(this.error, false);
+    this.guard();
     this.about();
+  }
+
+  /** A new arm that asks nothing needs a sandbox or this agreement. The agreement holds for one arm. */
+  guard() {
+    show(this.agree, this.mode.value === "all");
+    this.yes.checked = false;
   }
 
   last() {
@@ -100,6 +109,7 @@ export class SpawnForm {
     e.preventDefault();
     const body = { name: this.name.value, harness: this.harness.value, workdir: this.workdir.value };
     for (const input of [this.model, this.first, this.mode, this.host]) if (input.value.trim()) body[input.name] = input.value.trim();
+    if (this.mode.value === "all" && this.yes.checked) body.yesWithoutSandbox = true;
     if (this.trust.checked) body.trustWorkdir = true;
     if (this.env.value.trim()) body.env = variables(this.env.value);
     this.submit.disabled = true;

@@ -80,9 +80,7 @@ async function make(page) {
   await page.selectOption("#spawn [name=harness]", "generic");
   await page.click("#spawn summary");
   await page.fill("#spawn [name=env]", "FIRST=a=b\n\nCOLEO_DIR=x\n");
-  await page.click("#spawn [type=submit]");
-  await page.waitForSelector("#spawn .warn:not([hidden])", patience);
-  report.yes("a variable that Coleo uses itself is refused", (await page.textContent("#spawn .warn")).includes("COLEO_DIR"));
+  await guard(page);
   await page.fill("#spawn [name=env]", "FIRST=a=b\n\nSECOND=c d\n");
   await page.click("#spawn [type=submit]");
   await page.waitForFunction(() => document.querySelector(".head h1")?.textContent === "shell", null, patience);
@@ -94,6 +92,28 @@ async function make(page) {
   for (const until = Date.now() + patience.timeout; !existsSync(file) && Date.now() < until;) await page.waitForTimeout(50);
   await word(page, "Idle");
   report.same("the program's variables", existsSync(file) && readFileSync(file, "utf8"), "a=b c d");
+}
+
+// guard sees that the form starts nothing with the mode all before the person agrees. A wrong variable keeps it from starting anything
+// afterwards.
+async function guard(page) {
+  const yes = "#spawn [name=yesWithoutSandbox]", mode = "#spawn [name=permissionMode]";
+  const refused = async (what, word) => {
+    await page.click("#spawn [type=submit]");
+    await page.waitForFunction((w) => document.querySelector("#spawn .warn:not([hidden])")?.textContent.includes(w), word, patience);
+    report.yes(`${what} is refused`, true);
+  };
+  report.yes("the form asks for no agreement at first", !(await page.isVisible(yes)));
+  await page.selectOption(mode, "all");
+  report.yes("with the mode all it asks for agreement", await page.isVisible(yes));
+  await refused("the mode all without agreement", "without-sandbox");
+  await page.check(yes);
+  await refused("a variable that Coleo uses itself", "COLEO_DIR");
+  await page.selectOption(mode, "");
+  report.yes("with another mode it asks for none", !(await page.isVisible(yes)));
+  await page.selectOption(mode, "all");
+  report.yes("an agreement is for one choice", !(await page.isChecked(yes)));
+  await page.selectOption(mode, "");
 }
 
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });

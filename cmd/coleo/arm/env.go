@@ -197,10 +197,12 @@ func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
 // takeSandbox puts the sandbox into the request. Without the flags, an arm that exists keeps
 // its own.
 func (f *spawnFlags) takeSandbox() error {
-	if f.sandbox.Kind == "" && f.sandbox.Network == "" {
+	switch {
+	case f.sandbox == coleo.Sandbox{}:
 		return nil
-	}
-	if f.sandbox.Kind == "" {
+	case f.sandbox.Kind == "" && f.sandbox.Limit != "":
+		return coleo.Errorf(coleo.EInvalid, "--sandbox-limit needs a sandbox: add --sandbox %s", coleo.SandboxBwrap)
+	case f.sandbox.Kind == "":
 		return coleo.Errorf(coleo.EInvalid, "--sandbox-net needs a sandbox: add --sandbox %s", coleo.SandboxBwrap)
 	}
 	asked := f.sandbox

@@ -283,6 +283,9 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	}
 	if s := configOf(arm).Sandbox; s.On() {
 		line("Sandbox", s)
+		if s.LimitedBy != "" {
+			line("Limits by", s.LimitedBy)
+		}
 	}
 	line("Host", show.OrDash(arm.Host))
 	if r.Local {

@@ -65,7 +65,8 @@ The first line of the output names both models with their prices.
   ask     it asks before each edit and each command (default)
   edit    it makes edits, and asks before each command
   plan    it changes nothing
-  all     it makes edits and runs commands, and never asks
+  all     it makes edits and runs commands, and never asks; this needs --sandbox, or
+          --yes-without-sandbox
 
 --profile user (default) uses your HOME and your logins. --profile hermetic
 uses the HOME of --home, a fake key and the model server of --endpoint.
@@ -104,6 +105,10 @@ unless you say --sandbox none: see docs/security.md.
   none                 only loopback inside
   model                only the server of its model
   allow=HOST[:PORT],…  these servers and that of its model
+
+--sandbox-limit says how much of the machine the sandbox uses at most, such as
+memory=4G,pids=500,cpus=2. 'coleo arm status' says what keeps the limits: see
+docs/security.md.
 
 --on-limit says what happens when the arm meets a limit of its model, such as a
 used-up quota. With wait (default), the arm is parked until the limit has
@@ -155,6 +160,7 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base `URL` of another model server, without /v1")
 	flags.StringVarP(&f.q.InitialPrompt, "prompt", "p", "", "first prompt (`TEXT`)")
 	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask (default), edit, plan or all")
+	verb.YesWithoutSandboxFlag(c, &f.q.YesWithoutSandbox)
 	flags.StringVar((*string)(&f.q.Profile), "profile", "", "`PROFILE`: user (default) or hermetic")
 	flags.StringVar(&f.q.Home, "home", "", "`FOLDER` that is HOME in the hermetic profile")
 	flags.StringArrayVar(&f.q.Wrap, "wrap", nil, "`WORD` before the agent CLI's command; repeatable")
@@ -172,6 +178,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
 	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default) or bwrap")
 	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "", "`NETWORK` of the sandbox: all (default), none, model or allow=HOST,…")
+	flags.StringVar((*string)(&f.sandbox.Limit), "sandbox-limit", "",
+		"`LIMITS` of the sandbox: none or memory=SIZE,pids=NUMBER,cpus=NUMBER")
 	flags.StringVar((*string)(&f.q.OnLimit), "on-limit", "",
 		"`STEPS`: wait (default) or ask, after model:NAME and handover:HARNESS")
 	flags.StringVar(&f.q.ContinueWith, "continue-with", "",

@@ -77,3 +77,8 @@ func AtMost(n int, what string) cobra.PositionalArgs {
 		return coleo.Errorf(coleo.EInvalid, "%s takes %s (see %s --help)", c.CommandPath(), what, c.CommandPath())
 	}
 }
+
+// YesWithoutSandboxFlag adds the flag --yes-without-sandbox to a verb that starts arms.
+func YesWithoutSandboxFlag(c *cobra.Command, agreed *bool) {
+	c.Flags().BoolVar(agreed, "yes-without-sandbox", false, "allow the permission mode all without a sandbox")
+}

@@ -18,7 +18,7 @@ func filtered(t *testing.T, network coleo.SandboxNetwork) *boxed {
 	return b
 }
 
-func TestASandboxReachesItsModelAndWhatIsListed(t *testing.T) {
+func TestM32ASandboxReachesItsModelAndWhatIsListed(t *testing.T) {
 	t.Parallel()
 	usual := proxy.Rule{Host: "api.x.example", Port: 443}
 	local := proxy.Rule{Host: "127.0.0.1", Port: 4000, Private: true}

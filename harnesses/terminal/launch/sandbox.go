@@ -12,6 +12,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/hook"
 	"coleo.dev/sandbox"
+	"coleo.dev/sandbox/limits"
 )
 
 // outsideEnv lists variables that name folders and sockets outside of a sandbox. A
@@ -50,7 +51,25 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 			return nil, err
 		}
 	}
+	if err := limit(&box, c); err != nil {
+		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: %w", s.Title, err)
+	}
 	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: program[0]})...), nil
+}
+
+// limit adds the limits of the arm to the box, and notes in the configuration what keeps them.
+func limit(box *sandbox.Box, c *coleo.SpawnConfig) error {
+	wanted, err := c.Sandbox.Limit.Parse()
+	if err != nil {
+		return err
+	}
+	if box.Limits, err = limits.Plan(wanted); err != nil {
+		return err
+	}
+	noted := *c.Sandbox // others have the same pointer
+	noted.LimitedBy = box.Limits.String()
+	c.Sandbox = &noted
+	return nil
 }
 
 // boxOf returns what the agent CLI sees in its sandbox. The parameter binary is the agent CLI's

@@ -1,0 +1,142 @@
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"coleo.dev"
+	"coleo.dev/holder/process"
+	"coleo.dev/sandbox/limits"
+)
+
+// buildHolder builds the holder program, and returns its path. The race detector of this test program
+// needs more memory than the limits give, so this test program cannot be in the box.
+func buildHolder(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "coleo-hold")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "coleo.dev/cmd/coleo-hold")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// runLimited runs a script in a box with limits, as a user. If group is set, the box is in that group.
+func runLimited(t *testing.T, built string, uid int, m limits.Means, group process.Group, script string) (string,
+	error) {
+	t.Helper()
+	o := newOutside(t, uid)
+	program := filepath.Join(o.dir, "program")
+	if out, err := exec.Command("cp", built, program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	system, hidden := System()
+	box := Box{Workdir: o.work, Home: o.home, System: system, Hidden: hidden, Writable: []Place{{Path: o.work}}, Limits: m}
+	argv := append(box.Argv(Programs{Bwrap: needBwrap(t), Coleo: program}), "/bin/sh", "-c", script)
+	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	if cmd.SysProcAttr = o.asUser(); cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	if fd := group.Fd(); fd >= 0 {
+		defer unix.Close(fd)
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, fd
+	}
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// forks is a script that starts up to 150 processes, and prints how many of them it could start. The
+// shell ends at the first process that it cannot start. It then starts no other program.
+const forks = `trap 'kill $all; echo $n' EXIT
+n=0
+while [ $n -lt 150 ]; do sleep 600 & all="$all $!"; n=$((n+1)); done 2>errors`
+
+// hogs is a script that keeps 700 MB in one process, and prints how many bytes came out of it.
+const hogs = `head -c 700000000 /dev/zero | tail 2>errors | wc -c; cat errors >&2`
+
+func TestRlimitsHoldForTheProgramInABox(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	built := buildHolder(t)
+	users := []int{os.Geteuid()}
+	if os.Geteuid() == 0 {
+		users = append(users, nobody)
+	}
+	for _, uid := range users {
+		t.Run("as user "+strconv.Itoa(uid), func(t *testing.T) {
+			t.Parallel()
+			limited := limits.Means{Each: coleo.Limits{Memory: 256 << 20, PIDs: 60}}
+			if out, err := runLimited(t, built, uid, limits.Means{}, process.Group{}, hogs); err != nil || out != "700000000" {
+				t.Errorf("without a limit a process kept %q, %v", out, err)
+			}
+			if out, err := runLimited(t, built, uid, limited, process.Group{}, hogs); strings.Contains(out, "700000000") ||
+				!strings.Contains(out, "memory") {
+				t.Errorf("with 256M a process kept %q, %v", out, err)
+			}
+			if out, err := runLimited(t, built, uid, limits.Means{}, process.Group{}, forks); err != nil || out != "150" {
+				t.Errorf("without a limit the script started %q, %v", out, err)
+			}
+			if uid == 0 {
+				return // the kernel does not count the processes of root: see limits.Plan
+			}
+			out, _ := runLimited(t, built, uid, limited, process.Group{}, forks)
+			if n, err := strconv.Atoi(strings.Fields(out + " none")[0]); err != nil || n >= 60 || n < 30 {
+				t.Errorf("with 60 processes the script started %q", out)
+			}
+		})
+	}
+}
+
+func TestAControlGroupHoldsForAllProcessesOfABox(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	wanted := coleo.Limits{Memory: 256 << 20, PIDs: 60, CPUs: 0.5}
+	m, err := limits.Plan(wanted)
+	if err == nil && m.Group != wanted {
+		err = coleo.Errorf(coleo.EUnsupported, "the limits are kept by %s", m)
+	}
+	if err != nil {
+		if slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), "cgroup") {
+			t.Fatal(err)
+		}
+		t.Skip("no control group with all controllers: ", err)
+	}
+	built := buildHolder(t)
+	for name, c := range map[string]struct{ script, wrong string }{
+		"memory": {hogs, "700000000"}, "processes": {forks, "150"},
+	} {
+		dir := t.TempDir()
+		group := process.MakeGroup(dir, "limits", name+strconv.Itoa(os.Getpid()), true)
+		if group.Fd() < 0 {
+			t.Fatal("there is no group")
+		}
+		out, err := runLimited(t, built, os.Geteuid(), m, group, c.script)
+		if strings.Contains(out, c.wrong) {
+			t.Errorf("%s: %q, %v", name, out, err)
+		}
+		if err := group.End(dir); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestALimitThatCannotBeSetStartsNothing(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	built := buildHolder(t)
+	m := limits.Means{Group: coleo.Limits{Memory: 256 << 20}}
+	if out, err := runLimited(t, built, os.Geteuid(), m, process.Group{}, "echo started"); err == nil ||
+		!strings.Contains(out, "the limits of the sandbox cannot be set") || strings.Contains(out, "started") {
+		t.Errorf("without a group: %q, %v", out, err)
+	}
+}
