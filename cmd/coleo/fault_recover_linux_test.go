@@ -123,7 +123,7 @@ func TestARealStreamGoesOnWhenColeoIsKilled(t *testing.T) {
 			t.Parallel()
 			l := newLive(t)
 			nonce := conformance.Nonce()
-			r := decode[coleo.Receipt](l.world, "arm", "prompt", l.name, "count to 100 every 50ms, then say "+nonce)
+			r := decode[coleo.Receipt](l.world, "arm", "prompt", l.name, "count to 100 every 150ms, then say "+nonce)
 			l.survives(l.name, l.pid, r.ID, nonce, k.verbs, k.started)
 			end := l.awaitRun(r.ID)
 			if !strings.Contains(end.Answer, "1 2 3 4") || !strings.Contains(end.Answer, "99 100") {
