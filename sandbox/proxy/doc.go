@@ -5,4 +5,7 @@
 // For each request, the proxy checks the host and the port first. It then looks up the host's name
 // once, checks the addresses, and connects to one of exactly these addresses. Each decision is an
 // Entry in a Log. The proxy does not decrypt what goes through it.
+//
+// The package reads HTTP without net/http, because it is a part of coleo-hold. There, net/http alone
+// adds 0.8 MB to the 4 MB of memory that each holder needs, and 1 MB to the program's 4 MB.
 package proxy
