@@ -34,7 +34,7 @@ func open(t *testing.T, base, path string, headers ...string) (*websocket.Conn, 
 	}
 	if err == nil {
 		t.Cleanup(func() { _ = conn.Close() })
-		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second)) // a test that hangs fails
+		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Minute)) // a test that hangs fails
 	}
 	return conn, err
 }

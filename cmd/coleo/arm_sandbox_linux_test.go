@@ -227,7 +227,7 @@ func TestTheStatusOfASandboxedArmSaysWhatKeepsItsLimits(t *testing.T) {
 		t.Errorf("without limits, the status says:\n%s", out)
 	}
 	w.must("arm", "kill", "one")
-	f = w.spawnBoxed("two")
+	w.spawnBoxed("two")
 	if out := w.must("arm", "status", "two"); !strings.Contains(out, "limit: memory=2G") {
 		t.Errorf("a new arm has not the limit of config.toml:\n%s", out)
 	}

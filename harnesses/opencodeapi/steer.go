@@ -258,6 +258,6 @@ func (s *Session) Interrupt(ctx context.Context) (out coleo.Interruption, err er
 		return out, coleo.Errorf(coleo.ETimeout, "%s did not stop within %s of the interrupt", s.h.spec.Title,
 			abortTimeout)
 	}
-	s.resync(srv) // the end of the turn has closed its dialogs
+	_ = s.resync(srv) // the end of the turn has closed its dialogs; otherwise an event says it later
 	return out, nil
 }

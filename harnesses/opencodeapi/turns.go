@@ -71,7 +71,7 @@ func (s *Session) follow(conversation string) bool {
 	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: s.reading, Note: body.ID})
 	s.mu.Unlock()
 	s.catchUp()
-	s.resync(srv)
+	_ = s.resync(srv) // if it fails, the events bring the state
 	return true
 }
 
