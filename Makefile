@@ -117,9 +117,13 @@ bwrap:
 	  apt-get update -qq && apt-get install -qq -y --no-install-recommends bubblewrap >/dev/null; } || \
 	  { echo 'bwrap is missing: install bubblewrap, the tests of sandboxes need it' >&2; exit 1; }
 
-# Most of the tests of real agent CLIs wait, so four tests of a package run beside each other.
+# The tests of the whole program run last and alone. Most of them wait, so four run at the same time.
+TEST_ENV = COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux,strace,bwrap COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE)
 test: build agents tmux strace bwrap
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(REQUIRE),tmux,strace,bwrap COLEO_FULL=$(FULL) COLEO_SKIP=$(MORE) $(GO) test -race -shuffle=on -p 2 -parallel 4 -timeout 85m ./...
+	@failed=; \
+	$(TEST_ENV) $(GO) test -race -shuffle=on -p 2 -timeout 60m $$($(GO) list ./... | grep -v '/cmd/coleo$$') || failed=1; \
+	$(TEST_ENV) $(GO) test -race -shuffle=on -parallel 4 -timeout 60m ./cmd/coleo || failed=1; \
+	[ -z "$$failed" ]
 	COLEO_AGENTS=$(AGENTS) web/test/run.sh
 
 # Long runs with real agent CLIs. They send prompts at dialogs, and prompts of all kinds. They
