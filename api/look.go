@@ -297,16 +297,16 @@ func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, ask
 	return out, err
 }
 
-// Diff returns the changes of the arm in its folder. If the parameter why is true, each hunk
-// contains the call of the arm that made the hunk. Diff returns EUnsupported if the folder is not
-// in a git repository. If w.Wait is above 0, Diff waits until the mark of the diff is not w.Since.
-func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error) {
+// Diff returns the changes of the arm in its folder. If withCalls is true, each hunk contains the
+// call of the arm that made the hunk. Diff returns EUnsupported if the folder is not in a git
+// repository. If w.Wait is above 0, Diff waits until the mark of the diff is not w.Since.
+func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, withCalls bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {
 		route = "/files?"
 	} else {
 		query.Set("binary", strconv.FormatBool(w.Binary))
-		query.Set("why", strconv.FormatBool(why))
+		query.Set("why", strconv.FormatBool(withCalls))
 	}
 	if w.Checkpoint != nil {
 		query.Set("checkpoint", strconv.Itoa(*w.Checkpoint))
@@ -382,11 +382,11 @@ func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Scre
 	return out, err
 }
 
-// Record returns one piece of the recording of a generation of the arm. The parameter from is the
-// byte offset at which the piece begins. Generation 0 means the newest generation. Offset 0 means
-// the oldest part of the recording that is still kept.
-func (c *Client) Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error) {
+// Record returns one piece of the recording of a generation of the arm. The piece begins at the
+// given byte offset. Generation 0 means the newest generation. Offset 0 means the oldest part of
+// the recording that is still kept.
+func (c *Client) Record(ctx context.Context, arm string, generation int, offset int64) (coleo.Recording, error) {
 	var out coleo.Recording
-	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, from)), nil, &out)
+	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, offset)), nil, &out)
 	return out, err
 }

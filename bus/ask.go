@@ -202,8 +202,8 @@ func Unanswered(err error) bool {
 // Unreachable reports whether err means that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
-// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, each order is
-// passed to the function handle in a new goroutine. The result of handle is sent as the report of
+// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, it passes each
+// order to the given function in a new goroutine. It sends the function's result as the report of
 // the order.
 func (c *Conn) Serve(ctx context.Context, host string,
 	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {

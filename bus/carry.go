@@ -19,8 +19,8 @@ type waitingSenders struct {
 	ends map[string]time.Duration
 }
 
-// add adds an order. The parameter end is the time until which the order's sender is certain to
-// wait. The function done removes the order.
+// add adds an order. The order's sender is certain to wait until the given time. The returned
+// function removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

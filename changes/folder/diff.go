@@ -14,8 +14,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// path is a file that may have changed. The fields mode and id describe the file in the base. If
-// the base does not contain the file, both fields are "".
+// path is a file that may have changed. If the base contains the file, the fields `mode` and `id`
+// describe the file there. Otherwise both fields are "".
 type path struct {
 	name     string
 	mode, id string
