@@ -18,7 +18,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Command returns the verb arm with the verbs below it.
+// Command returns the verb "arm" with the verbs below it.
 func Command() *cobra.Command {
 	c := verb.Group("arm", "Start, prompt, watch and stop arms")
 	c.AddCommand(
@@ -36,8 +36,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of one arm. The verb calls the function do. It
-// prints the result of do as JSON with --json, and otherwise as a line of text.
+// oneArmCommand returns a verb that takes the name of one arm. The verb calls the given function.
+// With --json, it prints the function's result as JSON, and otherwise the line.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -215,8 +215,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
 }
 
-// liveArmCommand returns a verb for an arm with a live session. The verb calls the function do. If
-// the arm has no live session, the verb returns the error of hasEnded instead.
+// liveArmCommand returns a verb for an arm with a live session. The verb calls the given function.
+// If the arm has no live session, the verb returns the error of hasEnded instead.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{

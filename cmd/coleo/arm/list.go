@@ -73,11 +73,11 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 }
 
 // armTable returns a table of the arms in rows, for users. If rows is empty, it returns a sentence
-// instead. The sentence depends on the parameter some, which is true if there are any arms at all.
-func armTable(rows []coleo.Arm, some bool, now time.Time) string {
+// instead. The sentence depends on haveArms, which is true if there are any arms at all.
+func armTable(rows []coleo.Arm, haveArms bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:
-	case some:
+	case haveArms:
 		return "No active arms.\n"
 	default:
 		return "No arms registered.\n"

@@ -1,4 +1,4 @@
-// Package recording has the verb screen. The verb replays a recording, and prints the
+// Package recording has the verb "screen". The verb replays a recording, and prints the
 // screen at the end of the recording or at a given time.
 package recording
 
@@ -27,7 +27,7 @@ type screenFlags struct {
 	emulator string
 }
 
-// Command returns the verb screen.
+// Command returns the verb "screen".
 func Command() *cobra.Command {
 	var f screenFlags
 	c := &cobra.Command{
