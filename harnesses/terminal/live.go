@@ -126,7 +126,7 @@ func (l *live) hear(now time.Time) time.Duration {
 }
 
 // end reports all work of the program to the Reader, and then reports that the program has ended.
-// The parameter rule becomes the rule of the last reading.
+// The given rule becomes the rule of the last reading.
 func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

@@ -19,9 +19,9 @@ import (
 var outsideEnv = []string{"TMPDIR", "XDG_", "SSH_AUTH_SOCK"}
 
 // sandboxed puts the command line of the arm's sandbox between the wrapper and the agent CLI.
-// Without a sandbox, it returns argv unchanged. The parameter program is the command line of
-// the hook program.
-func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env map[string]string) ([]string, error) {
+// Without a sandbox, it returns argv unchanged. hookCommand is the command line of the hook
+// program.
+func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string, env map[string]string) ([]string, error) {
 	if err := c.Sandbox.Check(); err != nil || !c.Sandbox.On() {
 		return argv, err
 	}
@@ -32,7 +32,7 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 	case named >= 0:
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: %s names another folder for its files, and a "+
 			"sandbox has only the usual ones: unset it", s.Title, s.Launch.Sandbox.FolderEnv[named])
-	case len(program) == 0:
+	case len(hookCommand) == 0:
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: a sandbox needs the holder program of Coleo",
 			s.Title)
 	}
@@ -50,19 +50,19 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 			return nil, err
 		}
 	}
-	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: program[0]})...), nil
+	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: hookCommand[0]})...), nil
 }
 
-// boxOf returns what the agent CLI sees in its sandbox. The parameter binary is the agent CLI's
+// boxOf returns what the agent CLI sees in its sandbox. binaryPath is the path of the agent CLI's
 // program.
-func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binary string, search []string) (sandbox.Box, error) {
+func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binaryPath string, search []string) (sandbox.Box, error) {
 	box := sandbox.Box{Workdir: c.Workdir, Home: filepath.Clean(Home(c)),
 		Offline: c.Sandbox.Network == coleo.NetworkNone && !c.OwnNetwork}
 	if err := addFolder(&box, c); err != nil {
 		return box, err
 	}
 	box.System, box.Hidden = sandbox.System()
-	programs := []string{binary}
+	programs := []string{binaryPath}
 	for _, m := range c.MCPServers {
 		programs = append(programs, m.Command)
 	}

@@ -37,9 +37,8 @@ func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	return InstalledVersion(program, s.Package)
 }
 
-// InstalledVersion returns the version of an installed program. It returns "" if no
-// file shows the version. The argument pkg is the agent CLI's package: npm:NAME or
-// pip:NAME.
+// InstalledVersion returns the version of an installed program. It returns "" if no file shows the
+// version. The package of the agent CLI has the form npm:NAME or pip:NAME.
 func InstalledVersion(program, pkg string) string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {

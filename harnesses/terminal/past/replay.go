@@ -85,10 +85,10 @@ func (r *Replay) Resize(offset int64, s pty.Screen) {
 	}
 }
 
-// Read reads the journal in dir, and calls feed with each piece of output. The parameter from is
-// the offset at which Read begins. Read stops at r.Until, or at the end of the files.
-func (r *Replay) Read(dir string, from int64, feed func(data []byte)) error {
-	journal := journal.NewReader(dir, from)
+// Read reads the journal in dir from the given offset on. It calls the given function with each
+// piece of output. Read stops at r.Until, or at the end of the files.
+func (r *Replay) Read(dir string, offset int64, feed func(data []byte)) error {
+	journal := journal.NewReader(dir, offset)
 	defer journal.Close()
 	buf := make([]byte, readChunk)
 	for journal.Offset() < r.Until {

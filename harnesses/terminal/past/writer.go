@@ -66,16 +66,16 @@ func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	})
 }
 
-// claim reserves the Writer for one snapshot. The parameter end is the offset of this snapshot. If
-// claim returns true, the caller must call free after the snapshot was written. claim returns false
-// if the Writer can write no snapshot at present.
-func (w *Writer) claim(end int64) bool {
+// claim reserves the Writer for one snapshot, at the given offset. If claim returns true, the
+// caller must call free after the snapshot was written. claim returns false if the Writer can write
+// no snapshot at present.
+func (w *Writer) claim(offset int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if end <= w.newest || w.stopped || w.busy {
+	if offset <= w.newest || w.stopped || w.busy {
 		return false
 	}
-	w.newest, w.busy = end, true
+	w.newest, w.busy = offset, true
 	return true
 }
 
