@@ -234,9 +234,9 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 	return &call
 }
 
-// PickAsks returns the lines of a harness's catalogue that the user has selected. The parameter
-// names is "all", or a list of line names with commas between them. If the catalogue does not
-// contain one of these lines, the error is EInvalid.
+// PickAsks returns the lines of a harness's catalogue that the user has selected. The user gives
+// "all", or a list of line names with commas between them. If the catalogue does not contain one of
+// these lines, the error is EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	asking, ok := h.(coleo.Asking)
 	if !ok || len(asking.Asks()) == 0 {

@@ -82,9 +82,9 @@ func (p *program) use(ctx context.Context, c call, below bool) result {
 	return errorOf("no tool is called %s", c.Function.Name)
 }
 
-// permitted carries out an action of the model: it calls do. The parameter what describes the
-// action. If the action needs permission, permitted asks the user before it calls do. A hasty fake
-// calls do before it asks.
+// permitted carries out an action of the model: it calls the given function. If the described
+// action needs permission, permitted asks the user first. A hasty fake calls the function before it
+// asks.
 func (p *program) permitted(ctx context.Context, what string, do func() result) (did result) {
 	if p.has(hasty) {
 		did = do()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// act runs a command. The parameter rest is the text after the command's word. If the command is
+// act runs a command. Its argument is the text after the command's word. If the command is
 // interrupted, act returns the error of ctx.
 type act func(ctx context.Context, rest string) error
 

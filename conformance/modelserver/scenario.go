@@ -78,12 +78,12 @@ func unquoted(prompt string) string {
 }
 
 // endWith returns a step that sends the closing text of the prompt. If the prompt asks for no
-// closing text, the step sends the text in the parameter otherwise.
-func (s scenario) endWith(otherwise string) Step {
+// closing text, the step sends the default text.
+func (s scenario) endWith(defaultText string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}
 	}
-	return Step{Text: otherwise}
+	return Step{Text: defaultText}
 }
 
 // headOfResult is the largest number of bytes of a tool's result that the model repeats. The model
