@@ -244,8 +244,8 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 // for it, but no longer than maxWait.
 func (c *Client) Output(ctx context.Context, arm string, offset int64, maxWait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
-	err := c.callFor(ctx, maxWait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", offset, maxWait)), nil,
-		&out)
+	path := armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", offset, maxWait))
+	err := c.callFor(ctx, maxWait+lookTime, get, path, nil, &out)
 	return out, err
 }
 
