@@ -80,13 +80,12 @@ func (z *sizes) take() (size past.Size, pending bool) {
 	return z.next, true
 }
 
-// await is called before the program gets a size. The parameter frames is the number of whole
-// frames that the screen has shown. The parameter shows is true if the program will draw a whole
-// frame for the size.
-func (z *sizes) await(frames uint64, shows bool) {
+// await is called before the program gets a size. framesShown is the number of whole frames that
+// the screen has shown. willDraw is true if the program will draw a whole frame for the size.
+func (z *sizes) await(framesShown uint64, willDraw bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.frames, z.awaited = frames, shows
+	z.frames, z.awaited = framesShown, willDraw
 }
 
 // note records that a size was given, or that the attempt to give it failed.

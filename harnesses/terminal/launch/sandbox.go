@@ -21,7 +21,8 @@ var outsideEnv = []string{"TMPDIR", "XDG_", "SSH_AUTH_SOCK"}
 // sandboxed puts the command line of the arm's sandbox between the wrapper and the agent CLI.
 // Without a sandbox, it returns argv unchanged. hookCommand is the command line of the hook
 // program.
-func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string, env map[string]string) ([]string, error) {
+func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
+	env map[string]string) ([]string, error) {
 	if err := c.Sandbox.Check(); err != nil || !c.Sandbox.On() {
 		return argv, err
 	}

@@ -143,11 +143,11 @@ func (h *hookReports) beginTurn(t turn) {
 // endedTurn returns the turn that a report ends. It uses the first of these cases that applies:
 //
 //  1. An open turn has the id of the report. endedTurn returns the oldest such turn.
-//  2. The parameter named is true, because the report names its prompt. endedTurn returns the newest open turn.
+//  2. The report names its prompt, so namesPrompt is true. endedTurn returns the newest open turn.
 //  3. Only one turn is open. endedTurn returns that turn.
 //
 // In any other case endedTurn returns nil.
-func (h *hookReports) endedTurn(id string, named bool) *turn {
+func (h *hookReports) endedTurn(id string, namesPrompt bool) *turn {
 	var open []*turn
 	for i := range h.prompts {
 		switch t := &h.prompts[i]; {
@@ -158,7 +158,7 @@ func (h *hookReports) endedTurn(id string, named bool) *turn {
 			open = append(open, t)
 		}
 	}
-	if n := len(open); n == 1 || n > 0 && named {
+	if n := len(open); n == 1 || n > 0 && namesPrompt {
 		return open[n-1]
 	}
 	return nil

@@ -51,8 +51,8 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate tests a condition on the rows of its region. The parameter text contains the same rows,
-// joined by \n.
+// evaluate tests a condition on the rows of its region. The text consists of the same rows, joined
+// by \n.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {

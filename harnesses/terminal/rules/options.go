@@ -106,8 +106,7 @@ func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog
 	return first, shown
 }
 
-// tickOf returns the tick that the text of the group "tick" stands for. The parameter found is
-// false if the group did not match.
+// tickOf returns the tick that the text of the group "tick" stands for, if the group was found.
 func tickOf(text string, found bool) Tick {
 	switch {
 	case !found:
@@ -160,12 +159,12 @@ func (v Verdict) TakesText(label string) bool {
 func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 
 // Widen replaces the options on the screen with the options of the whole list. The whole list
-// begins with option 1. The parameter first is the number of the first option on the screen.
-func (v *Verdict) Widen(labels []string, ticks []Tick, first int) {
+// begins with option 1. The screen began with option firstNumber.
+func (v *Verdict) Widen(labels []string, ticks []Tick, firstNumber int) {
 	wide := *v.Dialog // a copy, because the options may be those of the rule
 	wide.Options = labels
 	if wide.Default >= 0 {
-		wide.Default += first - 1
+		wide.Default += firstNumber - 1
 	}
 	v.Dialog, v.options = &wide, optionRows{ticks: ticks, submit: v.options.submit, more: v.options.more}
 }

@@ -86,8 +86,8 @@ type Pack struct {
 	knowsIdle bool // a rule of the pack reads idle
 }
 
-// Compile checks and compiles Readings. The parameter data is the TOML text of the Readings. The
-// errors are EInvalid and name the file and the line.
+// Compile checks and compiles Readings. The data are the TOML text of the Readings. The errors are
+// EInvalid and name the file and the line.
 func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	c := compiler{file: file, data: data, stepsLeft: maxAllSteps, counted: true}
 	p := &Pack{composes: r.Composer != ReadComposer{}}

@@ -106,9 +106,9 @@ func (t *Typist) provenIdle() error {
 		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 
-// send types a text into the composer and submits it. If the parameter also is not nil, send
-// submits the text only if that check passes too.
-func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Receipt, error) {
+// send types a text into the composer and submits it. If extraCheck is not nil, send submits the
+// text only if that check passes too.
+func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
 	if err := t.flushUnseen(ctx, left); err != nil {
@@ -139,10 +139,10 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 	if pause(ctx, t.Spec().Timing.PasteGap.Duration()) != nil {
 		return coleo.Receipt{}, t.unsubmittedError()
 	}
-	if also != nil {
-		t.view.Await(ctx, heldTimeout, func(r *reading.Reader) bool { return also(r) == nil })
+	if extraCheck != nil {
+		t.view.Await(ctx, heldTimeout, func(r *reading.Reader) bool { return extraCheck(r) == nil })
 	}
-	return t.submit(ctx, left, text, also)
+	return t.submit(ctx, left, text, extraCheck)
 }
 
 // unsubmittedError returns the error for a prompt whose time ran out after its text was
