@@ -228,8 +228,8 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], payload, err
 }
 
-// frameLength returns the length of a frame's payload. The parameter head contains the frame's type
-// and the length.
+// frameLength returns the length of a frame's payload, from a head that contains the frame's type
+// and this length.
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {

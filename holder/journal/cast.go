@@ -143,12 +143,12 @@ func (c *Cast) Close() error {
 // castBuffer is the number of bytes of output in one read.
 const castBuffer = 16 << 10
 
-// copy writes the output of r up to a given offset. The cast shows all of this output at one time,
-// the parameter now.
-func (c *Cast) copy(r source, until int64, now time.Time) {
+// copy writes the output of r up to a given offset. The cast shows all of this output at the given
+// time.
+func (c *Cast) copy(r source, endOffset int64, now time.Time) {
 	buf := make([]byte, castBuffer)
-	for c.err == nil && r.Offset() < until {
-		n, err := r.Read(buf[:min(int64(len(buf)), until-r.Offset())])
+	for c.err == nil && r.Offset() < endOffset {
+		n, err := r.Read(buf[:min(int64(len(buf)), endOffset-r.Offset())])
 		if err != nil {
 			c.err = fmt.Errorf("write a cast: %w", err)
 			return

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// syncEvery is how long output can exist only in the kernel's memory. If the power fails, such
-// output is lost. A kill -9 does not destroy it. Databases also accept the loss of a few seconds of
-// data without a commit.
+// syncEvery is the longest time for which output exists only in the kernel's memory. Such output
+// survives a kill -9, but not a power failure. A loss of a few seconds is usual: databases also
+// accept it for data that nobody has committed.
 const syncEvery = 5 * time.Second
 
 // syncing records how much of a journal is on the disk. The journal's lock protects the fields. The

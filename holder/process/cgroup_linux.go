@@ -35,15 +35,15 @@ type Group struct{ dir string }
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
 // MakeGroup makes a control group for one start of an arm. The new group is below this process's
-// own group. MakeGroup records the path of the new group in groupFile(dir). The parameter start is
-// a word that no other start of the arm has. The parameter alone is true if a person runs the
-// holder: see Launch.Alone. If MakeGroup cannot make a group, it returns the zero Group.
-func MakeGroup(dir, arm, start string, alone bool) Group {
+// own group. MakeGroup records the path of the new group in groupFile(dir). startWord is a word
+// that no other start of the arm has. runByPerson is true if a person runs the holder: see
+// Launch.Alone. If MakeGroup cannot make a group, it returns the zero Group.
+func MakeGroup(dir, arm, startWord string, runByPerson bool) Group {
 	own := delegated()
 	if own == "" {
 		return Group{}
 	}
-	g := Group{filepath.Join(own, groupName(arm, start, alone))}
+	g := Group{filepath.Join(own, groupName(arm, startWord, runByPerson))}
 	if os.Mkdir(g.dir, 0o755) != nil {
 		return Group{}
 	}
@@ -63,7 +63,7 @@ const (
 )
 
 // groupName returns the folder name of the group for one start of an arm. The name consists of a
-// prefix, the arm's id, a dot and the parameter start.
+// prefix, the arm's id, a dot and a word that only this start has.
 func groupName(arm, start string, alone bool) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {

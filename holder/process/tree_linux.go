@@ -107,18 +107,18 @@ func (t *Tree) processes() []procEntry {
 	return t.among(allProcesses())
 }
 
-// among returns those processes of the parameter all that belong to the arm.
+// among returns those of the given processes that belong to the arm.
 func (t *Tree) among(all []procEntry) []procEntry {
 	guard := t.Guard()
 	return treeOf(all, t.Group, func(p procEntry) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf selects live processes from the parameter all. It returns the processes in the group g,
-// the processes for which root returns true, and all processes below these.
-func treeOf(all []procEntry, g Group, root func(procEntry) bool) []procEntry {
+// treeOf selects live processes from the given ones. It returns the processes in the group g, the
+// processes for which isRoot returns true, and all processes below these.
+func treeOf(all []procEntry, g Group, isRoot func(procEntry) bool) []procEntry {
 	in := g.pids()
-	listed := func(p procEntry) bool { return root(p) || in[p.pid] }
-	return withDescendants(all, listed, func(p procEntry) bool { return root(p) || g.pids()[p.pid] })
+	listed := func(p procEntry) bool { return isRoot(p) || in[p.pid] }
+	return withDescendants(all, listed, func(p procEntry) bool { return isRoot(p) || g.pids()[p.pid] })
 }
 
 // awaitGone waits until the arm has no process left, or until the duration limit has passed. It
