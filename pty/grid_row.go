@@ -1,8 +1,8 @@
 package pty
 
-// A row is one line of the grid. Only the first cells of the row are in memory. The field rest
-// holds the value of all cells to the right of these. So erasing a large row or screen costs no
-// more than erasing a small one.
+// A row is one line of the grid. Only the first cells of the row are in memory. All cells to the
+// right of these have the value of the field `rest`. So erasing a large row or screen costs no more
+// than erasing a small one.
 type row struct {
 	cells           []cell // at most cols
 	rest            cell   // a narrow character, or a blank

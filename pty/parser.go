@@ -170,13 +170,13 @@ func (c *Core) stepHigh(b byte) {
 	}
 }
 
-// character prints the character r, which had more than one byte in UTF-8. The parameter low is the
-// smallest character that needs this number of bytes. If r is smaller than low, a shorter form of r
+// character prints the character r, which had more than one byte in UTF-8. The smallest character
+// that needs this number of bytes is minRune. If r is smaller than minRune, a shorter form of r
 // exists, and character drops r. It also drops surrogates, byte order marks and values beyond
 // Unicode.
-func (c *Core) character(r, low rune) {
+func (c *Core) character(r, minRune rune) {
 	switch {
-	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
+	case r < minRune || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
 	case r < 0xa0:
 		c.control8(r)
 	case c.state == ground:

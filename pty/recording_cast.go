@@ -82,9 +82,9 @@ func ReadCast(r io.Reader) (*Cast, error) {
 
 const byteOrderMark = "\ufeff"
 
-// header is the first line of an asciicast. In version 2, the header has the fields width and
-// height. In version 3, it has the field term. Some recorders write whole numbers with a decimal
-// point, such as 80.0.
+// header is the first line of an asciicast. In version 2, the header has the fields "width" and
+// "height". In version 3, it has the field "term". Some recorders write whole numbers with a
+// decimal point, such as 80.0.
 type header struct {
 	Version float64   `json:"version"`
 	Width   castCells `json:"width"`
@@ -97,8 +97,8 @@ type castTerm struct {
 	Rows castCells `json:"rows"`
 }
 
-// UnmarshalJSON leaves t empty if raw is not an object. In some recordings of version
-// 2, the field term is not an object.
+// UnmarshalJSON leaves t empty if raw is not an object. In some recordings of version 2, the field
+// "term" is not an object.
 func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	type plain castTerm
 	var p plain

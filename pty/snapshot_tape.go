@@ -66,11 +66,11 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list writes the length of the list p, or reads this length. It calls the function each for every
-// element. The parameter most limits the length.
-func list[T any](t *tape, p *[]T, most int, each func(*T)) {
+// list writes the length of the list p, or reads this length, which is at most maxLength. It calls
+// the given function for every element.
+func list[T any](t *tape, p *[]T, maxLength int, each func(*T)) {
 	n := len(*p)
-	number(t, &n, 0, int64(most))
+	number(t, &n, 0, int64(maxLength))
 	for i := 0; i < n && t.err == nil; i++ {
 		if t.in != nil {
 			var zero T
@@ -80,10 +80,10 @@ func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	}
 }
 
-// bytes writes the bytes of p, or reads them. The parameter most limits their number.
-func (t *tape) bytes(p *[]byte, most int) {
+// bytes writes the bytes of p, or reads them. There are at most maxLength of them.
+func (t *tape) bytes(p *[]byte, maxLength int) {
 	n := len(*p)
-	number(t, &n, 0, int64(most))
+	number(t, &n, 0, int64(maxLength))
 	if t.in == nil {
 		t.out = append(t.out, *p...)
 		return
@@ -109,12 +109,12 @@ func (t *tape) text(p *string, most int) {
 	}
 }
 
-// texts writes the table p, or reads it. No string can occur in p twice. The parameter most limits
-// the number of strings. The parameter length limits the bytes of each string.
-func texts(t *tape, p *internTable, most, length int) {
+// texts writes the table p, or reads it. No string can occur in p twice. There are at most
+// maxStrings strings, with at most maxBytes bytes each.
+func texts(t *tape, p *internTable, maxStrings, maxBytes int) {
 	strings := p.list
-	list(t, &strings, most, func(s *string) {
-		t.text(s, length)
+	list(t, &strings, maxStrings, func(s *string) {
+		t.text(s, maxBytes)
 		if t.in != nil && t.err == nil {
 			before := len(p.list)
 			p.id(*s)
