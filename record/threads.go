@@ -175,9 +175,9 @@ func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header
 	return h, nil
 }
 
-// add adds to the header what the entries contain. The parameter counts is true if the entries are
-// from the beginning of the record.
-func (h *Header) add(entries []Entry, counts bool) {
+// add adds to the header what the entries contain. fromBeginning is true if the entries are from
+// the beginning of the record.
+func (h *Header) add(entries []Entry, fromBeginning bool) {
 	for _, e := range entries {
 		if !e.Time.IsZero() {
 			if h.Begun.IsZero() {
@@ -189,7 +189,7 @@ func (h *Header) add(entries []Entry, counts bool) {
 			continue
 		}
 		h.Preview = e.Text
-		if e.Kind == Prompt && counts {
+		if e.Kind == Prompt && fromBeginning {
 			h.Prompts++
 			if h.Title == "" {
 				h.Title = e.Text
