@@ -31,8 +31,8 @@ func First(p coleo.Parked) (coleo.LimitStep, bool) {
 	return list[0], true
 }
 
-// AfterTry returns the parking of an arm after the arm has tried the first alternative. If the attempt
-// failed, the parameter failed says why.
+// AfterTry returns the parking of an arm after the arm has tried the first alternative. If the
+// attempt failed, the given text says why.
 func AfterTry(p coleo.Parked, failed string) coleo.Parked {
 	list := p.Next.Steps()
 	if len(list) == 0 {

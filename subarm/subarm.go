@@ -93,16 +93,15 @@ func Possible(c coleo.SpawnConfig) error {
 	return nil
 }
 
-// Room returns EConflict if one more subarm would be too many. The parameter children is the number
-// of the parent's subarms that live or are requested. The parameter fleet is the number of live
-// subarms of all arms.
-func Room(children, fleet int) error {
+// Room returns EConflict if one more subarm would be too many. ofParent is the number of the
+// parent's subarms that live or are requested. ofAllArms is the number of live subarms of all arms.
+func Room(ofParent, ofAllArms int) error {
 	switch {
-	case children >= MaxChildren:
+	case ofParent >= MaxChildren:
 		return coleo.Errorf(coleo.EConflict, "this arm has %d subarms already, which is the most: wait until one has ended",
-			children)
-	case fleet >= MaxFleet:
-		return coleo.Errorf(coleo.EConflict, "%d subarms run already, which is the most of all arms together", fleet)
+			ofParent)
+	case ofAllArms >= MaxFleet:
+		return coleo.Errorf(coleo.EConflict, "%d subarms run already, which is the most of all arms together", ofAllArms)
 	}
 	return nil
 }
