@@ -23,9 +23,9 @@ import (
 // Brain carries out the requests of the routes. A method for one arm takes the id or the name of
 // the arm. Errors for users have the type *coleo.Error. Any other error is reported as EInternal.
 type Brain interface {
-	// Arms returns the arms. If all is false, Arms leaves out idle arms of the harness
+	// Arms returns the arms. Unless withIdle is true, Arms leaves out idle arms of the harness
 	// "manual" that have no task.
-	Arms(ctx context.Context, all bool) ([]coleo.Arm, error)
+	Arms(ctx context.Context, withIdle bool) ([]coleo.Arm, error)
 	// Arm returns one arm. It returns ENotFound if there is no such arm.
 	Arm(ctx context.Context, arm string) (coleo.Arm, error)
 	// Spawn starts the arm with the name r.Name. If there is no such arm, Spawn creates
@@ -43,9 +43,9 @@ type Brain interface {
 	// row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
 	// Remove deletes a stopped arm. It returns EConflict if the arm is running. It also returns
-	// EConflict if the arm's worktree contains unsaved work and force is false. If force is true,
+	// EConflict if the arm's worktree contains unsaved work, unless forced is true. In that case,
 	// Remove keeps the unsaved work under a git ref.
-	Remove(ctx context.Context, arm string, force bool) (wire.Removed, error)
+	Remove(ctx context.Context, arm string, forced bool) (wire.Removed, error)
 	// Label changes the labels of an arm, and returns the arm. It returns EInvalid for a bad
 	// label.
 	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)
@@ -53,9 +53,9 @@ type Brain interface {
 	// returns EUnsupported if the budget cannot be kept.
 	Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error)
 	// OnLimit changes what an arm does at a limit of its model, and returns what the arm does. If
-	// on is "", it changes nothing. It returns EInvalid or EUnsupported if the arm can never take
-	// an alternative of the list.
-	OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error)
+	// newValue is "", it changes nothing. It returns EInvalid or EUnsupported if the arm can never
+	// take an alternative of the list.
+	OnLimit(ctx context.Context, idOrName string, newValue coleo.OnLimit) (coleo.OnLimitReport, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
@@ -172,9 +172,9 @@ type Brain interface {
 	Restore(ctx context.Context, arm string, n int) (changes.Restored, error)
 
 	// Merge merges the work of an arm into another branch. If there are conflicts, Merge changes
-	// nothing, and the result contains the conflicts. If ask is also true, Merge sends the
+	// nothing, and the result contains the conflicts. If promptArm is true, Merge then sends the
 	// conflicts to the arm as one prompt.
-	Merge(ctx context.Context, arm string, w changes.MergeWish, by string, ask bool) (changes.Merged, error)
+	Merge(ctx context.Context, arm string, w changes.MergeWish, by string, promptArm bool) (changes.Merged, error)
 
 	// Comments returns the unsent comments on an arm's changes.
 	Comments(ctx context.Context, arm string) ([]changes.Comment, error)

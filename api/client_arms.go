@@ -14,11 +14,11 @@ import (
 	"coleo.dev/wire"
 )
 
-// Arms returns the arms. If all is false, Arms leaves out idle arms of the harness
-// "manual" that have no task.
-func (c *Client) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
+// Arms returns the arms. Unless withIdle is true, Arms leaves out idle arms of the harness "manual"
+// that have no task.
+func (c *Client) Arms(ctx context.Context, withIdle bool) ([]coleo.Arm, error) {
 	var out armsReply
-	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(all), nil, &out)
+	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(withIdle), nil, &out)
 	return out.Arms, err
 }
 
@@ -94,12 +94,12 @@ func (c *Client) PatchMemo(ctx context.Context, arm string, change json.RawMessa
 }
 
 // Remove deletes a stopped arm. It returns EConflict if the arm is running. It also returns
-// EConflict if the arm's worktree contains unsaved work and force is false. If force is true,
+// EConflict if the arm's worktree contains unsaved work, unless forced is true. In that case,
 // Remove keeps the unsaved work under a git ref.
-func (c *Client) Remove(ctx context.Context, arm string, force bool) (wire.Removed, error) {
+func (c *Client) Remove(ctx context.Context, arm string, forced bool) (wire.Removed, error) {
 	var out deleteReply
 	path := armPath(arm, "")
-	if force {
+	if forced {
 		path += "?force=true"
 	}
 	err := c.callFor(ctx, removeTime, del, path, nil, &out)

@@ -288,12 +288,12 @@ func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[chan
 }
 
 // Merge merges the work of an arm into another branch. If there are conflicts, Merge changes
-// nothing, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
-// the arm as one prompt. Merge returns EUnsupported if the arm has no worktree. It returns
-// EConflict if the arm's uncommitted work or a checked-out branch prevents the merge.
-func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, ask bool) (changes.Merged, error) {
+// nothing, and the result contains the conflicts. If promptArm is true, Merge then sends the
+// conflicts to the arm as one prompt. Merge returns EUnsupported if the arm has no worktree. It
+// returns EConflict if the arm's uncommitted work or a checked-out branch prevents the merge.
+func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, promptArm bool) (changes.Merged, error) {
 	var out changes.Merged
-	err := c.callFor(ctx, mergeTime, post, armPath(arm, "/merge"), mergeBody{w, ask}, &out)
+	err := c.callFor(ctx, mergeTime, post, armPath(arm, "/merge"), mergeBody{w, promptArm}, &out)
 	return out, err
 }
 

@@ -40,7 +40,7 @@ type socket struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
 
-	// If patient is true, the client can take any time to read. While data is on its way to the
+	// If this field is true, the client can take any time to read. While data is on its way to the
 	// client, the client need not give a sign of life.
 	patient bool
 	until   atomic.Pointer[time.Time] // the client must give a sign of life until then
