@@ -54,15 +54,15 @@ type catalogue struct {
 	offered map[string]bool // the tools that the agent CLI has offered to the model
 }
 
-// checks returns one check for each line in list. If whole is true, checks also returns the checks
-// of the tools.
-func (c *catalogue) checks(list []coleo.Ask, whole bool) []Check {
+// checks returns one check for each of the given lines. If withTools is true, it also returns the
+// checks of the tools.
+func (c *catalogue) checks(list []coleo.Ask, withTools bool) []Check {
 	var out []Check
 	for _, a := range list {
 		out = append(out, Check{Name: a.Name, Doc: a.Doc, Required: true, Shared: !a.OwnStart(), Timeout: askTimeout,
 			Run: func(ctx context.Context, t *Trial) error { return c.run(ctx, t, a) }})
 	}
-	if !whole {
+	if !withTools {
 		return out
 	}
 	return append(out,

@@ -89,17 +89,16 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// approveAll approves all dialogs of a turn until the turn ends. It returns how many
-// dialogs it has approved. If first is not nil, approveAll calls first() before the
-// first approval.
-func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
+// approveAll approves all dialogs of a turn until the turn ends. It returns how many dialogs it has
+// approved. If beforeFirst is not nil, approveAll calls it before the first approval.
+func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, beforeFirst func() error) (int, error) {
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
 		if err != nil || reading.State != coleo.WaitingApproval {
 			return n, err
 		}
-		if n == 0 && first != nil {
-			if err := first(); err != nil {
+		if n == 0 && beforeFirst != nil {
+			if err := beforeFirst(); err != nil {
 				return n, err
 			}
 		}

@@ -81,9 +81,10 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	return t.deny(ctx, q)
 }
 
-// wipe wipes the last rows of the screen, or the whole screen if rows is 0. Then it waits until the
-// agent CLI has redrawn the screen. It also waits until Coleo's reading is the same as before the
-// wipe. It returns two numbers of rows with text: first after the redraw, then before the wipe.
+// wipe wipes the given number of rows at the bottom of the screen, or the whole screen if the
+// number is 0. Then it waits until the agent CLI has redrawn the screen. It also waits until
+// Coleo's reading is the same as before the wipe. It returns two numbers of rows with text: first
+// after the redraw, then before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)

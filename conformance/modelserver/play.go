@@ -44,8 +44,7 @@ func (p *player) play(steps []Step) error {
 	return p.out.err
 }
 
-// step carries out one step. The result done is true if the reply has ended with this
-// step.
+// step carries out one step, and reports whether the reply has ended with this step.
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
