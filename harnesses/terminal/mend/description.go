@@ -175,12 +175,12 @@ func (d *document) field(it int, top, key string, condIndex int) (field, bool) {
 	return field{}, false
 }
 
-// moved returns the text of the file, with item i moved directly before item j. If behind is true,
+// moved returns the text of the file, with item i moved directly before item j. If toAfter is true,
 // item i is moved directly after item j instead.
-func (d *document) moved(i, j int, behind bool) string {
+func (d *document) moved(i, j int, toAfter bool) string {
 	it, text := d.items[i], strings.TrimRight(d.text[d.items[i].start:d.items[i].end], "\n")+"\n\n"
 	to := d.items[j].start
-	if behind {
+	if toAfter {
 		to = d.items[j].end
 	}
 	if to <= it.start {

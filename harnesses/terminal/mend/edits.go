@@ -84,10 +84,10 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds adds changes to the conditions of an item. If must is true, the item fails on some pictures
-// of the group, and the changes make it hold on more of them. If must is false, the item holds on
+// conds adds changes to the conditions of an item. If shouldHold is true, the item fails on some
+// pictures of the group, and the changes make it hold on more of them. Otherwise the item holds on
 // pictures of the group, and the changes keep it from holding.
-func (e *editor) conds(it int, list []rules.Cond, must bool) {
+func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
 		if e.holding(list[i:i+1]) < len(e.pictures) {
@@ -97,11 +97,11 @@ func (e *editor) conds(it int, list []rules.Cond, must bool) {
 	for i := range list {
 		where, okWhere := e.doc.field(it, "when", "where", i)
 		pattern, okPattern := e.doc.field(it, "when", "pattern", i)
-		if !okWhere || !okPattern || must && (e.holding(list[i:i+1]) == len(e.pictures) || failing > 2) {
+		if !okWhere || !okPattern || shouldHold && (e.holding(list[i:i+1]) == len(e.pictures) || failing > 2) {
 			continue
 		}
-		e.regions(where, list[i], must)
-		if must && !list[i].Not {
+		e.regions(where, list[i], shouldHold)
+		if shouldHold && !list[i].Not {
 			e.patterns(pattern, func(p *rules.Picture) []string { return partText(p, list[i].Where) }, e.holdsOn(list[i]))
 		}
 	}

@@ -33,8 +33,10 @@ type readiness struct {
 }
 
 // ExpectReady makes the Reader wait for a sign that the agent CLI has finished its start. If
-// starting is true, an idle screen does not count until the sign comes.
-func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{expected: true, awaited: starting} }
+// nowStarting is true, an idle screen does not count until the sign comes.
+func (r *Reader) ExpectReady(nowStarting bool) {
+	r.ready = readiness{expected: true, awaited: nowStarting}
+}
 
 // ExpectFork is like ExpectReady, for a start with a copy of a conversation. The sign is that the
 // screen shows the open copy.

@@ -95,8 +95,8 @@ func (c *Cond) mayMatch(text string) bool {
 		func(word string) bool { return strings.Contains(text, word) })
 }
 
-// Shows reports whether all conditions in conds hold on the picture. It returns true if
-// conds is empty.
+// Shows reports whether all given conditions hold on the picture. It returns true if there are no
+// conditions.
 func (p *Picture) Shows(conds []Cond) bool {
 	ok, _, _ := p.matchAll(conds)
 	return ok
