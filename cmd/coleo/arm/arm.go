@@ -110,9 +110,9 @@ func newKillCommand() *cobra.Command {
 	return c
 }
 
-// endSubarms ends the subarms below an arm that has ended. It returns a line that names them. If
-// tree is false, endSubarms ends nothing and only returns the line.
-func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree bool) (string, error) {
+// endSubarms ends the subarms below an arm that has ended. It returns a line that names them.
+// Unless withSubarms is true, endSubarms ends nothing and only returns the line.
+func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, withSubarms bool) (string, error) {
 	all, err := client.Arms(ctx, true)
 	if err != nil {
 		return "", err
@@ -122,7 +122,7 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree 
 		if !notStopped(arm) {
 			continue
 		}
-		if tree {
+		if withSubarms {
 			if _, err := client.Kill(ctx, arm.ID); err != nil {
 				return "", err
 			}
@@ -132,7 +132,7 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree 
 	switch {
 	case len(names) == 0:
 		return "", nil
-	case tree:
+	case withSubarms:
 		return " and its subarms " + strings.Join(names, ", "), nil
 	}
 	return "; its subarms live on: " + strings.Join(names, ", ") + " (kill --tree ends them too)", nil

@@ -182,10 +182,10 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 }
 
 // StartedClient starts serve and the host agent if they do not run, and returns a client of serve.
-// If local is true, it starts only serve, because the arm can run without a host agent.
-func StartedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
+// If onlyServe is true, it starts only serve, because the arm can run without a host agent.
+func StartedClient(c *cobra.Command, s setup.Setup, onlyServe bool) (*api.Client, error) {
 	start := s.Start
-	if local {
+	if onlyServe {
 		start = s.StartServe
 	}
 	started, err := start(c.Context())

@@ -57,9 +57,9 @@ type changed struct {
 	Cut          string `json:"cut,omitempty"` // why not everything is counted
 }
 
-// members returns the arms of a fan-out. The result heads contains all arms except subarms, sorted
-// by name. Subarms have the label too, but they work for their parent. The result all also contains
-// subarms. members returns ENotFound if there are no arms.
+// members returns the arms of a fan-out. The first result contains all arms except subarms, sorted
+// by name. Subarms have the label too, but they work for their parent. The second result contains
+// subarms too. members returns ENotFound if there are no arms.
 func members(ctx context.Context, client *api.Client, id string) (heads, all []coleo.Arm, err error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {

@@ -112,8 +112,8 @@ func catalogFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "catalog", "", "`FILE` with a model catalogue (default: ask serve)")
 }
 
-// readCatalog reads the catalogue of models from a file. If file is "", it gets the
-// catalogue from serve.
+// readCatalog reads the catalogue of models from a file. Without a file name, it gets the catalogue
+// from serve.
 func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	if file == "" {
 		return askCatalog(c)
