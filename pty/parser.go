@@ -344,15 +344,15 @@ func (c *Core) put(b byte) {
 	c.str = append(c.str, b)
 }
 
-// endString ends an OSC or DCS, if one is open. If well is true, endString executes the OSC or DCS.
-// If well is false, endString drops it, because the program has aborted it.
-func (c *Core) endString(well bool) {
+// endString ends an OSC or DCS, if one is open. If isComplete is true, endString executes the OSC
+// or DCS. Otherwise it drops it, because the program has aborted it.
+func (c *Core) endString(isComplete bool) {
 	state := c.state
 	if state != oscText && state != dcsText {
 		return
 	}
 	c.joining = width.State{}
-	if well && !c.tooLong {
+	if isComplete && !c.tooLong {
 		if state == oscText {
 			c.osc(c.str)
 		} else {

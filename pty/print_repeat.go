@@ -89,11 +89,11 @@ func (c *Core) overwriteLast(lead cell, width int) {
 	}
 }
 
-// write writes the cell lead n times, beginning at column x. If width is 2, write puts a filler
-// after each of these cells. If insert is true, write first inserts space for all of them.
-func (r *row) write(x int, lead cell, width, n int, insert bool) {
+// write writes a cell n times, beginning at column x. If the width is 2, write puts a filler after
+// each of these cells. If insertSpace is true, write first inserts space for all of them.
+func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 	pen := cell{style: lead.style}
-	if insert {
+	if insertSpace {
 		r.insert(x, n*width, pen)
 	}
 	r.split(x, pen)

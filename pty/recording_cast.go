@@ -132,9 +132,9 @@ func castHeader(line []byte) (header, bool) {
 	return h, h.Version > 0
 }
 
-// readEvents reads the lines after the header. If relative is true, the time of an event counts
-// from the previous event. If relative is false, it counts from the start of the recording.
-func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
+// readEvents reads the lines after the header. If isRelative is true, the time of an event counts
+// from the previous event. Otherwise it counts from the start of the recording.
+func (c *Cast) readEvents(in *bufio.Reader, isRelative bool) error {
 	var last time.Duration
 	for number := 2; ; number++ {
 		line, err := in.ReadBytes('\n')
@@ -143,7 +143,7 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 			if bad != nil {
 				return fmt.Errorf("line %d: %w", number, bad)
 			}
-			if relative {
+			if isRelative {
 				e.At += last
 			}
 			last = e.At

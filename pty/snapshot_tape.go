@@ -18,7 +18,8 @@ type tape struct {
 	err error         // the first error of a tape that reads
 }
 
-// check sets the error of the tape if ok is false. It does nothing if the tape writes.
+// check sets the error of the tape, unless the checked condition is true. It does nothing if the
+// tape writes.
 func (t *tape) check(ok bool) {
 	if t.in != nil && t.err == nil && !ok {
 		t.err = errSnapshot
