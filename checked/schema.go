@@ -108,8 +108,8 @@ func (s *Schema) validate(value any) (err error) {
 }
 
 // place takes an error of the library apart. The error names the schemas on the way to the fault:
-// "validating root: validating /properties/n: type: ...". The result path is the way through the
-// checked value, as a JSON Pointer. The result rest is the remaining error in one line.
+// "validating root: validating /properties/n: type: ...". The first result is the way through the
+// checked value, as a JSON Pointer. The second one is the remaining error in one line.
 func place(text string) (path, rest string) {
 	const step = "validating "
 	at := ""

@@ -38,9 +38,9 @@ type Client struct {
 	closed bool
 }
 
-// Dial connects to the holder of the folder dir. The error is EUnproven if that holder
-// was started with another nonce. If nonce is empty, the holder answers only Status. A
-// holder that a person runs (see Hold) answers all requests even then.
+// Dial connects to the holder of the folder dir. The error is EUnproven if that holder was started
+// with another nonce. Without a nonce, the holder answers only Status. A holder that a person runs
+// (see Hold) answers all requests even then.
 //
 // The error is EForbidden if the calling process belongs to an arm. It is EUnavailable
 // if no holder listens in dir. It is ETimeout if the holder does not answer, because it

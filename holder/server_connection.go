@@ -209,8 +209,8 @@ func (s *server) write(w *Write) response {
 }
 
 // beginWrite decides whether w is typed. If so, beginWrite types as many bytes as the program takes
-// without waiting. The result n is the number of typed bytes. The result left is how long typing
-// the rest is allowed to take.
+// without waiting. It returns the number of typed bytes, and how long typing the rest is allowed to
+// take.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -68,8 +68,9 @@ func Whole(text string) coleo.Block {
 	return coleo.Block{Text: short, Done: true, Truncated: cut}
 }
 
-// Call returns the call of a tool with arguments that should be JSON. If arguments is "", the call
-// has no arguments. Call finds the command and the files in the arguments by their usual names.
+// Call returns the call of a tool with arguments that should be JSON. The empty text means that the
+// call has no arguments. Call finds the command and the files in the arguments by their usual
+// names.
 func Call(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall {
 	c := coleo.ToolCall{ID: id, Name: name, Kind: kind}
 	var any json.RawMessage

@@ -101,8 +101,8 @@ type part struct {
 	args  []any  // of where
 }
 
-// ofArm returns the parts of the log that contain an arm's events of the given kinds. If kinds is
-// empty, the parts contain all events of the arm.
+// ofArm returns the parts of the log that contain an arm's events of the given kinds. Without
+// kinds, the parts contain all events of the arm.
 func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
 	if len(kinds) > 0 {
 		return ofKinds(kinds, "run_events_by_arm_kind", where, args...)

@@ -132,7 +132,7 @@ func CheckPrompt(text string) error {
 var modes = []coleo.PermissionMode{coleo.PermissionPlan, coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionAll}
 
 // modeOf returns the subarm's permission mode. This is the wanted mode, or the parent's mode if
-// wanted is "".
+// there is no wanted mode.
 func modeOf(p Parent, wanted coleo.PermissionMode) (coleo.PermissionMode, error) {
 	most := slices.Index(modes, rank(p.Config.PermissionMode))
 	for _, m := range p.Permissions {

@@ -30,7 +30,7 @@ type row struct{ path, name string }
 
 // Refresh lists the threads in the places, and reads the headers of changed threads. It deletes
 // threads outside of the places from the index. If ctx ends first, it returns the number of unread
-// threads. The result failed contains a text for each place that Refresh could not list. The text
+// threads. The second result contains a text for each place that Refresh could not list. The text
 // names the place and the reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()

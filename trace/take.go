@@ -11,8 +11,8 @@ import (
 // Prompts finds the run of a prompt. The work after the prompt belongs to this run.
 type Prompts interface {
 	// RunOf returns the open run that the prompt with this text has begun. If no other run fits, it
-	// returns the given run. If wait is true, the prompt is still being typed, and its run has not
-	// begun.
+	// returns the given run. If the second result is true, the prompt is still being typed, and its
+	// run has not begun.
 	RunOf(text, run string) (found string, wait bool)
 }
 

@@ -61,12 +61,12 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return !w.cut
 }
 
-// Set ends all connections over the wire. If cut is true, the wire then lets no new
-// connections through. If cut is false, it lets new connections through again.
-func (w *Wire) Set(cut bool) {
+// Set ends all connections over the wire. If isCut is true, the wire then lets no new connections
+// through. Otherwise it lets new connections through again.
+func (w *Wire) Set(isCut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cut = cut
+	w.cut = isCut
 	for _, c := range w.conns {
 		c.Close()
 	}

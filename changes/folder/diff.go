@@ -22,10 +22,11 @@ type path struct {
 	entry    changes.Entry
 }
 
-// Diff returns what changed in the folder since the commit base. If base is "", Diff compares the
-// folder with a tree without files. Diff returns EInvalid if a path is outside of the repository.
-func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time.Time) (changes.Diff, error) {
-	return f.diff(ctx, func(context.Context) (string, error) { return base, nil }, w, now)
+// Diff returns what changed in the folder since the commit baseCommit. If baseCommit is "", Diff
+// compares the folder with a tree without files. Diff returns EInvalid if a path is outside of the
+// repository.
+func (f *Folder) Diff(ctx context.Context, baseCommit string, w changes.Wish, now time.Time) (changes.Diff, error) {
+	return f.diff(ctx, func(context.Context) (string, error) { return baseCommit, nil }, w, now)
 }
 
 // DiffOf is like Diff, with the base of an arm: see Base. It looks for the base while it asks git
@@ -109,7 +110,7 @@ type looked struct {
 }
 
 // lookAll looks at all paths. It returns the paths that are compared, and those that are left out.
-// The result direct says whether git can compare the files without storing them first.
+// The last result says whether git can compare the files without storing them first.
 func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, direct bool) {
 	direct = true
 	in := &parents{files: f.files}

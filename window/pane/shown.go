@@ -218,7 +218,7 @@ func (s *Shown) watch(r *Record) {
 }
 
 // judge returns the state of a window that has ended, and the reason. If the window is still open,
-// the result ended is false.
+// the last result is false.
 func (s *Shown) judge(r *Record) (state coleo.WindowState, reason string, ended bool) {
 	if r.Ended.IsZero() && process.LookQuickly(r.Process) == process.Dead {
 		if last, err := Read(s.dir); err == nil && last != nil && last.ID == r.ID {
