@@ -18,9 +18,9 @@ type Wire struct {
 	conns []net.Conn
 }
 
-// NewWire listens at the unix socket path. For each connection to the socket, it calls
-// dial to connect to the bus, and passes data between the two connections. A Wire is
-// never closed, because tests shut down their processes over it.
+// NewWire listens at the unix socket path. For each connection to the socket, it connects to the
+// bus with the given function, and passes data between the two connections. A Wire is never closed,
+// because tests shut down their processes over it.
 func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
