@@ -152,8 +152,8 @@ func (f *calibrateFlags) check() error {
 	return nil
 }
 
-// cases reads all recordings. It returns the new recordings in fresh, and the earlier recordings in
-// old.
+// cases reads all recordings. It returns the new recordings first, and the earlier recordings
+// second.
 func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
 		return nil, nil, err

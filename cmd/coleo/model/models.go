@@ -95,7 +95,7 @@ prices.`,
 }
 
 // oneWish checks that the user has named one model, either with an argument or with flags. If not,
-// it returns EInvalid. If there is an argument, oneWish copies it to model.
+// it returns EInvalid. If there is an argument, oneWish copies it to the variable of the flag.
 func oneWish(c *cobra.Command, args []string, model *string) error {
 	flags := c.Flags().Changed("provider") || c.Flags().Changed("model")
 	if len(args) > 1 || (len(args) == 1) == flags {

@@ -117,8 +117,8 @@ func (s Setup) serveArgs() []string {
 	return []string{"serve", "--notify", s.Notify}
 }
 
-// launch runs `coleo` with args in a new process. The new process continues when this process ends.
-// The returned channel is closed when the new process has ended.
+// launch runs `coleo` with the given arguments in a new process. The new process continues when
+// this process ends. The returned channel is closed when the new process has ended.
 func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := executable.Path()
 	if err != nil {
