@@ -200,7 +200,7 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the model's script for a line of the catalogue. If a prompt contains the text in
+// scriptOf returns the model's script for a line of the catalogue. If a prompt contains the given
 // word, the script makes the model send the line's text or make the line's tool calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script

@@ -60,8 +60,8 @@ type program struct {
 	replies int             // number of replies of the model since the start
 }
 
-// Run plays an agent CLI. The file in is the terminal. Run returns the exit code for the process.
-// The fake ends after any of these:
+// Run plays an agent CLI on the given terminal. It returns the exit code for the process. The fake
+// ends after any of these:
 //   - a command, a signal, a Ctrl-D, or two Ctrl-C
 //   - the end of the terminal or of ctx
 //

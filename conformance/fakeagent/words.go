@@ -245,7 +245,7 @@ func (p *program) status(_ context.Context, state string) error {
 	return nil
 }
 
-// set locks mu and calls change.
+// set locks mu and calls the given function.
 func (p *program) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
