@@ -31,7 +31,8 @@ func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollow
 		looked: make(chan struct{})}
 }
 
-// lock returns the Reader. Until the caller calls unlock, nobody else uses the Reader.
+// lock returns the Reader. Until the caller calls the returned function, nobody else uses the
+// Reader.
 func (l *live) lock() (r *reading.Reader, unlock func()) {
 	l.mu.Lock()
 	return l.reader, l.mu.Unlock

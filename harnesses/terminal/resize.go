@@ -46,8 +46,8 @@ type sizes struct {
 //   - The program has not drawn for the last size yet, and resizeLimit has not passed.
 //   - Something is being typed.
 //
-// When the program can get the next size, postpone calls give. It calls give only once for all
-// sizes that have come meanwhile.
+// When the program can get the next size, postpone calls the given function. It calls the function
+// only once for all sizes that have come meanwhile.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()

@@ -95,12 +95,12 @@ func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// keyIn returns the key in data. The data must consist of the text in line, and then a key of size
+// keyIn returns the key in data. The data must consist of the given line, and then a key of keySize
 // bytes in base64. A line end can follow.
-func keyIn(data []byte, line string, size int) ([]byte, error) {
+func keyIn(data []byte, line string, keySize int) ([]byte, error) {
 	coded, is := strings.CutPrefix(string(data), line)
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(coded, "\n"))
-	if err != nil || !is || len(key) != size {
+	if err != nil || !is || len(key) != keySize {
 		return nil, coleo.Errorf(coleo.EInvalid, "this is no key")
 	}
 	return key, nil

@@ -84,8 +84,8 @@ func (f Folder) Newest(first, last int64) *reading.Snapshot {
 	return nil
 }
 
-// oldest returns the oldest usable snapshot at the offset from or after it. It returns nil if there
-// is no such snapshot.
+// oldest returns the oldest usable snapshot at the given offset or after it. It returns nil if
+// there is no such snapshot.
 func (f Folder) oldest(from int64) *reading.Snapshot {
 	for _, offset := range f.offsets() {
 		if offset < from {

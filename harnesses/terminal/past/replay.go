@@ -61,9 +61,8 @@ func resizesFrom(dir string, offset int64) []journal.Mark {
 // opened.
 func (r *Replay) Behind(offset int64) bool { return offset < r.Until }
 
-// Next returns how many of the n bytes at offset can be fed without a break. After
-// these bytes the session must do something else, such as apply a resize or take a
-// snapshot.
+// Next returns how many of the n bytes at the given offset can be fed without a break. After these
+// bytes the session must do something else, such as apply a resize or take a snapshot.
 func (r *Replay) Next(offset int64, n int) int {
 	for _, stop := range []int64{r.Answered, r.Until} {
 		if stop > offset {

@@ -88,16 +88,16 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook or the agent CLI's own record has named the prompt text
-// since the time sent. Blanks in the prompt do not count.
-func (r *Reader) PromptReported(text string, sent time.Time) bool {
-	return r.hook.turn(text, sent) != nil || r.recorded.names(r.hook.spec.Bare(text), sent)
+// PromptReported reports whether the hook or the agent CLI's own record has named the prompt with
+// the given text since the time sentAt. Blanks in the prompt do not count.
+func (r *Reader) PromptReported(text string, sentAt time.Time) bool {
+	return r.hook.turn(text, sentAt) != nil || r.recorded.names(r.hook.spec.Bare(text), sentAt)
 }
 
 // HookAnswer returns the answer that the hook reported for the prompt text. It considers only turns
-// that the hook reported since the time sent. HookAnswer returns "" if there is no answer.
-func (r *Reader) HookAnswer(text string, sent time.Time) string {
-	if t := r.hook.turn(text, sent); t != nil {
+// that the hook reported since the time sentAt. HookAnswer returns "" if there is no answer.
+func (r *Reader) HookAnswer(text string, sentAt time.Time) string {
+	if t := r.hook.turn(text, sentAt); t != nil {
 		return t.answer
 	}
 	return ""

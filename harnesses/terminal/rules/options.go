@@ -29,9 +29,9 @@ type optionRows struct {
 	more       bool // options may be out of sight; see DialogRule.More
 }
 
-// parseOptions reads the options below the title into out. It returns the row of the first option.
-// If there is no option, it returns the row at which the dialog ends. It also returns what the
-// dialog shows beside the labels.
+// parseOptions reads the options below the title into the dialog. It returns the row of the first
+// option. If there is no option, it returns the row at which the dialog ends. It also returns what
+// the dialog shows beside the labels.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	if d.end != nil {
 		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {

@@ -166,7 +166,8 @@ func (c *compiler) readComposer(b *Composer) {
 // every name of a built-in rule.
 func packName(name string) string { return "pack: " + name }
 
-// copySameFields copies each field of from to the field with the same name in to.
+// copySameFields copies each field of the first struct to the field with the same name in the
+// second one.
 func copySameFields(to, from any) {
 	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
 	for i := range source.NumField() {
