@@ -98,11 +98,11 @@ type Write struct {
 	Data      []byte `json:"data"`
 }
 
-// TypeWithin gives the write a time limit: the holder refuses the write if the duration left has
-// passed since now. If the write already has an earlier limit, TypeWithin changes nothing.
-func (w *Write) TypeWithin(left time.Duration) {
-	if end := (boottime.Now() + left).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
-		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(left).UnixMilli()
+// TypeWithin gives the write a time limit: the holder refuses the write if timeLeft has passed
+// since now. If the write already has an earlier limit, TypeWithin changes nothing.
+func (w *Write) TypeWithin(timeLeft time.Duration) {
+	if end := (boottime.Now() + timeLeft).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
+		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(timeLeft).UnixMilli()
 	}
 }
 
@@ -189,8 +189,8 @@ type Status struct {
 // the length and the offset.
 const dataHead = 1 + 4 + 8
 
-// dataFrame writes the type, the length and the offset from into the first dataHead bytes of frame.
-// It returns frame. The caller has already put the output after these bytes.
+// dataFrame writes the type, the length and the given offset into the first dataHead bytes of the
+// frame. It returns the frame. The caller has already put the output after these bytes.
 func dataFrame(frame []byte, from int64) []byte {
 	frame[0] = frameData
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))

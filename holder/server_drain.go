@@ -244,7 +244,7 @@ func (s *server) isStopping() bool {
 	}
 }
 
-// advance records that the host agent has read up to offset.
+// advance records that the host agent has read up to the given offset.
 func (s *server) advance(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

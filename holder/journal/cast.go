@@ -53,8 +53,8 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	return start, c.journal(masked(r, end, edit.Hide), end, marks, edit)
 }
 
-// journal writes three things to the cast: the output of r up to the offset end, the marks, and the
-// events that edit adds.
+// journal writes three things to the cast: the output of r up to the given offset, the marks, and
+// the events that the given function adds.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {
@@ -97,7 +97,7 @@ type Cast struct {
 	err        error
 }
 
-// NewCast begins a cast at the time start. The terminal of the cast has cols by rows cells. If cols
+// NewCast begins a cast at the given time. The terminal of the cast has cols by rows cells. If cols
 // or rows is not positive, NewCast uses DefaultCols and DefaultRows of package tty.
 func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	if cols <= 0 || rows <= 0 {

@@ -58,8 +58,8 @@ func (j *Writer) sync() {
 }
 
 // syncSegments writes two things to the disk: the index, and all segments with output in a range of
-// offsets. The range starts at from and ends before end. syncSegments skips segments that have been
-// deleted.
+// offsets. The range includes the first offset, but not the last one. syncSegments skips segments
+// that have been deleted.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {

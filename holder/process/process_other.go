@@ -35,7 +35,7 @@ type Tree struct {
 func (*Tree) ReapOrphans(context.Context) {}
 
 // End ends the processes in the program's own process group. It sends HUP and TERM first. It sends
-// KILL after the duration grace.
+// KILL after the grace time.
 func (t *Tree) End(grace time.Duration) []int {
 	group := -t.Program()
 	if grace > 0 {

@@ -16,7 +16,7 @@ type childInfo struct {
 	pid                int32
 }
 
-// childOf returns the pid that waitid has written into info.
+// childOf returns the pid that waitid has written into the given info.
 func childOf(info *unix.Siginfo) int { return int((*childInfo)(unsafe.Pointer(info)).pid) }
 
 // endedChild returns the pid of a child that has ended and has not been collected. It

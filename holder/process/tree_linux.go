@@ -80,8 +80,8 @@ func (t *Tree) reapAll() {
 	}
 }
 
-// End ends all processes of the arm. It sends HUP and TERM first. It sends KILL after the duration
-// grace. End returns the pids of processes that still exist.
+// End ends all processes of the arm. It sends HUP and TERM first. It sends KILL after the grace
+// time. End returns the pids of processes that still exist.
 func (t *Tree) End(grace time.Duration) []int {
 	if t.empty.Load() {
 		return nil
