@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// WaitFor waits until the session is in one of the states in want, and returns the
-// reading. It returns ETimeout if ctx's deadline passes. It returns ctx's error if ctx
-// is cancelled. It returns EExited if the agent CLI ends and want does not contain
-// Dead.
+// WaitFor waits until the session is in one of the wanted states, and returns the reading. It
+// returns ETimeout if ctx's deadline passes. It returns ctx's error if ctx is cancelled. It returns
+// EExited if the agent CLI ends and want does not contain Dead.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	newest := newestChange(s)
 	if now := s.State(); reached(now, want) {
@@ -110,7 +109,7 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 	return last, ctx.Err()
 }
 
-// reached reports whether the state of the reading r is one of the states in want. For
+// reached reports whether the state of the reading r is one of the wanted states. For
 // waiting_approval, the dialog must also be on the screen, because otherwise nobody can answer it.
 func reached(r Reading, want []State) bool {
 	return slices.Contains(want, r.State) && (r.State != WaitingApproval || r.Dialog != nil)

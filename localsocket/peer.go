@@ -24,9 +24,9 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 	return p, err
 }
 
-// Inspect calls check with the process at the other end of a connection. If check returns an error,
-// Inspect returns this error. Otherwise it makes sure that the process is still alive. If the
-// process has ended, check could have looked at another process with the same pid.
+// Inspect calls the given function with the process at the other end of a connection. If check
+// returns an error, Inspect returns this error. Otherwise it makes sure that the process is still
+// alive. If the process has ended, check could have looked at another process with the same pid.
 //
 // Inspect returns EForbidden if another user is at the other end, or if the process has ended. It
 // returns EUnsupported if the system does not report which process is at the other end.

@@ -99,9 +99,9 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
-// rest waits until the next look at the record is due. It first waits for the duration gap, and
-// then for Wake. In the meantime, it looks at the record each time CatchUp asks for a look. rest
-// returns false if ctx has ended, and true otherwise.
+// rest waits until the next look at the record is due. It first waits for the given time, and then
+// for Wake. In the meantime, it looks at the record each time CatchUp asks for a look. rest returns
+// false if ctx has ended, and true otherwise.
 func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()

@@ -260,7 +260,7 @@ func openRegular(path string) (*os.File, error) {
 	return file, nil
 }
 
-// readAt returns at most n bytes of a file, beginning at the offset from.
+// readAt returns at most n bytes of a file, beginning at the given offset.
 func readAt(file *os.File, from, n int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, from, n))
 }

@@ -24,8 +24,8 @@ func ByModel(work []Entry, model string) []Entry {
 	return work
 }
 
-// Join adds work to the entries in state that come from the same line. The result contains all
-// entries of state and all work. Each of the two keeps its order. If the next suitable entry of
+// Join adds work to the entries about the state that come from the same line. The result contains
+// all entries of state and all work. Each of the two keeps its order. If the next suitable entry of
 // state describes the same thing as an item of work, the item becomes part of that entry. Any other
 // item of work stays a separate entry.
 func Join(state, work []Entry) []Entry {

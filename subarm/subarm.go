@@ -175,9 +175,9 @@ func folderOf(parent, wanted string) (string, error) {
 	return folder, Within(parent, folder)
 }
 
-// Within returns an error if folder is neither the folder parent nor below it. Within first
-// resolves all symbolic links. The error is EInvalid if the folder does not exist. It is EForbidden
-// if the folder is outside.
+// Within returns an error if the first folder is neither the second folder nor below it. Within
+// first resolves all symbolic links. The error is EInvalid if the folder does not exist. It is
+// EForbidden if the folder is outside.
 func Within(parent, folder string) error {
 	outer, err := filepath.EvalSymlinks(parent)
 	if err != nil {

@@ -89,7 +89,7 @@ func (x *Index) known(ctx context.Context) (map[place]map[row]known, error) {
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. It removes from the map indexed each record that is still
+// refresh updates the threads of one place. It removes from the given map each record that is still
 // in the place.
 func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {

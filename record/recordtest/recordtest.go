@@ -20,7 +20,7 @@ type Turn struct {
 }
 
 // Check decodes the recording at path with the Decoder d. It compares the turns of the recording
-// with the turns in want. The recordings are from conversations with the scripted model. The
+// with the wanted turns. The recordings are from conversations with the scripted model. The
 // recordings contain texts in shortened form if they have more than 160 characters, or if the agent
 // CLI sent them to the model.
 func Check(t *testing.T, d record.Decoder, path string, want []Turn) {
