@@ -25,8 +25,8 @@ type Usage struct {
 // Total returns the number of tokens sent plus the number of tokens received.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// SumUsage returns the sum of the usages in list. The list contains one Usage for each reply. The
-// sum has no Source and no Approximate.
+// SumUsage returns the sum of a list with one Usage for each reply. The sum has no Source and no
+// Approximate.
 func SumUsage(list iter.Seq[Usage]) Usage {
 	var sum Usage
 	for u := range list {

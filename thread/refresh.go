@@ -16,7 +16,7 @@ import (
 // completed transactions stay.
 const batch = 100
 
-// place identifies a place.
+// place identifies a Place, as the key of a map.
 type place struct{ harness, home string }
 
 // known is what the index stores about a record.

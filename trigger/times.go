@@ -163,15 +163,15 @@ func (t Times) Between(after, until time.Time) Due {
 	return d
 }
 
-// last returns the last time of the schedule up to the moment latest, which counts too. The result
-// is never before knownTime, which is an earlier time of the schedule.
-func (t Times) last(knownTime, latest time.Time) time.Time {
-	for span := time.Hour; latest.Add(-span).After(knownTime); span *= 2 {
-		at := t.Next(latest.Add(-span))
-		if at.IsZero() || at.After(latest) {
+// last returns the last time of the schedule that is not after endTime. The result is never before
+// knownTime, which is an earlier time of the schedule.
+func (t Times) last(knownTime, endTime time.Time) time.Time {
+	for span := time.Hour; endTime.Add(-span).After(knownTime); span *= 2 {
+		at := t.Next(endTime.Add(-span))
+		if at.IsZero() || at.After(endTime) {
 			continue
 		}
-		for ; !at.IsZero() && !at.After(latest); at = t.Next(at) {
+		for ; !at.IsZero() && !at.After(endTime); at = t.Next(at) {
 			knownTime = at
 		}
 		return knownTime

@@ -52,7 +52,7 @@ func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, befo
 	for _, l := range slices.Concat(target.Left, before.Left) {
 		p.left[l.Name()] = true
 	}
-	if err := p.all(ctx, entries); err != nil {
+	if err := p.putAll(ctx, entries); err != nil {
 		return r, err
 	}
 	note.Reason, note.From = changes.AfterRestore, &n
@@ -105,10 +105,10 @@ type putting struct {
 	left    map[string]bool // the files that the checkpoint left out
 }
 
-// all restores or deletes the file of each entry. It restores the files with ignore rules first,
+// putAll restores or deletes the file of each entry. It restores the files with ignore rules first,
 // because these rules decide what git ignores. It deletes files next, because a folder that must go
 // can block the path of a restored file.
-func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
+func (p *putting) putAll(ctx context.Context, entries []changes.RawEntry) error {
 	var rules, gone, present []changes.RawEntry
 	for _, e := range entries {
 		switch {

@@ -20,8 +20,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// asksUser reports whether arm spawn asks the user for the missing values. It does so if the user
-// has given no flag and uses a terminal.
+// asksUser reports whether 'coleo arm spawn' asks the user for the missing values. It does so if
+// the user has given no flag and uses a terminal.
 func asksUser(c *cobra.Command) bool {
 	in, isFile := c.InOrStdin().(*os.File)
 	return isFile && c.Flags().NFlag() == 0 && !verb.WantsJSON(c) && term.IsTerminal(int(in.Fd()))

@@ -60,8 +60,8 @@ func (r *Reader) noteReady() {
 }
 
 // announceStart notes that the agent CLI has said that it will start again. On a loaded machine,
-// Gemini CLI still completes its first start, and gives all signs of it. Gemini CLI then draws its
-// composer for two seconds before it exits. The announcement itself counts as an unknown screen.
+// Gemini CLI still completes its first start and gives all signs of it. It even draws its composer
+// for two seconds before it exits. The announcement itself counts as an unknown screen.
 func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{expected: true, awaited: true, again: true}, rules.Verdict{}
 }

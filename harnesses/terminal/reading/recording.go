@@ -170,8 +170,8 @@ func (p *player) take(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture of the recording. No more output follows. So the picture counts
-// as complete, unless a synchronized update is open.
+// finish looks at the last picture of the recording. Because no more output follows, the picture
+// counts as complete, unless a synchronized update is open.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

@@ -20,13 +20,13 @@ const (
 	// text or begins to work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100
 	// kB in one line, and longer on a loaded machine.
 	slowest = 400
-	// settledTimeout is the longest time that a prompt waits for the first reading. A prompt waits
-	// for this reading after Coleo has attached again to a running agent CLI. The screen settles in
-	// less than a second, but a loaded machine needs longer.
+	// settledTimeout is the longest time that a prompt waits for the first reading, after Coleo has
+	// attached again to a running agent CLI. The screen settles in less than a second, but a loaded
+	// machine needs longer.
 	settledTimeout = 10 * time.Second
-	// clearTries is the largest number of consecutive attempts to clear a row that have no effect.
-	// Each attempt waits for clearTimeout. clearMost is the largest number of attempts in all. Each
-	// attempt that has an effect clears one row.
+	// To empty the composer, Coleo clears one row after another, with at most clearMost attempts.
+	// Each attempt waits for clearTimeout. Coleo gives up after clearTries consecutive attempts
+	// without an effect.
 	clearTries, clearMost = 3, 300
 	clearTimeout          = time.Second
 )
