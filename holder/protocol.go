@@ -13,8 +13,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// protocolVersion is the version of the protocol. It never changes. Later versions of Coleo add
-// requests instead. If a holder does not know a request, it answers with an error.
+// protocolVersion is the version of the protocol. It never changes, because later versions of Coleo
+// add requests instead. If a holder does not know a request, it answers with an error.
 const protocolVersion = 1
 
 // These are the types of frames. A frame has three parts: one byte for the type, four bytes for the

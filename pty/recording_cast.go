@@ -161,8 +161,8 @@ func (c *Cast) readEvents(in *bufio.Reader, isRelative bool) error {
 	}
 }
 
-// maxCastSeconds is the largest time of an event. It is about 24 days. A larger time is a mistake,
-// and a much larger time does not fit into a time.Duration.
+// maxCastSeconds is the largest time of an event, about 24 days. A larger time is a mistake, and a
+// much larger time does not fit into a time.Duration.
 const maxCastSeconds = 1 << 21
 
 // CastTime converts a number of seconds in a recording to a duration, rounded to

@@ -1,7 +1,7 @@
 // Package opencodetui shows OpenCode in a terminal window that a person sees, and drives OpenCode
 // through its HTTP API. It is package opencodeapi with a window. The server runs under a holder.
-// The program in the window is OpenCode's own terminal program. This program and Coleo are both
-// clients of the server. So nothing that happens to the window ends the conversation.
+// The program in the window is OpenCode's own terminal program. Because this program and Coleo are
+// both clients of the server, nothing that happens to the window ends the conversation.
 package opencodetui
 
 import (

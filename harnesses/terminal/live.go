@@ -104,8 +104,8 @@ func (l *live) look(now time.Time) time.Duration {
 	return w.look(now)
 }
 
-// lookAgain looks at the screen although no output came. It looks again when the next look is due.
-// After output, the read loop itself looks at the screen.
+// lookAgain looks at the screen whenever the next look is due, although no output came. After
+// output, the read loop itself looks at the screen.
 func (l *live) lookAgain() {
 	if again := l.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, l.lookAgain)

@@ -165,8 +165,8 @@ func (g Group) kill() {
 	}
 }
 
-// pids returns the ids of the processes in the group itself. It leaves out processes in the groups
-// below. To include the groups below, use populated.
+// pids returns the ids of the processes in the group itself, but not of those in the groups below.
+// To include the groups below, use populated.
 func (g Group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {
@@ -193,8 +193,8 @@ func (g Group) populated() bool {
 	return err == nil && bytes.Contains(raw, []byte("populated 1"))
 }
 
-// End kills all processes in the group and in the groups below it. It waits until no process is
-// left. Then it removes the groups and groupFile(dir).
+// End kills all processes in the group and in the groups below it. When no process is left, it
+// removes the groups and groupFile(dir).
 func (g Group) End(dir string) error {
 	if g.dir == "" {
 		return nil

@@ -64,9 +64,9 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 }
 
 // EndMarked ends the processes that markedTree returns for the same arguments. It sends HUP and
-// TERM first. It sends KILL after the grace time. EndMarked checks the processes repeatedly.
-// Between two checks it calls betweenChecks, which must take about PollEvery. EndMarked returns the
-// pids of processes that still exist KillTimeout after the KILL.
+// TERM first, and KILL after the grace time. EndMarked checks the processes repeatedly. Between two
+// checks it calls betweenChecks, which must take about PollEvery. EndMarked returns the pids of
+// processes that still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	betweenChecks func()) []int {
 	polite := false

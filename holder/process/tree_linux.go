@@ -67,7 +67,7 @@ func (t *Tree) reap() {
 // isCollectedElsewhere reports whether another goroutine collects the child pid.
 func (t *Tree) isCollectedElsewhere(pid int) bool { return pid == t.Program() || pid == t.Guard() }
 
-// reapAll collects the orphans that have ended. It tries each child.
+// reapAll reaps the orphans that have ended, by trying each child.
 func (t *Tree) reapAll() {
 	children := ownChildren
 	if !listsChildren() {
@@ -80,8 +80,8 @@ func (t *Tree) reapAll() {
 	}
 }
 
-// End ends all processes of the arm. It sends HUP and TERM first. It sends KILL after the grace
-// time. End returns the pids of processes that still exist.
+// End ends all processes of the arm. It sends HUP and TERM first, and KILL after the grace time.
+// End returns the pids of processes that still exist.
 func (t *Tree) End(grace time.Duration) []int {
 	if t.empty.Load() {
 		return nil

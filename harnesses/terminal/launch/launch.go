@@ -139,7 +139,7 @@ func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	return nil
 }
 
-// prepare sets defaults in c. It refuses a configuration that Coleo cannot use.
+// prepare sets defaults in c, and refuses a configuration that Coleo cannot use.
 func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {

@@ -112,8 +112,7 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 }
 
 // ownFiles makes the files of this start, and returns them. The agent CLI and its hook write into
-// these files. The folder of these files also contains other files. The other files stay outside
-// the sandbox.
+// these files. Their folder also contains other files, which stay outside the sandbox.
 func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
 	paths, err := hook.Make(c.Dir)
 	if err != nil {

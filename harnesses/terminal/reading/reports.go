@@ -27,7 +27,7 @@ type hookReports struct {
 	tools   []tool // the newest tools that were about to run in the present turn
 }
 
-// turn is a prompt that the agent CLI took. It has an answer once the turn has ended.
+// turn is a prompt that the agent CLI took, and its answer once the turn has ended.
 type turn struct {
 	id     string // the agent CLI's id of the turn, if it has one
 	taken  time.Time

@@ -158,8 +158,8 @@ func (v Verdict) TakesText(label string) bool {
 // SubjectIsState reports whether the dialog's identity leaves out the subject.
 func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 
-// Widen replaces the options on the screen with the options of the whole list. The whole list
-// begins with option 1. The screen began with option firstNumber.
+// Widen replaces the options on the screen with the options of the whole list. The screen began
+// with option firstNumber, but the whole list begins with option 1.
 func (v *Verdict) Widen(labels []string, ticks []Tick, firstNumber int) {
 	wide := *v.Dialog // a copy, because the options may be those of the rule
 	wide.Options = labels

@@ -217,8 +217,8 @@ func (t *Typist) SetModel(ctx context.Context, model string) error {
 	})
 }
 
-// command types a command of the agent CLI into the empty composer. It submits the command if the
-// conditions hold. The command begins no turn.
+// command types a command of the agent CLI into the empty composer. It submits the command, which
+// begins no turn, if the conditions hold.
 func (t *Typist) command(ctx context.Context, left *unseen, text string, when []rules.Cond) error {
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return err
