@@ -15,8 +15,8 @@ import (
 // Conn is a connection to the bus. If the connection breaks, Conn connects again, until
 // Conn is closed or the server refuses its key.
 type Conn struct {
-	// Unsent is called if the report of an order could not be sent. The error is the reason. Unsent
-	// can be nil. It must be set before Serve is called.
+	// Unsent is called with the reason if the report of an order could not be sent. It can be nil,
+	// and must be set before Serve is called.
 	Unsent func(op Op, err error)
 
 	nc   *nats.Conn

@@ -11,9 +11,9 @@ import (
 	"coleo.dev/boottime"
 )
 
-// waitingSenders stores the orders that this process is carrying out. For each order it stores the
-// time until which the sender is certain to wait. The times are on the clock of package boottime.
-// The zero value is ready for use.
+// waitingSenders stores the orders that this process is carrying out. For each order, it also
+// stores the time until which the sender is certain to wait, on the clock of package boottime. The
+// zero value is ready for use.
 type waitingSenders struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration

@@ -60,8 +60,8 @@ type Decoder interface {
 	Decode(line []byte) []Entry
 }
 
-// Activities returns the work that the entries contain. A prompt also counts as work. It shows to
-// which run the following work belongs.
+// Activities returns the work that the entries contain. A prompt also counts as work, because it
+// shows to which run the following work belongs.
 func Activities(entries []Entry) []coleo.Activity {
 	var out []coleo.Activity
 	for _, e := range entries {

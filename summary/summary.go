@@ -70,7 +70,7 @@ func (m *Maker) Message(t coleo.ThreadMessage) {
 func (m *Maker) Arm(ownsConversation bool) { m.owns = ownsConversation }
 
 // Event adds the next event of the arm to the summary. It ignores what the arm did in other
-// conversations. It also ignores a payload that cannot be read.
+// conversations, and a payload that cannot be read.
 func (m *Maker) Event(e coleo.Event) {
 	switch e.Kind {
 	case coleo.EventSpawned:

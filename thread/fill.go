@@ -106,7 +106,7 @@ func (x *Index) fill(ctx context.Context, p Place, s stale) error {
 	})
 }
 
-// addWords makes a message searchable. It leaves out the name of a tool.
+// addWords makes a message searchable, but not the name of a tool.
 func (x *Index) addWords(ctx context.Context, tx *sql.Tx, done sql.Result, m message) error {
 	if !x.fullText || m.kind == record.Tool {
 		return nil

@@ -88,7 +88,8 @@ CREATE TABLE ours (
 	PRIMARY KEY (harness, id)
 );`
 
-// words makes the texts of messages searchable. It keeps no copy of the texts.
+// words makes a table in which the texts of messages can be searched. The table keeps no copy of
+// the texts.
 const words = `CREATE VIRTUAL TABLE words USING fts5 (text, content = 'messages', content_rowid = 'key',
 	tokenize = 'unicode61 remove_diacritics 2')`
 

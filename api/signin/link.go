@@ -14,7 +14,7 @@ const (
 	maxLinks = 16              // unused links; each further link cancels the oldest one
 )
 
-// Link signs one browser in. It can be used once.
+// Link signs one browser in, and can be used only once.
 type Link struct {
 	Code    string    `json:"code"`
 	Expires time.Time `json:"expires"`

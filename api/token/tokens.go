@@ -20,7 +20,7 @@ const (
 	// for a project of three months. A forgotten token expires by itself.
 	usualLife = 90 * 24 * time.Hour
 	longest   = 366 * 24 * time.Hour // a person must make a new token once a year
-	// mostTokens is the maximum number of tokens. It is more than a person can oversee.
+	// mostTokens is the maximum number of tokens, which is more than a person can oversee.
 	mostTokens = 100
 	// notedEvery is the precision with which the last use of a token is stored. Without this limit,
 	// each request would write to the disk.

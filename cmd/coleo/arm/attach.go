@@ -19,8 +19,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// detachKey is the key that ends attach. It is Ctrl-], which is also telnet's escape
-// key.
+// detachKey is the key that ends 'coleo arm attach': Ctrl-], which is also telnet's escape key.
 const detachKey = 0x1d
 
 func newAttachCommand() *cobra.Command {

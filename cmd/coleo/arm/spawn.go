@@ -129,7 +129,7 @@ func (f *spawnFlags) place(ctx context.Context, client *api.Client, usual string
 	return nil
 }
 
-// checkWindow checks the flags for a window. It runs before the arm is started.
+// checkWindow checks the flags for a window, before the arm is started.
 func (f *spawnFlags) checkWindow(c *cobra.Command) error {
 	if c.Flags().Changed("end-when-done") {
 		f.q.EndWhenDone = &f.endWhenDone
