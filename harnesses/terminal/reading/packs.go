@@ -64,9 +64,9 @@ func (r *Reader) raised() rules.Verdict {
 	return v
 }
 
-// lowers reports whether the pack has raised idle or an error to the given state, and this state is
-// still less cautious than the last one. Such a state stands in for idle or an error, so it must
-// last as long as they must.
+// lowers reports whether the pack has raised idle or an error to the given state, which is still
+// less cautious than the last one. Such a state stands in for idle or an error, so it must last as
+// long as they must.
 func (r *Reader) lowers(next coleo.State) bool {
 	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
 	return replaces && r.raised().State == next && next != r.reading.State &&
