@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// Decode decodes the TOML in data into v. It returns EInvalid for an unknown key, a
-// value of the wrong type or a syntax error. The message begins with name:line:column.
+// Decode decodes the TOML in data into v. It returns EInvalid for an unknown key, a value of the
+// wrong type or a syntax error. The message begins with the name, the line and the column.
 func Decode(name string, data []byte, v any) error {
 	err := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields().Decode(v)
 	if err == nil {

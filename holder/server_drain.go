@@ -259,8 +259,8 @@ func (s *server) programRuns() bool {
 	return err == nil
 }
 
-// setCovered records that a snapshot of the host agent replaces the output before offset. If the
-// journal exceeds its limit, setCovered then deletes output before offset.
+// setCovered records that a snapshot of the host agent replaces the output before the given offset.
+// If the journal exceeds its limit, setCovered then deletes output before offset.
 func (s *server) setCovered(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)

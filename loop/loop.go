@@ -1,6 +1,6 @@
-// Package loop finds out whether an agent CLI goes in circles in a run. It does so if it repeats
-// the same call with the same result, or if its edits undo each other. The functions of this
-// package are pure.
+// Package loop finds out whether an agent CLI goes in circles in a run. An agent CLI goes in
+// circles if it repeats the same call with the same result, or if its edits undo each other. The
+// functions of this package are pure.
 package loop
 
 import (

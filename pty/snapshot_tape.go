@@ -47,14 +47,15 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number writes the value of p, or reads it. The value must be in the range from low to high.
-func number[T integer](t *tape, p *T, low, high int64) {
-	v := t.uvarint(uint64(int64(*p) - low))
+// number writes the value of p, or reads it. The value must be at least minimum and at most
+// maximum.
+func number[T integer](t *tape, p *T, minimum, maximum int64) {
+	v := t.uvarint(uint64(int64(*p) - minimum))
 	if t.in == nil {
 		return
 	}
-	if t.check(low <= high && v <= uint64(high-low)); t.err == nil {
-		*p = T(int64(v) + low)
+	if t.check(minimum <= maximum && v <= uint64(maximum-minimum)); t.err == nil {
+		*p = T(int64(v) + minimum)
 	}
 }
 

@@ -180,9 +180,9 @@ func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.
 	return events, next, err
 }
 
-// LastRunEnd returns the run_end event of an arm's newest ended run, for the arm's id. It ignores
-// runs that only shortened the conversation. It returns ENotFound if no other run of the arm has
-// ended.
+// LastRunEnd returns the run_end event of the newest ended run of the arm with the given id. It
+// ignores runs that only shortened the conversation. It returns ENotFound if no other run of the
+// arm has ended.
 func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, error) {
 	var e coleo.Event
 	err := s.db.reader.QueryRowContext(ctx, "SELECT host, epoch, seq, "+columns(eventFields(&e))+

@@ -142,9 +142,9 @@ func vanished(files []changes.File, entries []looked) bool {
 	})
 }
 
-// since returns the files that may have changed since base, sorted. It also returns which
-// files the commits after base changed.
-func (f *Folder) since(ctx context.Context, base string, status changes.Status) ([]path, map[string]bool, error) {
+// since returns the files that may have changed since baseCommit, sorted. It also returns which
+// files the commits after baseCommit changed.
+func (f *Folder) since(ctx context.Context, baseCommit string, status changes.Status) ([]path, map[string]bool, error) {
 	all := map[string]path{}
 	for _, e := range status.Entries {
 		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has its place
@@ -155,8 +155,8 @@ func (f *Folder) since(ctx context.Context, base string, status changes.Status) 
 		all[e.Path] = path{e.Path, e.Mode, e.ID, e}
 	}
 	committed := map[string]bool{}
-	if base != status.Head {
-		out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", f.treeOf(base),
+	if baseCommit != status.Head {
+		out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", f.treeOf(baseCommit),
 			f.treeOf(status.Head))
 		if err != nil {
 			return nil, nil, err

@@ -13,9 +13,9 @@ type source interface {
 	Offset() int64
 }
 
-// Mask returns a replacement for text that reveals nothing about text. The replacement has the form
-// of the path /coleo-coleo-…, and has as many bytes as text. The text after the replacement must
-// stay in its place on the screen, so the length must be the same.
+// Mask returns a replacement that reveals nothing about the text. It has the form of the path
+// /coleo-coleo-…, and as many bytes as the text. The text after the replacement must stay in its
+// place on the screen, so the length must be the same.
 func Mask(text string) string {
 	if text == "" {
 		return ""

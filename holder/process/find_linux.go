@@ -109,7 +109,7 @@ func withDescendants(all []procEntry, isRoot, stillIn func(procEntry) bool) []pr
 	return out
 }
 
-// pidsOf returns the pids of the processes in list.
+// pidsOf returns the pids of the given processes.
 func pidsOf(list []procEntry) []int {
 	var out []int
 	for _, p := range list {

@@ -185,8 +185,8 @@ func (s Store) Problems(p *Pack, now time.Time) []error {
 }
 
 // Add installs a pack. Before it changes anything, it calls the given function with the pack. If
-// anything is wrong with the pack, or accept returns an error, the pack that is already installed
-// does not change. The folder of the Store must exist.
+// anything is wrong with the pack, or if the function returns an error, the pack that is already
+// installed does not change. The folder of the Store must exist.
 func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) error) (*Pack, error) {
 	e, err := unwrap(file, data)
 	if err != nil {

@@ -173,12 +173,12 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest reported turn whose prompt is text. It ignores turns whose prompt the
-// agent CLI took before sent. It ignores blanks in the prompt, because agent CLIs change them. If
-// there is no such turn, turn returns nil.
-func (h *hookReports) turn(text string, sent time.Time) *turn {
+// turn returns the newest reported turn with the given prompt. It ignores turns whose prompt the
+// agent CLI took before the time sentAt. It also ignores blanks in the prompt, because agent CLIs
+// change them. If there is no such turn, turn returns nil.
+func (h *hookReports) turn(text string, sentAt time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
-		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {
+		if t := &h.prompts[i]; !t.taken.Before(sentAt) && t.prompt != "" && t.prompt == h.spec.Bare(text) {
 			return t
 		}
 	}

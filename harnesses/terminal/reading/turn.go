@@ -8,10 +8,10 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter applies to a turn without any sign of its end, such as a turn that a person
-// interrupted. It is how long the screen must be idle, without a change in the text above the
-// composer. After this time the arm counts as idle, and this state is called unproven. A model
-// rarely thinks for that long without a sign of work.
+// quietAfter is for a turn without any sign of its end, such as a turn that a person interrupted.
+// If the screen has been idle for this long, and the text above the composer has not changed, the
+// arm counts as idle. This idle state is called unproven. A model rarely thinks for that long
+// without a sign of work.
 const quietAfter = 60 * time.Second
 
 // beginAfter applies to an agent CLI with a record. It is how long a turn can take to give a sign

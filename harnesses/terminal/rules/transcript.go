@@ -50,7 +50,7 @@ type Search struct {
 	mine   bool   // the last prompt is the one whose answer is searched for
 }
 
-// Search returns a search for the answer to prompt.
+// Search returns a search for the answer to the given prompt.
 func (t *Transcript) Search(prompt string) *Search {
 	return &Search{rule: t, prompt: firstRunes(squeeze(prompt), tailRunes)}
 }
