@@ -18,8 +18,8 @@ const (
 	quiet     = 100 * time.Millisecond
 	mostQuiet = time.Second
 	// pause is the shortest time between two diffs of an arm that somebody follows. After a slow
-	// diff, the time is longer: restTimes times what the diff took. So following an arm takes at
-	// most a fifth of a core.
+	// diff, the time is longer: restTimes times as long as the diff took. So following an arm takes
+	// at most a fifth of a core.
 	pause     = 500 * time.Millisecond
 	restTimes = 4
 	// linger is how long the folders of an arm are watched after the last request. A follower asks
