@@ -211,9 +211,9 @@ func (l Labels) Check() error {
 	return nil
 }
 
-// Has reports whether the labels include all labels of the parameter want.
-func (l Labels) Has(want Labels) bool {
-	for key, value := range want {
+// Has reports whether l includes all of the wanted labels.
+func (l Labels) Has(wanted Labels) bool {
+	for key, value := range wanted {
 		if got, ok := l[key]; !ok || got != value {
 			return false
 		}

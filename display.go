@@ -44,8 +44,8 @@ const (
 // Needs returns all needs, most urgent first.
 func Needs() []Need { return []Need{NeedsYou, NeedWorking, NeedParked, NeedIdle, NeedEnded} }
 
-// Need returns what the arm needs from its user. The result why is the reason, or "" if
-// the need explains itself. The caller must first set the arm's Runtime.
+// Need returns what the arm needs from its user. The second result is the reason, or "" if the need
+// explains itself. The caller must first set the arm's Runtime.
 func (a Arm) Need() (need Need, why string) {
 	switch {
 	case a.Status == StatusStopped && a.Budget != nil && a.Budget.Step == BudgetReached && a.Budget.Policy == BudgetStop:

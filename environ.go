@@ -57,7 +57,7 @@ func isEnvName(name string) bool {
 }
 
 // CheckEnv returns EInvalid if users are not allowed to give an arm the variables in env. The error
-// shows names of variables. It shows no values, because values can be secrets.
+// shows names of variables, but no values, because values can be secrets.
 func CheckEnv(env map[string]string) error {
 	size := 0
 	for _, name := range EnvNames(env) {

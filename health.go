@@ -74,7 +74,7 @@ type SignalFlags struct {
 }
 
 // Runtime is an arm's health with the reasons for it. A field in seconds counts from a point in
-// time. The field is nil if Coleo does not know this point in time.
+// time, and is nil if Coleo does not know that point.
 type Runtime struct {
 	State                 Health      `json:"state"`
 	Reason                string      `json:"reason"`

@@ -311,8 +311,8 @@ func ModeByID(list []Mode, id, of string) (Mode, error) {
 	return list[i], nil
 }
 
-// MayFollow returns an error if a user must not switch from the mode with the id from to the mode
-// m. If the present mode is not known, from is "". The errors are:
+// MayFollow returns an error if a user must not switch to the mode m from the mode with the given
+// id. If the present mode is not known, from is "". The errors are:
 //
 //   - EConflict if the first mode does not lead to the second
 //   - EUnsupported if nothing switches to the second mode

@@ -22,7 +22,7 @@ const nameTries = 40
 // NameCount returns the number of possible two-word names.
 func NameCount() int { return len(nameHeads) * len(nameTails) }
 
-// NewName returns a random arm name that is not in use. The parameter taken reports whether a name
+// NewName returns a random arm name that is not in use. The given function reports whether a name
 // is in use.
 func NewName(taken func(name string) bool) string {
 	for try := 0; ; try++ {

@@ -106,17 +106,17 @@ type Windowed interface {
 	// Window returns the present state of the window without waiting.
 	Window() Window
 	// OpenWindow opens the window. It returns when the program in the window is running. The
-	// parameter environ holds the environment of the terminal program. OpenWindow returns EConflict
-	// if the window is open. It returns EBusy while the agent CLI starts or the window is being
-	// opened. It returns EExited if the agent CLI has ended. It returns ENotInstalled, EInvalid,
-	// EUnsupported or EInternal if the terminal program is missing or refuses.
+	// environ is the environment of the terminal program. OpenWindow returns EConflict if the
+	// window is open. It returns EBusy while the agent CLI starts or the window is being opened. It
+	// returns EExited if the agent CLI has ended. It returns ENotInstalled, EInvalid, EUnsupported
+	// or EInternal if the terminal program is missing or refuses.
 	OpenWindow(ctx context.Context, p WindowPlace, environ []string) error
 }
 
 // WindowEnviron returns the environment of a terminal program that opens a window at the place p.
-// The parameter environ is the environment of the process that starts the terminal program. If p
-// contains variables, they replace all variables that WindowVariables names, because these
-// variables belong together.
+// environ is the environment of the process that starts the terminal program. If p contains
+// variables, they replace all variables that WindowVariables names, because these variables belong
+// together.
 func WindowEnviron(environ []string, p WindowPlace) []string {
 	if len(p.Environ) == 0 {
 		return environ

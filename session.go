@@ -345,9 +345,9 @@ type Talker interface {
 // Held is a session whose agent CLI runs under a holder.
 type Held interface {
 	// Held checks whether the holder is the one that the session's handle names. It asks over the
-	// session's existing connection. The result blocked is the reason why the arm cannot continue,
-	// or "" if the arm can continue. Held returns EUnproven if the handle belongs to another start
-	// or to other processes. Any other error proves nothing, because the connection can be busy or
+	// session's existing connection. The first result is the reason why the arm cannot continue, or
+	// "" if the arm can continue. Held returns EUnproven if the handle belongs to another start or
+	// to other processes. Any other error proves nothing, because the connection can be busy or
 	// broken.
 	Held() (blocked string, err error)
 }

@@ -42,7 +42,7 @@ func States() []State { return slices.Clone(states) }
 // Valid reports whether s is one of the seven states.
 func (s State) Valid() bool { return slices.Contains(states, s) }
 
-// CanBecome reports whether the state s is allowed to change to the state next. A state is always
+// CanBecome reports whether the state s is allowed to change to the given state. A state is always
 // allowed to stay the same.
 func (s State) CanBecome(next State) bool {
 	return s == next || slices.Contains(transitions[s], next)

@@ -25,8 +25,8 @@ type Usage struct {
 // Total returns the number of tokens sent plus the number of tokens received.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// SumUsage returns the sum of the usages in list. The list contains one Usage for each reply. The
-// sum has no Source and no Approximate.
+// SumUsage returns the sum of a list with one Usage for each reply. The sum has no Source and no
+// Approximate.
 func SumUsage(list iter.Seq[Usage]) Usage {
 	var sum Usage
 	for u := range list {
@@ -37,8 +37,7 @@ func SumUsage(list iter.Seq[Usage]) Usage {
 	return sum
 }
 
-// Minus returns the difference between u and the parameter earlier. This must be an older Usage of
-// the same conversation.
+// Minus returns the difference between u and an earlier Usage of the same conversation.
 func (u Usage) Minus(earlier Usage) Usage {
 	u.Input, u.Cached, u.Written = u.Input-earlier.Input, u.Cached-earlier.Cached, u.Written-earlier.Written
 	u.Output, u.Reasoning = u.Output-earlier.Output, u.Reasoning-earlier.Reasoning
@@ -90,12 +89,12 @@ type PriceTier struct {
 	Rates
 }
 
-// Of returns the cost of the usage u in US dollars. The parameter context is the number of input
-// tokens of each call, or a lower bound of this number. It selects the tier.
-func (p Price) Of(u Usage, context int) float64 {
+// Of returns the cost of the usage u in US dollars. callTokens is the number of input tokens of
+// each call, or a lower bound of this number. It selects the tier.
+func (p Price) Of(u Usage, callTokens int) float64 {
 	rates := p.Rates
 	for _, tier := range p.Tiers {
-		if context >= tier.Above {
+		if callTokens >= tier.Above {
 			rates = tier.Rates
 		}
 	}
@@ -108,9 +107,9 @@ func (p Price) Of(u Usage, context int) float64 {
 // contextSteps lists the bounds of the tiers that vendors have, in input tokens.
 var contextSteps = []int{32_000, 64_000, 128_000, 200_000, 256_000, 272_000, 512_000}
 
-// ContextStep returns the largest usual bound of a tier that a call reaches. The parameter tokens
-// is the number of the call's input tokens. ContextStep returns 0 if the call reaches no bound.
-// Calls of the same step have the same price.
+// ContextStep returns the largest usual bound of a tier that a call with the given number of input
+// tokens reaches. It returns 0 if the call reaches no bound. Calls of the same step have the same
+// price.
 func ContextStep(tokens int) int {
 	step := 0
 	for _, s := range contextSteps {

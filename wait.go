@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// WaitFor waits until the session is in one of the states in want, and returns the
-// reading. It returns ETimeout if ctx's deadline passes. It returns ctx's error if ctx
-// is cancelled. It returns EExited if the agent CLI ends and want does not contain
-// Dead.
+// WaitFor waits until the session is in one of the wanted states, and returns the reading. It
+// returns ETimeout if ctx's deadline passes. It returns ctx's error if ctx is cancelled. It returns
+// EExited if the agent CLI ends and want does not contain Dead.
 func WaitFor(ctx context.Context, s Session, want ...State) (Reading, error) {
 	newest := newestChange(s)
 	if now := s.State(); reached(now, want) {
@@ -110,7 +109,7 @@ func waitAfter(ctx context.Context, s Session, from Cursor, want []State) (Readi
 	return last, ctx.Err()
 }
 
-// reached reports whether the state of the reading r is one of the states in want. For
+// reached reports whether the state of the reading r is one of the wanted states. For
 // waiting_approval, the dialog must also be on the screen, because otherwise nobody can answer it.
 func reached(r Reading, want []State) bool {
 	return slices.Contains(want, r.State) && (r.State != WaitingApproval || r.Dialog != nil)
@@ -133,8 +132,8 @@ func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 }
 
 // Left returns for how much longer Coleo is allowed to type for ctx. There are two limits: the time
-// until ctx's deadline, and the result of the function in WithLeft. Left returns the shorter time.
-// If ctx has neither limit, Left returns false.
+// until ctx's deadline, and the result of the function that WithLeft got. Left returns the shorter
+// time. If ctx has neither limit, Left returns false.
 func Left(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)
@@ -171,12 +170,12 @@ const (
 
 // SendInstead tells an agent CLI what to do instead of the action that was just denied. The user's
 // words go into the next prompt, because the dialog of the denied action accepts no words.
-// SendInstead waits until that dialog is gone and the turn has ended. Then it calls the function
-// send, which must deliver the words.
+// SendInstead waits until that dialog is gone and the turn has ended. Then it calls the given
+// function, which must deliver the words.
 //
 // SendInstead returns EBlocked if the agent CLI shows another dialog. It returns EExited if the
-// agent CLI has ended. It returns ETimeout if ctx ends first. It returns the errors of send
-// unchanged.
+// agent CLI has ended. It returns ETimeout if ctx ends first. It returns the errors of that
+// function unchanged.
 func SendInstead(ctx context.Context, s Session, denied Fingerprint, send func(context.Context) error) error {
 	for try := 1; ; try++ {
 		if err := awaitDenied(ctx, s, denied); err != nil {

@@ -144,15 +144,15 @@ func (s *Server) spawnArm(ctx context.Context, in *armBody[*wire.SpawnRequest]) 
 	return s.spawn(ctx, r, err == nil)
 }
 
-// spawn starts an arm. The parameter known is true if the arm already exists.
-func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, known bool) (*reply[wire.SpawnReply], error) {
+// spawn starts an arm. If armExists is true, it starts an arm that Coleo already knows.
+func (s *Server) spawn(ctx context.Context, r wire.SpawnRequest, armExists bool) (*reply[wire.SpawnReply], error) {
 	if err := coleo.CheckName(r.Name); err != nil {
 		return nil, err
 	}
-	if err := s.checkSpawn(ctx, r, known); err != nil {
+	if err := s.checkSpawn(ctx, r, armExists); err != nil {
 		return nil, err
 	}
-	if operatorOf(ctx) != nil && !known {
+	if operatorOf(ctx) != nil && !armExists {
 		r.Policy = coleo.PolicyOff // only a person gives an arm a policy
 	}
 	out, err := s.brain.Spawn(ctx, r)

@@ -39,7 +39,7 @@ func audited[I, O any](s *Server, command string,
 }
 
 // audit records a command before the command is carried out. After the command, the caller must
-// call the function end with the command's error.
+// call the returned function with the command's error.
 func (s *Server) audit(ctx context.Context, command, arm string, detail any) (end func(error), err error) {
 	a := coleo.Audit{Time: s.now().UTC(), Caller: callerOf(ctx), Command: command, Arm: arm}
 	if detail != nil {

@@ -23,9 +23,9 @@ import (
 // Brain carries out the requests of the routes. A method for one arm takes the id or the name of
 // the arm. Errors for users have the type *coleo.Error. Any other error is reported as EInternal.
 type Brain interface {
-	// Arms returns the arms. If all is false, Arms leaves out idle arms of the harness
+	// Arms returns the arms. Unless withIdle is true, Arms leaves out idle arms of the harness
 	// "manual" that have no task.
-	Arms(ctx context.Context, all bool) ([]coleo.Arm, error)
+	Arms(ctx context.Context, withIdle bool) ([]coleo.Arm, error)
 	// Arm returns one arm. It returns ENotFound if there is no such arm.
 	Arm(ctx context.Context, arm string) (coleo.Arm, error)
 	// Spawn starts the arm with the name r.Name. If there is no such arm, Spawn creates
@@ -43,9 +43,9 @@ type Brain interface {
 	// row.
 	Kill(ctx context.Context, arm string) (coleo.Arm, error)
 	// Remove deletes a stopped arm. It returns EConflict if the arm is running. It also returns
-	// EConflict if the arm's worktree contains unsaved work and force is false. If force is true,
+	// EConflict if the arm's worktree contains unsaved work, unless forced is true. In that case,
 	// Remove keeps the unsaved work under a git ref.
-	Remove(ctx context.Context, arm string, force bool) (wire.Removed, error)
+	Remove(ctx context.Context, arm string, forced bool) (wire.Removed, error)
 	// Label changes the labels of an arm, and returns the arm. It returns EInvalid for a bad
 	// label.
 	Label(ctx context.Context, idOrName string, change coleo.LabelChange) (coleo.Arm, error)
@@ -53,9 +53,9 @@ type Brain interface {
 	// returns EUnsupported if the budget cannot be kept.
 	Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error)
 	// OnLimit changes what an arm does at a limit of its model, and returns what the arm does. If
-	// on is "", it changes nothing. It returns EInvalid or EUnsupported if the arm can never take
-	// an alternative of the list.
-	OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) (coleo.OnLimitReport, error)
+	// newValue is "", it changes nothing. It returns EInvalid or EUnsupported if the arm can never
+	// take an alternative of the list.
+	OnLimit(ctx context.Context, idOrName string, newValue coleo.OnLimit) (coleo.OnLimitReport, error)
 	// Rename changes the name of an arm. It returns EConflict if another arm has the
 	// new name.
 	Rename(ctx context.Context, arm, name string) (coleo.Arm, error)
@@ -85,12 +85,12 @@ type Brain interface {
 	// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog
 	// that is open.
 	Respond(ctx context.Context, arm string, dialog coleo.Fingerprint, d coleo.Decision, lease string) error
-	// Suspensions returns everything that an arm waits for. If the parameter arm is empty,
-	// Suspensions returns everything that any arm waits for.
+	// Suspensions returns everything that an arm waits for. Without the name of an arm, it returns
+	// everything that any arm waits for.
 	Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error)
-	// AnswerSuspension answers one suspension of an arm. If the parameter id is empty, exactly one
-	// suspension of the arm must be open. If several suspensions are open, AnswerSuspension returns
-	// EConflict with the list of suspensions.
+	// AnswerSuspension answers one suspension of an arm. Without an id, exactly one suspension of
+	// the arm must be open. If several suspensions are open, AnswerSuspension returns EConflict
+	// with the list of suspensions.
 	AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision, by string) (coleo.Suspension, error)
 	// Tasks returns the tasks that the arm's model has written with Coleo's tools.
 	Tasks(ctx context.Context, arm string) ([]coleo.Task, error)
@@ -105,23 +105,23 @@ type Brain interface {
 	// Explain returns the evidence for the arm's state.
 	Explain(ctx context.Context, arm string) (coleo.Explanation, error)
 	// Screen returns the screen of the arm at the given time. If the time is zero, Screen returns
-	// the present screen. The result also includes lines that have scrolled off the top. The
-	// parameter history is the maximum number of these lines.
-	Screen(ctx context.Context, arm string, at time.Time, history int) (coleo.Screen, error)
-	// Record returns one piece of the recording of a generation of the arm. The parameter from is
-	// the byte offset at which the piece begins. Generation 0 means the newest generation.
-	Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error)
-	// Output returns a piece of terminal output. The parameter from is the byte offset at which the
-	// piece begins. A negative offset counts from the end of the output. If there is no output at
-	// the offset yet, Output waits for output. The parameter wait is the longest time for which it
-	// waits. If there is still no output, Output returns a piece without data.
-	Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error)
-	// Input types the given bytes, for a caller that types by hand. It returns EBusy if the
-	// parameter lease is not the id of the arm's lease.
-	Input(ctx context.Context, arm string, lease string, data []byte) error
-	// Resize changes the size of the terminal, in cells. It returns EBusy if the parameter lease is
-	// not the id of the arm's lease.
-	Resize(ctx context.Context, arm string, lease string, cols, rows int) error
+	// the present screen. The result also includes up to maxHistory lines that have scrolled off
+	// the top.
+	Screen(ctx context.Context, arm string, at time.Time, maxHistory int) (coleo.Screen, error)
+	// Record returns one piece of the recording of a generation of the arm. The piece begins at the
+	// given byte offset. Generation 0 means the newest generation.
+	Record(ctx context.Context, arm string, generation int, offset int64) (coleo.Recording, error)
+	// Output returns a piece of terminal output, which begins at the given byte offset. A negative
+	// offset counts from the end of the output. If there is no output at the offset yet, Output
+	// waits for it, but no longer than maxWait. If there is still no output, Output returns a piece
+	// without data.
+	Output(ctx context.Context, arm string, offset int64, maxWait time.Duration) (coleo.Output, error)
+	// Input types the given bytes, for a caller that types by hand. It returns EBusy if the arm's
+	// lease does not have the given id.
+	Input(ctx context.Context, arm string, leaseID string, data []byte) error
+	// Resize changes the size of the terminal, in cells. It returns EBusy if the arm's lease does
+	// not have the given id.
+	Resize(ctx context.Context, arm string, leaseID string, cols, rows int) error
 	// Lease takes, renews or releases the lease of the arm. The lease is the right to type by hand.
 	// Lease returns EBusy while another caller has the lease.
 	Lease(ctx context.Context, arm string, r wire.LeaseRequest) (coleo.Lease, error)
@@ -145,9 +145,9 @@ type Brain interface {
 	WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error)
 	// Follow returns a sequence of the events that match a filter. The sequence ends when ctx ends.
 	// When the sequence has yielded all events so far, it yields an update with only a cursor.
-	// While it waits for new events, it repeats such an update. The parameter beat is the time
-	// between two repetitions. The reader can be slow.
-	Follow(ctx context.Context, f wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update], error)
+	// While it waits for new events, it repeats such an update. The time between two repetitions is
+	// beatEvery. The reader can be slow.
+	Follow(ctx context.Context, f wire.EventFilter, beatEvery time.Duration) (iter.Seq[wire.Update], error)
 	// Subscribe returns a sequence of updates. The sequence ends when ctx ends. It contains each
 	// event after the given cursor once, together with the event's own cursor. It also contains
 	// each arm that changes after the call of Subscribe. If the given cursor is empty, the sequence
@@ -162,9 +162,9 @@ type Brain interface {
 	// snapshot. A slow reader gets fewer snapshots.
 	Displays(ctx context.Context) iter.Seq[display.Snapshot]
 
-	// Diff returns the changes of an arm in its folder. If the parameter why is true, each hunk
-	// contains the call of the arm that made the hunk.
-	Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error)
+	// Diff returns the changes of an arm in its folder. If withCalls is true, each hunk contains
+	// the call of the arm that made the hunk.
+	Diff(ctx context.Context, arm string, w changes.Wish, withCalls bool) (changes.Diff, error)
 	// Checkpoints returns the checkpoints of an arm's files, in order.
 	Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error)
 	// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same
@@ -172,9 +172,9 @@ type Brain interface {
 	Restore(ctx context.Context, arm string, n int) (changes.Restored, error)
 
 	// Merge merges the work of an arm into another branch. If there are conflicts, Merge changes
-	// nothing, and the result contains the conflicts. If ask is also true, Merge sends the
+	// nothing, and the result contains the conflicts. If promptArm is true, Merge then sends the
 	// conflicts to the arm as one prompt.
-	Merge(ctx context.Context, arm string, w changes.MergeWish, by string, ask bool) (changes.Merged, error)
+	Merge(ctx context.Context, arm string, w changes.MergeWish, by string, promptArm bool) (changes.Merged, error)
 
 	// Comments returns the unsent comments on an arm's changes.
 	Comments(ctx context.Context, arm string) ([]changes.Comment, error)
@@ -194,16 +194,15 @@ type Brain interface {
 
 	// BeginAudit records a command before the command is carried out.
 	BeginAudit(ctx context.Context, a coleo.Audit) (id int64, err error)
-	// EndAudit records the result of a command. If the command failed, the parameter why contains
-	// the reason.
-	EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error
+	// EndAudit records the result of a command, and the reason if the command failed.
+	EndAudit(ctx context.Context, id int64, result coleo.AuditResult, reason string) error
 	// Audits returns the records of the commands that match f, newest first.
 	Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error)
 
 	// Hosts returns the host agents.
 	Hosts(ctx context.Context) ([]coleo.HostInfo, error)
-	// Cost returns what arms have cost since a given time, grouped by the given keys. If the
-	// parameter arm is not empty, the report covers only that arm.
+	// Cost returns what arms have cost since a given time, grouped by the given keys. If an arm is
+	// named, the report covers only that arm.
 	Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error)
 	// Models returns the models, and how many arms have each model. It also returns where a user is
 	// logged in.

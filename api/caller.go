@@ -66,21 +66,21 @@ func operatorOf(ctx context.Context) *operator {
 	return o
 }
 
-// operatorPass returns a pass for the value of an operator token. The parameter by is what the
-// kernel says about the caller. If the caller runs in an arm, the token must have been made for
-// this arm. Otherwise operatorPass returns EForbidden.
-func (s *Server) operatorPass(ctx context.Context, value string, by visitor) (*pass, error) {
+// operatorPass returns a pass for the value of an operator token. The visitor is the caller as the
+// kernel describes it. If the caller runs in an arm, the token must have been made for this arm.
+// Otherwise operatorPass returns EForbidden.
+func (s *Server) operatorPass(ctx context.Context, value string, who visitor) (*pass, error) {
 	found, live, err := s.tokens.Check(ctx, value)
 	if err != nil {
 		return nil, err
 	}
-	if arm := by.place.arm; arm != "" && arm != found.RunsIn {
+	if arm := who.place.arm; arm != "" && arm != found.RunsIn {
 		return nil, coleo.Errorf(coleo.EForbidden,
 			"process %d belongs to arm %s, and the operator token %q was not made for "+
-				"that arm (`coleo token create --runs-in`); nothing was done", by.caller.PID, arm, found.Name)
+				"that arm (`coleo token create --runs-in`); nothing was done", who.caller.PID, arm, found.Name)
 	}
-	by.caller.Kind, by.caller.ID = coleo.CallerOperator, found.Name
-	return &pass{by.caller, live, &operator{found, by.place}}, nil
+	who.caller.Kind, who.caller.ID = coleo.CallerOperator, found.Name
+	return &pass{who.caller, live, &operator{found, who.place}}, nil
 }
 
 // limitByToken refuses a request if the caller's operator token does not allow the route. It also
@@ -141,12 +141,12 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true
 }
 
-// replace makes a new value the API token, after the function keep has stored the value. It ends
-// all calls that were made with the old token.
-func (t *apiToken) replace(value string, keep func(string) error) error {
+// replace stores a new value with the given function. Then it makes the value the API token, and
+// ends all calls that were made with the old token.
+func (t *apiToken) replace(value string, store func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := keep(value); err != nil {
+	if err := store(value); err != nil {
 		return coleo.Errorf(coleo.EInternal, "the API token was not replaced: %w", err)
 	}
 	t.end()

@@ -168,8 +168,8 @@ func (c *Client) decodeError(resp *http.Response) error {
 // polls one after another.
 const pollFor = 30 * time.Second
 
-// poll calls ask until ask returns an answer or an error other than ETimeout. It also stops when
-// ctx ends.
+// poll calls the given function until it returns an answer or an error other than ETimeout. It also
+// stops when ctx ends.
 func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)) (T, error) {
 	for {
 		wait := pollFor
@@ -185,8 +185,9 @@ func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)
 
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
-// These constants are the times for which a client waits for an answer. Serve gives up answerMargin
-// earlier, so that serve's own error arrives in time.
+// These constants are the times for which a client waits for an answer, one for each kind of
+// request. Serve gives up a request earlier, by the time answerMargin, so that serve's own error
+// still arrives in time.
 const (
 	answerMargin = 10 * time.Second
 	lookTime     = 30*time.Second + answerMargin // a host agent has 30 s to reply

@@ -14,11 +14,11 @@ import (
 	"coleo.dev/wire"
 )
 
-// Arms returns the arms. If all is false, Arms leaves out idle arms of the harness
-// "manual" that have no task.
-func (c *Client) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
+// Arms returns the arms. Unless withIdle is true, Arms leaves out idle arms of the harness "manual"
+// that have no task.
+func (c *Client) Arms(ctx context.Context, withIdle bool) ([]coleo.Arm, error) {
 	var out armsReply
-	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(all), nil, &out)
+	err := c.call(ctx, get, "/api/arms?includeAll="+strconv.FormatBool(withIdle), nil, &out)
 	return out.Arms, err
 }
 
@@ -94,12 +94,12 @@ func (c *Client) PatchMemo(ctx context.Context, arm string, change json.RawMessa
 }
 
 // Remove deletes a stopped arm. It returns EConflict if the arm is running. It also returns
-// EConflict if the arm's worktree contains unsaved work and force is false. If force is true,
+// EConflict if the arm's worktree contains unsaved work, unless forced is true. In that case,
 // Remove keeps the unsaved work under a git ref.
-func (c *Client) Remove(ctx context.Context, arm string, force bool) (wire.Removed, error) {
+func (c *Client) Remove(ctx context.Context, arm string, forced bool) (wire.Removed, error) {
 	var out deleteReply
 	path := armPath(arm, "")
-	if force {
+	if forced {
 		path += "?force=true"
 	}
 	err := c.callFor(ctx, removeTime, del, path, nil, &out)
@@ -190,16 +190,16 @@ func (c *Client) Lease(ctx context.Context, arm string, r wire.LeaseRequest) (co
 	return out.Lease, err
 }
 
-// Input types data, for a caller that types by hand. It returns EBusy if the parameter lease is not
-// the id of the arm's lease.
-func (c *Client) Input(ctx context.Context, arm, lease string, data []byte) error {
-	return c.call(ctx, post, armPath(arm, "/input"), inputBody{Lease: lease, Data: data}, nil)
+// Input types data, for a caller that types by hand. It returns EBusy if the arm's lease does not
+// have the given id.
+func (c *Client) Input(ctx context.Context, arm, leaseID string, data []byte) error {
+	return c.call(ctx, post, armPath(arm, "/input"), inputBody{Lease: leaseID, Data: data}, nil)
 }
 
-// Resize changes the size of the terminal, in cells. It returns EBusy if the parameter lease is not
-// the id of the arm's lease.
-func (c *Client) Resize(ctx context.Context, arm, lease string, cols, rows int) error {
-	return c.call(ctx, post, armPath(arm, "/resize"), resizeBody{Lease: lease, Cols: cols, Rows: rows}, nil)
+// Resize changes the size of the terminal, in cells. It returns EBusy if the arm's lease does not
+// have the given id.
+func (c *Client) Resize(ctx context.Context, arm, leaseID string, cols, rows int) error {
+	return c.call(ctx, post, armPath(arm, "/resize"), resizeBody{Lease: leaseID, Cols: cols, Rows: rows}, nil)
 }
 
 // Explain returns the evidence for an arm's state.
@@ -239,13 +239,13 @@ func (c *Client) Screen(ctx context.Context, arm string) (coleo.Screen, error) {
 	return out, err
 }
 
-// Output returns a piece of terminal output. The parameter from is the byte offset at which the
-// piece begins. A negative offset counts from the end of the output. If there is no output at the
-// offset yet, Output waits for output. The parameter wait is the longest time for which it waits.
-func (c *Client) Output(ctx context.Context, arm string, from int64, wait time.Duration) (coleo.Output, error) {
+// Output returns a piece of terminal output, which begins at the given byte offset. A negative
+// offset counts from the end of the output. If there is no output at the offset yet, Output waits
+// for it, but no longer than maxWait.
+func (c *Client) Output(ctx context.Context, arm string, offset int64, maxWait time.Duration) (coleo.Output, error) {
 	var out coleo.Output
-	err := c.callFor(ctx, wait+lookTime, get, armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", from, wait)), nil,
-		&out)
+	path := armPath(arm, fmt.Sprintf("/output?from=%d&wait=%s", offset, maxWait))
+	err := c.callFor(ctx, maxWait+lookTime, get, path, nil, &out)
 	return out, err
 }
 
@@ -337,17 +337,17 @@ func (c *Client) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit
 	return out.Commands, err
 }
 
-// Suspensions returns everything that the arm waits for. If the parameter arm is empty, Suspensions
-// returns everything that any arm waits for.
+// Suspensions returns everything that the arm waits for. Without the name of an arm, it returns
+// everything that any arm waits for.
 func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error) {
 	var out suspensionsReply
 	err := c.call(ctx, get, "/api/suspensions?arm="+url.QueryEscape(arm), nil, &out)
 	return out.Suspensions, err
 }
 
-// AnswerSuspension answers a suspension of an arm. If the parameter id is empty, exactly one
-// suspension must be open. If several suspensions are open, AnswerSuspension returns EConflict with
-// the list of suspensions. If the parameter arm is empty, the id is enough to find the suspension.
+// AnswerSuspension answers a suspension of an arm. Without an id, exactly one suspension must be
+// open. If several suspensions are open, AnswerSuspension returns EConflict with the list of
+// suspensions. Without the name of an arm, the id is enough to find the suspension.
 func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision) (coleo.Suspension, error) {
 	var out suspensionReply
 	in := suspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}

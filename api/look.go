@@ -288,25 +288,25 @@ func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[chan
 }
 
 // Merge merges the work of an arm into another branch. If there are conflicts, Merge changes
-// nothing, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
-// the arm as one prompt. Merge returns EUnsupported if the arm has no worktree. It returns
-// EConflict if the arm's uncommitted work or a checked-out branch prevents the merge.
-func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, ask bool) (changes.Merged, error) {
+// nothing, and the result contains the conflicts. If promptArm is true, Merge then sends the
+// conflicts to the arm as one prompt. Merge returns EUnsupported if the arm has no worktree. It
+// returns EConflict if the arm's uncommitted work or a checked-out branch prevents the merge.
+func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, promptArm bool) (changes.Merged, error) {
 	var out changes.Merged
-	err := c.callFor(ctx, mergeTime, post, armPath(arm, "/merge"), mergeBody{w, ask}, &out)
+	err := c.callFor(ctx, mergeTime, post, armPath(arm, "/merge"), mergeBody{w, promptArm}, &out)
 	return out, err
 }
 
-// Diff returns the changes of the arm in its folder. If the parameter why is true, each hunk
-// contains the call of the arm that made the hunk. Diff returns EUnsupported if the folder is not
-// in a git repository. If w.Wait is above 0, Diff waits until the mark of the diff is not w.Since.
-func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error) {
+// Diff returns the changes of the arm in its folder. If withCalls is true, each hunk contains the
+// call of the arm that made the hunk. Diff returns EUnsupported if the folder is not in a git
+// repository. If w.Wait is above 0, Diff waits until the mark of the diff is not w.Since.
+func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, withCalls bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {
 		route = "/files?"
 	} else {
 		query.Set("binary", strconv.FormatBool(w.Binary))
-		query.Set("why", strconv.FormatBool(why))
+		query.Set("why", strconv.FormatBool(withCalls))
 	}
 	if w.Checkpoint != nil {
 		query.Set("checkpoint", strconv.Itoa(*w.Checkpoint))
@@ -382,11 +382,11 @@ func (c *Client) History(ctx context.Context, arm string, lines int) (coleo.Scre
 	return out, err
 }
 
-// Record returns one piece of the recording of a generation of the arm. The parameter from is the
-// byte offset at which the piece begins. Generation 0 means the newest generation. Offset 0 means
-// the oldest part of the recording that is still kept.
-func (c *Client) Record(ctx context.Context, arm string, generation int, from int64) (coleo.Recording, error) {
+// Record returns one piece of the recording of a generation of the arm. The piece begins at the
+// given byte offset. Generation 0 means the newest generation. Offset 0 means the oldest part of
+// the recording that is still kept.
+func (c *Client) Record(ctx context.Context, arm string, generation int, offset int64) (coleo.Recording, error) {
 	var out coleo.Recording
-	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, from)), nil, &out)
+	err := c.call(ctx, get, armPath(arm, fmt.Sprintf("/recording?generation=%d&from=%d", generation, offset)), nil, &out)
 	return out, err
 }

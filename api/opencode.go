@@ -93,9 +93,9 @@ func (s *Server) cost(ctx context.Context, in *costInput) (*reply[cost.Report], 
 	return &reply[cost.Report]{out}, err
 }
 
-// Cost returns what arms have cost since a given time, grouped by the given keys. If the parameter
-// arm is not empty, the report covers only that arm. The zero time means that there is no lower
-// limit. Cost returns ENotFound if there is no such arm.
+// Cost returns what arms have cost since a given time, grouped by the given keys. If an arm is
+// named, the report covers only that arm. The zero time means that there is no lower limit. Cost
+// returns ENotFound if there is no such arm.
 func (c *Client) Cost(ctx context.Context, arm string, by []cost.Key, since time.Time) (cost.Report, error) {
 	q := url.Values{}
 	for _, key := range by {

@@ -236,21 +236,21 @@ func (c *Client) ResumeArm(ctx context.Context, arm string) (coleo.QueueReport, 
 	return c.queue(ctx, post, armPath(arm, "/resume"), nil)
 }
 
-// UnparkArm makes a parked arm continue now. If cancel is true, the arm does not continue its last
-// turn, but its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
-func (c *Client) UnparkArm(ctx context.Context, arm string, cancel bool) (coleo.QueueReport, error) {
-	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{cancel})
+// UnparkArm makes a parked arm continue now. If dropTurn is true, the arm does not continue its
+// last turn, but its queue is sent again. UnparkArm returns EConflict if the arm is not parked.
+func (c *Client) UnparkArm(ctx context.Context, arm string, dropTurn bool) (coleo.QueueReport, error) {
+	return c.queue(ctx, post, armPath(arm, "/unpark"), unparkBody{dropTurn})
 }
 
-// OnLimit changes what an arm does at a limit of its model. If on is "", it changes nothing, and
-// only returns what the arm does. It returns EInvalid or EUnsupported if the arm can never take an
-// alternative of the list.
-func (c *Client) OnLimit(ctx context.Context, arm string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
+// OnLimit changes what an arm does at a limit of its model. If newValue is "", it changes nothing,
+// and only returns what the arm does. It returns EInvalid or EUnsupported if the arm can never take
+// an alternative of the list.
+func (c *Client) OnLimit(ctx context.Context, arm string, newValue coleo.OnLimit) (coleo.OnLimitReport, error) {
 	var out coleo.OnLimitReport
-	if on == "" {
+	if newValue == "" {
 		return out, c.call(ctx, get, armPath(arm, "/on-limit"), nil, &out)
 	}
-	return out, c.callFor(ctx, lookTime, post, armPath(arm, "/on-limit"), onLimitBody{on}, &out)
+	return out, c.callFor(ctx, lookTime, post, armPath(arm, "/on-limit"), onLimitBody{newValue}, &out)
 }
 
 func (c *Client) queue(ctx context.Context, method, path string, in any) (coleo.QueueReport, error) {

@@ -281,10 +281,9 @@ type table struct {
 	s *Server
 }
 
-// The function add adds a route. If the route changes something, its calls are audited. huma's
-// limits for the body are off, because boundBodies has already bounded the body. huma's deadline
-// would stay on the connection after the body was read, and would cancel every request that takes
-// longer.
+// A call of add adds a route. If the route changes something, its calls are audited. huma's limits
+// for the body are off, because boundBodies has already bounded the body. huma's deadline would
+// stay on the connection after the body was read, and would cancel every request that takes longer.
 func add[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error)) {
 	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
 	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")
@@ -311,8 +310,8 @@ func add[I, O any](described table, o operation, f func(context.Context, *I) (*r
 	})
 }
 
-// The function do makes the function for a route. That function calls a method of the brain with
-// the arm of the request, and answers with the result of the method.
+// A call of do returns the function for a route. That function calls a method of the brain with the
+// arm of the request, and answers with the result of the method.
 func do[O any](call func(context.Context, string) (O, error)) func(context.Context, *armOnly) (*reply[O], error) {
 	return func(ctx context.Context, in *armOnly) (*reply[O], error) {
 		out, err := call(ctx, in.ID)

@@ -40,7 +40,7 @@ type socket struct {
 	ctx   context.Context
 	end   context.CancelCauseFunc
 
-	// If patient is true, the client can take any time to read. While data is on its way to the
+	// If this field is true, the client can take any time to read. While data is on its way to the
 	// client, the client need not give a sign of life.
 	patient bool
 	until   atomic.Pointer[time.Time] // the client must give a sign of life until then
@@ -71,15 +71,15 @@ type control struct {
 }
 
 // accept upgrades a request to a WebSocket, and checks that the client has shown the token. If
-// either step fails, accept also answers the client. The parameter box is how many messages can
-// wait to be sent.
-func (s *Server) accept(w http.ResponseWriter, r *http.Request, box int) (*socket, error) {
+// either step fails, accept also answers the client. At most maxUnsent messages can wait to be
+// sent.
+func (s *Server) accept(w http.ResponseWriter, r *http.Request, maxUnsent int) (*socket, error) {
 	up := websocket.Upgrader{HandshakeTimeout: headerTimeout, ReadBufferSize: ioBuffer, WriteBufferSize: ioBuffer}
 	conn, err := up.Upgrade(w, r, nil)
 	if err != nil {
 		return nil, err
 	}
-	k := &socket{conn: conn, times: s.times, out: make(chan message, box)}
+	k := &socket{conn: conn, times: s.times, out: make(chan message, maxUnsent)}
 	k.ctx, k.end = context.WithCancelCause(r.Context())
 	if callerOf(r.Context()).Kind == "" {
 		if err := s.prove(k); err != nil {
@@ -123,7 +123,7 @@ func (k *socket) noteSignOfLife() {
 
 // run serves the socket until one of these events happens:
 //   - The client closes the socket, gives no sign of life, or falls behind.
-//   - The function produce returns.
+//   - The function that produces the messages returns.
 //   - The server stops.
 func (k *socket) run(read func(kind int, data []byte), produce func(ctx context.Context) error) {
 	var others sync.WaitGroup

@@ -16,10 +16,9 @@ type Threads interface {
 	// Threads lists the conversations that a filter selects, or searches them. A method of
 	// this interface reads the agent CLIs' files only when it is called.
 	Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.ThreadList, error)
-	// Thread returns one conversation, with some of its messages. These are the messages with
-	// numbers higher than the parameter after. The parameter limit is the maximum number of
-	// messages. Thread returns ENotFound if there is no such conversation.
-	Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error)
+	// Thread returns one conversation, with some of its messages. These are at most limit messages,
+	// with numbers above lastSeen. Thread returns ENotFound if there is no such conversation.
+	Thread(ctx context.Context, harness, id string, lastSeen, limit int) (coleo.ThreadPage, error)
 	// ThreadSummary returns a summary of a conversation, in a few lines. It returns ENotFound if
 	// there is no such conversation.
 	ThreadSummary(ctx context.Context, harness, id string) (coleo.ThreadSummary, error)
@@ -225,11 +224,11 @@ func (c *Client) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.Threa
 }
 
 // Thread returns one conversation, with some of its messages. These are the messages with numbers
-// higher than the parameter after. If the limit is 0, Thread returns no messages. It returns
-// ENotFound if there is no such conversation.
-func (c *Client) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
+// above lastSeen. If the limit is 0, Thread returns no messages. It returns ENotFound if there is
+// no such conversation.
+func (c *Client) Thread(ctx context.Context, harness, id string, lastSeen, limit int) (coleo.ThreadPage, error) {
 	var out coleo.ThreadPage
-	query := url.Values{"after": {strconv.Itoa(after)}, "limit": {strconv.Itoa(limit)}}
+	query := url.Values{"after": {strconv.Itoa(lastSeen)}, "limit": {strconv.Itoa(limit)}}
 	err := c.callFor(ctx, lookTime, get, threadPath(harness, id)+"?"+query.Encode(), nil, &out)
 	return out, err
 }
@@ -250,11 +249,10 @@ func (c *Client) RenameThread(ctx context.Context, harness, id, title string) (c
 	return out.Thread, err
 }
 
-// DeleteThread hides a conversation and forgets its texts. If the parameter file is true,
-// DeleteThread also deletes the agent CLI's own file. It returns EThreadLocked if an arm has the
-// conversation.
-func (c *Client) DeleteThread(ctx context.Context, harness, id string, file bool) error {
-	return c.callFor(ctx, lookTime, del, threadPath(harness, id)+"?file="+strconv.FormatBool(file), nil, nil)
+// DeleteThread hides a conversation and forgets its texts. If deleteFile is true, it also deletes
+// the agent CLI's own file. It returns EThreadLocked if an arm has the conversation.
+func (c *Client) DeleteThread(ctx context.Context, harness, id string, deleteFile bool) error {
+	return c.callFor(ctx, lookTime, del, threadPath(harness, id)+"?file="+strconv.FormatBool(deleteFile), nil, nil)
 }
 
 // CloneThread starts an arm with a copy of a conversation.

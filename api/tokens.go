@@ -260,9 +260,9 @@ func (f fence) CloneThread(ctx context.Context, harness, id string, q wire.Spawn
 	})
 }
 
-// starts records that a token starts an arm, before the start. A new arm gets its id only at the
-// start, so starts first records the arm's name. If the arm already exists, starts records it only
-// if the request also prompts the arm.
+// starts makes a record before a token starts an arm. A new arm gets its id only at the start, so
+// the record first contains the arm's name. If the arm already exists, there is a record only if
+// the request also prompts the arm.
 func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 	order func(context.Context, wire.SpawnRequest) (wire.SpawnReply, error)) (wire.SpawnReply, error) {
 	o := operatorOf(ctx)

@@ -168,10 +168,10 @@ func (c *Client) RunTrigger(ctx context.Context, name string) (out trigger.Entry
 	return out, err
 }
 
-// TriggerHistory returns the newest entries of a trigger, or of all if the name is empty. The newest
-// is the first. If before is not 0, it returns only entries with lower ids.
-func (c *Client) TriggerHistory(ctx context.Context, name string, before int64, limit int) ([]trigger.Entry, error) {
-	q := url.Values{"trigger": {name}, "before": {strconv.FormatInt(before, 10)}, "limit": {strconv.Itoa(limit)}}
+// TriggerHistory returns the newest entries of a trigger, or of all if the name is empty. The
+// newest is the first. If beforeID is not 0, it returns only entries with lower ids.
+func (c *Client) TriggerHistory(ctx context.Context, name string, beforeID int64, limit int) ([]trigger.Entry, error) {
+	q := url.Values{"trigger": {name}, "before": {strconv.FormatInt(beforeID, 10)}, "limit": {strconv.Itoa(limit)}}
 	var out triggerHistoryReply
 	err := c.call(ctx, get, "/api/triggers/history?"+q.Encode(), nil, &out)
 	return out.History, err

@@ -31,13 +31,13 @@ type Call struct {
 	Counted bool         // the amount that is used includes the call
 }
 
-// Next returns the first call of a turn. The parameter context is the size of the conversation
-// after the last call, or 0 if that size is not known. The parameter prompt is the size of the new
-// prompt in bytes. This size bounds the prompt's tokens, because no token is shorter than a byte.
-// The parameter output is the longest reply in tokens, or 0 for MaxOutput.
-func Next(model string, price *coleo.Price, context, prompt, output int) Call {
-	return Call{Model: model, Price: price, Context: cmp.Or(context, FirstContext) + prompt,
-		Output: cmp.Or(output, MaxOutput)}
+// Next returns the first call of a turn. contextTokens is the size of the conversation after the
+// last call, or 0 if that size is not known. promptBytes is the size of the new prompt. This size
+// bounds the prompt's tokens, because no token is shorter than a byte. maxReply is the longest
+// reply in tokens, or 0 for MaxOutput.
+func Next(model string, price *coleo.Price, contextTokens, promptBytes, maxReply int) Call {
+	return Call{Model: model, Price: price, Context: cmp.Or(contextTokens, FirstContext) + promptBytes,
+		Output: cmp.Or(maxReply, MaxOutput)}
 }
 
 // Bound returns the most that the call can cost, in US dollars. It counts all input at the dearest
@@ -129,8 +129,7 @@ func TellingOf(i coleo.Info) Telling {
 
 // CanKeep returns EUnsupported if a budget cannot be kept. The reason can be that the agent CLI
 // reports its usage too late or not at all. It can also be that nobody knows the model or its
-// price. A budget that only warns can always be kept. The parameter model is "" if nobody knows the
-// model.
+// price. A budget that only warns can always be kept. If nobody knows the model, its name is "".
 func CanKeep(b coleo.Budget, harness string, t Telling, model string, price *coleo.Price) error {
 	if b.Dollars == 0 || !b.Policy.Hard() {
 		return nil

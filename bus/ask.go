@@ -104,9 +104,9 @@ func (c *Conn) Ask(ctx context.Context, host string, op Op, in, out any) error {
 	return json.Unmarshal(r.Data, out)
 }
 
-// watch calls gone when the report of an order can no longer arrive. The report can no longer
+// watch calls onGone when the report of an order can no longer arrive. The report can no longer
 // arrive if the host agent has ended, is silent, or was started after the order was sent.
-func (c *Conn) watch(ctx context.Context, host string, o order, gone context.CancelCauseFunc) {
+func (c *Conn) watch(ctx context.Context, host string, o order, onGone context.CancelCauseFunc) {
 	op, sent := o.Op, time.Now()
 	var silent time.Time             // since when nobody listens; zero if somebody listens
 	heard := o.Waiting - silentAfter // when the host agent last gave a sign of life
@@ -133,13 +133,13 @@ func (c *Conn) watch(ctx context.Context, host string, o order, gone context.Can
 			"the host agent %s ended while it carried out %q: whether that was done is not known", host, op)
 		switch {
 		case err == nil && age < elapsed:
-			gone(unanswered{because})
+			onGone(unanswered{because})
 			return
 		case !silent.IsZero() && time.Since(silent) > goneAfter:
-			gone(unreachable{because: because, sent: true})
+			onGone(unreachable{because: because, sent: true})
 			return
 		case boottime.Now()-heard > silentAfter:
-			gone(unanswered{coleo.Errorf(coleo.EUnavailable,
+			onGone(unanswered{coleo.Errorf(coleo.EUnavailable,
 				"the host agent %s gives no sign of life: whether %q was done is not known", host, op)})
 			return
 		}
@@ -202,8 +202,8 @@ func Unanswered(err error) bool {
 // Unreachable reports whether err means that no host agent listens.
 func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
-// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, each order is
-// passed to the function handle in a new goroutine. The result of handle is sent as the report of
+// Serve starts to listen for the orders to a host, and then returns. Until ctx ends, it passes each
+// order to the given function in a new goroutine. It sends the function's result as the report of
 // the order.
 func (c *Conn) Serve(ctx context.Context, host string,
 	handle func(ctx context.Context, op Op, data json.RawMessage) (any, error)) error {

@@ -15,8 +15,8 @@ import (
 // Conn is a connection to the bus. If the connection breaks, Conn connects again, until
 // Conn is closed or the server refuses its key.
 type Conn struct {
-	// Unsent is called if the report of an order could not be sent. The error is the reason. Unsent
-	// can be nil. It must be set before Serve is called.
+	// Unsent is called with the reason if the report of an order could not be sent. It can be nil,
+	// and must be set before Serve is called.
 	Unsent func(op Op, err error)
 
 	nc   *nats.Conn
@@ -133,8 +133,8 @@ const (
 // Beat publishes a beat of a host agent. It does not wait for the delivery.
 func (c *Conn) Beat(b Beat) error { return c.publish(beatSubject, b) }
 
-// Beats starts to listen for beats, and then returns. Until ctx ends, each beat is passed to the
-// function take. RollCall makes every host agent send a beat.
+// Beats starts to listen for beats, and then returns. Until ctx ends, it passes each beat to the
+// given function. RollCall makes every host agent send a beat.
 func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 	return subscribe(ctx, c, beatSubject, take)
 }
@@ -142,10 +142,10 @@ func (c *Conn) Beats(ctx context.Context, take func(Beat)) error {
 // RollCall asks every host agent to send a beat now.
 func (c *Conn) RollCall() error { return c.publish(rollSubject, struct{}{}) }
 
-// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, each roll call leads
-// to a call of the function beat.
-func (c *Conn) RollCalls(ctx context.Context, beat func()) error {
-	return subscribe(ctx, c, rollSubject, func(struct{}) { beat() })
+// RollCalls starts to listen for roll calls, and then returns. Until ctx ends, it calls the given
+// function for each roll call.
+func (c *Conn) RollCalls(ctx context.Context, sendBeat func()) error {
+	return subscribe(ctx, c, rollSubject, func(struct{}) { sendBeat() })
 }
 
 // Grown is the message that the log of a host has grown.
@@ -158,8 +158,8 @@ type Grown struct {
 // Grew publishes a message that the log of a host has grown. It does not wait for the delivery.
 func (c *Conn) Grew(g Grown) error { return c.publish(grewSubject, g) }
 
-// Growth starts to listen for Grown messages, and then returns. Until ctx ends, each of these
-// messages is passed to the function take.
+// Growth starts to listen for Grown messages, and then returns. Until ctx ends, it passes each of
+// these messages to the given function.
 func (c *Conn) Growth(ctx context.Context, take func(Grown)) error {
 	return subscribe(ctx, c, grewSubject, take)
 }

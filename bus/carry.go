@@ -11,16 +11,16 @@ import (
 	"coleo.dev/boottime"
 )
 
-// waitingSenders stores the orders that this process is carrying out. For each order it stores the
-// time until which the sender is certain to wait. The times are on the clock of package boottime.
-// The zero value is ready for use.
+// waitingSenders stores the orders that this process is carrying out. For each order, it also
+// stores the time until which the sender is certain to wait, on the clock of package boottime. The
+// zero value is ready for use.
 type waitingSenders struct {
 	mu   sync.Mutex
 	ends map[string]time.Duration
 }
 
-// add adds an order. The parameter end is the time until which the order's sender is certain to
-// wait. The function done removes the order.
+// add adds an order. The order's sender is certain to wait until the given time. The returned
+// function removes the order.
 func (w *waitingSenders) add(id string, end time.Duration) (done func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

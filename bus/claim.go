@@ -45,7 +45,7 @@ func (c Claim) before(other Claim) bool {
 func claimSubject(host string) string { return "coleo.host." + token(host) + ".claim" }
 
 // Claims starts to listen for requests for the claims to the id of this host, and then returns.
-// Until ctx ends, the reply to each request is the claim that the function mine returns.
+// Until ctx ends, the reply to each request is the claim that the given function returns.
 func (c *Conn) Claims(ctx context.Context, host string, mine func() Claim) error {
 	sub, err := c.nc.Subscribe(claimSubject(host), func(msg *nats.Msg) {
 		if payload, err := json.Marshal(mine()); err == nil {

@@ -79,9 +79,10 @@ func (o Op) Types() bool {
 	}
 }
 
-// SpawnOrder starts an arm. Serve sets Config.Generation to a number above all generations of the
-// arm that serve knows on any host. If the host agent knows the same or a higher generation of the
-// arm, it uses a number above that one. The host agent sets Config.Dir, Nonce and Environ.
+// SpawnOrder starts an arm. The new generation must be higher than all earlier ones. So serve sets
+// Config.Generation above every generation of the arm that it knows on any host. The host agent
+// raises this number if it knows an equal or higher one. The host agent also sets Config.Dir,
+// Config.Nonce and Config.Environ.
 type SpawnOrder struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`

@@ -96,8 +96,8 @@ type ArmPulse struct {
 }
 
 // PulseEvery is the time between two pulse requests from serve to the same host agent. A request
-// takes about 100 µs. A host agent checks a living process at most every 2 s, so it does this only
-// for every second request.
+// takes about 100 µs. A host agent checks a living process at most every 2 s, so only every second
+// request leads to such a check.
 //
 // If a host agent sends no reply for SilentAfter, serve reports that nobody watches the arms of
 // that host. This time is long enough for one lost reply. Serve checks for silence before each

@@ -34,12 +34,11 @@ type Server struct {
 	joined sync.WaitGroup
 }
 
-// Listen starts a server at the unix socket path. The parameter hosts is the key with which host
-// agents connect. A connection with this key cannot give orders. The server calls the function
-// admit for each process that connects. If admit returns an error, the server refuses the process.
-// If admit is nil, the server accepts every process of this user. Listen returns the errors of
-// localsocket.Listen.
-func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server, error) {
+// Listen starts a server at the unix socket path. Host agents connect with the key hostKey. A
+// connection with this key cannot give orders. The server calls checkPeer for each process that
+// connects, and refuses the process if checkPeer returns an error. If checkPeer is nil, the server
+// accepts every process of this user. Listen returns the errors of localsocket.Listen.
+func Listen(path string, hostKey Key, checkPeer func(localsocket.Peer) error) (*Server, error) {
 	own, err := NewKey()
 	if err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server
 	ns, err := natsserver.NewServer(&natsserver.Options{
 		Nkeys: []*natsserver.NkeyUser{
 			{Nkey: own.public},
-			{Nkey: hosts.public, Permissions: hostPermissions()},
+			{Nkey: hostKey.public, Permissions: hostPermissions()},
 		},
 		MaxPayload: maxPayload, NoSigs: true, NoLog: true, DontListen: true,
 	})
@@ -59,7 +58,7 @@ func Listen(path string, hosts Key, admit func(localsocket.Peer) error) (*Server
 		ns.Shutdown()
 		return nil, fmt.Errorf("start the bus: it was not ready within %s", readyTimeout)
 	}
-	socket, err := localsocket.Listen(path, admit)
+	socket, err := localsocket.Listen(path, checkPeer)
 	if err != nil {
 		ns.Shutdown()
 		return nil, err

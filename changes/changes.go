@@ -120,8 +120,8 @@ func nameOf(text string, raw []byte) string {
 	return text
 }
 
-// named returns a name as valid UTF-8 for JSON. If the name is not UTF-8, the result raw contains
-// the bytes of the name. Otherwise raw is nil.
+// named returns a name as valid UTF-8 for JSON. If the name is not UTF-8, the second result
+// contains the bytes of the name. Otherwise this result is nil.
 func named(name string) (text string, raw []byte) {
 	if utf8.ValidString(name) {
 		return name, nil

@@ -71,9 +71,9 @@ func CutPatch(patch []byte) []byte {
 }
 
 // Assemble returns the files of the entries, with their positions in the patch. The entries and the
-// patch contain the same files in the same order, but the patch may end earlier. The parameter
-// where contains the flags of each file, by path.
-func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, where map[string]Entry,
+// patch contain the same files in the same order, but the patch may end earlier. flagsByPath
+// contains the flags of each file.
+func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByPath map[string]Entry,
 	committed map[string]bool) []File {
 	files := []File{} // never null in JSON
 	parts := partsOf(patch)
@@ -85,7 +85,7 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, where ma
 		l := lines[e.Path]
 		f.LinesAdded, f.LinesDeleted, f.Binary = l.Added, l.Deleted, l.Binary
 		for _, path := range []string{e.Path, e.OldPath} {
-			w := where[path]
+			w := flagsByPath[path]
 			f.Staged, f.Unstaged = f.Staged || w.Staged, f.Unstaged || w.Unstaged
 			f.Untracked, f.Conflict = f.Untracked || w.Untracked, f.Conflict || w.Conflict
 		}

@@ -110,9 +110,9 @@ type Lines struct {
 	Binary         bool // lines are not counted
 }
 
-// ParseRaw reads the output of git diff --raw -z. The output of --numstat can follow it. The result
-// lines contains the line counts of each file, by path. The output of --patch can follow too: the
-// result patch contains it.
+// ParseRaw reads the output of git diff --raw -z. The output of --numstat can follow it. The second
+// result contains the line counts of each file, by path. The output of --patch can follow too: it
+// becomes the third result.
 func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []byte, err error) {
 	lines = map[string]Lines{}
 	next := func() string {

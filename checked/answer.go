@@ -46,9 +46,9 @@ func compact(text string) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// Answer checks the answer of a run against its schema. The parameter end is the end of the
-// run, whose answer must not be shortened. canRetry reports whether asking the model again
-// can help. It is false if the answer itself is not known.
+// Answer checks the answer of a run against its schema. The answer in the run's end must not be
+// shortened. canRetry reports whether asking the model again can help. It is false if the answer
+// itself is not known.
 func Answer(c coleo.Check, end coleo.RunEnd) (v coleo.Validated, canRetry bool) {
 	if !end.Whole {
 		return coleo.Validated{Error: "no source but the screen has the answer, and the screen may lack a part of it"}, false

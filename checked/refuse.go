@@ -89,28 +89,28 @@ const (
 )
 
 // circles reports whether an object of the schema leads back to itself through keywords that check
-// the same value. The parameter at is the JSON Pointer of the object where the search starts.
-func (d document) circles(at string, seen map[string]int) bool {
-	switch seen[at] {
+// the same value. The search starts at the object with the given JSON Pointer.
+func (d document) circles(pointer string, seen map[string]int) bool {
+	switch seen[pointer] {
 	case entered:
 		return true
 	case left:
 		return false
 	}
-	seen[at] = entered
-	for _, next := range d.inPlace(at) {
+	seen[pointer] = entered
+	for _, next := range d.inPlace(pointer) {
 		if d.circles(next, seen) {
 			return true
 		}
 	}
-	seen[at] = left
+	seen[pointer] = left
 	return false
 }
 
-// inPlace returns JSON Pointers to the schemas that an object applies to the same value. The
-// parameter at is the JSON Pointer of this object.
-func (d document) inPlace(at string) (out []string) {
-	object := d[at]
+// inPlace returns JSON Pointers to the schemas that an object applies to the same value. The object
+// is the one at the given JSON Pointer.
+func (d document) inPlace(pointer string) (out []string) {
+	object := d[pointer]
 	if ref, ok := object["$ref"].(string); ok {
 		if plain, err := url.PathUnescape(strings.TrimPrefix(ref, "#")); err == nil {
 			out = append(out, plain)
@@ -118,19 +118,19 @@ func (d document) inPlace(at string) (out []string) {
 	}
 	for _, word := range []string{"not", "if", "then", "else"} {
 		if _, ok := object[word]; ok {
-			out = append(out, at+"/"+word)
+			out = append(out, pointer+"/"+word)
 		}
 	}
 	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
 		list, _ := object[word].([]any)
 		for i := range list {
-			out = append(out, at+"/"+word+"/"+strconv.Itoa(i))
+			out = append(out, pointer+"/"+word+"/"+strconv.Itoa(i))
 		}
 	}
 	for _, word := range []string{"dependentSchemas", "dependencies"} {
 		all, _ := object[word].(map[string]any)
 		for key := range all {
-			out = append(out, at+"/"+word+"/"+escape(key))
+			out = append(out, pointer+"/"+word+"/"+escape(key))
 		}
 	}
 	return out

@@ -20,25 +20,24 @@ type Schema struct{ resolved *jsonschema.Resolved }
 var versions = []string{"", "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#",
 	"https://json-schema.org/draft-07/schema#"}
 
-// Compile compiles a JSON Schema. Errors name the schema with the text in the parameter what.
-// Compile returns EInvalid for a schema that is too large, has an unknown draft or is malformed. It
-// also returns EInvalid if the schema refers to something outside of itself, or if a check would
-// never end.
-func Compile(what string, raw json.RawMessage) (s *Schema, err error) {
+// Compile compiles a JSON Schema. Errors name the schema with the given title. Compile returns
+// EInvalid for a schema that is too large, has an unknown draft or is malformed. It also returns
+// EInvalid if the schema refers to something outside of itself, or if a check would never end.
+func Compile(title string, raw json.RawMessage) (s *Schema, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library panics for some malformed schemas
-			s, err = nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %v", what, oneLine(fmt.Sprint(p)))
+			s, err = nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %v", title, oneLine(fmt.Sprint(p)))
 		}
 	}()
 	if len(raw) > coleo.MaxSchema {
-		return nil, coleo.Errorf(coleo.EInvalid, "the %s has %d bytes, more than %d", what, len(raw), coleo.MaxSchema)
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s has %d bytes, more than %d", title, len(raw), coleo.MaxSchema)
 	}
 	var root any
 	if err := json.Unmarshal(raw, &root); err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "the %s is not JSON: %v", what, err)
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s is not JSON: %v", title, err)
 	}
 	if why := refuse(root); why != "" {
-		return nil, coleo.Errorf(coleo.EInvalid, "the %s cannot be used: %s", what, why)
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s cannot be used: %s", title, why)
 	}
 	var schema jsonschema.Schema
 	err = json.Unmarshal(raw, &schema)
@@ -47,7 +46,7 @@ func Compile(what string, raw json.RawMessage) (s *Schema, err error) {
 		s.resolved, err = schema.Resolve(nil)
 	}
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %s", what, oneLine(err.Error()))
+		return nil, coleo.Errorf(coleo.EInvalid, "the %s is no JSON Schema: %s", title, oneLine(err.Error()))
 	}
 	return s, nil
 }
@@ -109,8 +108,8 @@ func (s *Schema) validate(value any) (err error) {
 }
 
 // place takes an error of the library apart. The error names the schemas on the way to the fault:
-// "validating root: validating /properties/n: type: ...". The result path is the way through the
-// checked value, as a JSON Pointer. The result rest is the remaining error in one line.
+// "validating root: validating /properties/n: type: ...". The first result is the way through the
+// checked value, as a JSON Pointer. The second one is the remaining error in one line.
 func place(text string) (path, rest string) {
 	const step = "validating "
 	at := ""
@@ -133,8 +132,7 @@ func place(text string) (path, rest string) {
 }
 
 // descent returns the step through the checked value that matches one step from a schema to an
-// inner schema. The parameter keys is the JSON Pointer of the step through the schema, without its
-// first slash.
+// inner schema. The keys of the step through the schema are a JSON Pointer without its first slash.
 func descent(keys string) string {
 	word, key, _ := strings.Cut(keys, "/")
 	switch word {

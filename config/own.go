@@ -23,9 +23,8 @@ import (
 // ReadOwn cannot open the file, it returns the error from opening the file.
 func ReadOwn(path string) ([]byte, error) { return ReadOwnAtMost(path, math.MaxInt64-1) }
 
-// ReadOwnAtMost works like ReadOwn. It returns EInvalid if the file is larger than the parameter
-// most, in bytes.
-func ReadOwnAtMost(path string, most int64) ([]byte, error) {
+// ReadOwnAtMost works like ReadOwn. It returns EInvalid if the file has more than maxBytes bytes.
+func ReadOwnAtMost(path string, maxBytes int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block if the file is a pipe
 	if err != nil {
 		return nil, err
@@ -55,15 +54,15 @@ func ReadOwnAtMost(path string, most int64) ([]byte, error) {
 			return nil, fmt.Errorf("%s was not read: %w", path, err)
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(data)) > most {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s has more than %d bytes, so it was not read", path, most)
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && int64(len(data)) > maxBytes {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s has more than %d bytes, so it was not read", path, maxBytes)
 	}
 	return data, err
 }
 
-// checkOwn returns EForbidden if another user could change the file or folder. The parameter name
-// is its name.
+// checkOwn returns EForbidden if another user could change the file or folder. The name of the file
+// or folder is only for the error.
 func checkOwn(name string, info fs.FileInfo) error {
 	const groupOrWorld, root = 0o022, 0
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != root {

@@ -13,11 +13,10 @@ type Paths struct {
 	Data   string // agent CLIs that Coleo has installed
 }
 
-// FindPaths returns the folders of Coleo's files, which depend on environment
-// variables. The function getenv must return the value of an environment variable. If
-// COLEO_DIR is set, all folders are inside the folder COLEO_DIR. So two instances of
-// Coleo can have separate files. FindPaths returns an error if neither COLEO_DIR nor
-// HOME is set.
+// FindPaths returns the folders of Coleo's files. They depend on environment variables, which
+// FindPaths gets from the given function. If COLEO_DIR is set, all folders are inside the folder
+// COLEO_DIR. So two instances of Coleo can have separate files. FindPaths returns an error if
+// neither COLEO_DIR nor HOME is set.
 func FindPaths(getenv func(string) string) (Paths, error) {
 	if dir := getenv("COLEO_DIR"); dir != "" {
 		dir, err := filepath.Abs(dir)

@@ -12,8 +12,8 @@ import (
 	"coleo.dev"
 )
 
-// Decode decodes the TOML in data into v. It returns EInvalid for an unknown key, a
-// value of the wrong type or a syntax error. The message begins with name:line:column.
+// Decode decodes the TOML in data into v. It returns EInvalid for an unknown key, a value of the
+// wrong type or a syntax error. The message begins with the name, the line and the column.
 func Decode(name string, data []byte, v any) error {
 	err := toml.NewDecoder(strings.NewReader(string(data))).DisallowUnknownFields().Decode(v)
 	if err == nil {
@@ -38,9 +38,9 @@ func Decode(name string, data []byte, v any) error {
 // Encode returns v as TOML. It returns an error if v contains a value that TOML cannot express.
 func Encode(v any) ([]byte, error) { return toml.Marshal(v) }
 
-// Strings returns the list of strings with the given top-level key. The parameter data is a TOML
-// file of another program. Strings ignores other keys. It returns nil if the key is missing. It
-// returns EInvalid if the value is not a list of strings, or if data is not TOML.
+// Strings returns the list of strings with the given top-level key. The data are a TOML file of
+// another program, and Strings ignores its other keys. It returns nil if the key is missing. It
+// returns EInvalid if the value is not a list of strings, or if the data are not TOML.
 func Strings(data []byte, key string) ([]string, error) {
 	var all map[string]any
 	if err := toml.Unmarshal(data, &all); err != nil {

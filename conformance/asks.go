@@ -54,15 +54,15 @@ type catalogue struct {
 	offered map[string]bool // the tools that the agent CLI has offered to the model
 }
 
-// checks returns one check for each line in list. If whole is true, checks also returns the checks
-// of the tools.
-func (c *catalogue) checks(list []coleo.Ask, whole bool) []Check {
+// checks returns one check for each of the given lines. If withTools is true, it also returns the
+// checks of the tools.
+func (c *catalogue) checks(list []coleo.Ask, withTools bool) []Check {
 	var out []Check
 	for _, a := range list {
 		out = append(out, Check{Name: a.Name, Doc: a.Doc, Required: true, Shared: !a.OwnStart(), Timeout: askTimeout,
 			Run: func(ctx context.Context, t *Trial) error { return c.run(ctx, t, a) }})
 	}
-	if !whole {
+	if !withTools {
 		return out
 	}
 	return append(out,
@@ -200,7 +200,7 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the model's script for a line of the catalogue. If a prompt contains the text in
+// scriptOf returns the model's script for a line of the catalogue. If a prompt contains the given
 // word, the script makes the model send the line's text or make the line's tool calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script
@@ -234,9 +234,9 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 	return &call
 }
 
-// PickAsks returns the lines of a harness's catalogue that the user has selected. The parameter
-// names is "all", or a list of line names with commas between them. If the catalogue does not
-// contain one of these lines, the error is EInvalid.
+// PickAsks returns the lines of a harness's catalogue that the user has selected. The user gives
+// "all", or a list of line names with commas between them. If the catalogue does not contain one of
+// these lines, the error is EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	asking, ok := h.(coleo.Asking)
 	if !ok || len(asking.Asks()) == 0 {

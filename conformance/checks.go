@@ -30,9 +30,9 @@ func simplePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce, nonce)
 }
 
-// exchange sends a prompt and checks that the answer is equal to want. It also checks
-// that the model got exactly this prompt, and only once.
-func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
+// exchange sends a prompt and checks that the answer is equal to wantedAnswer. It also checks that
+// the model got exactly this prompt, and only once.
+func (t *Trial) exchange(ctx context.Context, prompt, wantedAnswer string) error {
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
 		return err
@@ -47,10 +47,10 @@ func (t *Trial) exchange(ctx context.Context, prompt, want string) error {
 	case n > 1:
 		return fmt.Errorf("the model was asked %q %d times", cut(prompt), n)
 	}
-	if strings.TrimSpace(answer.Text) != want {
-		return fmt.Errorf("the answer read from the %s is %q, the model said %q", answer.Source, answer.Text, want)
+	if strings.TrimSpace(answer.Text) != wantedAnswer {
+		return fmt.Errorf("the answer read from the %s is %q, the model said %q", answer.Source, answer.Text, wantedAnswer)
 	}
-	t.details = fmt.Sprintf("answered %q, read from the %s", want, answer.Source)
+	t.details = fmt.Sprintf("answered %q, read from the %s", wantedAnswer, answer.Source)
 	return nil
 }
 
@@ -89,17 +89,16 @@ func fileCreation(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// approveAll approves all dialogs of a turn until the turn ends. It returns how many
-// dialogs it has approved. If first is not nil, approveAll calls first() before the
-// first approval.
-func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, first func() error) (int, error) {
+// approveAll approves all dialogs of a turn until the turn ends. It returns how many dialogs it has
+// approved. If beforeFirst is not nil, approveAll calls it before the first approval.
+func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, beforeFirst func() error) (int, error) {
 	for n := 0; ; n++ {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)
 		if err != nil || reading.State != coleo.WaitingApproval {
 			return n, err
 		}
-		if n == 0 && first != nil {
-			if err := first(); err != nil {
+		if n == 0 && beforeFirst != nil {
+			if err := beforeFirst(); err != nil {
 				return n, err
 			}
 		}

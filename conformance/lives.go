@@ -141,10 +141,10 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 	return t.processIn(ctx, note, receipt), nil
 }
 
-// processIn approves the dialogs of a turn until a command has written its process id to a file.
-// The parameter note is the path of this file. processIn returns the command's process. If the turn
-// ends or commandTimeout passes before that, it returns the zero Identity.
-func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) coleo.Identity {
+// processIn approves the dialogs of a turn until a command has written its process id to the file
+// at pidFile. processIn returns the command's process. If the turn ends or commandTimeout passes
+// before that, it returns the zero Identity.
+func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := patient(ctx, commandTimeout)
 	approved := make(chan struct{})
 	go func() {
@@ -156,7 +156,7 @@ func (t *Trial) processIn(ctx context.Context, note string, r coleo.Receipt) col
 	tick := time.NewTicker(noteEvery)
 	defer tick.Stop()
 	for {
-		if raw, err := os.ReadFile(note); err == nil {
+		if raw, err := os.ReadFile(pidFile); err == nil {
 			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
 			process, _ := process.Identify(pid) // zero if the process has already ended
 			return process

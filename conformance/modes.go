@@ -115,8 +115,8 @@ func (t *Trial) toldMode(after coleo.Cursor, mode string) bool {
 	return false
 }
 
-// writesIn makes the model write a file in the present mode. The parameter permission is the
-// permission with which a start gives this mode.
+// writesIn makes the model write a file in the present mode. A start with the given permission has
+// this mode.
 func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) error {
 	if permission == coleo.PermissionAsk {
 		q, err := t.askToWrite(ctx)

@@ -66,10 +66,10 @@ func patient(ctx context.Context, d time.Duration) (context.Context, context.Can
 	return out, func() { cancel(context.Canceled) }
 }
 
-// slowness returns how many times slower this machine is than a quiet, fast machine. The parameter
-// tasks is the number of threads that run or want to run. The result is at most mostPatience.
-func slowness(tasks int) float64 {
-	load := max(1, float64(tasks)/float64(runtime.NumCPU()))
+// slowness returns how many times slower this machine is than a quiet, fast machine. threadCount is
+// the number of threads that run or want to run. The result is at most mostPatience.
+func slowness(threadCount int) float64 {
+	load := max(1, float64(threadCount)/float64(runtime.NumCPU()))
 	return min(mostPatience, load*ownSlowness())
 }
 

@@ -173,8 +173,8 @@ func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	return err
 }
 
-// label returns the recorded states as a label. The parameter start is the time at which the
-// recording began.
+// label returns the recorded states as a label. The given time is the time at which the recording
+// began.
 func (p *player) label(start time.Time) string {
 	parts := []string{"0.00 " + string(mend.Unjudged)}
 	for _, s := range p.states {

@@ -81,9 +81,10 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 	return t.deny(ctx, q)
 }
 
-// wipe wipes the last rows of the screen, or the whole screen if rows is 0. Then it waits until the
-// agent CLI has redrawn the screen. It also waits until Coleo's reading is the same as before the
-// wipe. It returns two numbers of rows with text: first after the redraw, then before the wipe.
+// wipe wipes the given number of rows at the bottom of the screen, or the whole screen if the
+// number is 0. Then it waits until the agent CLI has redrawn the screen. It also waits until
+// Coleo's reading is the same as before the wipe. It returns two numbers of rows with text: first
+// after the redraw, then before the wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
@@ -120,13 +121,13 @@ func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	return last
 }
 
-// wipeBelow returns output that wipes the lower part of a screen and prints a few words there. The
-// parameter kept is the number of rows with text that the output leaves at the top of the screen.
-func wipeBelow(lines []string, kept int) string {
+// wipeBelow returns output that wipes the lower part of a screen and prints a few words there. At
+// the top of the screen, the output leaves rowsKept rows with text.
+func wipeBelow(lines []string, rowsKept int) string {
 	y := 0
-	for ; y < len(lines) && kept > 0; y++ {
+	for ; y < len(lines) && rowsKept > 0; y++ {
 		if strings.TrimSpace(lines[y]) != "" {
-			kept--
+			rowsKept--
 		}
 	}
 	return fmt.Sprintf("\x1b[%d;1H\x1b[Jnothing is here", y+1)
@@ -195,21 +196,20 @@ var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
-// differing describes the first difference between two screens. It returns "" if there is no
-// difference. The parameter kept is a number of rows at the top. These rows must be equal, but up
-// to lostRows consecutive rows may be missing there. Below them, some rows of the earlier screen
-// may be missing. Some agent CLIs do not redraw old parts of the transcript. All other rows must be
-// equal.
-func differing(before, now []string, kept int) string {
-	if len(now) <= max(0, kept-lostRows) || len(now) > len(before) {
+// differing describes the first difference between a screen and an earlier screen. It returns "" if
+// there is none. All rows must be equal, with two exceptions. Among the top rowsKept rows, up to
+// lostRows consecutive rows of the earlier screen may be missing. Below them, rows may also be
+// missing, because some agent CLIs do not redraw old parts of the transcript.
+func differing(before, now []string, rowsKept int) string {
+	if len(now) <= max(0, rowsKept-lostRows) || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
 	}
 	lost := len(before) - len(now)
 	differs := "it shows too few rows"
-	if lost < len(before)-kept {
-		differs = differentRow(without(before, kept, lost), now)
+	if lost < len(before)-rowsKept {
+		differs = differentRow(without(before, rowsKept, lost), now)
 	}
-	for at := 0; differs != "" && lost <= lostRows && at+lost <= kept; at++ {
+	for at := 0; differs != "" && lost <= lostRows && at+lost <= rowsKept; at++ {
 		if differentRow(without(before, at, lost), now) == "" {
 			return ""
 		}

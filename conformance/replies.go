@@ -57,12 +57,12 @@ func waysOf(a coleo.Ask) []way {
 	return out
 }
 
-// replied answers the model's questions one after another. It approves a dialog that follows them.
-// What it checks after that depends on the line of the catalogue:
+// replied answers the model's questions one after another. If a dialog follows the questions,
+// replied approves it. The check after that depends on the line of the catalogue:
 //   - Usually, the model must have received the picked answers and no others.
 //   - If the line has a Result, the model must have received that result.
-//   - If the dialog opens at the start, by typing only or by the prompt itself, the agent CLI must
-//     take a prompt.
+//   - The line can say that the dialog opens at the start, without the model, or by the prompt
+//     itself. Then the agent CLI must take a prompt.
 func (x *attempt) replied(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {

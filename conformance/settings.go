@@ -125,9 +125,9 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// PickSettings returns the settings of h that the user has selected. The parameter names is "all"
-// or a comma-separated list of setting names. PickSettings returns EInvalid if h has no settings,
-// or if h has no setting with one of these names.
+// PickSettings returns the settings of h that the user has selected. The user gives "all", or a
+// comma-separated list of setting names. PickSettings returns EInvalid if h has no settings, or if
+// h has no setting with one of these names.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {

@@ -109,9 +109,9 @@ func (t *Trial) renew(ctx context.Context) error {
 
 func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
 
-// spawn starts the agent CLI with the scripted model. If change is not nil, spawn first passes the
-// configuration to this function.
-func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) error {
+// spawn starts the agent CLI with the scripted model. If editConfig is not nil, spawn first passes
+// the configuration to this function.
+func (t *Trial) spawn(ctx context.Context, editConfig func(*coleo.SpawnConfig)) error {
 	c := t.spawnConfig()
 	if t.lives > 0 {
 		c.Generation, c.Dir = t.lives+1, fmt.Sprintf("%s-%d", c.Dir, t.lives+1)
@@ -119,8 +119,8 @@ func (t *Trial) spawn(ctx context.Context, change func(*coleo.SpawnConfig)) erro
 	if err := t.placeWindow(&c); err != nil {
 		return err
 	}
-	if change != nil {
-		change(&c)
+	if editConfig != nil {
+		editConfig(&c)
 	}
 	s, err := t.Harness.Spawn(ctx, c)
 	t.Session = s

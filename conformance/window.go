@@ -177,9 +177,9 @@ func (t *Trial) typeInWindow(ctx context.Context) error {
 	return nil
 }
 
-// closeWindow closes the window during a turn. The answer of this turn ends with nonce. closeWindow
-// checks that the session reports that the user closed the window. It also checks that the turn
-// continues. It returns how long the session took to report the closed window.
+// closeWindow closes the window during a turn. The answer of this turn ends with the nonce.
+// closeWindow checks that the session reports that the user closed the window. It also checks that
+// the turn continues. It returns how long the session took to report the closed window.
 func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string) (time.Duration, error) {
 	prompt := "count to 20 every 100ms then say " + nonce
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})

@@ -76,8 +76,8 @@ type Amount struct {
 	Output    int     `json:"output_tokens"`
 	Reasoning int     `json:"reasoning_tokens"`
 	Dollars   float64 `json:"dollars"`
-	// Parts splits Dollars by source. The part of coleo.PriceUnknown is 0. Unpriced counts the
-	// tokens of this part.
+	// Parts splits Dollars by source. The part of coleo.PriceUnknown is always 0, and Unpriced
+	// counts its tokens instead.
 	Parts map[Source]float64 `json:"parts"`
 	// Unpriced is the number of tokens without a known price. Dollars does not include
 	// them.

@@ -156,7 +156,7 @@ func payload[T any](e coleo.Event) (T, bool) {
 	return v, true
 }
 
-// without returns the tools for which the function gone returns false. It does not change the list.
+// without returns the tools that are not gone. It does not change the list.
 func without(tools []Tool, gone func(Tool) bool) []Tool {
 	if !slices.ContainsFunc(tools, gone) {
 		return tools

@@ -24,14 +24,14 @@ type Client struct{ Path string }
 
 // Call sends a request and returns the text of the result. If the door is closed, Call tries again.
 // If the connection is lost, Call sends the same request again. If the request waits for a
-// suspension, Call passes the suspension's id to the function waiting. If ctx ends, Call returns
-// the error of ctx. Other errors come from the door, or say that another user owns the socket.
+// suspension, Call passes the suspension's id to onWait. If ctx ends, Call returns the error of
+// ctx. Other errors come from the door, or say that another user owns the socket.
 //
-// The caller must call the function got after it has delivered the text to the model. This function
+// After the caller has delivered the text to the model, it must call the returned function, which
 // reports the delivery to the door.
-func (c Client) Call(ctx context.Context, q Request, waiting func(id string)) (text string, got func(), err error) {
+func (c Client) Call(ctx context.Context, q Request, onWait func(id string)) (text string, got func(), err error) {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		text, got, err := c.try(ctx, q, waiting)
+		text, got, err := c.try(ctx, q, onWait)
 		if !errors.Is(err, errLost) {
 			return text, got, err
 		}

@@ -45,11 +45,11 @@ type Door struct {
 	conns map[net.Conn]bool
 }
 
-// Open opens a door at path. For each process that connects, the door calls admit. If admit returns
-// an error, that process must not use the door. If admit is nil, every process of the user may use
-// it. Open returns the errors of localsocket.Listen.
-func Open(path string, admit func(localsocket.Peer) error, h Handler) (*Door, error) {
-	l, err := localsocket.Listen(path, admit)
+// Open opens a door at path. For each process that connects, the door calls checkPeer. If checkPeer
+// returns an error, that process must not use the door. If checkPeer is nil, every process of the
+// user may use it. Open returns the errors of localsocket.Listen.
+func Open(path string, checkPeer func(localsocket.Peer) error, h Handler) (*Door, error) {
+	l, err := localsocket.Listen(path, checkPeer)
 	if err != nil {
 		return nil, err
 	}

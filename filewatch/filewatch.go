@@ -50,8 +50,8 @@ type Listener struct {
 	mine map[string]bool // its folders; the Watcher's lock guards it
 }
 
-// Listen returns a listener without folders. For each change, the Watcher calls told. The function
-// must return at once, and must not call the Watcher or the listener.
+// Listen returns a listener without folders. For each change, the Watcher calls the given function.
+// The function must return at once, and must not call the Watcher or the listener.
 func (w *Watcher) Listen(told func(Change)) *Listener {
 	return &Listener{w: w, told: told, mine: map[string]bool{}}
 }

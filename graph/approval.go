@@ -101,12 +101,12 @@ func (w *writer) answer(approval string, f coleo.Fingerprint) int {
 }
 
 // decidedCall returns the call that an approval decided, and how the call was found. It returns ""
-// if no call was found yet. The parameter opened is the number of the suspension's node. A call
-// that ended before this node was made cannot be the decided call.
-func (w *writer) decidedCall(a *Approval, opened int) (string, Match) {
+// if no call was found yet. A call that ended before the suspension's node was made cannot be the
+// decided call. nodeNumber is the number of that node.
+func (w *writer) decidedCall(a *Approval, nodeNumber int) (string, Match) {
 	var calls []string
 	for _, c := range w.run.closed {
-		if opened > 0 && c.at >= opened {
+		if nodeNumber > 0 && c.at >= nodeNumber {
 			calls = append(calls, c.id)
 		}
 	}

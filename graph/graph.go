@@ -116,7 +116,7 @@ type Text struct {
 	last *piece
 }
 
-// piece is one piece of a text. It points to the piece before it.
+// piece is one piece of a text, with a pointer to the piece before it.
 type piece struct {
 	text   string
 	before *piece

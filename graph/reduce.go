@@ -257,7 +257,7 @@ func (w *writer) turnNode() string {
 	return id
 }
 
-// change replaces a node with a changed copy. The function f can change the copy and what its
+// change replaces a node with a changed copy. The given function can change the copy and what its
 // pointers point to. It must not change a slice.
 func (w *writer) change(id string, f func(*Node)) {
 	n := *w.node(id)

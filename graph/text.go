@@ -17,7 +17,7 @@ func (g Graph) Text() string { return g.Document().Text() }
 func (g Graph) Dot() string { return g.Document().Dot() }
 
 // Text returns the graph as a tree for a person. The tree has one line per node. The nodes below a
-// node belong to it. They are in the order of the log.
+// node belong to it, and are in the order of the log.
 func (d Document) Text() string {
 	below := map[string][]string{}
 	nodes := map[string]*Node{}

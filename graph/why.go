@@ -172,7 +172,7 @@ func Mentions(q Question, e coleo.Event) (Mention, bool) {
 // maxMention is the largest size of a Mention's command, in bytes. This is enough for a few lines.
 const maxMention = 500
 
-// hasWord reports whether text contains name, and name is not just a part of a longer name there.
+// hasWord reports whether a text contains a name that is not just a part of a longer name there.
 func hasWord(text, name string) bool {
 	part := func(b byte) bool {
 		return b == '_' || b == '-' || b == '.' || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= 0x80

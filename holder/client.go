@@ -38,9 +38,9 @@ type Client struct {
 	closed bool
 }
 
-// Dial connects to the holder of the folder dir. The error is EUnproven if that holder
-// was started with another nonce. If nonce is empty, the holder answers only Status. A
-// holder that a person runs (see Hold) answers all requests even then.
+// Dial connects to the holder of the folder dir. The error is EUnproven if that holder was started
+// with another nonce. Without a nonce, the holder answers only Status. A holder that a person runs
+// (see Hold) answers all requests even then.
 //
 // The error is EForbidden if the calling process belongs to an arm. It is EUnavailable
 // if no holder listens in dir. It is ETimeout if the holder does not answer, because it
@@ -328,12 +328,12 @@ func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})
 }
 
-// Lead opens a stream like Stream, but for the host agent. The parameter ahead limits how many
-// bytes of output can wait until the host agent reads them. If the program writes more, the kernel
-// blocks the program. If ahead is 0, the limit is 64 MiB, as without a host agent. A holder of an
-// old version does not know this limit, and always uses 64 MiB. The errors are those of Dial.
-func (c *Client) Lead(ctx context.Context, from, ahead int64) (*Stream, error) {
-	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: ahead})
+// Lead opens a stream like Stream, but for the host agent. At most maxUnread bytes of output can
+// wait until the host agent reads them. If the program writes more, the kernel blocks the program.
+// If maxUnread is 0, the limit is 64 MiB, as without a host agent. A holder of an old version does
+// not know this limit, and always uses 64 MiB. The errors are those of Dial.
+func (c *Client) Lead(ctx context.Context, from, maxUnread int64) (*Stream, error) {
+	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: maxUnread})
 }
 
 func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {

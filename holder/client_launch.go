@@ -138,15 +138,13 @@ func awaitReady(ctx context.Context, ready <-chan response, p *os.Process) (Stat
 	}
 }
 
-// SocketPath returns the path of the holder's socket. The parameter dir is the holder's folder.
+// SocketPath returns the path of the socket in the holder's folder.
 func SocketPath(dir string) string { return filepath.Join(dir, "hold.sock") }
 
-// JournalDir returns the path of the folder that contains the holder's journal. The parameter dir
-// is the holder's folder.
+// JournalDir returns the path of the journal's folder in the holder's folder.
 func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 
-// exitPath returns the path of the file in which the holder records the program's end. The
-// parameter dir is the holder's folder.
+// exitPath returns the path of the file in the holder's folder that records the program's end.
 func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
 
 // ReadExit reads how the program of the holder in dir ended. It returns nil if no end is recorded.

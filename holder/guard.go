@@ -106,19 +106,19 @@ func (w *guardWork) journalAll(deadline time.Time) error {
 }
 
 // record records the end of the arm. It does nothing if the holder recorded the end before the
-// holder died. The parameter left contains the ids of processes that could not be ended. The
-// parameter lost says why output could not be journaled, or is nil.
-func (w *guardWork) record(dir string, left []int, lost error) error {
+// holder died. survivors contains the ids of processes that could not be ended. lostOutput says why
+// output could not be journaled, or is nil.
+func (w *guardWork) record(dir string, survivors []int, lostOutput error) error {
 	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
 		return nil
 	}
 	end := w.journal.End()
 	e := Exit{Code: -1, Reason: holderDied, Time: time.Now().UTC(), Offset: end}
-	if len(left) > 0 {
-		e.Reason += fmt.Sprintf("; processes %v of it are left", left)
+	if len(survivors) > 0 {
+		e.Reason += fmt.Sprintf("; processes %v of it are left", survivors)
 	}
-	if lost != nil {
-		e.Reason += "; the end of its output is lost: " + lost.Error()
+	if lostOutput != nil {
+		e.Reason += "; the end of its output is lost: " + lostOutput.Error()
 		w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkGap, Lost: w.intake.unjournaled()})
 	}
 	w.journal.Mark(journal.Mark{Time: e.Time, Kind: journal.MarkExit})

@@ -144,8 +144,8 @@ func (s *server) newGuard() (*guard, error) {
 	return &guard{process: process, lifeline: holderEnd}, err
 }
 
-// forkGuard starts command as a guard. It starts command through the shell, or directly if there is
-// no shell. The parameter files becomes the descriptors of the guard.
+// forkGuard starts a command as a guard: through the shell, or directly if there is no shell. The
+// given files become the descriptors of the guard.
 func forkGuard(command []string, files []uintptr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	command = append(append([]string{}, command...), "guard")

@@ -12,14 +12,14 @@ import (
 	"coleo.dev"
 )
 
-// Hold runs a program under a holder in the folder dir, for a person. The parameter argv is the
-// program with its arguments. The program runs with the environment environ, in the work folder of
-// this process. The parameter self becomes Launch.Self. Hold returns when the program has ended.
-// The result is the program's exit status, as a shell reports it.
+// Hold runs a program under a holder in the folder dir, for a person. argv is the program with its
+// arguments. The program runs with the given environment, in the work folder of this process.
+// holdCommand becomes Launch.Self. Hold returns when the program has ended. The result is the
+// program's exit status, as a shell reports it.
 //
 // If dir or argv is empty, the error is EInvalid. If the program is not found, the error is
 // ENotInstalled.
-func Hold(dir string, argv, environ, self []string) (int, error) {
+func Hold(dir string, argv, environ, holdCommand []string) (int, error) {
 	if dir == "" || len(argv) == 0 {
 		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program after --")
 	}
@@ -39,7 +39,7 @@ func Hold(dir string, argv, environ, self []string) (int, error) {
 		return 0, err
 	}
 	launch, err := json.Marshal(Launch{
-		Arm: filepath.Base(dir), Generation: 1, Nonce: nonce, Dir: dir, Self: self,
+		Arm: filepath.Base(dir), Generation: 1, Nonce: nonce, Dir: dir, Self: holdCommand,
 		Argv: append([]string{program}, argv[1:]...), Env: environ, Workdir: cwd, Alone: true,
 	})
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// protocolVersion is the version of the protocol. It never changes. Later versions of Coleo add
-// requests instead. If a holder does not know a request, it answers with an error.
+// protocolVersion is the version of the protocol. It never changes, because later versions of Coleo
+// add requests instead. If a holder does not know a request, it answers with an error.
 const protocolVersion = 1
 
 // These are the types of frames. A frame has three parts: one byte for the type, four bytes for the
@@ -98,11 +98,11 @@ type Write struct {
 	Data      []byte `json:"data"`
 }
 
-// TypeWithin gives the write a time limit: the holder refuses the write if the duration left has
-// passed since now. If the write already has an earlier limit, TypeWithin changes nothing.
-func (w *Write) TypeWithin(left time.Duration) {
-	if end := (boottime.Now() + left).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
-		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(left).UnixMilli()
+// TypeWithin gives the write a time limit: the holder refuses the write if timeLeft has passed
+// since now. If the write already has an earlier limit, TypeWithin changes nothing.
+func (w *Write) TypeWithin(timeLeft time.Duration) {
+	if end := (boottime.Now() + timeLeft).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
+		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(timeLeft).UnixMilli()
 	}
 }
 
@@ -189,8 +189,8 @@ type Status struct {
 // the length and the offset.
 const dataHead = 1 + 4 + 8
 
-// dataFrame writes the type, the length and the offset from into the first dataHead bytes of frame.
-// It returns frame. The caller has already put the output after these bytes.
+// dataFrame writes the type, the length and the given offset into the first dataHead bytes of the
+// frame. It returns the frame. The caller has already put the output after these bytes.
 func dataFrame(frame []byte, from int64) []byte {
 	frame[0] = frameData
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
@@ -228,8 +228,8 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], payload, err
 }
 
-// frameLength returns the length of a frame's payload. The parameter head contains the frame's type
-// and the length.
+// frameLength returns the length of a frame's payload, from a head that contains the frame's type
+// and this length.
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {

@@ -127,7 +127,7 @@ func writeKind(name []byte) (WriteKind, bool) {
 	return "", false
 }
 
-// cutPlain splits p where the string end first occurs in p. JSON must write the part before this
+// cutPlain splits p where the given end first occurs in p. JSON must write the part before this
 // place unchanged. Otherwise cutPlain returns false.
 func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	i := bytes.Index(p, []byte(end))

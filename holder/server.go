@@ -86,15 +86,15 @@ type server struct {
 }
 
 // Serve runs a holder in this process, and returns when the holder's program has ended. It reads
-// the Launch from the parameter in, as JSON. It reports the holder's status or an error to the
-// parameter out, as one line of JSON. Then it closes out. The process must do nothing else, because
-// the holder treats all children of the process as processes of the arm.
+// the Launch from the reader, as JSON. It reports the holder's status or an error to the writer, as
+// one line of JSON. Then it closes the writer. The process must do nothing else, because the holder
+// treats all children of the process as processes of the arm.
 //
 // A holder starts its guard with the same command. In that case, the JSON is an order for a guard,
 // and Serve runs the guard.
 //
-// If the program cannot be started, Serve returns the error that it has also reported to out. If
-// the program was started, a returned error says what could not be closed or removed.
+// If the program cannot be started, Serve returns the error that it has also reported to the
+// writer. If the program was started, a returned error says what could not be closed or removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {

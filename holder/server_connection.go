@@ -117,19 +117,19 @@ func (s *server) greet(q request) response {
 	return response{Status: &status}
 }
 
-// statusFor returns the status for a client. The parameter shown is the nonce that the client has
-// shown. If this nonce is wrong, the status does not contain the holder's nonce.
-func (s *server) statusFor(shown string) Status {
+// statusFor returns the status for a client. The client has shown the given nonce. If this nonce is
+// wrong, the status does not contain the holder's nonce.
+func (s *server) statusFor(nonce string) Status {
 	status := s.status()
-	if shown != s.launch.Nonce {
+	if nonce != s.launch.Nonce {
 		status.Nonce = ""
 	}
 	return status
 }
 
-// mayAsk reports whether the holder answers the request q. The field q.Nonce is the nonce that the
-// client has shown in hello. If this nonce is wrong, only the request status is allowed. If a
-// person runs the holder, every request is allowed.
+// mayAsk reports whether the holder answers the request q. q.Nonce is the nonce that the client has
+// shown with askHello. If this nonce is wrong, only askStatus is allowed. If a person runs the
+// holder, every request is allowed.
 func (s *server) mayAsk(q request) bool {
 	return q.Nonce == s.launch.Nonce || s.launch.Alone || q.Op == askStatus
 }
@@ -209,8 +209,8 @@ func (s *server) write(w *Write) response {
 }
 
 // beginWrite decides whether w is typed. If so, beginWrite types as many bytes as the program takes
-// without waiting. The result n is the number of typed bytes. The result left is how long typing
-// the rest is allowed to take.
+// without waiting. It returns the number of typed bytes, and how long typing the rest is allowed to
+// take.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -114,30 +114,30 @@ func (s *server) drain() {
 	}
 }
 
-// keepPace pauses if enough bytes have been read since the last pause. The parameter unpaced is the
-// number of these bytes. It is enough if reading them at the holder's pace takes at least
-// pacePause. After a pause keepPace returns 0, otherwise unpaced.
-func (s *server) keepPace(unpaced int) int {
+// keepPace pauses if enough bytes have been read since the last pause. unpacedBytes is the number
+// of these bytes. It is enough if reading them at the holder's pace takes at least pacePause.
+// keepPace returns the number of bytes since the last pause, so 0 after a pause.
+func (s *server) keepPace(unpacedBytes int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
 		return 0
 	}
-	if int64(unpaced) < rate*int64(pacePause)/int64(time.Second) {
-		return unpaced
+	if int64(unpacedBytes) < rate*int64(pacePause)/int64(time.Second) {
+		return unpacedBytes
 	}
 	select {
-	case <-time.After(min(time.Duration(int64(unpaced))*time.Second/time.Duration(rate), maxPacePause)):
+	case <-time.After(min(time.Duration(int64(unpacedBytes))*time.Second/time.Duration(rate), maxPacePause)):
 	case <-s.stopping:
 	}
 	return 0
 }
 
-// takeMore works like takeOnce, but polls after a large step. The parameter last is how many bytes
-// the previous step moved. After a large step, the program will soon write more. So takeMore polls
-// for the duration pollFor, because waiting for the kernel would cost more.
-func (s *server) takeMore(master, last int) (int, error) {
+// takeMore works like takeOnce, but polls after a large step. lastBytes is how many bytes the
+// previous step moved. After a large step, the program will soon write more. So takeMore polls for
+// the duration pollFor, because waiting for the kernel would cost more.
+func (s *server) takeMore(master, lastBytes int) (int, error) {
 	n, err := s.takeOnce(master)
-	for start := time.Now(); err == syscall.EAGAIN && last >= largeStep && time.Since(start) < pollFor; {
+	for start := time.Now(); err == syscall.EAGAIN && lastBytes >= largeStep && time.Since(start) < pollFor; {
 		yield()
 		n, err = s.takeOnce(master)
 	}
@@ -209,12 +209,12 @@ func (s *server) waitForReader() {
 	}
 }
 
-// setLead limits how much output the host agent can leave unread. The parameter ahead is the limit
-// in bytes. A limit of 0 means unreadLimit.
-func (s *server) setLead(ahead int64) {
+// setLead limits how much output the host agent can leave unread, in bytes. A limit of 0 means
+// unreadLimit.
+func (s *server) setLead(limit int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.leadLimit = ahead
+	s.leadLimit = limit
 	s.wakeDrain()
 }
 
@@ -244,7 +244,7 @@ func (s *server) isStopping() bool {
 	}
 }
 
-// advance records that the host agent has read up to offset.
+// advance records that the host agent has read up to the given offset.
 func (s *server) advance(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,8 +259,8 @@ func (s *server) programRuns() bool {
 	return err == nil
 }
 
-// setCovered records that a snapshot of the host agent replaces the output before offset. If the
-// journal exceeds its limit, setCovered then deletes output before offset.
+// setCovered records that a snapshot of the host agent replaces the output before the given offset.
+// If the journal exceeds its limit, setCovered then deletes output before offset.
 func (s *server) setCovered(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)

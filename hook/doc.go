@@ -55,8 +55,7 @@ func (l Line) Text(key string) string {
 	return s
 }
 
-// Path returns the path of the file of reports. The argument dir is the folder of an
-// arm's generation.
+// Path returns the path of the file of reports in the folder of an arm's generation.
 func Path(dir string) string { return filepath.Join(dir, "hooks", "reports.jsonl") }
 
 // wakePath returns the path of the pipe that wakes the Reader of the file at path.

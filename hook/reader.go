@@ -53,8 +53,8 @@ func makePipe(path string) error {
 }
 
 // Make makes the files that a hook program uses, and returns their paths: the file of reports and
-// the pipe. In a sandbox, the hook program sees these two files, and nothing else in the folder.
-// The parameter dir is the folder of an arm's generation.
+// the pipe. They are in the folder of an arm's generation. In a sandbox, the hook program sees
+// these two files, and nothing else in the folder.
 func Make(dir string) ([]string, error) {
 	path := Path(dir)
 	if err := makePipe(path); err != nil {

@@ -31,8 +31,8 @@ func First(p coleo.Parked) (coleo.LimitStep, bool) {
 	return list[0], true
 }
 
-// AfterTry returns the parking of an arm after the arm has tried the first alternative. If the attempt
-// failed, the parameter failed says why.
+// AfterTry returns the parking of an arm after the arm has tried the first alternative. If the
+// attempt failed, the given text says why.
 func AfterTry(p coleo.Parked, failed string) coleo.Parked {
 	list := p.Next.Steps()
 	if len(list) == 0 {
@@ -46,9 +46,9 @@ func AfterTry(p coleo.Parked, failed string) coleo.Parked {
 	return p
 }
 
-// MayCost returns EConflict if the fallback policy forbids the change from a model with the price
-// from to a model with the price to. A nil price is unknown. Only the policy any allows an unknown
-// price.
+// MayCost returns EConflict if the fallback policy forbids the change from a model with the first
+// price to a model with the second price. A nil price is unknown. Only the policy any allows an
+// unknown price.
 func MayCost(policy coleo.FallbackStrategy, from, to *coleo.Price) error {
 	switch {
 	case policy == "" || policy == coleo.FallbackAny:

@@ -34,12 +34,13 @@ var waits = map[coleo.LimitKind]wait{
 	coleo.LimitQuota:    {30 * time.Minute, 2 * time.Hour},
 }
 
-// Plan returns the parking of an arm that has met the given limit in a run. The parameter tries is
-// how many times the arm has continued by itself since its last turn without a limit. The parameter
-// tried lists the alternatives that the arm has tried since then. The arm's id determines the arm's
-// share of the jitter.
-func Plan(l coleo.Limit, run, arm string, tries int, on, tried coleo.OnLimit) coleo.Parked {
-	p := coleo.Parked{Limit: l, Run: run, Try: tries + 1, Tried: tried, Next: alternatives(l.Kind, on, tried)}
+// Plan returns the parking of an arm that has met the given limit in a run. tryCount is how many
+// times the arm has continued by itself since its last turn without a limit. The alternatives in
+// alreadyTried are those that the arm has tried since then. The arm's id determines the arm's share
+// of the jitter.
+func Plan(l coleo.Limit, run, arm string, tryCount int, on, alreadyTried coleo.OnLimit) coleo.Parked {
+	p := coleo.Parked{Limit: l, Run: run, Try: tryCount + 1, Tried: alreadyTried,
+		Next: alternatives(l.Kind, on, alreadyTried)}
 	switch {
 	case !l.Kind.Passes() && l.Kind == coleo.LimitLogin:
 		p.Why = "only you can log in again"
@@ -47,10 +48,10 @@ func Plan(l coleo.Limit, run, arm string, tries int, on, tried coleo.OnLimit) co
 		p.Why = "the conversation must become shorter: 'coleo arm compact' can do that"
 	case on.Asks():
 		p.Why = "its on_limit ends with ask"
-	case tries >= MaxTries:
+	case tryCount >= MaxTries:
 		p.Why = "it has continued many times and has met a limit each time"
 	default:
-		p.Wake = l.Seen.Add(spread(untilPassed(l, tries), arm))
+		p.Wake = l.Seen.Add(spread(untilPassed(l, tryCount), arm))
 	}
 	return p
 }

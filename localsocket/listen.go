@@ -23,17 +23,17 @@ type Listener struct {
 	err   error
 }
 
-// Listen listens on a socket at path. For each connection, the listener calls admit
-// with the process at the other end. It closes the connection if admit returns an
-// error. If admit is nil, it accepts every process of this user.
+// Listen listens on a socket at path. For each connection, the listener calls checkPeer with the
+// process at the other end. It closes the connection if checkPeer returns an error. If checkPeer is
+// nil, it accepts every process of this user.
 //
 // If path is a socket on which nobody listens, Listen replaces it. Listen returns
 // EConflict if a server already listens at path, or if path is not a socket. It returns
 // EForbidden if another user owns the folder or has permissions for it, because that
 // user could replace the socket.
-func Listen(path string, admit func(Peer) error) (*Listener, error) {
-	if admit == nil {
-		admit = func(Peer) error { return nil }
+func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
+	if checkPeer == nil {
+		checkPeer = func(Peer) error { return nil }
 	}
 	if err := checkFolder(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func Listen(path string, admit func(Peer) error) (*Listener, error) {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)
 	}
-	return &Listener{UnixListener: l, path: path, admit: admit}, nil
+	return &Listener{UnixListener: l, path: path, admit: checkPeer}, nil
 }
 
 // checkFolder returns EForbidden if another user owns the folder dir or has permissions

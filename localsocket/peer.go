@@ -24,14 +24,14 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 	return p, err
 }
 
-// Inspect calls check with the process at the other end of a connection. If check returns an error,
-// Inspect returns this error. Otherwise it makes sure that the process is still alive. If the
-// process has ended, check could have looked at another process with the same pid.
+// Inspect calls checkPeer with the process at the other end of a connection. If checkPeer returns
+// an error, Inspect returns this error. Otherwise it makes sure that the process is still alive. If
+// the process has ended, checkPeer could have looked at another process with the same pid.
 //
 // Inspect returns EForbidden if another user is at the other end, or if the process has ended. It
 // returns EUnsupported if the system does not report which process is at the other end.
-func Inspect(conn syscall.Conn, check func(Peer) error) error {
-	return withFD(conn, func(fd int) error { return InspectFD(fd, check) })
+func Inspect(conn syscall.Conn, checkPeer func(Peer) error) error {
+	return withFD(conn, func(fd int) error { return InspectFD(fd, checkPeer) })
 }
 
 func withFD(conn syscall.Conn, do func(fd int) error) error {

@@ -51,9 +51,9 @@ func (p process) close() {
 	}
 }
 
-// throughFolder opens the folder of path and calls do with a short name for path. The short name
-// leads through the open folder to the socket. This is necessary because a socket address has room
-// for only 107 bytes.
+// throughFolder opens the folder of a socket and calls the given function with a short name for the
+// socket's path. The short name leads through the open folder to the socket. This is necessary
+// because a socket address has room for only 107 bytes.
 func throughFolder[T any](path string, do func(*net.UnixAddr) (T, error)) (T, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

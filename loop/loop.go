@@ -1,6 +1,6 @@
-// Package loop finds out whether an agent CLI goes in circles in a run. The agent CLI goes in
-// circles if it makes the same call with the same result again and again. It also does if its edits
-// undo each other. The functions of this package are pure.
+// Package loop finds out whether an agent CLI goes in circles in a run. An agent CLI goes in
+// circles if it repeats the same call with the same result, or if its edits undo each other. The
+// functions of this package are pure.
 package loop
 
 import (
@@ -41,10 +41,10 @@ type change struct{ file, from, to uint64 }
 
 // Next returns the state after w, the next piece of work in the run. It does not change s. If the
 // run goes in circles, Next also returns the reason as one clause for people. Otherwise the reason
-// is "". If the parameter most is not 0, it replaces MaxSame.
-func (s State) Next(w coleo.Work, most int) (State, string) {
-	if most == 0 {
-		most = MaxSame
+// is "". If maxSame is not 0, it replaces MaxSame.
+func (s State) Next(w coleo.Work, maxSame int) (State, string) {
+	if maxSame == 0 {
+		maxSame = MaxSame
 	}
 	switch told := w.(type) {
 	case coleo.ToolCall:
@@ -52,7 +52,7 @@ func (s State) Next(w coleo.Work, most int) (State, string) {
 		s.begin(told)
 	case coleo.ToolEnd:
 		s = s.clone()
-		return s, s.end(told, most)
+		return s, s.end(told, maxSame)
 	}
 	return s, ""
 }

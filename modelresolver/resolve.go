@@ -87,9 +87,9 @@ func Split(combined string) (provider, model string) {
 //   - the requested model at its cheapest provider
 //   - the cheapest of all models
 //
-// If the parameter provider is empty, the parameter model can have the form "provider/model". If
-// the request leaves out the provider or the model, Resolve chooses one. This choice is not a
-// fallback. If no model is available, Resolve returns the requested provider and model.
+// If the provider is empty, the model can have the form "provider/model". If the request leaves out
+// the provider or the model, Resolve chooses one. This choice is not a fallback. If no model is
+// available, Resolve returns the requested provider and model.
 //
 // A model of unknown price comes after all models of known price. Resolve follows the strategy
 // coleo.FallbackAny. See Choose for stricter strategies.
@@ -115,10 +115,10 @@ func Resolve(c Catalog, provider, model string) Resolution {
 		provider, model))
 }
 
-// reason formats the sentence for Resolution.Reason. If the request left the choice to Resolve, the
-// parameter wished is false, and reason returns "".
-func reason(wished bool, format string, args ...any) string {
-	if !wished {
+// reason formats the sentence for Resolution.Reason. If the request left the choice to Resolve,
+// userChose is false, and reason returns "".
+func reason(userChose bool, format string, args ...any) string {
+	if !userChose {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)

@@ -175,7 +175,8 @@ func questions(ctx context.Context, c *api.Client, arm string) (any, error) {
 }
 
 // during returns a context for a call that waits. The context ends after the given number of
-// seconds, but at most after longestWait. If seconds is 0, the context ends after usualWait.
+// seconds, but not later than after longestWait. If this number is 0, the context ends after
+// usualWait.
 func during(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
 	wait := usualWait
 	if seconds > 0 {

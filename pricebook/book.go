@@ -15,17 +15,17 @@ import (
 )
 
 // Book holds the prices of models. It is safe for concurrent use. The zero Book contains only the
-// six prices of the published specification.
+// six prices of Coleo's published specification.
 type Book struct {
 	overrides map[string]coleo.Price
 	layers    []*Prices // highest priority first
 }
 
-// New returns a book. The parameter overrides holds the user's own prices, keyed by PROVIDER/MODEL
-// or MODEL. They have the highest priority. The layers follow in their order. A layer can be nil.
-func New(overrides map[string]coleo.Price, layers ...*Prices) *Book {
+// New returns a book. userPrices are the user's own prices, keyed by PROVIDER/MODEL or MODEL. They
+// have the highest priority. The layers follow in their order. A layer can be nil.
+func New(userPrices map[string]coleo.Price, layers ...*Prices) *Book {
 	layers = slices.DeleteFunc(layers, func(p *Prices) bool { return p == nil })
-	return &Book{overrides, layers}
+	return &Book{userPrices, layers}
 }
 
 // Prices holds the prices of one source, keyed by PROVIDER/MODEL.

@@ -19,8 +19,8 @@ import (
 //go:embed models.dev.tsv
 var table string
 
-// BuiltIn returns the prices that are built into Coleo. They come from the document of models.dev.
-// They cover the providers that agent CLIs use most.
+// BuiltIn returns the prices that are built into Coleo. They come from the document of models.dev,
+// and cover the providers that agent CLIs use most.
 var BuiltIn = sync.OnceValue(func() *Prices {
 	p, err := parseTable(table)
 	if err != nil {

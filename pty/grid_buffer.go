@@ -54,30 +54,30 @@ func (b *buffer) markChanged(y, end int) {
 	b.moved = [2]int{min(b.moved[0], y), max(b.moved[1], end)}
 }
 
-// shiftUp moves a range of rows up by n rows. The range begins with the row top and ends with the
-// row bottom. The last n rows of the range become blank.
-func (b *buffer) shiftUp(top, bottom, n int, blank cell) {
-	n = min(n, bottom-top+1)
-	b.turn = append(b.turn[:0], b.rows[top:top+n]...)
-	copy(b.rows[top:], b.rows[top+n:bottom+1])
+// shiftUp moves a range of rows up by n rows. The range begins with topRow and ends with bottomRow.
+// The last n rows of the range become blank.
+func (b *buffer) shiftUp(topRow, bottomRow, n int, blank cell) {
+	n = min(n, bottomRow-topRow+1)
+	b.turn = append(b.turn[:0], b.rows[topRow:topRow+n]...)
+	copy(b.rows[topRow:], b.rows[topRow+n:bottomRow+1])
 	for i, r := range b.turn {
 		r.clear(blank)
-		b.rows[bottom-n+1+i] = r
+		b.rows[bottomRow-n+1+i] = r
 	}
-	b.markChanged(top, bottom+1)
+	b.markChanged(topRow, bottomRow+1)
 }
 
-// shiftDown moves a range of rows down by n rows. The range begins with the row top and ends with
-// the row bottom. The first n rows of the range become blank.
-func (b *buffer) shiftDown(top, bottom, n int, blank cell) {
-	n = min(n, bottom-top+1)
-	b.turn = append(b.turn[:0], b.rows[bottom-n+1:bottom+1]...)
-	copy(b.rows[top+n:bottom+1], b.rows[top:])
+// shiftDown moves a range of rows down by n rows. The range begins with topRow and ends with
+// bottomRow. The first n rows of the range become blank.
+func (b *buffer) shiftDown(topRow, bottomRow, n int, blank cell) {
+	n = min(n, bottomRow-topRow+1)
+	b.turn = append(b.turn[:0], b.rows[bottomRow-n+1:bottomRow+1]...)
+	copy(b.rows[topRow+n:bottomRow+1], b.rows[topRow:])
 	for i, r := range b.turn {
 		r.clear(blank)
-		b.rows[top+i] = r
+		b.rows[topRow+i] = r
 	}
-	b.markChanged(top, bottom+1)
+	b.markChanged(topRow, bottomRow+1)
 }
 
 // scrollUp moves the rows of the scroll region up by n rows. On the normal screen, if the scroll

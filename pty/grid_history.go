@@ -30,19 +30,18 @@ type line struct {
 	times uint32
 }
 
-// push appends a line to the history. The parameter text is the text of the line. The parameter
-// times says how many times the line is appended. If the history is too large, push drops the
-// oldest chunks.
-func (h *history) push(text []byte, times int) {
-	for times = min(times, historyLines); times > 0; {
+// push appends a line with the given text to the history, as often as the count says. If the
+// history is too large, push drops the oldest chunks.
+func (h *history) push(text []byte, count int) {
+	for count = min(count, historyLines); count > 0; {
 		if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
 			h.chunks = append(h.chunks, chunk{})
 		}
 		last := &h.chunks[len(h.chunks)-1]
-		n := min(times, chunkLines-last.count)
+		n := min(count, chunkLines-last.count)
 		h.bytes += last.push(text, n)
 		h.lines += n
-		times -= n
+		count -= n
 		for len(h.chunks) > 1 && (h.bytes > historyBytes || h.lines-h.chunks[0].count >= historyLines) {
 			h.lines -= h.chunks[0].count
 			h.bytes -= len(h.chunks[0].text)
@@ -51,17 +50,16 @@ func (h *history) push(text []byte, times int) {
 	}
 }
 
-// push appends a line to the chunk. The parameter text is the text of the line. The parameter times
-// says how many times the line is appended. push returns the number of bytes by which the chunk has
-// grown.
-func (ch *chunk) push(text []byte, times int) int {
-	ch.count += times
+// push appends a line with the given text to the chunk, as often as the count says. It returns the
+// number of bytes by which the chunk has grown.
+func (ch *chunk) push(text []byte, count int) int {
+	ch.count += count
 	if i := len(ch.lines) - 1; i >= 0 && string(ch.text[ch.start(i):]) == string(text) {
-		ch.lines[i].times += uint32(times)
+		ch.lines[i].times += uint32(count)
 		return 0
 	}
 	ch.text = append(ch.text, text...)
-	ch.lines = append(ch.lines, line{uint32(len(ch.text)), uint32(times)})
+	ch.lines = append(ch.lines, line{uint32(len(ch.text)), uint32(count)})
 	return len(text)
 }
 

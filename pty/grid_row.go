@@ -1,8 +1,8 @@
 package pty
 
-// A row is one line of the grid. Only the first cells of the row are in memory. The field rest
-// holds the value of all cells to the right of these. So erasing a large row or screen costs no
-// more than erasing a small one.
+// A row is one line of the grid. Only the first cells of the row are in memory. All cells to the
+// right of these have the value of the field `rest`. So erasing a large row or screen costs no more
+// than erasing a small one.
 type row struct {
 	cells           []cell // at most cols
 	rest            cell   // a narrow character, or a blank
@@ -99,32 +99,32 @@ func (r *row) used() int {
 	return 0
 }
 
-// fill sets the cells from x to end-1 to b. If x or end cuts a wide character, both
-// halves of the character become b.
-func (r *row) fill(x, end int, b cell) {
-	end = min(end, r.cols)
-	if x >= end {
+// fill sets the cells from x to endX-1 to b. If x or endX cuts a wide character, both halves of the
+// character become b.
+func (r *row) fill(x, endX int, b cell) {
+	endX = min(endX, r.cols)
+	if x >= endX {
 		return
 	}
 	r.readBy = 0
 	r.split(x, b)
-	if end < r.cols {
-		r.split(end, b)
+	if endX < r.cols {
+		r.split(endX, b)
 	}
 	switch {
-	case end == r.cols || end >= len(r.cells) && r.rest == b:
+	case endX == r.cols || endX >= len(r.cells) && r.rest == b:
 		full := r.beforeNarrowing
 		if x > len(r.cells) && r.rest != b {
 			r.cellsTo(x)
 		}
 		r.cut(min(x, len(r.cells)), b)
-		if end < r.cols {
+		if endX < r.cols {
 			r.beforeNarrowing = full
 		}
 	case b == cell{}:
-		clear(r.cellsToOverwrite(x, end-x))
+		clear(r.cellsToOverwrite(x, endX-x))
 	default:
-		cells := r.cellsToOverwrite(x, end-x)
+		cells := r.cellsToOverwrite(x, endX-x)
 		for i := range cells {
 			cells[i] = b
 		}

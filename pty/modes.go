@@ -35,9 +35,9 @@ const (
 
 const modesAtStart = modeCursorVisible | modeWrap
 
-// modeTable lists the modes in the order of their bits. If ansi is true, CSI h and CSI l with the
-// number switch the mode. If ansi is false, CSI ? h and CSI ? l with the number switch the mode. If
-// the number is 0, other sequences switch the mode.
+// modeTable lists the modes in the order of their bits. CSI ? h and CSI ? l with the number switch
+// the mode, or CSI h and CSI l if the field `ansi` is true. If the number is 0, other sequences
+// switch the mode.
 var modeTable = [...]struct {
 	name   Mode
 	number int

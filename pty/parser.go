@@ -170,13 +170,13 @@ func (c *Core) stepHigh(b byte) {
 	}
 }
 
-// character prints the character r, which had more than one byte in UTF-8. The parameter low is the
-// smallest character that needs this number of bytes. If r is smaller than low, a shorter form of r
+// character prints the character r, which had more than one byte in UTF-8. The smallest character
+// that needs this number of bytes is minRune. If r is smaller than minRune, a shorter form of r
 // exists, and character drops r. It also drops surrogates, byte order marks and values beyond
 // Unicode.
-func (c *Core) character(r, low rune) {
+func (c *Core) character(r, minRune rune) {
 	switch {
-	case r < low || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
+	case r < minRune || r > 0x10ffff || r == 0xfeff || r >= 0xd800 && r < 0xe000:
 	case r < 0xa0:
 		c.control8(r)
 	case c.state == ground:
@@ -344,15 +344,15 @@ func (c *Core) put(b byte) {
 	c.str = append(c.str, b)
 }
 
-// endString ends an OSC or DCS, if one is open. If well is true, endString executes the OSC or DCS.
-// If well is false, endString drops it, because the program has aborted it.
-func (c *Core) endString(well bool) {
+// endString ends an OSC or DCS, if one is open. If isComplete is true, endString executes the OSC
+// or DCS. Otherwise it drops it, because the program has aborted it.
+func (c *Core) endString(isComplete bool) {
 	state := c.state
 	if state != oscText && state != dcsText {
 		return
 	}
 	c.joining = width.State{}
-	if well && !c.tooLong {
+	if isComplete && !c.tooLong {
 		if state == oscText {
 			c.osc(c.str)
 		} else {

@@ -287,12 +287,11 @@ func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	}
 }
 
-// eraseDisplay executes ED, which erases parts of the screen. If selective is true, it
-// executes DECSED, which does not erase protected cells. The argument what is the
-// parameter of the sequence.
-func (c *Core) eraseDisplay(what int, selective bool) {
+// eraseDisplay executes ED, which erases parts of the screen. If selective is true, it executes
+// DECSED, which does not erase protected cells. param is the parameter of the sequence.
+func (c *Core) eraseDisplay(param int, selective bool) {
 	b := c.buf
-	switch what {
+	switch param {
 	case 0:
 		c.eraseLine(0, selective)
 		c.eraseRows(b.y+1, c.rows, selective)
@@ -332,16 +331,15 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 	}
 }
 
-// eraseLine executes EL, which erases parts of the cursor's row. If selective is true,
-// it executes DECSEL, which does not erase protected cells. The argument what is the
-// parameter of the sequence.
-func (c *Core) eraseLine(what int, selective bool) {
+// eraseLine executes EL, which erases parts of the cursor's row. If selective is true, it executes
+// DECSEL, which does not erase protected cells. param is the parameter of the sequence.
+func (c *Core) eraseLine(param int, selective bool) {
 	b := c.buf
 	r, blank, fill := b.rows[b.y], blankIn(c.pen), (*row).fill
 	if selective {
 		fill = (*row).fillUnprotected
 	}
-	switch what {
+	switch param {
 	case 0:
 		fill(r, b.x, c.cols, blank)
 		if b.x == 0 {

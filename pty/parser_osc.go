@@ -53,7 +53,7 @@ func oscNumber(data []byte) (number int, text string, ok bool) {
 }
 
 // programStatus handles the Program Status Protocol, revision 0.4. It answers a query by sending
-// the query back. It passes on any other text as a notice.
+// the query back, and passes on any other text as a notice.
 func (c *Core) programStatus(text string) {
 	if text == "?" {
 		c.reply("\x1b]7501;?\x1b\\")

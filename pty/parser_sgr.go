@@ -16,7 +16,7 @@ func (c *Core) graphics() {
 	}
 }
 
-// resetPen executes SGR 0. It keeps the link. It ends protection, as xterm.js does and DEC's
+// resetPen executes SGR 0. It keeps the link, but ends protection, as xterm.js does and DEC's
 // terminals do not.
 func (c *Core) resetPen() {
 	c.pen = style{link: c.pen.link}

@@ -54,9 +54,9 @@ func (c *Core) wrap(carry int) {
 	b.x = carry
 }
 
-// join adds r to the cluster to the left of the cursor. The parameter grow is the number of cells
-// by which the cluster becomes wider. It is negative if the cluster becomes narrower.
-func (c *Core) join(r rune, grow int) {
+// join adds r to the cluster to the left of the cursor. The cluster becomes moreCells cells wider,
+// or narrower if moreCells is negative.
+func (c *Core) join(r rune, moreCells int) {
 	b := c.buf
 	line := b.rows[b.y]
 	at := b.x - 1
@@ -64,19 +64,19 @@ func (c *Core) join(r rune, grow int) {
 		at--
 	}
 	line.readBy = 0
-	cells := line.cellsTo(min(b.x+max(grow, 0), c.cols))
+	cells := line.cellsTo(min(b.x+max(moreCells, 0), c.cols))
 	lead := &cells[at]
 	text := c.appendCell(nil, lead.ch)
 	if len(text) < maxCluster {
 		text = append(text, string(r)...)
 		lead.ch = lead.ch&wide | cluster | c.clusterID(string(text))
 	}
-	if grow < 0 && at == b.x-2 {
+	if moreCells < 0 && at == b.x-2 {
 		lead.ch &^= wide
 		cells[at+1] = cell{style: c.pen}
 		b.x--
 	}
-	for ; grow > 0 && b.x < c.cols; grow-- {
+	for ; moreCells > 0 && b.x < c.cols; moreCells-- {
 		line.split(b.x+1, cell{style: c.pen})
 		lead.ch |= wide
 		cells[b.x] = cell{filler, c.pen}
@@ -84,8 +84,8 @@ func (c *Core) join(r rune, grow int) {
 	}
 }
 
-// putCharacter writes r into the next cells at the cursor, and moves the cursor. The parameter
-// width is the number of cells of r. The row must have room for r.
+// putCharacter writes r into the next cells at the cursor, and moves the cursor. The width is the
+// number of cells of r. The row must have room for r.
 func (c *Core) putCharacter(r rune, width int) {
 	b := c.buf
 	line := b.rows[b.y]

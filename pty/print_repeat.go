@@ -58,20 +58,20 @@ func (c *Core) staysSeparate(ch uint32) bool {
 	return true
 }
 
-// printCells prints the cell lead n times, with the same result as print. The parameter width is 1
-// or 2. If it is 2, the cell is wide and a filler follows it.
-func (c *Core) printCells(lead cell, width, n int) {
+// printCells prints a cell n times, with the same result as print. If the width is 2, the cell is
+// wide and a filler follows it. Otherwise the width is 1.
+func (c *Core) printCells(first cell, width, n int) {
 	b := c.buf
 	for n > 0 {
 		if b.x+width > c.cols {
 			if c.modes&modeWrap == 0 {
-				c.overwriteLast(lead, width)
+				c.overwriteLast(first, width)
 				return
 			}
 			c.wrap(0)
 		}
 		k := min(n, (c.cols-b.x)/width)
-		b.rows[b.y].write(b.x, lead, width, k, c.modes&modeInsert != 0)
+		b.rows[b.y].write(b.x, first, width, k, c.modes&modeInsert != 0)
 		b.x += k * width
 		c.frameCells += k * width
 		n -= k
@@ -89,11 +89,11 @@ func (c *Core) overwriteLast(lead cell, width int) {
 	}
 }
 
-// write writes the cell lead n times, beginning at column x. If width is 2, write puts a filler
-// after each of these cells. If insert is true, write first inserts space for all of them.
-func (r *row) write(x int, lead cell, width, n int, insert bool) {
+// write writes a cell n times, beginning at column x. If the width is 2, write puts a filler after
+// each of these cells. If insertSpace is true, write first inserts space for all of them.
+func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 	pen := cell{style: lead.style}
-	if insert {
+	if insertSpace {
 		r.insert(x, n*width, pen)
 	}
 	r.split(x, pen)

@@ -82,9 +82,9 @@ func ReadCast(r io.Reader) (*Cast, error) {
 
 const byteOrderMark = "\ufeff"
 
-// header is the first line of an asciicast. In version 2, the header has the fields width and
-// height. In version 3, it has the field term. Some recorders write whole numbers with a decimal
-// point, such as 80.0.
+// header is the first line of an asciicast. In version 2, the header has the fields "width" and
+// "height". In version 3, it has the field "term". Some recorders write whole numbers with a
+// decimal point, such as 80.0.
 type header struct {
 	Version float64   `json:"version"`
 	Width   castCells `json:"width"`
@@ -97,8 +97,8 @@ type castTerm struct {
 	Rows castCells `json:"rows"`
 }
 
-// UnmarshalJSON leaves t empty if raw is not an object. In some recordings of version
-// 2, the field term is not an object.
+// UnmarshalJSON leaves t empty if raw is not an object. In some recordings of version 2, the field
+// "term" is not an object.
 func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	type plain castTerm
 	var p plain
@@ -132,9 +132,9 @@ func castHeader(line []byte) (header, bool) {
 	return h, h.Version > 0
 }
 
-// readEvents reads the lines after the header. If relative is true, the time of an event counts
-// from the previous event. If relative is false, it counts from the start of the recording.
-func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
+// readEvents reads the lines after the header. If isRelative is true, the time of an event counts
+// from the previous event. Otherwise it counts from the start of the recording.
+func (c *Cast) readEvents(in *bufio.Reader, isRelative bool) error {
 	var last time.Duration
 	for number := 2; ; number++ {
 		line, err := in.ReadBytes('\n')
@@ -143,7 +143,7 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 			if bad != nil {
 				return fmt.Errorf("line %d: %w", number, bad)
 			}
-			if relative {
+			if isRelative {
 				e.At += last
 			}
 			last = e.At
@@ -161,8 +161,8 @@ func (c *Cast) readEvents(in *bufio.Reader, relative bool) error {
 	}
 }
 
-// maxCastSeconds is the largest time of an event. It is about 24 days. A larger time is a mistake,
-// and a much larger time does not fit into a time.Duration.
+// maxCastSeconds is the largest time of an event, about 24 days. A larger time is a mistake, and a
+// much larger time does not fit into a time.Duration.
 const maxCastSeconds = 1 << 21
 
 // CastTime converts a number of seconds in a recording to a duration, rounded to

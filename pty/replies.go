@@ -146,8 +146,8 @@ func (c *Core) reportMode(number int, ansi bool) {
 }
 
 // fixedMode returns the state of a mode that modeTable does not contain. The state is a value for
-// the reply to DECRQM. The parameter alt is true if the alternate screen is shown.
-func fixedMode(number int, ansi, alt bool) int {
+// the reply to DECRQM. onAlternate is true if the alternate screen is shown.
+func fixedMode(number int, ansi, onAlternate bool) int {
 	switch {
 	case ansi && number == 2: // KAM: the keyboard is never locked
 		return modeAlwaysReset
@@ -166,7 +166,7 @@ func fixedMode(number int, ansi, alt bool) int {
 	case 1048:
 		return modeSet1
 	case 47, 1047:
-		if alt {
+		if onAlternate {
 			return modeSet1
 		}
 		return modeReset
@@ -191,8 +191,8 @@ func (c *Core) reportPalette(text string) {
 	}
 }
 
-// reportColours answers OSC 10, 11 and 12, which ask for the default colors. The parameter number
-// is the OSC number for the first field of the text. Each further field belongs to the next number.
+// reportColours answers OSC 10, 11 and 12, which ask for the default colors. The given number is
+// the OSC number for the first field of the text. Each further field belongs to the next number.
 func (c *Core) reportColours(number int, text string) {
 	for spec := range strings.SplitSeq(text, ";") {
 		if number > 12 {

@@ -189,7 +189,7 @@ func walkRow(t *tape, p **row) {
 }
 
 // walk passes the fields of the row to the tape t. It leaves out cells at the end of the row that
-// are equal to the field rest.
+// are equal to r.rest.
 func (r *row) walk(t *tape) {
 	number(t, &r.cols, minCols, maxSize)
 	t.flag(&r.wrapped)

@@ -18,7 +18,8 @@ type tape struct {
 	err error         // the first error of a tape that reads
 }
 
-// check sets the error of the tape if ok is false. It does nothing if the tape writes.
+// check sets the error of the tape, unless the checked condition is true. It does nothing if the
+// tape writes.
 func (t *tape) check(ok bool) {
 	if t.in != nil && t.err == nil && !ok {
 		t.err = errSnapshot
@@ -46,14 +47,15 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number writes the value of p, or reads it. The value must be in the range from low to high.
-func number[T integer](t *tape, p *T, low, high int64) {
-	v := t.uvarint(uint64(int64(*p) - low))
+// number writes the value of p, or reads it. The value must be at least minimum and at most
+// maximum.
+func number[T integer](t *tape, p *T, minimum, maximum int64) {
+	v := t.uvarint(uint64(int64(*p) - minimum))
 	if t.in == nil {
 		return
 	}
-	if t.check(low <= high && v <= uint64(high-low)); t.err == nil {
-		*p = T(int64(v) + low)
+	if t.check(minimum <= maximum && v <= uint64(maximum-minimum)); t.err == nil {
+		*p = T(int64(v) + minimum)
 	}
 }
 
@@ -66,11 +68,11 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list writes the length of the list p, or reads this length. It calls the function each for every
-// element. The parameter most limits the length.
-func list[T any](t *tape, p *[]T, most int, each func(*T)) {
+// list writes the length of the list p, or reads this length, which is at most maxLength. It calls
+// the given function for every element.
+func list[T any](t *tape, p *[]T, maxLength int, each func(*T)) {
 	n := len(*p)
-	number(t, &n, 0, int64(most))
+	number(t, &n, 0, int64(maxLength))
 	for i := 0; i < n && t.err == nil; i++ {
 		if t.in != nil {
 			var zero T
@@ -80,10 +82,10 @@ func list[T any](t *tape, p *[]T, most int, each func(*T)) {
 	}
 }
 
-// bytes writes the bytes of p, or reads them. The parameter most limits their number.
-func (t *tape) bytes(p *[]byte, most int) {
+// bytes writes the bytes of p, or reads them. There are at most maxLength of them.
+func (t *tape) bytes(p *[]byte, maxLength int) {
 	n := len(*p)
-	number(t, &n, 0, int64(most))
+	number(t, &n, 0, int64(maxLength))
 	if t.in == nil {
 		t.out = append(t.out, *p...)
 		return
@@ -109,12 +111,12 @@ func (t *tape) text(p *string, most int) {
 	}
 }
 
-// texts writes the table p, or reads it. No string can occur in p twice. The parameter most limits
-// the number of strings. The parameter length limits the bytes of each string.
-func texts(t *tape, p *internTable, most, length int) {
+// texts writes the table p, or reads it. No string can occur in p twice. There are at most
+// maxStrings strings, with at most maxBytes bytes each.
+func texts(t *tape, p *internTable, maxStrings, maxBytes int) {
 	strings := p.list
-	list(t, &strings, most, func(s *string) {
-		t.text(s, length)
+	list(t, &strings, maxStrings, func(s *string) {
+		t.text(s, maxBytes)
 		if t.in != nil && t.err == nil {
 			before := len(p.list)
 			p.id(*s)

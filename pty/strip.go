@@ -32,8 +32,8 @@ func (s *Stripper) Strip(p []byte) []byte {
 	return out
 }
 
-// step takes the byte b. If this byte completes a character of the text, step appends the character
-// to out.
+// step takes the byte b. If this byte completes a character of the text, step appends it to the
+// output.
 func (s *Stripper) step(out []byte, b byte) []byte {
 	switch {
 	case b == 0x1b: // ESC also ends OSC, DCS, SOS, PM and APC

@@ -34,11 +34,11 @@ type Follower struct {
 	tail  Tail
 }
 
-// NewFollower returns a Follower. The function where says which record the Follower reads. Run
-// calls the function take with the new entries, in order. If the record already exists, the
-// Follower reads it from its beginning.
-func NewFollower(s Source, where func() Where, take func([]Entry)) *Follower {
-	f := &Follower{source: s, where: where, take: take, waked: make(chan struct{}, 1),
+// NewFollower returns a Follower. findRecord says which record the Follower reads. Run calls
+// takeEntries with the new entries, in order. If the record already exists, the Follower reads it
+// from its beginning.
+func NewFollower(s Source, findRecord func() Where, takeEntries func([]Entry)) *Follower {
+	f := &Follower{source: s, where: findRecord, take: takeEntries, waked: make(chan struct{}, 1),
 		asked: make(chan chan<- struct{}), ended: make(chan struct{})}
 	f.ready.Store(!s.TellsReady)
 	return f
@@ -53,10 +53,10 @@ func (f *Follower) Wake() {
 	}
 }
 
-// CatchUp makes the Follower read the record to its present end. It returns when the function take
-// has got the new entries, and at the latest when the time limit has passed. If Run has returned,
-// CatchUp returns at once. CatchUp waits for the function take. So do not call CatchUp with a lock
-// that the function take or the function where needs.
+// CatchUp makes the Follower read the record to its present end. It returns when takeEntries has
+// got the new entries, and at the latest when the time limit has passed. If Run has returned,
+// CatchUp returns at once. Do not call CatchUp with a lock that takeEntries or findRecord needs,
+// because CatchUp waits for them.
 func (f *Follower) CatchUp(limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -76,7 +76,7 @@ func (f *Follower) CatchUp(limit time.Duration) {
 }
 
 // Name returns a name for the record that is being read. Each record of an agent CLI has a
-// different name. Call Name only inside the function take.
+// different name. Call Name only inside takeEntries, the function that NewFollower got.
 func (f *Follower) Name() string {
 	return filepath.Base(*f.path.Load()) + " " + f.found.Conversation
 }
@@ -99,9 +99,9 @@ func (f *Follower) Run(ctx context.Context, w *Watcher) {
 	}
 }
 
-// rest waits until the next look at the record is due. It first waits for the duration gap, and
-// then for Wake. In the meantime, it looks at the record each time CatchUp asks for a look. rest
-// returns false if ctx has ended, and true otherwise.
+// rest waits until the next look at the record is due. It first waits for the given time, and then
+// for Wake. In the meantime, it looks at the record each time CatchUp asks for a look. rest returns
+// false if ctx has ended, and true otherwise.
 func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool {
 	timer := time.NewTimer(gap)
 	defer timer.Stop()

@@ -23,7 +23,7 @@ type lines struct {
 }
 
 // Lines returns a function for Source.Open. The function is for records that are files of lines.
-// The parameter start is a function that returns a new Decoder.
+// The given function returns a new Decoder.
 func Lines(start func() Decoder) func(path string, w Where) Tail {
 	return func(path string, _ Where) Tail { return &lines{path: path, start: start, decoder: start()} }
 }
@@ -60,9 +60,9 @@ func (l *lines) Next() []Entry {
 	}
 }
 
-// decode returns the entries of all lines that end in p. The parameter at is the offset of p in the
-// file. If the last line is incomplete, decode keeps its beginning for the next call.
-func (l *lines) decode(p []byte, at int64) []Entry {
+// decode returns the entries of all lines that end in p. p begins at the given offset of the file.
+// If the last line is incomplete, decode keeps its beginning for the next call.
+func (l *lines) decode(p []byte, offset int64) []Entry {
 	var out []Entry
 	for {
 		line, after, whole := bytes.Cut(p, []byte("\n"))
@@ -72,10 +72,10 @@ func (l *lines) decode(p []byte, at int64) []Entry {
 			}
 			return out
 		}
-		at += int64(len(line)) + 1
+		offset += int64(len(line)) + 1
 		if line = append(l.rest, line...); !l.skips && len(line) <= mostLine {
 			for i, e := range l.decoder.Decode(line) {
-				e.Position = at
+				e.Position = offset
 				if e.Key == "" {
 					e.Key = strconv.Itoa(i)
 				}

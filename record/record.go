@@ -43,8 +43,8 @@ type Entry struct {
 
 	// Work is what the entry adds to the events of its run. It is nil if the entry adds nothing.
 	// Reply, Model, Position and Key have the same meaning as in coleo.Activity. A Decoder does not
-	// set Position. Position is the end of the line. If a Decoder sets no Key, the Key is the
-	// number of the entry in its line.
+	// set Position, which becomes the end of the line. If a Decoder sets no Key, the Key becomes
+	// the number of the entry in its line.
 	Work     coleo.Work
 	Reply    string
 	Model    string
@@ -60,8 +60,8 @@ type Decoder interface {
 	Decode(line []byte) []Entry
 }
 
-// Activities returns the work that the entries contain. A prompt also counts as work. It shows to
-// which run the following work belongs.
+// Activities returns the work that the entries contain. A prompt also counts as work, because it
+// shows to which run the following work belongs.
 func Activities(entries []Entry) []coleo.Activity {
 	var out []coleo.Activity
 	for _, e := range entries {

@@ -10,9 +10,9 @@ import (
 // mostTasks limits the number of tasks in one list. The lists that models make are much shorter.
 const mostTasks = 256
 
-// Tasks returns the list of tasks in raw, which is a JSON list of objects. If raw is not a JSON
-// list of objects, Tasks returns false. If a task has no id, its id is its number in the list.
-// Tasks leaves out canceled tasks.
+// Tasks returns the list of tasks in a JSON list of objects. If the JSON is not a JSON list of
+// objects, Tasks returns false. If a task has no id, its id is its number in the list. Tasks leaves
+// out canceled tasks.
 func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 	var list []struct {
 		ID          any    `json:"id"`

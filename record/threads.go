@@ -175,9 +175,9 @@ func (c Files) checked(home string, f Found, h Header, info os.FileInfo) (Header
 	return h, nil
 }
 
-// add adds to the header what the entries contain. The parameter counts is true if the entries are
-// from the beginning of the record.
-func (h *Header) add(entries []Entry, counts bool) {
+// add adds to the header what the entries contain. fromBeginning is true if the entries are from
+// the beginning of the record.
+func (h *Header) add(entries []Entry, fromBeginning bool) {
 	for _, e := range entries {
 		if !e.Time.IsZero() {
 			if h.Begun.IsZero() {
@@ -189,7 +189,7 @@ func (h *Header) add(entries []Entry, counts bool) {
 			continue
 		}
 		h.Preview = e.Text
-		if e.Kind == Prompt && counts {
+		if e.Kind == Prompt && fromBeginning {
 			h.Prompts++
 			if h.Title == "" {
 				h.Title = e.Text
@@ -217,8 +217,8 @@ func OneLine(text string) string {
 	return string([]rune(text)[:titleLength-1]) + "…"
 }
 
-// idIn returns the id in the path of a record. The result ok is false if the pattern does not show
-// which part of a file's name is the id.
+// idIn returns the id in the path of a record. The second result is false if the pattern does not
+// show which part of a file's name is the id.
 func (s Source) idIn(home, path string) (id string, ok bool) {
 	below, err := filepath.Rel(home, path)
 	if err != nil || s.ShortID > 0 {
@@ -260,17 +260,17 @@ func openRegular(path string) (*os.File, error) {
 	return file, nil
 }
 
-// readAt returns at most n bytes of a file, beginning at the offset from.
+// readAt returns at most n bytes of a file, beginning at the given offset.
 func readAt(file *os.File, from, n int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(file, from, n))
 }
 
-// wholeLines returns the lines of p that have a line end. If cut is true, p begins in the middle of
-// a line. In this case, wholeLines leaves out the first line.
-func wholeLines(p []byte, cut bool) [][]byte {
+// wholeLines returns the lines of p that have a line end. If startIsCut is true, p begins in the
+// middle of a line, and wholeLines leaves out the first line.
+func wholeLines(p []byte, startIsCut bool) [][]byte {
 	lines := bytes.Split(p, []byte("\n"))
 	lines = lines[:len(lines)-1] // what follows the last line end is not complete yet
-	if cut && len(lines) > 0 {
+	if startIsCut && len(lines) > 0 {
 		lines = lines[1:]
 	}
 	return lines

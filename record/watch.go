@@ -29,7 +29,7 @@ func NewWatcher() *Watcher {
 func (w *Watcher) Files() *filewatch.Watcher { return w.files }
 
 // watch replaces the folders of f. The Watcher wakes f if something changes in these folders. If
-// folders is empty, the Watcher forgets f. A folder that was deleted, or that the system cannot
+// there are no folders, the Watcher forgets f. A folder that was deleted, or that the system cannot
 // watch, is left out: then f looks at its record only when Wake is called.
 func (w *Watcher) watch(f *Follower, folders []string) {
 	w.mu.Lock()

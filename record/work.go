@@ -24,8 +24,8 @@ func ByModel(work []Entry, model string) []Entry {
 	return work
 }
 
-// Join adds work to the entries in state that come from the same line. The result contains all
-// entries of state and all work. Each of the two keeps its order. If the next suitable entry of
+// Join adds work to the entries about the state that come from the same line. The result contains
+// all entries of state and all work. Each of the two keeps its order. If the next suitable entry of
 // state describes the same thing as an item of work, the item becomes part of that entry. Any other
 // item of work stays a separate entry.
 func Join(state, work []Entry) []Entry {
@@ -68,8 +68,9 @@ func Whole(text string) coleo.Block {
 	return coleo.Block{Text: short, Done: true, Truncated: cut}
 }
 
-// Call returns the call of a tool with arguments that should be JSON. If arguments is "", the call
-// has no arguments. Call finds the command and the files in the arguments by their usual names.
+// Call returns the call of a tool with arguments that should be JSON. The empty text means that the
+// call has no arguments. Call finds the command and the files in the arguments by their usual
+// names.
 func Call(id, name string, kind coleo.ToolKind, arguments string) coleo.ToolCall {
 	c := coleo.ToolCall{ID: id, Name: name, Kind: kind}
 	var any json.RawMessage

@@ -148,7 +148,7 @@ func (e Evidence) unproven() string {
 	return "Its session could not be looked for"
 }
 
-// start returns the remedy that starts the arm on the host target.
+// start returns the remedy that starts the arm on the given host.
 func (e Evidence) start(target coleo.HostInfo) Remedy {
 	kill := e.proven() && (e.Found.Process != Dead || e.Found.Sweep == SweptLeft)
 	r := Remedy{

@@ -97,13 +97,13 @@ func (e Evidence) canStart(h coleo.HostInfo) bool {
 }
 
 // leastBusy returns the host with the fewest arms. It considers only hosts that can start the arm
-// and for which the function want returns true. If several of these hosts have equally few arms,
-// leastBusy returns the host with the lowest id.
-func (e Evidence) leastBusy(want func(coleo.HostInfo) bool) (coleo.HostInfo, bool) {
+// and that the given function accepts. If several of these hosts have equally few arms, leastBusy
+// returns the host with the lowest id.
+func (e Evidence) leastBusy(accepts func(coleo.HostInfo) bool) (coleo.HostInfo, bool) {
 	var best coleo.HostInfo
 	found := false
 	for _, h := range e.Hosts {
-		if !want(h) || !e.canStart(h) {
+		if !accepts(h) || !e.canStart(h) {
 			continue
 		}
 		if !found || h.Arms < best.Arms || (h.Arms == best.Arms && h.ID < best.ID) {

@@ -103,32 +103,34 @@ type file struct {
 
 // New returns a registry. The registry contains the built-in harnesses, and the harnesses that the
 // *.toml files in the folder dir describe. The folder may be missing. If a file describes a harness
-// with the name of a built-in harness, this description replaces the built-in one. The parameter
-// hold is the command line that starts a holder.
+// with the name of a built-in harness, this description replaces the built-in one. holdCommand is
+// the command line that starts a holder.
 //
 // If some files are bad, New returns a registry without them. It also returns an error that names
 // each bad file and line. If a file changes later, the registry reads it again, and new sessions
 // use the new description. If the new description is bad, the old description stays in use.
-func New(dir string, hold []string) (*Registry, error) { return NewWithPacks(dir, nil, hold) }
+func New(dir string, holdCommand []string) (*Registry, error) {
+	return NewWithPacks(dir, nil, holdCommand)
+}
 
 // NewWithPacks is like New, but the harnesses also use the valid packs of the store.
 // PackProblems says why a pack is not used.
-func NewWithPacks(dir string, store *pack.Store, hold []string) (*Registry, error) {
-	r := &Registry{dir: dir, packs: packs{store: store, now: time.Now}, hold: hold, shared: terminal.NewShared(),
+func NewWithPacks(dir string, store *pack.Store, holdCommand []string) (*Registry, error) {
+	r := &Registry{dir: dir, packs: packs{store: store, now: time.Now}, hold: holdCommand, shared: terminal.NewShared(),
 		builtin: map[string]coleo.Harness{}}
 	specs, err := builtinSpecs()
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range builtins() {
-		r.builtin[b.name] = terminal.New(specs[b.name], b.hooks, hold, r.shared)
+		r.builtin[b.name] = terminal.New(specs[b.name], b.hooks, holdCommand, r.shared)
 	}
-	api, err := opencodeapi.New(hold, r.shared.Records())
+	api, err := opencodeapi.New(holdCommand, r.shared.Records())
 	if err != nil {
 		return nil, err
 	}
 	r.builtin[api.Info().Name] = api
-	tui, err := opencodetui.New(hold, r.shared.Records())
+	tui, err := opencodetui.New(holdCommand, r.shared.Records())
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 // process has locked. The other process can be a user's sqlite3 shell.
 const busyMillis = 5000
 
-// Open opens a database of Coleo. The parameter options holds options of the driver, in the form of
-// a URL query. If the file is missing, the first write creates it.
+// Open opens a database of Coleo. The options are for the driver, in the form of a URL query. If
+// the file is missing, the first write creates it.
 func Open(path, options string) (*sql.DB, error) {
 	return sql.Open("sqlite3", source(path, options))
 }

@@ -11,10 +11,9 @@ import (
 // is set.
 const defaultContextBudget = 300_000
 
-// Apply returns the row of an arm after an event. The parameter arm is the row before the event.
-// The zero Arm means that the arm has no row. Apply has no side effects, so a replayed log gives
-// the same rows as the live events. The events spawned and reattached create a row. The event
-// removed deletes the row.
+// Apply returns the row of an arm after an event. It gets the row before the event. The zero Arm
+// means that the arm has no row. Apply has no side effects, so a replayed log gives the same rows
+// as the live events. EventSpawned and EventReattached create a row. EventRemoved deletes the row.
 //
 // Only the host that owns an arm can change the arm's row. A host becomes the owner when it starts
 // the arm, or when it proves that the arm runs there. The event that makes a host the owner must
@@ -69,8 +68,8 @@ func touched(arm coleo.Arm, now time.Time) coleo.Arm {
 	return arm
 }
 
-// applyHandle stores the session's handle in the row. The handle is the payload of the
-// events spawned and reattached.
+// applyHandle stores the session's handle in the row. The handle is the payload of EventSpawned and
+// EventReattached.
 func applyHandle(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	h, ok := payload[coleo.Handle](e)
 	if !ok || h.Harness == "" || e.Arm == "" || h.Generation < arm.Generation {

@@ -161,9 +161,9 @@ func (d *database) shrinkable() error {
 	return err
 }
 
-// write runs the function fn in one transaction, with the given durability. If ctx ends while write
-// waits for the connection, write returns an error. A transaction that has begun always finishes,
-// so the caller knows its outcome.
+// write runs fn in one transaction, with the given durability. If ctx ends while write waits for
+// the connection, write returns an error. A transaction that has begun always finishes, so the
+// caller knows its outcome.
 func (d *database) write(ctx context.Context, level durability, fn func(*sql.Tx) error) error {
 	c, err := d.writer.Conn(ctx)
 	if err != nil {

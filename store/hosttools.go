@@ -144,11 +144,11 @@ func forgetTools(tx *sql.Tx, arm string) error {
 }
 
 // Suspensions returns the open suspensions of an arm, oldest first. If arm is "", it returns the
-// suspensions of all arms. If unheard is true, it also returns answered suspensions whose answer
-// has not reached the model.
-func (h *HostDB) Suspensions(ctx context.Context, arm string, unheard bool) ([]coleo.Suspension, error) {
+// suspensions of all arms. If withUnheard is true, it also returns answered suspensions whose
+// answer has not reached the model.
+func (h *HostDB) Suspensions(ctx context.Context, arm string, withUnheard bool) ([]coleo.Suspension, error) {
 	return h.suspensions(ctx, `WHERE (?1 = '' OR arm_id = ?1) AND (answered_at IS NULL
-		OR ?2 AND heard_at IS NULL AND decision IS NOT NULL) ORDER BY asked_at, id`, arm, unheard)
+		OR ?2 AND heard_at IS NULL AND decision IS NOT NULL) ORDER BY asked_at, id`, arm, withUnheard)
 }
 
 // Requests returns the suspensions of all arms that have an approved request, oldest first. It

@@ -27,8 +27,7 @@ const (
 	pageBytes = 2 << 20
 )
 
-// page returns the largest number of rows to read. The parameter limit is the limit that a caller
-// gave.
+// page returns the largest number of rows to read if a caller gave the limit.
 func page(limit int) int {
 	if limit <= 0 {
 		return defaultPage
@@ -86,7 +85,7 @@ func collectEvents(rows *sql.Rows, err error, targets func(*coleo.Event) []any) 
 	return out, rows.Err()
 }
 
-// collect reads all rows. For each row, the function targets returns the targets of Scan.
+// collect reads all rows. For each row, the given function returns the targets of Scan.
 func collect[T any](rows *sql.Rows, err error, targets func(*T) []any) ([]T, error) {
 	if err != nil {
 		return nil, err
@@ -113,8 +112,8 @@ const (
 	maxEscape = 6
 )
 
-// The function fit makes sure that a payload has at most maxPayload bytes. In a larger one, it
-// shortens the longest texts and lists. A shortened text says how many bytes are left out.
+// fit limits a payload to maxPayload bytes. In a larger one, it shortens the longest texts and
+// lists. A shortened text says how many bytes are left out.
 func fit(payload json.RawMessage) (json.RawMessage, error) {
 	if len(payload) <= maxPayload/maxEscape {
 		return payload, nil
@@ -139,8 +138,8 @@ func fit(payload json.RawMessage) (json.RawMessage, error) {
 	return nil, nil // a payload of large keys cannot be shortened, but Coleo writes no such payload
 }
 
-// The function cut shortens the texts of a decoded JSON value to limit bytes, and its lists to
-// limit elements.
+// cut shortens a decoded JSON value: each text to a limit in bytes, and each list to the same
+// number of elements.
 func cut(value any, limit int) any {
 	switch v := value.(type) {
 	case string:

@@ -101,8 +101,8 @@ type part struct {
 	args  []any  // of where
 }
 
-// ofArm returns the parts of the log that contain an arm's events of the given kinds. If kinds is
-// empty, the parts contain all events of the arm.
+// ofArm returns the parts of the log that contain an arm's events of the given kinds. Without
+// kinds, the parts contain all events of the arm.
 func ofArm(kinds []coleo.EventKind, where string, args ...any) []part {
 	if len(kinds) > 0 {
 		return ofKinds(kinds, "run_events_by_arm_kind", where, args...)
@@ -121,14 +121,14 @@ func ofKinds(kinds []coleo.EventKind, index, where string, args ...any) (parts [
 }
 
 // oldest returns a query for at most limit events from the given parts. The query selects the
-// events with the lowest positions above the parameter after.
-func oldest(parts []part, after int64, limit int) (string, []any) {
+// events with the lowest positions above the given one.
+func oldest(parts []part, position int64, limit int) (string, []any) {
 	var each []string
 	var args []any
 	for _, p := range parts {
 		each = append(each, fmt.Sprintf("SELECT * FROM (SELECT pos AS p FROM run_events INDEXED BY %s WHERE %s "+
 			"AND pos > ? ORDER BY pos LIMIT ?)", p.index, p.where))
-		args = append(append(args, p.args...), after, limit)
+		args = append(append(args, p.args...), position, limit)
 	}
 	return selectEntries + " WHERE pos IN (SELECT p FROM (" + strings.Join(each, " UNION ALL ") +
 		") ORDER BY p LIMIT ?) ORDER BY pos", append(args, limit)
@@ -156,14 +156,14 @@ func (s *ServeDB) Newest(ctx context.Context, arm string, kind coleo.EventKind, 
 }
 
 // newest is like oldest, but its query selects the events with the highest positions below the
-// parameter before. The event with the highest position comes first.
-func newest(parts []part, before int64, limit int) (string, []any) {
+// given one. The event with the highest position comes first.
+func newest(parts []part, position int64, limit int) (string, []any) {
 	var each []string
 	var args []any
 	for _, p := range parts {
 		each = append(each, fmt.Sprintf("SELECT * FROM (SELECT pos AS p FROM run_events INDEXED BY %s WHERE %s "+
 			"AND pos < ? ORDER BY pos DESC LIMIT ?)", p.index, p.where))
-		args = append(append(args, p.args...), before, limit)
+		args = append(append(args, p.args...), position, limit)
 	}
 	return selectEntries + " WHERE pos IN (SELECT p FROM (" + strings.Join(each, " UNION ALL ") +
 		") ORDER BY p DESC LIMIT ?) ORDER BY pos DESC", append(args, limit)
@@ -180,9 +180,9 @@ func (s *ServeDB) RunEvents(ctx context.Context, f EventFilter) (events []coleo.
 	return events, next, err
 }
 
-// LastRunEnd returns the run_end event of an arm's newest ended run. The parameter arm is the arm's
-// id. LastRunEnd ignores runs that only shortened the conversation. It returns ENotFound if no
-// other run of the arm has ended.
+// LastRunEnd returns the run_end event of the newest ended run of the arm with the given id. It
+// ignores runs that only shortened the conversation. It returns ENotFound if no other run of the
+// arm has ended.
 func (s *ServeDB) LastRunEnd(ctx context.Context, arm string) (coleo.Event, error) {
 	var e coleo.Event
 	err := s.db.reader.QueryRowContext(ctx, "SELECT host, epoch, seq, "+columns(eventFields(&e))+

@@ -98,9 +98,8 @@ func (s *ServeDB) Project(ctx context.Context, events []coleo.Event) error {
 }
 
 // ProjectPast is like Project, but for a host that has deleted old events. Events of this host can
-// be missing up to the number in the parameter deleted. Gap returns the number of the last missing
-// event.
-func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted uint64) error {
+// be missing up to the number lastDeleted. Gap returns the number of the last missing event.
+func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, lastDeleted uint64) error {
 	for _, e := range events {
 		if err := checkEvent(e); err != nil {
 			return err
@@ -112,7 +111,7 @@ func (s *ServeDB) ProjectPast(ctx context.Context, events []coleo.Event, deleted
 	var at uint64
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
 		p := newProjection(ctx, tx)
-		p.deleted = deleted
+		p.deleted = lastDeleted
 		p.insertEvent, p.readRow, p.saveRow = tx.Stmt(s.insertEvent), tx.Stmt(s.readRow), tx.Stmt(s.saveRow)
 		for i := range events {
 			if err := p.add(&events[i]); err != nil {

@@ -195,10 +195,10 @@ func (s *ServeDB) CreateArm(ctx context.Context, a coleo.Arm) error {
 	return writingArm(err, a.Name)
 }
 
-// UpdateArm edits the row of an arm, and returns the new row. The function change makes the edit.
-// UpdateArm reads and writes the row in one transaction. If change returns an error, UpdateArm
-// writes nothing and returns that error. UpdateArm returns ENotFound if there is no such arm. It
-// returns EConflict if another arm has the new name. It returns EInvalid for a bad row.
+// UpdateArm edits the row of an arm with the given function, and returns the new row. It reads and
+// writes the row in one transaction. If the function returns an error, UpdateArm writes nothing and
+// returns that error. UpdateArm returns ENotFound if there is no such arm. It returns EConflict if
+// another arm has the new name. It returns EInvalid for a bad row.
 func (s *ServeDB) UpdateArm(ctx context.Context, id string, change func(*coleo.Arm) error) (coleo.Arm, error) {
 	var a coleo.Arm
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
@@ -249,12 +249,12 @@ func (s *ServeDB) DeleteArm(ctx context.Context, id string) error {
 	})
 }
 
-// Beat records a heartbeat that a host agent has sent. The parameter outputs holds the time of the
-// last output for each arm that the host agent reports as alive. Beat does not change arms that
-// have moved to another host. It returns the ids of the arms that have new output.
-func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time.Time,
+// Beat records a heartbeat that a host agent has sent. lastOutputs holds the time of the last
+// output for each arm that the host agent reports as alive. Beat does not change arms that have
+// moved to another host. It returns the ids of the arms that have new output.
+func (s *ServeDB) Beat(ctx context.Context, host string, lastOutputs map[string]time.Time,
 	now time.Time) (wrote []string, err error) {
-	ids, err := json.Marshal(slices.Collect(maps.Keys(outputs)))
+	ids, err := json.Marshal(slices.Collect(maps.Keys(lastOutputs)))
 	if err != nil {
 		return nil, fmt.Errorf("heartbeat of host %s: %w", host, err)
 	}
@@ -269,7 +269,7 @@ func (s *ServeDB) Beat(ctx context.Context, host string, outputs map[string]time
 		if err != nil {
 			return err
 		}
-		for id, at := range outputs {
+		for id, at := range lastOutputs {
 			done,
 				err := tx.Exec(
 				"UPDATE arms SET last_output_at = ?1 WHERE id = ?2 AND agent_id = ?3 AND (last_output_at IS NULL OR "+

@@ -18,7 +18,7 @@ import (
 // rest is used.
 const checkTime = 2 * time.Second
 
-// damaged is the error for a damaged database. The field what holds the report of SQLite.
+// damaged is the error for a damaged database. It holds the report of SQLite.
 type damaged struct{ what string }
 
 // Error returns a message with the report of SQLite.
@@ -84,14 +84,15 @@ func soundFile(path string) error {
 	return (&database{path: path, writer: db}).check()
 }
 
-// Copy writes a consistent copy of a database to a new file. The parameter from is the path of the
-// database, and to is the path of the new file. Other processes can use the database during the
-// copy. Copy returns an error if the new file already exists.
-func Copy(ctx context.Context, from, to string) error {
-	if _, err := os.Stat(from); err != nil {
+// Copy writes a consistent copy of a database to a new file. The first path is that of the
+// database, and the second one that of the new file. Other processes can use the database during
+// the copy. Copy returns an error if the new file already exists.
+func Copy(ctx context.Context, oldPath, newPath string) error {
+	if _, err := os.Stat(oldPath); err != nil {
 		return fmt.Errorf("copy a database: %w", err)
 	}
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // SQLite would create a file that others can read
+	// SQLite would create a file that others can read.
+	f, err := os.OpenFile(newPath, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("copy a database: %w", err)
 	}
@@ -99,12 +100,12 @@ func Copy(ctx context.Context, from, to string) error {
 		return err
 	}
 	var db *sql.DB
-	if db, err = sqlite.Open(from, "mode=rw"); err != nil {
+	if db, err = sqlite.Open(oldPath, "mode=rw"); err != nil {
 		return err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", to); err != nil {
-		return fmt.Errorf("copy %s: %w", from, err)
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", newPath); err != nil {
+		return fmt.Errorf("copy %s: %w", oldPath, err)
 	}
 	return nil
 }

@@ -93,20 +93,20 @@ const (
 )
 
 // thin deletes events of one arm that are outside a bound, in one transaction. It returns the keys
-// of the deleted events. If the function stays returns true for an event, thin keeps the event,
-// even if the event is outside the bound. If the function note is not nil, thin calls it with the
-// highest deleted key, in the same transaction.
+// of the deleted events. If mustStay returns true for an event, thin keeps the event, even if the
+// event is outside the bound. If noteDeleted is not nil, thin calls it with the highest deleted
+// key, in the same transaction.
 func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now time.Time,
-	stays func(*sql.Tx, entry) (bool, error), note func(*sql.Tx, int64) error) (gone []int64, err error) {
+	mustStay func(*sql.Tx, entry) (bool, error), noteDeleted func(*sql.Tx, int64) error) (gone []int64, err error) {
 	err = d.write(ctx, ordinary, func(tx *sql.Tx) error {
-		t := thinning{shelf: l, tx: tx, arm: arm, stays: stays, oldest: now.Add(-b.Age).UTC().Format(timeLayout)}
+		t := thinning{shelf: l, tx: tx, arm: arm, stays: mustStay, oldest: now.Add(-b.Age).UTC().Format(timeLayout)}
 		if err := errors.Join(t.class(ownEvents, b.Most), t.class(workEvents, b.Work)); err != nil {
 			return err
 		}
-		if gone = t.gone; len(gone) == 0 || note == nil {
+		if gone = t.gone; len(gone) == 0 || noteDeleted == nil {
 			return nil
 		}
-		return note(tx, slices.Max(gone))
+		return noteDeleted(tx, slices.Max(gone))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("delete old events of arm %s: %w", arm, err)
@@ -115,11 +115,11 @@ func (l shelf) thin(ctx context.Context, d *database, arm string, b Bound, now t
 }
 
 // class deletes those events of one class that are too old, or that are not among the newest
-// events. The parameter most is how many of the newest events stay.
-func (t *thinning) class(class string, most int) error {
+// events. The newest maxEvents events stay.
+func (t *thinning) class(class string, maxEvents int) error {
 	last := int64(0)
 	of := " FROM " + t.table + " WHERE arm_id = ? AND " + class + " ORDER BY " + t.key
-	err := t.tx.QueryRow("SELECT "+t.key+of+" DESC LIMIT 1 OFFSET ?", t.arm, most).Scan(&last)
+	err := t.tx.QueryRow("SELECT "+t.key+of+" DESC LIMIT 1 OFFSET ?", t.arm, maxEvents).Scan(&last)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
@@ -197,11 +197,10 @@ func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 // arm id, in the order of the ids. It returns the id of the chosen arm, or "" if no arm follows.
 //
 // Thin always keeps these events:
-//   - events whose number is the parameter read or higher, because serve may not have
-//     read them;
+//   - events whose number is firstUnread or higher, because serve may not have read them;
 //   - the start events of open runs;
 //   - if the arm still has a record, its newest own event of each kind.
-func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.Time,
+func (h *HostDB) Thin(ctx context.Context, after string, firstUnread uint64, now time.Time,
 	b Bound) (arm string, deleted int, err error) {
 	arm, err = hostShelf.next(ctx, h.db.reader, after)
 	if err != nil || arm == "" {
@@ -215,7 +214,7 @@ func (h *HostDB) Thin(ctx context.Context, after string, read uint64, now time.T
 	}
 	gone, err := hostShelf.thin(ctx, h.db, arm, b, now, func(_ *sql.Tx, e entry) (bool, error) {
 		begins := e.kind == coleo.EventRunStart && strings.Contains(open, e.run)
-		return begins || uint64(e.at) >= read, nil
+		return begins || uint64(e.at) >= firstUnread, nil
 	}, func(tx *sql.Tx, last int64) error {
 		_, err := tx.Exec(`INSERT INTO meta (key, value) VALUES ('deleted', ?1)
 			ON CONFLICT (key) DO UPDATE SET value = MAX(CAST(value AS INTEGER), ?1)`, last)

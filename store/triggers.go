@@ -221,22 +221,22 @@ func (s *ServeDB) AddRefused(ctx context.Context, e trigger.Entry) error {
 	return named(err, "store refused requests to the webhook %s", e.Trigger)
 }
 
-// SetTriggerRun changes the state of a run. It returns EConflict if the run is not in the state
-// that the parameter from names. The write survives a power failure.
-func (s *ServeDB) SetTriggerRun(ctx context.Context, id int64, from, to trigger.RunState, why string) error {
+// SetTriggerRun changes the state of a run. It returns EConflict if the run is not in the old
+// state. The write survives a power failure.
+func (s *ServeDB) SetTriggerRun(ctx context.Context, id int64, oldState, newState trigger.RunState, why string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		done, err := tx.Exec(`UPDATE trigger_history SET state = ?1, why = ?2,
 			request = CASE WHEN ?1 IN ('accepted', 'starting') THEN request END WHERE id = ?3 AND state = ?4`,
-			string(to), textOf(&why), id, string(from))
+			string(newState), textOf(&why), id, string(oldState))
 		if err != nil {
 			return err
 		}
 		if n, err := done.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(err, coleo.Errorf(coleo.EConflict, "the run %d of a trigger is not %s", id, from))
+			return errors.Join(err, coleo.Errorf(coleo.EConflict, "the run %d of a trigger is not %s", id, oldState))
 		}
 		return nil
 	})
-	return named(err, "store that the run %d of a trigger is %s", id, to)
+	return named(err, "store that the run %d of a trigger is %s", id, newState)
 }
 
 // OpenTriggerRuns returns the runs that have not ended, the oldest first.
@@ -255,11 +255,11 @@ func (s *ServeDB) TriggerRun(ctx context.Context, once string) (trigger.Entry, e
 }
 
 // TriggerHistory returns the newest entries of a trigger, or of all triggers if the name is empty.
-// The newest entry comes first. If the parameter before is not 0, TriggerHistory returns only
-// entries with lower ids.
-func (s *ServeDB) TriggerHistory(ctx context.Context, name string, before int64, limit int) ([]trigger.Entry, error) {
+// The newest entry comes first. If beforeID is not 0, TriggerHistory returns only entries with
+// lower ids.
+func (s *ServeDB) TriggerHistory(ctx context.Context, name string, beforeID int64, limit int) ([]trigger.Entry, error) {
 	return s.triggerHistory(ctx, "WHERE (?1 = '' OR trigger_name = ?1) AND (?2 = 0 OR id < ?2) ORDER BY id DESC LIMIT ?3",
-		name, before, page(limit))
+		name, beforeID, page(limit))
 }
 
 func (s *ServeDB) triggerHistory(ctx context.Context, which string, args ...any) ([]trigger.Entry, error) {

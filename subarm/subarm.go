@@ -93,16 +93,15 @@ func Possible(c coleo.SpawnConfig) error {
 	return nil
 }
 
-// Room returns EConflict if one more subarm would be too many. The parameter children is the number
-// of the parent's subarms that live or are requested. The parameter fleet is the number of live
-// subarms of all arms.
-func Room(children, fleet int) error {
+// Room returns EConflict if one more subarm would be too many. ofParent is the number of the
+// parent's subarms that live or are requested. ofAllArms is the number of live subarms of all arms.
+func Room(ofParent, ofAllArms int) error {
 	switch {
-	case children >= MaxChildren:
+	case ofParent >= MaxChildren:
 		return coleo.Errorf(coleo.EConflict, "this arm has %d subarms already, which is the most: wait until one has ended",
-			children)
-	case fleet >= MaxFleet:
-		return coleo.Errorf(coleo.EConflict, "%d subarms run already, which is the most of all arms together", fleet)
+			ofParent)
+	case ofAllArms >= MaxFleet:
+		return coleo.Errorf(coleo.EConflict, "%d subarms run already, which is the most of all arms together", ofAllArms)
 	}
 	return nil
 }
@@ -133,7 +132,7 @@ func CheckPrompt(text string) error {
 var modes = []coleo.PermissionMode{coleo.PermissionPlan, coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionAll}
 
 // modeOf returns the subarm's permission mode. This is the wanted mode, or the parent's mode if
-// wanted is "".
+// there is no wanted mode.
 func modeOf(p Parent, wanted coleo.PermissionMode) (coleo.PermissionMode, error) {
 	most := slices.Index(modes, rank(p.Config.PermissionMode))
 	for _, m := range p.Permissions {
@@ -176,9 +175,9 @@ func folderOf(parent, wanted string) (string, error) {
 	return folder, Within(parent, folder)
 }
 
-// Within returns an error if folder is neither the folder parent nor below it. Within first
-// resolves all symbolic links. The error is EInvalid if the folder does not exist. It is EForbidden
-// if the folder is outside.
+// Within returns an error if the first folder is neither the second folder nor below it. Within
+// first resolves all symbolic links. The error is EInvalid if the folder does not exist. It is
+// EForbidden if the folder is outside.
 func Within(parent, folder string) error {
 	outer, err := filepath.EvalSymlinks(parent)
 	if err != nil {

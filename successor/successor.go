@@ -200,15 +200,15 @@ func plain(text string) string {
 // arguments, modes. The model server stays, because another model server could belong to somebody
 // else.
 //
-// The parameter by identifies the first arm. The parameter mcp says whether the successor's harness
-// knows MCP.
-func Config(by coleo.Predecessor, c coleo.SpawnConfig, mcp bool) coleo.SpawnConfig {
+// The Predecessor identifies the first arm. knowsMCP says whether the successor's harness knows
+// MCP.
+func Config(firstArm coleo.Predecessor, c coleo.SpawnConfig, knowsMCP bool) coleo.SpawnConfig {
 	out := coleo.SpawnConfig{Workdir: c.Workdir, Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint,
 		PermissionMode: c.PermissionMode, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition, Policy: c.Policy,
 		OnLimit: c.AtLimit(), ContinueWith: c.ContinueWith, EndWhenDone: c.EndWhenDone, Sandbox: c.Sandbox,
 		EnvNames: c.EnvNames, Wrap: c.Wrap,
-		Cols: c.Cols, Rows: c.Rows, Succeeds: &by}
-	if mcp {
+		Cols: c.Cols, Rows: c.Rows, Succeeds: &firstArm}
+	if knowsMCP {
 		out.MCPServers, out.Tools = c.MCPServers, c.Tools
 	}
 	if c.Scripted() {
@@ -221,7 +221,7 @@ func Config(by coleo.Predecessor, c coleo.SpawnConfig, mcp bool) coleo.SpawnConf
 const maxName = 63
 
 // Name returns a name for the successor of an arm. It consists of the arm's name and the
-// successor's harness. If another arm already has this name, Name adds a number. The function taken
+// successor's harness. If another arm already has this name, Name adds a number. The given function
 // reports whether an arm has a name.
 func Name(first coleo.ArmLink, harness string, taken func(name string) bool) string {
 	base := strings.TrimSuffix(first.Name, "-"+first.Harness)

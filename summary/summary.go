@@ -65,12 +65,12 @@ func (m *Maker) Message(t coleo.ThreadMessage) {
 	}
 }
 
-// Arm announces that the next events are those of another arm. The parameter owns says whether this
-// arm has the conversation, until an event names the arm's conversation.
-func (m *Maker) Arm(owns bool) { m.owns = owns }
+// Arm announces that the next events are those of another arm. Until an event names the arm's
+// conversation, ownsConversation says whether this arm has the conversation of the summary.
+func (m *Maker) Arm(ownsConversation bool) { m.owns = ownsConversation }
 
 // Event adds the next event of the arm to the summary. It ignores what the arm did in other
-// conversations. It also ignores a payload that cannot be read.
+// conversations, and a payload that cannot be read.
 func (m *Maker) Event(e coleo.Event) {
 	switch e.Kind {
 	case coleo.EventSpawned:

@@ -1,10 +1,10 @@
 // Package thread lists the conversations that agent CLIs have had on this machine, and reads their
 // messages. A thread is an agent CLI's own conversation, with the agent CLI's own id.
 //
-// An Index is a SQLite database. It is a cache. If somebody deletes the database, the package makes
-// it again from the agent CLIs' files. Refresh lists the files, and reads the beginning and the end
-// of each changed file. Fill reads the messages of each file that has changed since its messages
-// were last read. The package reads nothing before somebody asks.
+// An Index is a SQLite database, and only a cache: if somebody deletes it, the package makes it
+// again from the agent CLIs' files. Refresh lists the files, and reads the beginning and the end of
+// each changed file. Fill reads the messages of each file that has changed since its messages were
+// last read. The package reads nothing before somebody asks.
 //
 // Search needs FTS5, the full-text search of SQLite. A program that was built without the tag
 // sqlite_fts5 has no FTS5. In such a program, Search returns EUnsupported, and everything else

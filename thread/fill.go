@@ -25,13 +25,13 @@ type stale struct {
 	harness, home, path, id, was string
 }
 
-// Fill reads the messages of the threads that have changed. If the parameter only is not "", Fill
-// reads just the thread with this id. If ctx ends first, Fill returns the number of threads that it
-// has not read. A later call then continues with these threads.
-func (x *Index) Fill(ctx context.Context, places []Place, only string) (unread int, err error) {
+// Fill reads the messages of the threads that have changed. If onlyID is not "", Fill reads just
+// the thread with this id. If ctx ends first, Fill returns the number of threads that it has not
+// read. A later call then continues with these threads.
+func (x *Index) Fill(ctx context.Context, places []Place, onlyID string) (unread int, err error) {
 	x.writing.Lock()
 	defer x.writing.Unlock()
-	list, err := x.stale(ctx, only)
+	list, err := x.stale(ctx, onlyID)
 	if err != nil {
 		return 0, err
 	}
@@ -106,7 +106,7 @@ func (x *Index) fill(ctx context.Context, p Place, s stale) error {
 	})
 }
 
-// addWords makes a message searchable. It leaves out the name of a tool.
+// addWords makes a message searchable, but not the name of a tool.
 func (x *Index) addWords(ctx context.Context, tx *sql.Tx, done sql.Result, m message) error {
 	if !x.fullText || m.kind == record.Tool {
 		return nil

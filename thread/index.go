@@ -21,7 +21,7 @@ type Place struct {
 	record.Conversations
 }
 
-// PlaceOf returns the place of a harness in one HOME. The result ok is false if the harness
+// PlaceOf returns the place of a harness in one HOME. The second result is false if the harness
 // cannot list the conversations of its agent CLI.
 func PlaceOf(h coleo.Harness, name, home string) (p Place, ok bool) {
 	is, ok := h.(interface{ Conversations() record.Conversations })
@@ -88,14 +88,15 @@ CREATE TABLE ours (
 	PRIMARY KEY (harness, id)
 );`
 
-// words makes the texts of messages searchable. It keeps no copy of the texts.
+// words makes a table in which the texts of messages can be searched. The table keeps no copy of
+// the texts.
 const words = `CREATE VIRTUAL TABLE words USING fts5 (text, content = 'messages', content_rowid = 'key',
 	tokenize = 'unicode61 remove_diacritics 2')`
 
 // Open opens the index in the file at path, or makes a new index. If an index is damaged, or if
 // another version of Coleo has made it, Open makes it again. Only the user can read the file. The
-// parameter ours is the path of the file with the titles and marks.
-func Open(ctx context.Context, path, ours string) (*Index, error) {
+// titles and marks are in the file at marksPath.
+func Open(ctx context.Context, path, marksPath string) (*Index, error) {
 	x, err := open(ctx, path)
 	if errors.Is(err, errOther) || sqlite.Damaged(err) {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -108,7 +109,7 @@ func Open(ctx context.Context, path, ours string) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the index of conversations: %w", err)
 	}
-	x.ours = &Ours{Path: ours}
+	x.ours = &Ours{Path: marksPath}
 	return x, nil
 }
 
@@ -175,7 +176,7 @@ func noFullText() error {
 		"conversations: build it with 'make build', or with 'go build -tags sqlite_fts5 ./cmd/coleo'")
 }
 
-// write calls the function do in a transaction.
+// write calls the given function in a transaction.
 func (x *Index) write(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := x.db.BeginTx(ctx, nil)
 	if err != nil {

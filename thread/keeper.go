@@ -104,10 +104,9 @@ func (k *Keeper) List(ctx context.Context, places []Place, q Query) (coleo.Threa
 	return out, err
 }
 
-// Show returns a thread with its messages. It returns only messages with a number that is higher
-// than the parameter after. If the limit is 0, it returns no messages. It returns ENotFound if
-// there is no such thread.
-func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, after, limit int) (coleo.ThreadPage,
+// Show returns a thread with its messages. It returns only messages with a number above lastSeen.
+// If the limit is 0, it returns no messages. It returns ENotFound if there is no such thread.
+func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, lastSeen, limit int) (coleo.ThreadPage,
 	error) {
 	x, r, err := k.find(ctx, places, harness, id)
 	if err != nil || limit == 0 {
@@ -120,7 +119,7 @@ func (k *Keeper) Show(ctx context.Context, places []Place, harness, id string, a
 		return coleo.ThreadPage{}, err
 	}
 	page := coleo.ThreadPage{Thread: r.Thread}
-	page.Messages, page.Next, err = x.Messages(ctx, r, after, limit)
+	page.Messages, page.Next, err = x.Messages(ctx, r, lastSeen, limit)
 	return page, err
 }
 

@@ -14,14 +14,14 @@ func isWord(r rune) bool {
 }
 
 // Messages returns a page of a thread's messages and the number for the next page. It returns only
-// messages with a number that is higher than the parameter after. The number for the next page is 0
-// if there are no more messages. Fill must have read the thread before.
-func (x *Index) Messages(ctx context.Context, r Row, after, limit int) ([]coleo.ThreadMessage, int, error) {
+// messages with a number above lastSeen. The number for the next page is 0 if there are no more
+// messages. Fill must have read the thread before.
+func (x *Index) Messages(ctx context.Context, r Row, lastSeen, limit int) ([]coleo.ThreadMessage, int, error) {
 	if limit <= 0 || limit > mostPage {
 		limit = mostPage
 	}
 	rows, err := x.db.QueryContext(ctx, `SELECT n, kind, text, time FROM messages WHERE thread = ? AND n > ?
-		ORDER BY n LIMIT ?`, r.key, after, limit+1)
+		ORDER BY n LIMIT ?`, r.key, lastSeen, limit+1)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read a conversation: %w", err)
 	}

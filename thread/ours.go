@@ -113,13 +113,13 @@ func (x *Index) Rename(ctx context.Context, r Row, title string) error {
 	return x.takeOurs(ctx)
 }
 
-// Delete hides a thread and deletes its messages from the index. If file is true, Delete first
-// deletes the agent CLI's own file. If that file also contains other threads, Delete returns
+// Delete hides a thread and deletes its messages from the index. If deleteFile is true, Delete
+// first deletes the agent CLI's own file. If that file also contains other threads, Delete returns
 // EUnsupported. The caller must make sure that no arm has the thread.
-func (x *Index) Delete(ctx context.Context, r Row, file bool) error {
+func (x *Index) Delete(ctx context.Context, r Row, deleteFile bool) error {
 	x.writing.Lock()
 	defer x.writing.Unlock()
-	if file {
+	if deleteFile {
 		if err := x.deleteFile(ctx, r); err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 // completed transactions stay.
 const batch = 100
 
-// place identifies a place.
+// place identifies a Place, as the key of a map.
 type place struct{ harness, home string }
 
 // known is what the index stores about a record.
@@ -30,7 +30,7 @@ type row struct{ path, name string }
 
 // Refresh lists the threads in the places, and reads the headers of changed threads. It deletes
 // threads outside of the places from the index. If ctx ends first, it returns the number of unread
-// threads. The result failed contains a text for each place that Refresh could not list. The text
+// threads. The second result contains a text for each place that Refresh could not list. The text
 // names the place and the reason.
 func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed []string, err error) {
 	x.writing.Lock()
@@ -89,7 +89,7 @@ func (x *Index) known(ctx context.Context) (map[place]map[row]known, error) {
 	return out, rows.Err()
 }
 
-// refresh updates the threads of one place. It removes from the map indexed each record that is still
+// refresh updates the threads of one place. It removes from the given map each record that is still
 // in the place.
 func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, indexed map[row]known,
 	projects map[string]string) (unread int, err error) {

@@ -11,8 +11,8 @@ import (
 // Prompts finds the run of a prompt. The work after the prompt belongs to this run.
 type Prompts interface {
 	// RunOf returns the open run that the prompt with this text has begun. If no other run fits, it
-	// returns the given run. If wait is true, the prompt is still being typed, and its run has not
-	// begun.
+	// returns the given run. If the second result is true, the prompt is still being typed, and its
+	// run has not begun.
 	RunOf(text, run string) (found string, wait bool)
 }
 
@@ -20,7 +20,7 @@ type Prompts interface {
 // The events do not contain the arm, or the fields that only a log sets. Take skips activities that
 // the State already knows.
 //
-// Take stops before a prompt whose run has not begun. In this case, the result left contains the
+// Take stops before a prompt whose run has not begun. In this case, the last result contains the
 // prompt and the activities after it. When the run has begun, the caller passes them to Take again.
 func (s State) Take(record string, list []coleo.Activity, prompts Prompts) (next State, events []coleo.Event,
 	left []coleo.Activity) {

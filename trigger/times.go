@@ -31,9 +31,9 @@ type Times struct {
 	hours bool // the expression names every hour
 }
 
-// ParseTimes reads a cron expression with five fields or a word such as @daily. The parameter zone
-// is a name of the IANA time zone database, such as Europe/Berlin or UTC. ParseTimes returns
-// EInvalid if the expression or the zone is wrong, or if the schedule never has a time.
+// ParseTimes reads a cron expression with five fields or a word such as @daily. The zone is a name
+// of the IANA time zone database, such as Europe/Berlin or UTC. ParseTimes returns EInvalid if the
+// expression or the zone is wrong, or if the schedule never has a time.
 func ParseTimes(expression, zone string) (Times, error) {
 	if zone == "" || strings.EqualFold(zone, "local") {
 		return Times{}, coleo.Errorf(coleo.EInvalid,
@@ -71,9 +71,9 @@ func ParseTimes(expression, zone string) (Times, error) {
 	return t, nil
 }
 
-// wall returns the next time of the schedule after the time after, or the zero time if there is
+// wall returns the next time of the schedule after the given time, or the zero time if there is
 // none. Both times are wall-clock times in the schedule's zone, but have the location UTC.
-func (t Times) wall(after time.Time) time.Time { return t.spec.Next(after.UTC()) }
+func (t Times) wall(start time.Time) time.Time { return t.spec.Next(start.UTC()) }
 
 // Next returns the first time of the schedule after the given time, or the zero time if there is
 // none.
@@ -163,21 +163,20 @@ func (t Times) Between(after, until time.Time) Due {
 	return d
 }
 
-// last returns the last time of the schedule up to a given moment, the parameter until. The moment
-// itself counts too. The result is never before the parameter known, which is an earlier time of
-// the schedule.
-func (t Times) last(known, until time.Time) time.Time {
-	for span := time.Hour; until.Add(-span).After(known); span *= 2 {
-		at := t.Next(until.Add(-span))
-		if at.IsZero() || at.After(until) {
+// last returns the last time of the schedule that is not after endTime. The result is never before
+// knownTime, which is an earlier time of the schedule.
+func (t Times) last(knownTime, endTime time.Time) time.Time {
+	for span := time.Hour; endTime.Add(-span).After(knownTime); span *= 2 {
+		at := t.Next(endTime.Add(-span))
+		if at.IsZero() || at.After(endTime) {
 			continue
 		}
-		for ; !at.IsZero() && !at.After(until); at = t.Next(at) {
-			known = at
+		for ; !at.IsZero() && !at.After(endTime); at = t.Next(at) {
+			knownTime = at
 		}
-		return known
+		return knownTime
 	}
-	return known
+	return knownTime
 }
 
 // Plan says what to do for a schedule now.
@@ -189,16 +188,16 @@ type Plan struct {
 	Handled time.Time
 }
 
-// PlanOf returns what to do for a schedule now. The parameter handled is the time up to which the
-// schedule was carried out. At most one run begins, even if many times were missed.
-func PlanOf(t Times, handled, now time.Time, catchUp bool) Plan {
-	if now.Before(handled) {
-		if handled.Sub(now) > clockBack {
+// PlanOf returns what to do for a schedule now. The schedule was carried out up to the time
+// handledUntil. At most one run begins, even if many times were missed.
+func PlanOf(t Times, handledUntil, now time.Time, catchUp bool) Plan {
+	if now.Before(handledUntil) {
+		if handledUntil.Sub(now) > clockBack {
 			return Plan{Handled: now}
 		}
-		return Plan{Handled: handled}
+		return Plan{Handled: handledUntil}
 	}
-	due := t.Between(handled, now)
+	due := t.Between(handledUntil, now)
 	p := Plan{Missed: due.Count, More: due.More, Handled: now}
 	switch {
 	case due.Count == 0:

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// files has the folders dist and static. Before the build step, dist has only a
-// placeholder file.
+// files has the folders "dist" and "static". Before the build step, "dist" has only a placeholder
+// file.
 //
 //go:embed all:dist static
 var files embed.FS

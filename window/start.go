@@ -33,9 +33,9 @@ func Check(w Window) error {
 	return nil
 }
 
-// Open opens the window w. The parameter environ contains the environment variables of the command.
-// Open returns the errors of Check. If the terminal's program fails, Open returns EInternal with
-// the program's error output.
+// Open opens the window w. environ contains the environment variables of the command. Open
+// returns the errors of Check. If the terminal's program fails, Open returns EInternal with the
+// program's error output.
 func Open(ctx context.Context, w Window, environ []string) error {
 	if err := Check(w); err != nil {
 		return err

@@ -14,7 +14,7 @@ const (
 	maxLinks = 16              // unused links; each further link cancels the oldest one
 )
 
-// Link signs one browser in. It can be used once.
+// Link signs one browser in, and can be used only once.
 type Link struct {
 	Code    string    `json:"code"`
 	Expires time.Time `json:"expires"`
@@ -51,14 +51,13 @@ func (b *Browsers) dropLinks(most int) {
 	}
 }
 
-// Enter signs a browser in with the code of a link. The code can be used only once. The parameter
-// key is the public key of the browser, and the parameter agent is the User-Agent of the browser.
-// The parameter before is the cookie that the browser already has, or "". Enter signs out the
-// browser to which this old cookie belongs.
+// Enter signs a browser in with the code of a link. The code can be used only once. The key is the
+// public key of the browser. oldCookie is the cookie that the browser already has, or "". Enter
+// signs out the browser to which this old cookie belongs.
 //
 // Enter returns the value of the new cookie. It returns EInvalid for a bad key. It returns
 // EUnauthorized for a code that is unknown, used or expired.
-func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser, string, error) {
+func (b *Browsers) Enter(code string, key []byte, userAgent, oldCookie string) (Browser, string, error) {
 	parsed, err := parseKey(key)
 	if err != nil {
 		return Browser{}, "", err
@@ -72,8 +71,8 @@ func (b *Browsers) Enter(code string, key []byte, agent, before string) (Browser
 			"this link was used already, or is older than two minutes: `coleo web` prints a new one")
 	}
 	delete(b.links, hash)
-	old := b.find(before)
-	one, secret := b.add(parsed, agent)
+	old := b.find(oldCookie)
+	one, secret := b.add(parsed, userAgent)
 	if err := b.save(); err != nil {
 		b.drop(one)
 		return Browser{}, "", coleo.Errorf(coleo.EInternal, "not signed in: %w", err)

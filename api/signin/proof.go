@@ -80,9 +80,9 @@ func (b *Browsers) mark(of *browser, nonce []byte) []byte {
 	return mac.Sum(nil)[:nonceSize-24]
 }
 
-// Check checks that a request comes from the browser with the given cookie. The parameter proof has
-// the form "nonce.number.signature". Each number can be used only once with the same nonce. If the
-// cookie or the proof is not valid, Check returns an error, and the caller must refuse the request.
+// Check checks that a request comes from the browser with the given cookie. A proof has the form
+// "nonce.number.signature". Each number can be used only once with the same nonce. If the cookie or
+// the proof is not valid, Check returns an error, and the caller must refuse the request.
 func (b *Browsers) Check(cookie, proof string, r Request) (Pass, error) {
 	nonce, number, signature, err := split(proof)
 	if err != nil {

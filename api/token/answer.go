@@ -15,22 +15,22 @@ func Started(name string) string { return "=" + name }
 // descendants of that arm. It is also forbidden for an arm that the token has prompted, and for the
 // descendants of such an arm. Otherwise a model could approve what it has asked for itself.
 //
-// The parameter own contains the arm in which the token runs, followed by the ancestors of that
-// arm. It is empty if the token runs outside of arms. The parameter target contains the other arm
-// in the same way, and the parameter name is the other arm's name. The parameter prompted contains
-// the notes of the arms that the token has prompted.
-func CheckAnswer(own, target []string, name string, prompted []string) error {
+// ownLine contains the arm in which the token runs, followed by the ancestors of that arm. It is
+// empty if the token runs outside of arms. targetLine contains the other arm in the same way, and
+// targetName is the other arm's name. promptedNotes contains the notes of the arms that the token
+// has prompted.
+func CheckAnswer(ownLine, targetLine []string, targetName string, promptedNotes []string) error {
 	contains := func(list []string) func(string) bool {
 		return func(id string) bool { return slices.Contains(list, id) }
 	}
-	related := len(own) > 0 && (slices.Contains(own, target[0]) || slices.Contains(target, own[0]))
+	related := len(ownLine) > 0 && (slices.Contains(ownLine, targetLine[0]) || slices.Contains(targetLine, ownLine[0]))
 	switch {
 	case related:
 		return coleo.Errorf(coleo.EForbidden, "no operator token answers for the arm in which it runs, or for a parent or "+
-			"child of that arm: a person answers for %s; nothing was done", name)
-	case slices.ContainsFunc(target, contains(prompted)), slices.Contains(prompted, Started(name)):
+			"child of that arm: a person answers for %s; nothing was done", targetName)
+	case slices.ContainsFunc(targetLine, contains(promptedNotes)), slices.Contains(promptedNotes, Started(targetName)):
 		return coleo.Errorf(coleo.EForbidden, "no operator token answers for an arm that it has prompted or started, or for "+
-			"a child of one: a person answers for %s; nothing was done", name)
+			"a child of one: a person answers for %s; nothing was done", targetName)
 	}
 	return nil
 }

@@ -74,8 +74,8 @@ func CheckRecover(q wire.RecoverRequest) error {
 	return checkSame(q, wire.RecoverRequest{Provider: q.Provider, Model: q.Model, AgentID: q.AgentID})
 }
 
-// checkSame returns EForbidden if a field of a request differs from the same field of the parameter
-// allowed. A new field of a request is therefore refused until somebody allows the field.
+// checkSame returns EForbidden if a field of a request differs from the same field of the allowed
+// request. A new field of a request is therefore refused until somebody allows the field.
 func checkSame[T any](q, allowed T) error {
 	asked, may := reflect.ValueOf(q), reflect.ValueOf(allowed)
 	for i := range asked.NumField() {

@@ -20,7 +20,7 @@ const (
 	// for a project of three months. A forgotten token expires by itself.
 	usualLife = 90 * 24 * time.Hour
 	longest   = 366 * 24 * time.Hour // a person must make a new token once a year
-	// mostTokens is the maximum number of tokens. It is more than a person can oversee.
+	// mostTokens is the maximum number of tokens, which is more than a person can oversee.
 	mostTokens = 100
 	// notedEvery is the precision with which the last use of a token is stored. Without this limit,
 	// each request would write to the disk.
@@ -76,9 +76,9 @@ func (t *Tokens) add(one coleo.OperatorToken) {
 	t.list[one.Hash] = &held{one, live, end}
 }
 
-// Make creates a new token and stores its hash. The parameter bounds contains the arms of the
-// request, with their ids. Make returns the token and its value, which nobody can read later. It
-// returns EInvalid for a bad request, and EConflict if there is already a token with this name.
+// Make creates a new token and stores its hash. The bounds are the arms of the request, with their
+// ids. Make returns the token and its value, which nobody can read later. It returns EInvalid for a
+// bad request, and EConflict if there is already a token with this name.
 func (t *Tokens) Make(ctx context.Context, q wire.TokenRequest,
 	bounds coleo.OperatorToken) (coleo.OperatorToken, string, error) {
 	one, err := t.checked(q)
@@ -155,10 +155,9 @@ func (t *Tokens) Revoke(ctx context.Context, name string) error {
 }
 
 // Relabelled must be called after a change of an arm's labels. Because of the change, some tokens
-// may no longer reach the arm. Relabelled ends the running requests of these tokens. The parameter
-// now contains the labels of the arm after the change. It is nil if these labels are not known. The
-// tokens stay valid.
-func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labels) {
+// may no longer reach the arm. Relabelled ends the running requests of these tokens. newLabels are
+// the labels of the arm after the change. They are nil if nobody knows them. The tokens stay valid.
+func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, newLabels coleo.Labels) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, one := range t.list {
@@ -167,7 +166,7 @@ func (t *Tokens) Relabelled(arm string, change coleo.LabelChange, now coleo.Labe
 			_, ok := one.Labels[key]
 			touched = touched || ok
 		}
-		if touched && !one.Reaches(arm, now) {
+		if touched && !one.Reaches(arm, newLabels) {
 			one.end()
 			t.add(one.OperatorToken)
 		}
@@ -213,20 +212,20 @@ func (t *Tokens) Check(ctx context.Context, value string) (coleo.OperatorToken, 
 	return one.OperatorToken, one.live, nil
 }
 
-// NotePrompted stores that a token prompts an arm. It must be called before the prompt. If the
-// parameter done is not "", it is an earlier note that the new note replaces. NotePrompted returns
-// EUnauthorized if the token was revoked.
-func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, done string) error {
+// NotePrompted stores that a token prompts an arm. It must be called before the prompt. The new
+// note replaces oldNote, unless oldNote is "". NotePrompted returns EUnauthorized if the token was
+// revoked.
+func (t *Tokens) NotePrompted(ctx context.Context, of coleo.OperatorToken, arm, oldNote string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	one, ok := t.list[of.Hash]
 	if !ok {
 		return coleo.Errorf(coleo.EUnauthorized, "the operator token %q was revoked", of.Name)
 	}
-	if slices.Contains(one.Prompted, arm) && done == "" {
+	if slices.Contains(one.Prompted, arm) && oldNote == "" {
 		return nil
 	}
-	kept := slices.DeleteFunc(slices.Clone(one.Prompted), func(id string) bool { return id == arm || id == done })
+	kept := slices.DeleteFunc(slices.Clone(one.Prompted), func(id string) bool { return id == arm || id == oldNote })
 	one.Prompted = append(kept, arm)
 	if err := t.store.NotePrompted(ctx, one.OperatorToken); err != nil {
 		return coleo.Errorf(coleo.EInternal, "the prompt of the operator token could not be recorded: %v", err)

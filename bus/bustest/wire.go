@@ -18,9 +18,9 @@ type Wire struct {
 	conns []net.Conn
 }
 
-// NewWire listens at the unix socket path. For each connection to the socket, it calls
-// dial to connect to the bus, and passes data between the two connections. A Wire is
-// never closed, because tests shut down their processes over it.
+// NewWire listens at the unix socket path. For each connection to the socket, it connects to the
+// bus with the given function, and passes data between the two connections. A Wire is never closed,
+// because tests shut down their processes over it.
 func NewWire(path string, dial func() (net.Conn, error)) (*Wire, error) {
 	l, err := localsocket.Listen(path, nil)
 	if err != nil {
@@ -61,12 +61,12 @@ func (w *Wire) keep(conns ...net.Conn) bool {
 	return !w.cut
 }
 
-// Set ends all connections over the wire. If cut is true, the wire then lets no new
-// connections through. If cut is false, it lets new connections through again.
-func (w *Wire) Set(cut bool) {
+// Set ends all connections over the wire. If isCut is true, the wire then lets no new connections
+// through. Otherwise it lets new connections through again.
+func (w *Wire) Set(isCut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cut = cut
+	w.cut = isCut
 	for _, c := range w.conns {
 		c.Close()
 	}

@@ -14,18 +14,19 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// path is a file that may have changed. The fields mode and id describe the file in the base. If
-// the base does not contain the file, both fields are "".
+// path is a file that may have changed. If the base contains the file, the fields `mode` and `id`
+// describe the file there. Otherwise both fields are "".
 type path struct {
 	name     string
 	mode, id string
 	entry    changes.Entry
 }
 
-// Diff returns what changed in the folder since the commit base. If base is "", Diff compares the
-// folder with a tree without files. Diff returns EInvalid if a path is outside of the repository.
-func (f *Folder) Diff(ctx context.Context, base string, w changes.Wish, now time.Time) (changes.Diff, error) {
-	return f.diff(ctx, func(context.Context) (string, error) { return base, nil }, w, now)
+// Diff returns what changed in the folder since the commit baseCommit. If baseCommit is "", Diff
+// compares the folder with a tree without files. Diff returns EInvalid if a path is outside of the
+// repository.
+func (f *Folder) Diff(ctx context.Context, baseCommit string, w changes.Wish, now time.Time) (changes.Diff, error) {
+	return f.diff(ctx, func(context.Context) (string, error) { return baseCommit, nil }, w, now)
 }
 
 // DiffOf is like Diff, with the base of an arm: see Base. It looks for the base while it asks git
@@ -109,7 +110,7 @@ type looked struct {
 }
 
 // lookAll looks at all paths. It returns the paths that are compared, and those that are left out.
-// The result direct says whether git can compare the files without storing them first.
+// The last result says whether git can compare the files without storing them first.
 func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, direct bool) {
 	direct = true
 	in := &parents{files: f.files}
@@ -141,9 +142,9 @@ func vanished(files []changes.File, entries []looked) bool {
 	})
 }
 
-// since returns the files that may have changed since base, sorted. It also returns which
-// files the commits after base changed.
-func (f *Folder) since(ctx context.Context, base string, status changes.Status) ([]path, map[string]bool, error) {
+// since returns the files that may have changed since baseCommit, sorted. It also returns which
+// files the commits after baseCommit changed.
+func (f *Folder) since(ctx context.Context, baseCommit string, status changes.Status) ([]path, map[string]bool, error) {
 	all := map[string]path{}
 	for _, e := range status.Entries {
 		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has its place
@@ -154,8 +155,8 @@ func (f *Folder) since(ctx context.Context, base string, status changes.Status) 
 		all[e.Path] = path{e.Path, e.Mode, e.ID, e}
 	}
 	committed := map[string]bool{}
-	if base != status.Head {
-		out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", f.treeOf(base),
+	if baseCommit != status.Head {
+		out, err := f.repo.Output(ctx, "diff-tree", "-r", "--raw", "-z", "--no-renames", f.treeOf(baseCommit),
 			f.treeOf(status.Head))
 		if err != nil {
 			return nil, nil, err

@@ -31,10 +31,10 @@ type Folder struct {
 	snapshots bool // a diff always stores the files before git compares them; only tests set it
 }
 
-// Open opens the repository that contains the folder dir. Open makes temporary files below the
-// folder scratch. If scratch is "", it makes them in the system's temporary folder. Open returns
-// EUnsupported if no repository contains the folder dir.
-func Open(ctx context.Context, program git.Program, dir, scratch string) (*Folder, error) {
+// Open opens the repository that contains the folder dir. Open makes temporary files below tempDir,
+// or in the system's temporary folder if tempDir is "". Open returns EUnsupported if no repository
+// contains the folder dir.
+func Open(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
 	repo, err := program.Open(ctx, dir)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s is in no git repository, so its changes are not known", dir)
@@ -52,7 +52,7 @@ func Open(ctx context.Context, program git.Program, dir, scratch string) (*Folde
 		f.files, err = os.OpenRoot(repo.Work)
 	}
 	if err == nil {
-		f.own, err = os.MkdirTemp(scratch, "changes-")
+		f.own, err = os.MkdirTemp(tempDir, "changes-")
 	}
 	if err != nil {
 		f.Close()

@@ -12,14 +12,14 @@ import (
 // literal makes git take a path as it is, and not as a pattern.
 const literal = ":(literal)"
 
-// Folders returns the folders whose files can be in a diff. The result contains the folders in
-// below and all folders below them. If below is empty, the result contains all folders of the
+// Folders returns the folders whose files can be in a diff. The result contains the given folders
+// and all folders below them. If no folders are given, the result contains all folders of the
 // repository. All paths are absolute.
 //
 // A diff contains no files of the folders that git ignores, of the folder .git and of other
 // repositories. Folders leaves out these folders, and folders that it cannot read. It returns
-// EUnsupported if there are more than most folders.
-func (f *Folder) Folders(ctx context.Context, below []string, most int) ([]string, error) {
+// EUnsupported if there are more than maxFolders folders.
+func (f *Folder) Folders(ctx context.Context, below []string, maxFolders int) ([]string, error) {
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"}
 	for _, dir := range below {
 		if rel, ok := cutDir(dir, f.Root()); ok && rel != "." {
@@ -49,8 +49,8 @@ func (f *Folder) Folders(ctx context.Context, below []string, most int) ([]strin
 				return ctx.Err()
 			case ignored[path] || d.Name() == ".git" || path != f.Root() && exists(filepath.Join(path, ".git")):
 				return fs.SkipDir
-			case len(list) == most:
-				return coleo.Errorf(coleo.EUnsupported, "%s has more than %d folders", f.Root(), most)
+			case len(list) == maxFolders:
+				return coleo.Errorf(coleo.EUnsupported, "%s has more than %d folders", f.Root(), maxFolders)
 			}
 			list = append(list, path)
 			return ctx.Err()

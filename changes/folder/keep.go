@@ -44,9 +44,8 @@ func (f *Folder) Keep(ctx context.Context, arm string, n Note) (changes.Checkpoi
 	return f.keepWith(ctx, arm, n, nil)
 }
 
-// keepWith is like Keep. In addition, it keeps the files in the list also, even if git ignores
-// them.
-func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string) (changes.Checkpoint, bool, error) {
+// keepWith is like Keep. In addition, it keeps the extra files, even if git ignores them.
+func (f *Folder) keepWith(ctx context.Context, arm string, n Note, extra []string) (changes.Checkpoint, bool, error) {
 	list, err := f.Checkpoints(ctx, arm)
 	if err != nil {
 		return changes.Checkpoint{}, false, err
@@ -57,7 +56,7 @@ func (f *Folder) keepWith(ctx context.Context, arm string, n Note, also []string
 	}
 	c := changes.Checkpoint{Parent: status.Head, Time: n.Time.UTC().Truncate(time.Second), Reason: n.Reason, Run: n.Run,
 		From: n.From}
-	if c.Tree, c.Left, err = f.writeTree(ctx, status, also); err != nil {
+	if c.Tree, c.Left, err = f.writeTree(ctx, status, extra); err != nil {
 		return c, false, err
 	}
 	if len(list) > 0 {

@@ -115,8 +115,8 @@ func (f *Folder) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpo
 	return list, nil
 }
 
-// checkpoint returns a checkpoint and the previous checkpoint. For the first checkpoint, the result
-// before is nil.
+// checkpoint returns a checkpoint and the previous checkpoint. For the first checkpoint, the
+// previous one is nil.
 func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.Checkpoint, before *changes.Checkpoint,
 	err error) {
 	list, err := f.Checkpoints(ctx, arm)

@@ -20,9 +20,10 @@ import (
 // submodule.
 //
 // Restore first makes a checkpoint of the present files, so that the user can undo the restore.
-// Then it calls ready. If ready returns an error, Restore changes no file. Restore returns
-// ENotFound if there is no such checkpoint. After any other error, the result says what was done.
-func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, ready func() error) (changes.Restored,
+// Then it calls beforeChange. If beforeChange returns an error, Restore changes no file. Restore
+// returns ENotFound if there is no such checkpoint. After any other error, the result says what was
+// done.
+func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, beforeChange func() error) (changes.Restored,
 	error) {
 	r := changes.Restored{N: n, Written: []string{}, Deleted: []string{}}
 	target, _, err := f.checkpoint(ctx, arm, n)
@@ -43,7 +44,7 @@ func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, read
 	if err != nil {
 		return r, fmt.Errorf("nothing was restored, because the present files could not be kept: %w", err)
 	}
-	if err := ready(); err != nil {
+	if err := beforeChange(); err != nil {
 		return r, err
 	}
 	r.Before = before.N
@@ -51,7 +52,7 @@ func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, read
 	for _, l := range slices.Concat(target.Left, before.Left) {
 		p.left[l.Name()] = true
 	}
-	if err := p.all(ctx, entries); err != nil {
+	if err := p.putAll(ctx, entries); err != nil {
 		return r, err
 	}
 	note.Reason, note.From = changes.AfterRestore, &n
@@ -60,8 +61,8 @@ func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, read
 }
 
 // keepPresent makes a checkpoint of the present files, and returns what differs between that
-// checkpoint and the target. The checkpoint contains every file in the list also, even if git
-// ignores the file. It contains each ignored file that the target would overwrite, too.
+// checkpoint and the target. The checkpoint contains every extra file, even if git ignores the
+// file. It contains each ignored file that the target would overwrite, too.
 func (f *Folder) keepPresent(ctx context.Context, arm string, note Note, target changes.Checkpoint,
 	also []string) (changes.Checkpoint, []changes.RawEntry, error) {
 	for again := false; ; again = true {
@@ -104,10 +105,10 @@ type putting struct {
 	left    map[string]bool // the files that the checkpoint left out
 }
 
-// all restores or deletes the file of each entry. It restores the files with ignore rules first,
+// putAll restores or deletes the file of each entry. It restores the files with ignore rules first,
 // because these rules decide what git ignores. It deletes files next, because a folder that must go
 // can block the path of a restored file.
-func (p *putting) all(ctx context.Context, entries []changes.RawEntry) error {
+func (p *putting) putAll(ctx context.Context, entries []changes.RawEntry) error {
 	var rules, gone, present []changes.RawEntry
 	for _, e := range entries {
 		switch {

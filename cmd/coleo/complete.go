@@ -20,8 +20,8 @@ import (
 // TAB.
 const completeTimeout = 2 * time.Second
 
-// offer is a function that returns completions to a shell. The parameter begun is the text that the
-// user has already typed.
+// offer is a function that returns completions to a shell, for the text that the user has already
+// typed.
 type offer = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
 // completeAll adds completions for the arguments and the flags of a verb, and of all verbs below
@@ -57,7 +57,7 @@ func completeAll(c *cobra.Command) {
 	}
 }
 
-// takesArm reports whether the first argument of the verb c is the name of an arm.
+// takesArm reports whether the first argument of a verb is the name of an arm.
 func takesArm(c *cobra.Command) bool {
 	below := c.HasParent() && (c.Parent().Name() == "arm" || c.Name() == "audit")
 	return below && strings.Contains(c.Use, "NAME")

@@ -233,8 +233,7 @@ func checkProcesses(ctx context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkArms reports the arms that need the user. It does not report arms that show a
-// dialog.
+// checkArms reports the arms that need the user, except those that show a dialog.
 func checkArms(ctx context.Context, s setup.Setup) []finding {
 	if !s.ServeAnswers(ctx) {
 		return nil

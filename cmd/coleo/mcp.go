@@ -16,7 +16,7 @@ import (
 	"coleo.dev/operatortools"
 )
 
-// newMCPCommand returns the verb mcp with the verb below it.
+// newMCPCommand returns the verb "mcp" with the verb below it.
 func newMCPCommand() *cobra.Command {
 	c := verb.Group("mcp", "Serve Coleo's tools to agent CLIs")
 	c.AddCommand(newMCPServeCommand())

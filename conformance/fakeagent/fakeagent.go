@@ -60,8 +60,8 @@ type program struct {
 	replies int             // number of replies of the model since the start
 }
 
-// Run plays an agent CLI. The file in is the terminal. Run returns the exit code for the process.
-// The fake ends after any of these:
+// Run plays an agent CLI on the given terminal. It returns the exit code for the process. The fake
+// ends after any of these:
 //   - a command, a signal, a Ctrl-D, or two Ctrl-C
 //   - the end of the terminal or of ctx
 //
@@ -151,9 +151,9 @@ func (p *program) run(ctx context.Context) int {
 	}
 }
 
-// read reads the terminal in the background, and sends the bytes to the channel input.
-// If the file supports deadlines, stop() ends the reading immediately. Otherwise the
-// reading ends after the next input.
+// read reads the terminal in the background, and sends the bytes to the returned channel. If the
+// file supports deadlines, stop() ends the reading immediately. Otherwise the reading ends after
+// the next input.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {

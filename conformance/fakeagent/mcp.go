@@ -76,8 +76,8 @@ func (c *mcpClient) send(v any) error {
 	return nil
 }
 
-// call makes a request, and decodes the answer into result. It ignores other messages
-// from the server.
+// call makes a request, and decodes the result of the answer. It ignores other messages from the
+// server.
 func (c *mcpClient) call(method string, params, result any) error {
 	c.calls++
 	if err := c.send(map[string]any{"jsonrpc": "2.0", "id": c.calls, "method": method, "params": params}); err != nil {

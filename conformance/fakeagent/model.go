@@ -117,24 +117,24 @@ func (p *program) converse(ctx context.Context, prompt string) (err error) {
 }
 
 // exchange sends a conversation to the model and uses the tools that the model calls, until a reply
-// has no calls. It returns the longer conversation. If below is true, the conversation belongs to a
-// subagent.
-func (p *program) exchange(ctx context.Context, talk []message, below bool) ([]message, error) {
+// has no calls. It returns the longer conversation. If bySubagent is true, the conversation belongs
+// to a subagent.
+func (p *program) exchange(ctx context.Context, talk []message, bySubagent bool) ([]message, error) {
 	for {
-		reply, err := p.reply(ctx, talk, below)
+		reply, err := p.reply(ctx, talk, bySubagent)
 		if reply.Content != "" || err == nil {
 			talk = append(talk, reply)
 		}
 		if err != nil {
 			return talk, err
 		}
-		p.noteReply(reply, below)
+		p.noteReply(reply, bySubagent)
 		if len(reply.Calls) == 0 {
 			return talk, nil
 		}
 		for _, c := range reply.Calls {
-			r := p.use(ctx, c, below)
-			p.note(Note{Kind: NotedResult, ID: c.ID, Text: r.text, Outcome: r.outcome, Below: below})
+			r := p.use(ctx, c, bySubagent)
+			p.note(Note{Kind: NotedResult, ID: c.ID, Text: r.text, Outcome: r.outcome, Below: bySubagent})
 			talk = append(talk, message{Role: "tool", CallID: c.ID, Content: r.text})
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // dialog is an open question. When the user has answered the dialog, the fake sends the index of
-// the chosen option on the channel answer. If the user has chosen no option, the fake sends -1.
+// the chosen option on the channel `answer`. If the user has chosen no option, the fake sends -1.
 type dialog struct {
 	head    string
 	subject string
@@ -18,8 +18,7 @@ type dialog struct {
 	answer  chan int
 }
 
-// permission returns a dialog that asks for permission to carry out an action. The parameter
-// subject describes the action.
+// permission returns a dialog that asks for permission to carry out the described action.
 func permission(subject string) *dialog {
 	return &dialog{
 		head: "Permission required", subject: subject, title: "Do you want to proceed?", options: options[:],
@@ -31,8 +30,8 @@ func permission(subject string) *dialog {
 // options lists the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// These constants are indexes of options. The option forEver allows an action permanently. The
-// option refused denies an action. Esc also chooses the option refused.
+// These constants are indexes of options. The option at forEver allows an action permanently. The
+// option at `refused` denies an action, and Esc chooses it too.
 const (
 	forEver = 1
 	refused = len(options) - 1

@@ -37,16 +37,16 @@ func tool(name string, args map[string]any) any {
 	return map[string]any{"type": "function", "function": map[string]any{"name": name, "parameters": schema}}
 }
 
-// tools returns the tools that the fake offers to the model. If below is true, these are the tools
-// for a subagent. A subagent cannot start another subagent.
-func (p *program) tools(below bool) []any {
+// tools returns the tools that the fake offers to the model. If forSubagent is true, these are the
+// tools for a subagent. A subagent cannot start another subagent.
+func (p *program) tools(forSubagent bool) []any {
 	text := map[string]any{"type": "string"}
 	list := []any{
 		tool(toolWrite, map[string]any{"path": text, "content": text}),
 		tool(toolRun, map[string]any{"command": text}),
 		tool(toolAsk, map[string]any{"questions": map[string]any{"type": "array"}}),
 	}
-	if !below {
+	if !forSubagent {
 		list = append(list, tool(toolTask, map[string]any{"task": text}))
 	}
 	if p.mcp != nil {
@@ -57,9 +57,9 @@ func (p *program) tools(below bool) []any {
 	return list
 }
 
-// use carries out a tool call of the model. If below is true, the model of a subagent has made the
-// call.
-func (p *program) use(ctx context.Context, c call, below bool) result {
+// use carries out a tool call of the model. If bySubagent is true, the model of a subagent has made
+// the call.
+func (p *program) use(ctx context.Context, c call, bySubagent bool) result {
 	var args arguments
 	if err := json.Unmarshal([]byte(c.Function.Arguments), &args); err != nil {
 		return errorOf("%v", err)
@@ -74,7 +74,7 @@ func (p *program) use(ctx context.Context, c call, below bool) result {
 		return p.permitted(ctx, "write "+args.Path, func() result { return p.writeFile(args) })
 	case c.Function.Name == toolRun:
 		return p.permitted(ctx, "run "+args.Command, func() result { return p.shell(ctx, args.Command) })
-	case c.Function.Name == toolTask && !below:
+	case c.Function.Name == toolTask && !bySubagent:
 		return p.delegate(ctx, args.Task)
 	case c.Function.Name == toolAsk && len(args.Questions) > 0:
 		return result{p.pick(ctx, args), succeeded}
@@ -82,9 +82,9 @@ func (p *program) use(ctx context.Context, c call, below bool) result {
 	return errorOf("no tool is called %s", c.Function.Name)
 }
 
-// permitted carries out an action of the model: it calls do. The parameter what describes the
-// action. If the action needs permission, permitted asks the user before it calls do. A hasty fake
-// calls do before it asks.
+// permitted carries out an action of the model: it calls the given function. If the described
+// action needs permission, permitted asks the user first. A hasty fake calls the function before it
+// asks.
 func (p *program) permitted(ctx context.Context, what string, do func() result) (did result) {
 	if p.has(hasty) {
 		did = do()

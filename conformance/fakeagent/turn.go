@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// begin begins a turn. The turn calls do and then next. The caller must hold mu.
+// begin begins a turn. The turn calls the first function and then the second one. The caller must
+// hold mu.
 func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop

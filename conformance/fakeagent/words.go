@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// act runs a command. The parameter rest is the text after the command's word. If the command is
+// act runs a command. Its argument is the text after the command's word. If the command is
 // interrupted, act returns the error of ctx.
 type act func(ctx context.Context, rest string) error
 
@@ -245,7 +245,7 @@ func (p *program) status(_ context.Context, state string) error {
 	return nil
 }
 
-// set locks mu and calls change.
+// set locks mu and calls the given function.
 func (p *program) set(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -36,8 +36,8 @@ type pingInput struct {
 	Text string `json:"text" jsonschema:"the text that comes back"`
 }
 
-// Run serves one client until in ends or ctx is canceled. It reads from in and writes to out. The
-// end of in is not an error. Nobody else is allowed to write to out.
+// Run serves one client until the input ends or ctx is canceled. The end of the input is not an
+// error. Nobody else is allowed to write to out.
 //
 // Before Run answers a request, it appends the request to recordFile as a line of JSON. If
 // recordFile is empty, there is no record.

@@ -21,8 +21,8 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps of the reply to the turn t. The result rule says what chose these steps:
-// a rule of the script, "side" or "words".
+// choose returns the steps of the reply to the turn t. The first result says what chose these
+// steps: a rule of the script, "side" or "words".
 func (c *chooser) choose(t Turn, failed func(prompt string) int) (rule string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps

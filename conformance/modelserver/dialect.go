@@ -6,7 +6,7 @@ import (
 )
 
 // dialect is one model API. It decodes requests and encodes replies. Each dialect has its own
-// files, and the function dialects lists all dialects.
+// files, and the function `dialects` lists all of them.
 type dialect interface {
 	name() string
 	// serves reports whether a request to this path asks for a reply of the model.
@@ -18,8 +18,8 @@ type dialect interface {
 	decode(body []byte) (Turn, error)
 	// addressed adds the data in the path of the request to t, and returns t.
 	addressed(t Turn, path string) Turn
-	// stream returns an encoder that sends a reply in pieces. Some dialects report the tokens of the
-	// request already in the first piece. The parameter u contains these tokens.
+	// stream returns an encoder that sends a reply in pieces. Some dialects report the tokens of
+	// the request already in the first piece, and find them in the usage.
 	stream(o *httpWriter, t Turn, u Usage) encoder
 	// whole returns a complete reply as one JSON document.
 	whole(t Turn, c collected, u Usage) any

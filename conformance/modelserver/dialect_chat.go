@@ -117,9 +117,8 @@ func (m chatMessage) read(r *turnReader) {
 	}
 }
 
-// repeatedAtLeast is the smallest size of a repeated text that withoutRepeat removes,
-// in bytes. It is more than a user would quote. The reminders of all agent CLIs are
-// longer.
+// repeatedAtLeast is the smallest size of a repeated text that withoutRepeat removes, in bytes. It
+// is more than a user would quote, but less than the reminders of all agent CLIs.
 const repeatedAtLeast = 200
 
 // withoutRepeat removes the end of a prompt if the system text contains the same text. This is

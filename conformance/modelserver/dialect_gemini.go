@@ -155,12 +155,12 @@ func geminiUsage(u Usage) fields {
 	return out
 }
 
-// geminiChunk returns a document that is a whole reply or a piece of a stream. The parameter finish
-// says why the reply ended. In all pieces except the last one, finish is "".
-func geminiChunk(t Turn, id string, parts []fields, finish string) fields {
+// geminiChunk returns a document that is a whole reply or a piece of a stream. finishReason says
+// why the reply ended. It is "" in all pieces except the last one.
+func geminiChunk(t Turn, id string, parts []fields, finishReason string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
-	if finish != "" {
-		c["finishReason"] = finish
+	if finishReason != "" {
+		c["finishReason"] = finishReason
 	}
 	return fields{"candidates": []fields{c}, "modelVersion": t.Model, "responseId": id}
 }

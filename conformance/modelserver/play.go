@@ -44,8 +44,7 @@ func (p *player) play(steps []Step) error {
 	return p.out.err
 }
 
-// step carries out one step. The result done is true if the reply has ended with this
-// step.
+// step carries out one step, and reports whether the reply has ended with this step.
 func (p *player) step(s Step) (done bool, err error) {
 	switch {
 	case s.Text != "":
@@ -79,19 +78,19 @@ func (p *player) step(s Step) (done bool, err error) {
 
 var word = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// words sends a text word by word. The parameter pace is the pause after each word, in ms.
-func (p *player) words(text string, pace int, send func(string)) error {
+// words sends a text word by word. After each word, it pauses for pauseMs milliseconds.
+func (p *player) words(text string, pauseMs int, send func(string)) error {
 	p.output += len(text)
 	for _, w := range word.FindAllString(text, -1) {
 		send(w)
 		if p.out.err != nil {
 			return p.out.err
 		}
-		if pace == 0 {
+		if pauseMs == 0 {
 			continue
 		}
 		p.out.flush()
-		if err := p.wait(pace); err != nil {
+		if err := p.wait(pauseMs); err != nil {
 			return err
 		}
 	}

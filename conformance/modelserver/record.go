@@ -86,8 +86,8 @@ func (r *record) update(n int, change func(*Request)) {
 	r.announce(*q)
 }
 
-// announce is called after each change of a request. It wakes the callers of wait, and
-// writes the request to the log.
+// announce is called after each change of a request. It wakes everybody who waits for a request,
+// and writes the request to the log.
 func (r *record) announce(q Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})

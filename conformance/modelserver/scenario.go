@@ -78,12 +78,12 @@ func unquoted(prompt string) string {
 }
 
 // endWith returns a step that sends the closing text of the prompt. If the prompt asks for no
-// closing text, the step sends the text in the parameter otherwise.
-func (s scenario) endWith(otherwise string) Step {
+// closing text, the step sends the default text.
+func (s scenario) endWith(defaultText string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}
 	}
-	return Step{Text: otherwise}
+	return Step{Text: defaultText}
 }
 
 // headOfResult is the largest number of bytes of a tool's result that the model repeats. The model
@@ -148,13 +148,13 @@ func (s scenario) mcp(rest string) []Step {
 	return s.call(Call{Does: MCP, Args: map[string]any{"tool": tool, "text": text}}, "")
 }
 
-// call returns the steps that make a tool call. If before is not empty, the first step sends before
-// as text.
-func (s scenario) call(c Call, before string) []Step {
-	if before == "" {
+// call returns the steps that make a tool call. If textBefore is not empty, the first step sends
+// this text.
+func (s scenario) call(c Call, textBefore string) []Step {
+	if textBefore == "" {
 		return []Step{{Tool: &c}}
 	}
-	return []Step{{Text: before}, {Tool: &c}}
+	return []Step{{Text: textBefore}, {Tool: &c}}
 }
 
 // These constants are used if the prompt gives no value.

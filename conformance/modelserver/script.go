@@ -113,8 +113,8 @@ func (r Rule) check() error {
 	return nil
 }
 
-// match reports whether a request meets the condition. The result groups contains the matches of
-// the pattern. Without a pattern, groups is nil.
+// match reports whether a request meets the condition. It also returns what the groups of the
+// pattern match, or nil without a pattern.
 func (w When) match(t Turn) (groups []string, ok bool) {
 	if w.Side != SideAny && w.Side != t.Side ||
 		w.Dialect != "" && w.Dialect != t.Dialect ||

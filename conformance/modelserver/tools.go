@@ -127,8 +127,8 @@ func findMCP(name string, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("no MCP tool whose name ends in %q is offered or mentioned", name)
 }
 
-// arguments returns the arguments for a call of a tool. If the tool requires an
-// argument that the call c does not give, the argument gets a sample value.
+// arguments returns the arguments for a call of a tool. If the tool requires an argument that the
+// call does not give, the argument gets a sample value.
 func arguments(c Call, tool Tool, t Turn) map[string]any {
 	props := tool.schema.Properties
 	args := map[string]any{}
@@ -159,8 +159,8 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the name that a tool uses for an argument. The parameter names lists all
-// possible names, in lower case. If the tool uses none of these names, argument returns names[0].
+// argument returns the name that a tool uses for an argument. The possible names are in lower case.
+// If the tool uses none of them, argument returns the first one.
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {
@@ -210,9 +210,8 @@ func question(c Call, s schema) map[string]any {
 	return map[string]any{"questions": questions}
 }
 
-// listed returns a question for a tool that takes a list of questions. The parameter want is the
-// schema of a question. If the schema requires other fields, listed adds a sample value for each of
-// them.
+// listed returns a question for a tool that takes a list of questions. If the schema of a question
+// requires other fields, listed adds a sample value for each of them.
 func listed(args map[string]any, want schema) map[string]any {
 	q := map[string]any{"question": str(args["question"]), "header": "Question"}
 	list, _ := args["options"].([]any)

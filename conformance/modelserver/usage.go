@@ -25,13 +25,13 @@ func (u Usage) check() error {
 }
 
 // usageOf returns the usage that a step of the reply sets. If no step sets it, usageOf estimates
-// the usage: one token for each four bytes. The parameter sent is the number of bytes of texts,
-// thoughts and arguments.
-func usageOf(t Turn, steps []Step, sent int) Usage {
+// the usage: one token for each four bytes. sentBytes is the number of bytes of texts, thoughts and
+// arguments.
+func usageOf(t Turn, steps []Step, sentBytes int) Usage {
 	for _, s := range steps {
 		if s.Usage != nil {
 			return *s.Usage
 		}
 	}
-	return Usage{Input: t.inputTokens(), Output: sent/4 + 1}
+	return Usage{Input: t.inputTokens(), Output: sentBytes/4 + 1}
 }

@@ -1,5 +1,5 @@
 // Package told compares the events of an arm with the record of the model server. It compares calls
-// of tools, texts and subagents. The package is pure. It reports what is wrong, but not why.
+// of tools, texts and subagents. The package is pure, and reports what is wrong, but not why.
 package told
 
 import (

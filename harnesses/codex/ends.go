@@ -23,10 +23,10 @@ var (
 
 const outputHead = "Output:\n"
 
-// endOf returns the end of the call c with the given id. The parameter raw is what the model gets:
-// a text, a list of texts, or an object.
-func endOf(id string, c call, raw json.RawMessage) coleo.ToolEnd {
-	text, told := resultOf(raw)
+// endOf returns the end of a call with the given id. The raw output is what the model gets: a text,
+// a list of texts, or an object.
+func endOf(id string, c call, rawOutput json.RawMessage) coleo.ToolEnd {
+	text, told := resultOf(rawOutput)
 	switch {
 	case refused.MatchString(text) && (c.item == nil || c.item.Exit == nil) || c.item != nil &&
 		c.item.Status == "declined":

@@ -61,27 +61,27 @@ func (d *decoder) Decode(line []byte) []record.Entry {
 	return d.work.withoutRepeats(record.Join(l.state(text, results), work), l, text)
 }
 
-// state returns what the line reports about the state of the agent CLI. The parameter text is the
-// text of the line. The parameter results is true if the line contains results of tools.
-func (l recordLine) state(text string, results bool) []record.Entry {
+// state returns what the line reports about the state of the agent CLI. lineText is the text of the
+// line. hasResults says whether the line contains results of tools.
+func (l recordLine) state(lineText string, hasResults bool) []record.Entry {
 	if l.isReplayed() {
 		return nil
 	}
 	switch {
-	case l.Type == "user" && results:
+	case l.Type == "user" && hasResults:
 		return []record.Entry{{Kind: record.Tool, Time: l.Time}}
-	case l.Type == "user" && (strings.HasPrefix(text, ownContext) || strings.HasPrefix(text, leftPlan)):
+	case l.Type == "user" && (strings.HasPrefix(lineText, ownContext) || strings.HasPrefix(lineText, leftPlan)):
 		return nil
-	case l.Type == "user" && ranByUser.MatchString(text): // the model is not asked
+	case l.Type == "user" && ranByUser.MatchString(lineText): // the model is not asked
 		return nil
-	case l.Type == "user" && text != "":
-		return []record.Entry{{Kind: record.Prompt, Text: text, ByUser: true, Time: l.Time}}
+	case l.Type == "user" && lineText != "":
+		return []record.Entry{{Kind: record.Prompt, Text: lineText, ByUser: true, Time: l.Time}}
 	case l.Type == "gemini":
-		return l.reply(text)
-	case l.Type == "info" && text == cancelled:
+		return l.reply(lineText)
+	case l.Type == "info" && lineText == cancelled:
 		return []record.Entry{{Kind: record.End, Ending: record.Interrupted, Time: l.Time}}
 	case l.Type == "error":
-		return []record.Entry{{Kind: record.End, Ending: record.Failed, Text: text, Time: l.Time}}
+		return []record.Entry{{Kind: record.End, Ending: record.Failed, Text: lineText, Time: l.Time}}
 	}
 	return nil
 }

@@ -129,7 +129,7 @@ func (w *worker) withoutRepeats(entries []record.Entry, l recordLine, text strin
 	return entries
 }
 
-// workOf returns the work that the line reports. The parameter text is the text of the line.
+// workOf returns the work that a line with the given text reports.
 func (w *worker) workOf(l recordLine, text string) []record.Entry {
 	short, _ := coleo.CutWork(text)
 	switch {

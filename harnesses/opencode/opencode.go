@@ -23,9 +23,9 @@ import (
 var Spec []byte
 
 // Hooks returns the hooks for OpenCode. They find a conversation by its work folder in OpenCode's
-// log. They read answers and usage from OpenCode's database. The log and the database are in a data
-// folder. The parameter folder is the name of the data folder. A fork of OpenCode has a different
-// data folder. The database has the same name as its folder.
+// log. They read answers and usage from OpenCode's database. The log and the database are in the
+// data folder with the given name. A fork of OpenCode has a different data folder. The database has
+// the same name as its folder.
 func Hooks(folder string) terminal.Hooks {
 	a := account{folder}
 	return terminal.Hooks{

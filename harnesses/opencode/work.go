@@ -32,8 +32,9 @@ func newWorker(since int64) worker {
 	return worker{since: since, seq: -1, told: map[string]bool{}, shell: map[string]bool{}, compactions: map[string]bool{}}
 }
 
-// told is what one event adds. This is either an entry, or the place of the prompt with the given
-// id, or the place of the tokens of the subagent with the given conversation.
+// told is what one event adds. If the field `prompt` is set, it is the id of a prompt, and only
+// marks the place of that prompt. If `subagent` is set, it is the id of a subagent's conversation,
+// and only marks the place of its tokens. Otherwise the event adds the entry.
 type told struct {
 	entry    record.Entry
 	prompt   string

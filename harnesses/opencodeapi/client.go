@@ -22,16 +22,16 @@ var clientEnv = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_", "OPENCODE_DISABLE_",
 }
 
-// clientOf returns the terminal program that belongs to a server. The parameter words is the number
-// of words before the program in the server's command line.
-func clientOf(server holder.Launch, words int) *Client {
+// clientOf returns the terminal program that belongs to a server. In the server's command line,
+// wordsBefore words come before the program.
+func clientOf(server holder.Launch, wordsBefore int) *Client {
 	env := slices.DeleteFunc(slices.Clone(server.Env), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.ContainsFunc(clientEnv, func(v string) bool {
 			return v == name || strings.HasSuffix(v, "_") && strings.HasPrefix(name, v)
 		})
 	})
-	return &Client{Program: server.Argv[words], Env: append(env, server.MarkEnv())}
+	return &Client{Program: server.Argv[wordsBefore], Env: append(env, server.MarkEnv())}
 }
 
 // ClientCommand waits until the server listens and the conversation exists. Then it returns the

@@ -42,10 +42,10 @@ var (
 // TellsAnswers returns true, because the server reports each message.
 func (h *Harness) TellsAnswers() bool { return true }
 
-// New returns the harness. The parameter hold is the command that starts a holder. The Watcher
-// reports changes of OpenCode's database. New fails only if a built-in harness.toml is invalid.
-func New(hold []string, records *record.Watcher) (*Harness, error) {
-	return NewFrom("opencode-api/harness.toml", description, hold, records)
+// New returns the harness. holdCommand is the command that starts a holder. The Watcher reports
+// changes of OpenCode's database. New fails only if a built-in harness.toml is invalid.
+func New(holdCommand []string, records *record.Watcher) (*Harness, error) {
+	return NewFrom("opencode-api/harness.toml", description, holdCommand, records)
 }
 
 // screenSpec returns the description of OpenCode's terminal program. It compiles the description
@@ -54,9 +54,9 @@ var screenSpec = sync.OnceValues(func() (*rules.Spec, error) {
 	return rules.ParseSpec("opencode/harness.toml", opencode.Spec)
 })
 
-// NewFrom returns a harness that drives OpenCode through its HTTP API. The parameter text is the
-// content of the harness.toml for this harness. The parameter path is only for errors. NewFrom
-// fails only if this text or a built-in harness.toml is invalid.
+// NewFrom returns a harness that drives OpenCode through its HTTP API. The text is the content of
+// the harness.toml for this harness. The path of that file is only for errors. NewFrom fails only
+// if this text or a built-in harness.toml is invalid.
 func NewFrom(path string, text []byte, hold []string, records *record.Watcher) (*Harness, error) {
 	spec, err := rules.ParseSpec(path, text)
 	if err != nil {

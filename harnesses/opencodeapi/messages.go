@@ -56,7 +56,7 @@ func (s *Session) Answer(ctx context.Context, _ coleo.Receipt) (coleo.Answer, er
 
 // Prove looks for a prompt that Coleo was about to send at the time r.Time. It searches the
 // messages since that time. If one of these messages is the prompt, Prove returns ProofAccepted.
-// Otherwise, it returns "". Prove returns the errors of ready and of the request.
+// Otherwise, it returns "". Prove returns the errors of s.ready and of the request.
 func (s *Session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
 	messages, err := s.messages(ctx)
 	if err != nil {

@@ -117,7 +117,7 @@ func (s *server) command(ctx context.Context, path string, in, out any) error {
 	return s.do(ctx, http.MethodPost, path, in, out)
 }
 
-// do sends a request, and decodes the answer into out. If out is nil, do ignores the answer. If the
+// do sends a request. It decodes the answer into out, or ignores the answer if out is nil. If the
 // server cannot be reached, the error is EUnavailable. If the status is 404, the error is
 // ENotFound. If the server refuses the password, the error is EUnauthorized. For any other refusal,
 // and for an answer that is no JSON, the error is EInternal.

@@ -131,11 +131,10 @@ func (s *Session) followEvents(srv *server) {
 }
 
 // tellTrouble makes the reading say why the server cannot be followed. A fault that may pass is
-// told only if it lasts for the given duration: a server that ends refuses connections first. The
-// parameter since is when the fault began.
-func (s *Session) tellTrouble(err error, since time.Time, after time.Duration) {
+// told only if it has lasted for minDuration: a server that ends refuses connections first.
+func (s *Session) tellTrouble(err error, faultBegan time.Time, minDuration time.Duration) {
 	refused := coleo.ErrorCode(err) == coleo.EUnauthorized
-	if s.ctx.Err() != nil || !refused && time.Since(since) < after {
+	if s.ctx.Err() != nil || !refused && time.Since(faultBegan) < minDuration {
 		return
 	}
 	s.mu.Lock()

@@ -1,7 +1,7 @@
 // Package opencodetui shows OpenCode in a terminal window that a person sees, and drives OpenCode
 // through its HTTP API. It is package opencodeapi with a window. The server runs under a holder.
-// The program in the window is OpenCode's own terminal program. This program and Coleo are both
-// clients of the server. So nothing that happens to the window ends the conversation.
+// The program in the window is OpenCode's own terminal program. Because this program and Coleo are
+// both clients of the server, nothing that happens to the window ends the conversation.
 package opencodetui
 
 import (
@@ -34,15 +34,15 @@ var (
 // TellsAnswers returns true, because the server reports each message.
 func (h *Harness) TellsAnswers() bool { return true }
 
-// New returns the harness. The parameter hold is the command that becomes a holder. The program of
-// this command also runs in the window, with the verb of package pane. The Watcher reports changes
-// of OpenCode's database. New fails only if a built-in harness.toml is invalid.
-func New(hold []string, records *record.Watcher) (*Harness, error) {
-	api, err := opencodeapi.NewFrom("opencode-tui/harness.toml", description, hold, records)
+// New returns the harness. holdCommand is the command that becomes a holder. The program of this
+// command also runs in the window, with the verb of package pane. The Watcher reports changes of
+// OpenCode's database. New fails only if a built-in harness.toml is invalid.
+func New(holdCommand []string, records *record.Watcher) (*Harness, error) {
+	api, err := opencodeapi.NewFrom("opencode-tui/harness.toml", description, holdCommand, records)
 	if err != nil {
 		return nil, err
 	}
-	return &Harness{api: api, hold: hold}, nil
+	return &Harness{api: api, hold: holdCommand}, nil
 }
 
 // Info describes the harness.

@@ -82,10 +82,10 @@ type Hooks struct {
 	Threads record.Catalogue
 }
 
-// New returns a harness. The parameter hold is the command that starts a holder. This command is
-// `coleo hold --stdin`, with the path of the running program.
-func New(spec *rules.Spec, hooks Hooks, hold []string, shared *Shared) *Harness {
-	return &Harness{spec: spec, hooks: hooks, holder: hold, shared: shared}
+// New returns a harness. holdCommand is the command that starts a holder: `coleo hold --stdin`,
+// with the path of the running program.
+func New(spec *rules.Spec, hooks Hooks, holdCommand []string, shared *Shared) *Harness {
+	return &Harness{spec: spec, hooks: hooks, holder: holdCommand, shared: shared}
 }
 
 // WithPack returns the harness with a pack. The rules of a pack are newer than the rules of the

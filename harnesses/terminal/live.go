@@ -31,7 +31,8 @@ func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollow
 		looked: make(chan struct{})}
 }
 
-// lock returns the Reader. Until the caller calls unlock, nobody else uses the Reader.
+// lock returns the Reader. Until the caller calls the returned function, nobody else uses the
+// Reader.
 func (l *live) lock() (r *reading.Reader, unlock func()) {
 	l.mu.Lock()
 	return l.reader, l.mu.Unlock
@@ -103,8 +104,8 @@ func (l *live) look(now time.Time) time.Duration {
 	return w.look(now)
 }
 
-// lookAgain looks at the screen although no output came. It looks again when the next look is due.
-// After output, the read loop itself looks at the screen.
+// lookAgain looks at the screen whenever the next look is due, although no output came. After
+// output, the read loop itself looks at the screen.
 func (l *live) lookAgain() {
 	if again := l.look(time.Now()); again < reading.IdleLook {
 		time.AfterFunc(again, l.lookAgain)
@@ -126,7 +127,7 @@ func (l *live) hear(now time.Time) time.Duration {
 }
 
 // end reports all work of the program to the Reader, and then reports that the program has ended.
-// The parameter rule becomes the rule of the last reading.
+// The given rule becomes the rule of the last reading.
 func (l *live) end(rule string, code int, how string) {
 	w, unlock := l.watch()
 	defer unlock()

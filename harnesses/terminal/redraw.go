@@ -183,7 +183,7 @@ func (s *session) resizeAndBack(cols, rows int) {
 		r, unlock := s.live.lock()
 		from := r.End()
 		unlock()
-		// The argument typing is false, because nobody can type during a redraw.
+		// The second argument is false, because nobody can type during a redraw.
 		if !s.sizes.postpone(size, false, s.resizePostponed) {
 			_ = s.resize(size)
 		}

@@ -43,11 +43,10 @@ func (p *pendingReplies) add(r reading.Reply) {
 }
 
 // addUnsent gets the replies that were pending when an earlier host agent took a snapshot. It adds
-// those that the holder never got. The parameter answered is an offset: the holder has the replies
-// to all queries up to this offset.
-func (p *pendingReplies) addUnsent(list []reading.Reply, answered int64) {
+// those that the holder never got: it has the replies to all queries up to the offset answeredUpTo.
+func (p *pendingReplies) addUnsent(list []reading.Reply, answeredUpTo int64) {
 	for _, r := range list {
-		if r.Offset > answered {
+		if r.Offset > answeredUpTo {
 			p.add(r)
 		}
 	}

@@ -46,8 +46,8 @@ type sizes struct {
 //   - The program has not drawn for the last size yet, and resizeLimit has not passed.
 //   - Something is being typed.
 //
-// When the program can get the next size, postpone calls give. It calls give only once for all
-// sizes that have come meanwhile.
+// When the program can get the next size, postpone calls the given function. It calls the function
+// only once for all sizes that have come meanwhile.
 func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -80,13 +80,12 @@ func (z *sizes) take() (size past.Size, pending bool) {
 	return z.next, true
 }
 
-// await is called before the program gets a size. The parameter frames is the number of whole
-// frames that the screen has shown. The parameter shows is true if the program will draw a whole
-// frame for the size.
-func (z *sizes) await(frames uint64, shows bool) {
+// await is called before the program gets a size. framesShown is the number of whole frames that
+// the screen has shown. willDraw is true if the program will draw a whole frame for the size.
+func (z *sizes) await(framesShown uint64, willDraw bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
-	z.frames, z.awaited = frames, shows
+	z.frames, z.awaited = framesShown, willDraw
 }
 
 // note records that a size was given, or that the attempt to give it failed.

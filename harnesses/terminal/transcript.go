@@ -13,7 +13,7 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// EachEntry calls the function take with each entry of a transcript of JSON lines. It skips lines
+// EachEntry calls the given function with each entry of a transcript of JSON lines. It skips lines
 // that are not JSON of type T. It also skips a last line without a line end, because the agent CLI
 // is still writing that line. It returns an error only if it cannot open the file.
 func EachEntry[T any](path string, take func(T)) error {

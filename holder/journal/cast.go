@@ -53,8 +53,8 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	return start, c.journal(masked(r, end, edit.Hide), end, marks, edit)
 }
 
-// journal writes three things to the cast: the output of r up to the offset end, the marks, and the
-// events that edit adds.
+// journal writes three things to the cast: the output of r up to the given offset, the marks, and
+// the events that the given function adds.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {
@@ -97,7 +97,7 @@ type Cast struct {
 	err        error
 }
 
-// NewCast begins a cast at the time start. The terminal of the cast has cols by rows cells. If cols
+// NewCast begins a cast at the given time. The terminal of the cast has cols by rows cells. If cols
 // or rows is not positive, NewCast uses DefaultCols and DefaultRows of package tty.
 func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	if cols <= 0 || rows <= 0 {
@@ -143,12 +143,12 @@ func (c *Cast) Close() error {
 // castBuffer is the number of bytes of output in one read.
 const castBuffer = 16 << 10
 
-// copy writes the output of r up to a given offset. The cast shows all of this output at one time,
-// the parameter now.
-func (c *Cast) copy(r source, until int64, now time.Time) {
+// copy writes the output of r up to a given offset. The cast shows all of this output at the given
+// time.
+func (c *Cast) copy(r source, endOffset int64, now time.Time) {
 	buf := make([]byte, castBuffer)
-	for c.err == nil && r.Offset() < until {
-		n, err := r.Read(buf[:min(int64(len(buf)), until-r.Offset())])
+	for c.err == nil && r.Offset() < endOffset {
+		n, err := r.Read(buf[:min(int64(len(buf)), endOffset-r.Offset())])
 		if err != nil {
 			c.err = fmt.Errorf("write a cast: %w", err)
 			return

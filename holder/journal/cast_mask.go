@@ -13,9 +13,9 @@ type source interface {
 	Offset() int64
 }
 
-// Mask returns a replacement for text that reveals nothing about text. The replacement has the form
-// of the path /coleo-coleo-…, and has as many bytes as text. If its length were different, the
-// output after it would appear in another place on the screen.
+// Mask returns a replacement that reveals nothing about the text. It has the form of the path
+// /coleo-coleo-…, and as many bytes as the text. The text after the replacement must stay in its
+// place on the screen, so the length must be the same.
 func Mask(text string) string {
 	if text == "" {
 		return ""
@@ -24,8 +24,9 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// Cover replaces each occurrence of a path in the output by its mask. A program may cut a path off at
-// the end of a row. So Cover also replaces the beginning of a path, if it has at least two names.
+// Cover replaces each occurrence of a path in the output by its mask. A program may cut a path off
+// at the end of a row. So Cover also replaces any beginning of the path that contains at least the
+// first two names.
 func Cover(output []byte, path string) []byte {
 	begin := []byte(beginOf(path))
 	if len(begin) == 0 {
@@ -59,13 +60,13 @@ func beginOf(path string) string {
 	return path
 }
 
-// masked returns the output of r up to the offset end. In this output, each string of the parameter
-// texts is replaced by its mask.
-func masked(r *Reader, end int64, texts []string) source {
-	if len(texts) == 0 {
+// masked returns the output of r up to the given offset. In this output, each of the secret texts
+// is replaced by its mask.
+func masked(r *Reader, endOffset int64, secretTexts []string) source {
+	if len(secretTexts) == 0 {
 		return r
 	}
-	return &maskedOutput{r: r, texts: texts, next: r.Offset(), end: end}
+	return &maskedOutput{r: r, texts: secretTexts, next: r.Offset(), end: endOffset}
 }
 
 // maskedOutput is output in which some strings are replaced by masks. The first Read reads all of

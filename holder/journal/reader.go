@@ -73,9 +73,9 @@ type Reader struct {
 	start  int64 // offset of the first byte in file
 }
 
-// NewReader returns a Reader for the journal in dir. The parameter from is the offset at which the
-// Reader begins. The first call of Read opens the first file.
-func NewReader(dir string, from int64) *Reader { return &Reader{dir: dir, offset: from} }
+// NewReader returns a Reader for the journal in dir, which begins at the given offset. The first
+// call of Read opens the first file.
+func NewReader(dir string, offset int64) *Reader { return &Reader{dir: dir, offset: offset} }
 
 // Offset returns the offset of the byte that Read returns next.
 func (r *Reader) Offset() int64 { return r.offset }

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// syncEvery is how long output can exist only in the kernel's memory. If the power fails, such
-// output is lost. A kill -9 does not destroy it. Databases also accept the loss of a few seconds of
-// data without a commit.
+// syncEvery is the longest time for which output exists only in the kernel's memory. Such output
+// survives a kill -9, but not a power failure. A loss of a few seconds is usual: databases also
+// accept it for data that nobody has committed.
 const syncEvery = 5 * time.Second
 
 // syncing records how much of a journal is on the disk. The journal's lock protects the fields. The
@@ -58,8 +58,8 @@ func (j *Writer) sync() {
 }
 
 // syncSegments writes two things to the disk: the index, and all segments with output in a range of
-// offsets. The range starts at from and ends before end. syncSegments skips segments that have been
-// deleted.
+// offsets. The range includes the first offset, but not the last one. syncSegments skips segments
+// that have been deleted.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {

@@ -5,21 +5,21 @@ import (
 	"os"
 )
 
-// Trim deletes the oldest segments of the journal. The parameter keep is a number of bytes. The
-// parameter covered is an offset. Trim deletes a segment only under all of these conditions:
+// Trim deletes the oldest segments of the journal. It deletes a segment only under all of these
+// conditions:
 //
-//   - The journal contains at least keep bytes after the end of the segment.
-//   - The segment does not extend past covered. A snapshot of the screen replaces all
-//     output before covered.
+//   - The journal contains at least minBytes bytes after the end of the segment.
+//   - The segment does not extend past the offset snapshotAt. A snapshot of the screen replaces all
+//     output before this offset.
 //   - The segment is not open.
 //
-// If covered is close to the end of the journal, at most keep bytes and one segment remain after
-// Trim. Trim also deletes the marks before the new beginning of the journal, except the last
+// If snapshotAt is close to the end of the journal, at most minBytes bytes and one segment remain
+// after Trim. Trim also deletes the marks before the new beginning of the journal, except the last
 // resize.
-func (j *Writer) Trim(keep, covered int64) error {
+func (j *Writer) Trim(minBytes, snapshotAt int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.end-j.first < keep+SegmentSize || covered < j.first+SegmentSize {
+	if j.end-j.first < minBytes+SegmentSize || snapshotAt < j.first+SegmentSize {
 		return nil
 	}
 	segments, err := listSegments(j.dir)
@@ -29,7 +29,7 @@ func (j *Writer) Trim(keep, covered int64) error {
 	before := j.first
 	for _, s := range segments {
 		j.first = s.start
-		if s.start == j.start || s.end > covered || j.end-s.end < keep {
+		if s.start == j.start || s.end > snapshotAt || j.end-s.end < minBytes {
 			break
 		}
 		if err := os.Remove(s.path); err != nil {

@@ -147,9 +147,9 @@ func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	return done, nil
 }
 
-// Extend calls the function write. It passes to write the open segment and the number of bytes that
-// still fit into the segment. The function write appends bytes to the segment and returns how many
-// it has appended. Extend adds this number to the length of the journal, and returns the number.
+// Extend makes the given function append bytes to the open segment. The function gets the segment
+// and the number of bytes that still fit, and returns how many bytes it has appended. Extend adds
+// this number to the length of the journal, and returns it.
 func (j *Writer) Extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

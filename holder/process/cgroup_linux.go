@@ -37,15 +37,15 @@ type Group struct{ dir string }
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
 // MakeGroup makes a control group for one start of an arm. The new group is below this process's
-// own group. MakeGroup records the path of the new group in groupFile(dir). The parameter start is
-// a word that no other start of the arm has. The parameter alone is true if a person runs the
-// holder: see Launch.Alone. If MakeGroup cannot make a group, it returns the zero Group.
-func MakeGroup(dir, arm, start string, alone bool) Group {
+// own group. MakeGroup records the path of the new group in groupFile(dir). startWord is a word
+// that no other start of the arm has. runByPerson is true if a person runs the holder: see
+// Launch.Alone. If MakeGroup cannot make a group, it returns the zero Group.
+func MakeGroup(dir, arm, startWord string, runByPerson bool) Group {
 	own := delegated()
 	if own == "" {
 		return Group{}
 	}
-	g := Group{filepath.Join(own, groupName(arm, start, alone))}
+	g := Group{filepath.Join(own, groupName(arm, startWord, runByPerson))}
 	if os.Mkdir(g.dir, 0o755) != nil {
 		return Group{}
 	}
@@ -65,7 +65,7 @@ const (
 )
 
 // groupName returns the folder name of the group for one start of an arm. The name consists of a
-// prefix, the arm's id, a dot and the parameter start.
+// prefix, the arm's id, a dot and a word that only this start has.
 func groupName(arm, start string, alone bool) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -198,8 +198,8 @@ func (g Group) kill() {
 	}
 }
 
-// pids returns the ids of the processes in the group itself. It leaves out processes in the groups
-// below. To include the groups below, use populated.
+// pids returns the ids of the processes in the group itself, but not of those in the groups below.
+// To include the groups below, use populated.
 func (g Group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {
@@ -226,8 +226,8 @@ func (g Group) populated() bool {
 	return err == nil && bytes.Contains(raw, []byte("populated 1"))
 }
 
-// End kills all processes in the group and in the groups below it. It waits until no process is
-// left. Then it removes the groups and groupFile(dir).
+// End kills all processes in the group and in the groups below it. When no process is left, it
+// removes the groups and groupFile(dir).
 func (g Group) End(dir string) error {
 	if g.dir == "" {
 		return nil

@@ -47,8 +47,8 @@ func childrenOf(pid int) []int {
 
 // ownChildren returns all children of this process, including those that have ended. It reads the
 // list until two consecutive lists are equal. A list can miss a child only if another child was
-// collected at the same time. In that case the next list lacks the collected child, so the two
-// lists differ.
+// reaped at the same time. In that case the next list lacks the reaped child, so the two lists
+// differ.
 func ownChildren() []int {
 	self := os.Getpid()
 	list := childrenOf(self)
@@ -76,8 +76,8 @@ func (t *Tree) descendants() []procEntry {
 	}
 }
 
-// withAllBelow returns the pids of three kinds of processes: those in the parameter pids, those in
-// the group g, and all processes below these.
+// withAllBelow returns the pids of three kinds of processes: the given ones, those in the group g,
+// and all processes below these.
 func withAllBelow(pids []int, g Group) []int {
 	listed := map[int]bool{}
 	var out []int

@@ -74,11 +74,11 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	return procEntry{pid: pid, parent: parent, zombie: state == 'Z'}, err
 }
 
-// withDescendants returns the live processes for which root returns true, and all live processes
-// below them. In the result, a parent comes before its children. The field own of each returned
-// process is a function that checks the process again before it gets a signal. This check uses
-// stillIn instead of root.
-func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []procEntry {
+// withDescendants returns the live processes for which isRoot returns true, and all live processes
+// below them. In the result, a parent comes before its children. Each returned process gets a
+// function, the field `own`, that checks the process again before it gets a signal. This check uses
+// stillIn instead of isRoot.
+func withDescendants(all []procEntry, isRoot, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry
 	add := func(p procEntry, own func() bool) {
@@ -88,7 +88,7 @@ func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []proc
 		}
 	}
 	for _, p := range all {
-		if root(p) {
+		if isRoot(p) {
 			pid := p.pid
 			add(p, func() bool { now, err := readProcess(pid); return err == nil && stillIn(now) })
 		}
@@ -109,7 +109,7 @@ func withDescendants(all []procEntry, root, stillIn func(procEntry) bool) []proc
 	return out
 }
 
-// pidsOf returns the pids of the processes in list.
+// pidsOf returns the pids of the given processes.
 func pidsOf(list []procEntry) []int {
 	var out []int
 	for _, p := range list {

@@ -34,8 +34,8 @@ type Tree struct {
 // ReapOrphans does nothing on this system.
 func (*Tree) ReapOrphans(context.Context) {}
 
-// End ends the processes in the program's own process group. It sends HUP and TERM first. It sends
-// KILL after the duration grace.
+// End ends the processes in the program's own process group. It sends HUP and TERM first, and KILL
+// after the grace time.
 func (t *Tree) End(grace time.Duration) []int {
 	group := -t.Program()
 	if grace > 0 {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childInfo is the first part of siginfo_t for a child that has ended. After the field code, the
+// childInfo is the first part of siginfo_t for a child that has ended. After the field `code`, the
 // kernel aligns the next fields of siginfo_t as it aligns a pointer.
 type childInfo struct {
 	signo, errno, code int32
@@ -16,7 +16,7 @@ type childInfo struct {
 	pid                int32
 }
 
-// childOf returns the pid that waitid has written into info.
+// childOf returns the pid that waitid has written into the given info.
 func childOf(info *unix.Siginfo) int { return int((*childInfo)(unsafe.Pointer(info)).pid) }
 
 // endedChild returns the pid of a child that has ended and has not been collected. It

@@ -23,8 +23,8 @@ func MarkedFrom(arm string, oldest int) []int {
 
 // SweepStarts ends the processes that an arm's holders left behind when they died. It ends each
 // process whose environment contains the mark of a selected start, and all processes below such a
-// process. The parameter which is a function that selects starts. SweepStarts returns the pids of
-// processes that still exist after KillTimeout, which is 5 s.
+// process. The given function selects the starts. SweepStarts returns the pids of processes that
+// still exist after KillTimeout, which is 5 s.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {
@@ -44,8 +44,8 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 //     the arm
 //   - all processes below these
 //
-// The parameter which is a function that selects starts. markedTree cannot read the environments of
-// other users' processes, but those processes do not belong to Coleo.
+// The given function selects the starts. markedTree cannot read the environments of other users'
+// processes, but those processes do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
@@ -64,11 +64,11 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 }
 
 // EndMarked ends the processes that markedTree returns for the same arguments. It sends HUP and
-// TERM first. It sends KILL after the duration grace. EndMarked checks the processes repeatedly,
-// and calls the function meanwhile between two checks. This function must take about PollEvery.
-// EndMarked returns the pids of processes that still exist KillTimeout after the KILL.
+// TERM first, and KILL after the grace time. EndMarked checks the processes repeatedly. Between two
+// checks it calls betweenChecks, which must take about PollEvery. EndMarked returns the pids of
+// processes that still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
-	meanwhile func()) []int {
+	betweenChecks func()) []int {
 	polite := false
 	start := time.Now()
 	for {
@@ -82,6 +82,6 @@ func EndMarked(g Group, arm string, which func(generation int, start string) boo
 			polite = true
 			signalAll(tree, unix.SIGHUP, unix.SIGTERM, unix.SIGCONT)
 		}
-		meanwhile()
+		betweenChecks()
 	}
 }

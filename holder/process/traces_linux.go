@@ -43,8 +43,8 @@ func Traces() map[string][]int {
 const environRoom = 16 << 10
 
 // environOf reads the environment of the process pid into buf. If the environment does not fit,
-// environOf makes a larger buffer. The result grown is the buffer for the next call: buf or the
-// larger buffer. The result env is nil if the process has ended or belongs to another user.
+// environOf makes a larger buffer. The first result is nil if the process has ended or belongs to
+// another user. The second result is the buffer for the next call: buf or the larger buffer.
 func environOf(pid string, buf []byte) (env, grown []byte) {
 	fd, err := unix.Open("/proc/"+pid+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -67,7 +67,7 @@ func (t *Tree) reap() {
 // isCollectedElsewhere reports whether another goroutine collects the child pid.
 func (t *Tree) isCollectedElsewhere(pid int) bool { return pid == t.Program() || pid == t.Guard() }
 
-// reapAll collects the orphans that have ended. It tries each child.
+// reapAll reaps the orphans that have ended, by trying each child.
 func (t *Tree) reapAll() {
 	children := ownChildren
 	if !listsChildren() {
@@ -80,8 +80,8 @@ func (t *Tree) reapAll() {
 	}
 }
 
-// End ends all processes of the arm. It sends HUP and TERM first. It sends KILL after the duration
-// grace. End returns the pids of processes that still exist.
+// End ends all processes of the arm. It sends HUP and TERM first, and KILL after the grace time.
+// End returns the pids of processes that still exist.
 func (t *Tree) End(grace time.Duration) []int {
 	if t.empty.Load() {
 		return nil
@@ -107,18 +107,18 @@ func (t *Tree) processes() []procEntry {
 	return t.among(allProcesses())
 }
 
-// among returns those processes of the parameter all that belong to the arm.
+// among returns those of the given processes that belong to the arm.
 func (t *Tree) among(all []procEntry) []procEntry {
 	guard := t.Guard()
 	return treeOf(all, t.Group, func(p procEntry) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf selects live processes from the parameter all. It returns the processes in the group g,
-// the processes for which root returns true, and all processes below these.
-func treeOf(all []procEntry, g Group, root func(procEntry) bool) []procEntry {
+// treeOf selects live processes from the given ones. It returns the processes in the group g, the
+// processes for which isRoot returns true, and all processes below these.
+func treeOf(all []procEntry, g Group, isRoot func(procEntry) bool) []procEntry {
 	in := g.pids()
-	listed := func(p procEntry) bool { return root(p) || in[p.pid] }
-	return withDescendants(all, listed, func(p procEntry) bool { return root(p) || g.pids()[p.pid] })
+	listed := func(p procEntry) bool { return isRoot(p) || in[p.pid] }
+	return withDescendants(all, listed, func(p procEntry) bool { return isRoot(p) || g.pids()[p.pid] })
 }
 
 // awaitGone waits until the arm has no process left, or until the duration limit has passed. It

@@ -58,9 +58,9 @@ func injectionFilter() []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// WithoutInjection calls the function start on a new thread with a seccomp filter. Processes that
-// start creates cannot use TIOCSTI. The thread ends afterwards, so the filter does not apply to the
-// holder itself.
+// WithoutInjection calls the given function on a new thread with a seccomp filter. Processes that
+// the function creates cannot use TIOCSTI. The thread ends afterwards, so the filter does not apply
+// to the holder itself.
 //
 // Only root can set a filter without no_new_privs. But no_new_privs disables sudo and similar
 // programs. So WithoutInjection does not set no_new_privs in two cases:

@@ -85,10 +85,9 @@ func winsize(cols, rows int) *unix.Winsize {
 }
 
 // Start runs a program on the terminal. The program is the leader of its own session, and the
-// terminal is its controlling terminal. The program starts in the control group that is passed as
-// the parameter in. If there is no group, or if the start in the group fails, the program starts
-// without a group.
-func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error {
+// terminal is its controlling terminal. The program starts in the given control group. If there is
+// no group, or if the start in the group fails, the program starts without a group.
+func (t *Terminal) Start(argv, env []string, dir string, group process.Group) error {
 	defer func() { t.slave.Close(); t.slave = nil }()
 	if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }) {
 		env = append(env, "TERM=xterm-256color")
@@ -98,7 +97,7 @@ func (t *Terminal) Start(argv, env []string, dir string, in process.Group) error
 		Sys: &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
 	}
 	var err error
-	if fd := in.Fd(); fd >= 0 {
+	if fd := group.Fd(); fd >= 0 {
 		defer unix.Close(fd)
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, fd
 		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {

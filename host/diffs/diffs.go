@@ -250,9 +250,10 @@ func (d *Diffs) Checkpoints(ctx context.Context, a Arm) ([]changes.Checkpoint, e
 }
 
 // Restore puts the files of a checkpoint back: see folder.Folder.Restore. Before it changes any
-// file, it calls ready with the top folder of the repository. During a restore, Diffs makes no
-// checkpoint of the arm.
-func (d *Diffs) Restore(ctx context.Context, a Arm, n int, ready func(root string) error) (changes.Restored, error) {
+// file, it calls beforeChange with the top folder of the repository. During a restore, Diffs makes
+// no checkpoint of the arm.
+func (d *Diffs) Restore(ctx context.Context, a Arm, n int,
+	beforeChange func(root string) error) (changes.Restored, error) {
 	k := d.keeper(a.ID)
 	k.files.Lock()
 	defer k.files.Unlock()
@@ -261,7 +262,7 @@ func (d *Diffs) Restore(ctx context.Context, a Arm, n int, ready func(root strin
 		return changes.Restored{}, err
 	}
 	defer f.Close()
-	look := func() error { return ready(f.Root()) }
+	look := func() error { return beforeChange(f.Root()) }
 	if err := look(); err != nil {
 		return changes.Restored{}, err
 	}

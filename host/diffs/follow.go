@@ -13,12 +13,13 @@ import (
 )
 
 const (
-	// quiet is how long the files must be unchanged before a diff is read. An agent CLI writes several
-	// files in a row. mostQuiet is how long a diff waits for that at most.
+	// quiet is how long the files must be unchanged before a diff is read, because an agent CLI
+	// writes several files in a row. A diff waits no longer than mostQuiet for this.
 	quiet     = 100 * time.Millisecond
 	mostQuiet = time.Second
-	// pause is the shortest time between two diffs of an arm that somebody follows. Besides, the
-	// pause is restTimes as long as the last diff took. So following takes at most a fifth of a core.
+	// pause is the shortest time between two diffs of an arm that somebody follows. After a slow
+	// diff, the time is longer: restTimes times as long as the diff took. So following an arm takes
+	// at most a fifth of a core.
 	pause     = 500 * time.Millisecond
 	restTimes = 4
 	// linger is how long the folders of an arm are watched after the last request. A follower asks

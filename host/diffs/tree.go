@@ -101,16 +101,16 @@ func (t *tree) now() (number int, changed <-chan struct{}) {
 	return t.number, t.changed
 }
 
-// catchUp watches the folders that are new. At first, all of them are new. At most most folders are
-// watched.
-func (t *tree) catchUp(ctx context.Context, f *folder.Folder, most int) error {
+// catchUp watches the folders that are new, so at first all of them. It watches at most maxFolders
+// folders.
+func (t *tree) catchUp(ctx context.Context, f *folder.Folder, maxFolders int) error {
 	t.adding.Lock()
 	defer t.adding.Unlock()
 	t.mu.Lock()
 	relist, fresh := t.relist, t.fresh
 	t.relist, t.fresh = false, map[string]bool{}
 	t.mu.Unlock()
-	err := t.watch(ctx, f, relist, fresh, most)
+	err := t.watch(ctx, f, relist, fresh, maxFolders)
 	if err != nil {
 		t.mu.Lock()
 		t.relist = true

@@ -112,7 +112,7 @@ func Resume(q coleo.Queue) (coleo.Queue, error) {
 	return q, nil
 }
 
-// unheld clears q.Held if the first entry is no longer the one with the id first. Held says why
+// unheld clears q.Held if the first entry is no longer the one with the given id. Held says why
 // that entry was not sent, so it does not apply to another entry. unheld returns the queue.
 func unheld(q coleo.Queue, first string) coleo.Queue {
 	if len(q.Entries) == 0 || q.Entries[0].ID != first {

@@ -34,8 +34,8 @@ type Ledger struct {
 	sums map[string]map[string]float64 // US dollars, by account and day
 }
 
-// New returns a ledger that begins with stored sums. For each count, the ledger asks the function
-// prices for the present prices.
+// New returns a ledger that begins with stored sums. For each count, the ledger gets the present
+// prices from the given function.
 func New(list []store.Spending, prices func() cost.Prices, common coleo.Budgets) *Ledger {
 	if prices == nil {
 		prices = func() cost.Prices { return noPrices{} }
@@ -82,7 +82,7 @@ func (l *Ledger) Price(m Model) *coleo.Price {
 }
 
 // Count counts the usage of a reply. It returns the counted call, and the amounts to store. If the
-// usage does not name a model, Count uses the parameter m.
+// usage does not name a model, Count uses the given model.
 func (l *Ledger) Count(a Arm, m Model, u coleo.ReplyUsage, now time.Time) (budget.Call, []store.Spending) {
 	of, name := coleo.SplitModel(m.Name)
 	switch {

@@ -110,8 +110,8 @@ func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	return []Word{{Text: p.text()}}, nil
 }
 
-// pieces collects the parts of a word. The field special says for each byte of raw whether the byte
-// is a pattern character.
+// pieces collects the parts of a word. For each byte of the field `raw`, the field `special` says
+// whether the byte is a pattern character.
 type pieces struct {
 	raw     []byte
 	special []bool
@@ -131,9 +131,8 @@ func (p *pieces) add(s string, special bool) {
 	}
 }
 
-// parts collects the parts of a word. The parameter quoted is true if the parts are within double
-// quotes.
-func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
+// parts collects the parts of a word. inQuotes is true if the parts are within double quotes.
+func (w *walker) parts(parts []syntax.WordPart, inQuotes bool) (pieces, error) {
 	var p pieces
 	for i, part := range parts {
 		var err error
@@ -142,7 +141,7 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
 			if i+1 < len(parts) && strings.HasSuffix(x.Value, "$") && opensAfterDollar(parts[i+1]) {
 				return p, unclear("shells differ in what the $ after %q means", strings.TrimSuffix(x.Value, "$"))
 			}
-			err = p.literal(x.Value, quoted)
+			err = p.literal(x.Value, inQuotes)
 		case *syntax.SglQuoted:
 			if x.Dollar {
 				return p, unclear("the line has a string of the form $'…'")
@@ -157,10 +156,10 @@ func (w *walker) parts(parts []syntax.WordPart, quoted bool) (pieces, error) {
 			p.raw, p.special = append(p.raw, inner.raw...), append(p.special, inner.special...)
 			p.unknown, p.variable = p.unknown || inner.unknown, p.variable || inner.variable
 		case *syntax.ParamExp:
-			err = w.parameter(&p, x, quoted)
+			err = w.parameter(&p, x, inQuotes)
 		case *syntax.CmdSubst:
 			p.unknown = true
-			if err = w.substitution(x); err == nil && !quoted {
+			if err = w.substitution(x); err == nil && !inQuotes {
 				err = unclear("the output of a command stands without quotes: it can become any names of files")
 			}
 		default:

@@ -120,8 +120,8 @@ func readProject(path string) ([]byte, error) {
 	return data, err
 }
 
-// Parse parses a file of rules. The parameter name is the name of the scope. The parameter
-// path appears in errors.
+// Parse parses a file of rules. The result is a scope with the given name. The path appears in
+// errors.
 func Parse(name, path string, data []byte) (policy.Scope, error) {
 	var file struct {
 		Preset string        `toml:"preset"`

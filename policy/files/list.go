@@ -11,7 +11,7 @@ func (l List) Hash(path string) (string, error) {
 	return trusted[path], err
 }
 
-// Set makes a file trusted. The parameter hash is the hash of the content that the user trusts.
+// Set makes a file trusted. The user trusts the content with the given hash.
 func (l List) Set(path, hash string) error {
 	return l.paths().change(func(trusted map[string]string) { trusted[path] = hash })
 }

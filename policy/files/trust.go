@@ -55,8 +55,8 @@ func (p Paths) Project(dir string) (Project, error) {
 	return out, nil
 }
 
-// Trust marks a project's rules as trusted. The parameter seen is the project as the caller has
-// read it. If the file has changed since then, the error is EStale.
+// Trust marks a project's rules as trusted. If the file has changed since the caller read the
+// project, the error is EStale.
 func (p Paths) Trust(seen Project) error {
 	now, err := p.Project(filepath.Dir(filepath.Dir(seen.Path)))
 	if err != nil {

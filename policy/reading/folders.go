@@ -54,16 +54,15 @@ func (w Workspace) checkFolders(dir string, paths []commandline.Word, s selectio
 	return nil
 }
 
-// walk returns an error if the command would read a private file below the folder dir. The
-// parameter private is true if dir itself is private. The parameter left is how many more files
-// walk may visit.
-func (w Workspace) walk(dir string, s selection, private bool, left *int) error {
+// walk returns an error if the command would read a private file below the folder dir. dirIsPrivate
+// is true if dir itself is private. filesLeft is how many more files walk may visit.
+func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *int) error {
 	names, err := w.Machine.Names(dir)
 	if err != nil {
 		return fmt.Errorf("the folder %s cannot be read: %v", dir, err)
 	}
 	for _, name := range names {
-		if *left--; *left < 0 {
+		if *filesLeft--; *filesLeft < 0 {
 			return fmt.Errorf("%s has more than %d files", dir, mostBelow)
 		}
 		path := filepath.Join(dir, name)
@@ -78,9 +77,9 @@ func (w Workspace) walk(dir string, s selection, private bool, left *int) error 
 		if strings.HasPrefix(name, ".") && !s.hidden(name) || s.leaves(name, folder) {
 			continue
 		}
-		isPrivate := private || privateName(name) != ""
+		isPrivate := dirIsPrivate || privateName(name) != ""
 		if folder {
-			if err := w.walk(path, s, isPrivate, left); err != nil {
+			if err := w.walk(path, s, isPrivate, filesLeft); err != nil {
 				return err
 			}
 			continue

@@ -210,13 +210,13 @@ func noFollowing(_ Workspace, _ string, a arguments) error {
 }
 
 // deepNames returns a check for a program that can list the names in hidden folders. The program
-// lists them if it gets both the option deep and one of the options in all. If deep is "", one of
-// the options in all is enough.
-func deepNames(all, deep string) func(Workspace, string, arguments) error {
+// lists them if it gets both deepOption and one of hiddenOptions. If deepOption is "", one of
+// hiddenOptions is enough.
+func deepNames(hiddenOptions, deepOption string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
-		if !strings.ContainsFunc(all, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] &&
+		if !strings.ContainsFunc(hiddenOptions, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] &&
 			!a.given["almost-all"] ||
-			deep != "" && !a.given[deep] && !a.given["recursive"] {
+			deepOption != "" && !a.given[deepOption] && !a.given["recursive"] {
 			return nil
 		}
 		return w.checkFolders(dir, a.operands, everything)

@@ -128,8 +128,8 @@ func (f *filter) csi(p []byte, out *[]byte) int {
 	return end + 1
 }
 
-// repeat executes REP: it writes the last character again. The parameter body contains the number
-// of repeats.
+// repeat executes REP: it writes the last character again. The body of the sequence contains the
+// number of repeats.
 func (f *filter) repeat(body string, out *[]byte) {
 	n, err := strconv.Atoi(body)
 	if err != nil || n < 1 {

@@ -105,8 +105,8 @@ func (p *Table) Next(s State, r rune) (State, bool) {
 	return after, joined
 }
 
-// of returns the property of r, which is its kind, plus kindWide if r is wide. The parameter r must
-// be a Unicode character.
+// of returns the property of r, which is its kind, plus kindWide if r is wide. r must be a Unicode
+// character.
 func (p *Table) of(r rune) uint8 {
 	return p.blocks[p.index[r>>8]][r&0xff]
 }

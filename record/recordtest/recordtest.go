@@ -20,7 +20,7 @@ type Turn struct {
 }
 
 // Check decodes the recording at path with the Decoder d. It compares the turns of the recording
-// with the turns in want. The recordings are from conversations with the scripted model. The
+// with the wanted turns. The recordings are from conversations with the scripted model. The
 // recordings contain texts in shortened form if they have more than 160 characters, or if the agent
 // CLI sent them to the model.
 func Check(t *testing.T, d record.Decoder, path string, want []Turn) {
@@ -28,15 +28,15 @@ func Check(t *testing.T, d record.Decoder, path string, want []Turn) {
 	CheckEntries(t, path, Entries(t, d, path), want)
 }
 
-// CheckEntries compares the turns in the entries with the turns in want. The parameter path names
-// the recording in messages.
-func CheckEntries(t *testing.T, path string, entries []record.Entry, want []Turn) {
+// CheckEntries compares the turns in the entries with the wanted turns. The path names the
+// recording in messages.
+func CheckEntries(t *testing.T, path string, entries []record.Entry, wanted []Turn) {
 	t.Helper()
 	got := turnsOf(entries)
-	if len(got) != len(want) {
-		t.Fatalf("%s has %d turns %+v, want %d", path, len(got), got, len(want))
+	if len(got) != len(wanted) {
+		t.Fatalf("%s has %d turns %+v, want %d", path, len(got), got, len(wanted))
 	}
-	for i, w := range want {
+	for i, w := range wanted {
 		g := got[i]
 		if g.Prompt != w.Prompt || g.Ending != w.Ending || !strings.HasPrefix(g.Answer, w.Answer) ||
 			w.Answer == "" && g.Answer != "" {

@@ -21,13 +21,13 @@ type made struct {
 }
 
 // CheckWork compares the calls in the list with the calls that the scripted model made. The file
-// with the model's calls is beside the recording at path: FILE.calls.jsonl for FILE.jsonl.gz. The
-// parameter want contains the outcome of each call, in order. The outcome "" means that the call
-// has no end. The agent CLI does not keep the arguments of some calls as the model sent them. The
-// parameter lost contains the numbers of these calls, counted from 0. CheckWork also checks that
-// the list contains each piece of work only once and in order, and that the work makes a valid
-// graph.
-func CheckWork(t *testing.T, path string, list []coleo.Activity, want []coleo.ToolOutcome, lost ...int) {
+// with the model's calls is beside the recording at path: FILE.calls.jsonl for FILE.jsonl.gz.
+// wantedOutcomes contains the outcome of each call, in order. The outcome "" means that the call
+// has no end. The agent CLI does not keep the arguments of some calls as the model sent them.
+// lostArguments contains the numbers of these calls, counted from 0. CheckWork also checks that the
+// list contains each piece of work only once and in order, and that the work makes a valid graph.
+func CheckWork(t *testing.T, path string, list []coleo.Activity, wantedOutcomes []coleo.ToolOutcome,
+	lostArguments ...int) {
 	t.Helper()
 	calls, ends := map[string]coleo.ToolCall{}, map[string]coleo.ToolEnd{}
 	var order []string
@@ -60,14 +60,14 @@ func CheckWork(t *testing.T, path string, list []coleo.Activity, want []coleo.To
 			usages[a.Reply] = true
 		}
 	}
-	for _, i := range lost {
+	for _, i := range lostArguments {
 		if i < len(order) {
 			c := calls[order[i]]
 			c.Arguments = keptNowhere
 			calls[c.ID] = c
 		}
 	}
-	checkCalls(t, path, order, calls, ends, want)
+	checkCalls(t, path, order, calls, ends, wantedOutcomes)
 	checkGraph(t, path, list)
 }
 

@@ -204,10 +204,9 @@ func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[strin
 	return e, err
 }
 
-// request returns the request to start an arm of a trigger. The parameter fields contains arguments
-// of the prompt that the user has not given. Everything else comes from the trigger and the
-// template.
-func (r *Runner) request(t trigger.Trigger, fields map[string]string) (wire.SpawnRequest, error) {
+// request returns the request to start an arm of a trigger. extraArgs contains arguments of the
+// prompt that the user has not given. Everything else comes from the trigger and the template.
+func (r *Runner) request(t trigger.Trigger, extraArgs map[string]string) (wire.SpawnRequest, error) {
 	q := wire.SpawnRequest{Name: t.Name + "-" + strings.ToLower(rand.Text()[:idLength]), Workdir: t.Workdir,
 		Template: t.Template, Labels: coleo.Labels{trigger.Label: t.Name}}
 	found, err := r.Template(t.Template, t.Workdir)
@@ -217,7 +216,7 @@ func (r *Runner) request(t trigger.Trigger, fields map[string]string) (wire.Spaw
 	if err != nil {
 		return q, err
 	}
-	args := maps.Clone(fields)
+	args := maps.Clone(extraArgs)
 	if args == nil {
 		args = map[string]string{}
 	}

@@ -33,8 +33,8 @@ var terminalVariables = []string{
 }
 
 // Run is the program in a window. It takes the order from the arm's folder dir, starts the order's
-// program on this terminal, and records how the window ends. The parameter environ contains the
-// variables of the terminal. Run returns when the program has ended.
+// program on this terminal, and records how the window ends. environ contains the variables of
+// the terminal. Run returns when the program has ended.
 //
 // Run returns ENotFound if there is no order. It returns an error if the program has crashed or
 // cannot be started.
@@ -84,7 +84,7 @@ func ofTerminal(environ []string) []string {
 }
 
 // await waits for the end of the window. If the program ends, await puts the program's result back
-// into the channel ended.
+// into the channel from which it has taken it.
 func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	tick := time.NewTicker(armEvery)
 	defer tick.Stop()
@@ -109,9 +109,9 @@ func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	}
 }
 
-// endOf returns how a window has ended. The parameter err is the result of the program in the
-// window. The program and this process get the hang-up of the terminal at the same time. The
-// program may end before this process handles the hang-up.
+// endOf returns how a window has ended. err is the result of the program in the window. The program
+// and this process get the hang-up of the terminal at the same time. The program may end before
+// this process handles the hang-up.
 func endOf(err error) (End, string) {
 	var exit *exec.ExitError
 	hung := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGHUP

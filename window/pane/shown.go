@@ -47,12 +47,12 @@ type Shown struct {
 	now coleo.Window
 }
 
-// NewShown returns the window of the session in the arm's folder dir. No window is open yet. The
-// parameter program is a command line. Together with the folder as its last argument, it becomes
-// the program in the window. The title is that of the agent CLI. Shown calls the function tell with
-// each new state of the window. These calls never overlap.
-func NewShown(dir string, program []string, title string, tell func(coleo.Window)) *Shown {
-	s := &Shown{dir: dir, program: program, title: title, tell: tell}
+// NewShown returns the window of the session in the arm's folder dir. No window is open yet. With
+// the folder as its last argument, windowCommand becomes the program in the window. The title is
+// that of the agent CLI. Shown calls the given function with each new state of the window. These
+// calls never overlap.
+func NewShown(dir string, windowCommand []string, title string, tell func(coleo.Window)) *Shown {
+	s := &Shown{dir: dir, program: windowCommand, title: title, tell: tell}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -77,9 +77,9 @@ func (s *Shown) change(state coleo.WindowState, reason string) {
 }
 
 // Finish opens the window w, which Begin has returned. It returns when the program in the window
-// runs. From the Order it uses Argv, Env, Workdir and Arm. The parameter environ contains the
-// variables of the terminal program. Finish returns the errors of window.Open. It returns EInternal
-// if nothing runs in the window.
+// runs. From the Order it uses Argv, Env, Workdir and Arm. environ contains the variables of
+// the terminal program. Finish returns the errors of window.Open. It returns EInternal if nothing
+// runs in the window.
 func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o Order) error {
 	o.ID, o.Terminal, o.Title = rand.Text(), string(w.Terminal), window.Title(w.Name)
 	err := place(s.dir, o)
@@ -101,8 +101,8 @@ func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o
 }
 
 // Begin notes that a window is about to open. It returns a description of the window for Finish.
-// The parameter workdir is the folder of the window. Begin returns EConflict if a window is already
-// open, and EBusy if a window is about to open. It also returns the errors of window.Check.
+// The window gets the given folder as its work folder. Begin returns EConflict if a window is
+// already open, and EBusy if a window is about to open. It also returns the errors of window.Check.
 func (s *Shown) Begin(p coleo.WindowPlace, workdir string) (window.Window, error) {
 	w := Described(p, workdir, append(slices.Clone(s.program), s.dir))
 	s.mu.Lock()
@@ -218,7 +218,7 @@ func (s *Shown) watch(r *Record) {
 }
 
 // judge returns the state of a window that has ended, and the reason. If the window is still open,
-// the result ended is false.
+// the last result is false.
 func (s *Shown) judge(r *Record) (state coleo.WindowState, reason string, ended bool) {
 	if r.Ended.IsZero() && process.LookQuickly(r.Process) == process.Dead {
 		if last, err := Read(s.dir); err == nil && last != nil && last.ID == r.ID {

@@ -18,7 +18,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Command returns the verb arm with the verbs below it.
+// Command returns the verb "arm" with the verbs below it.
 func Command() *cobra.Command {
 	c := verb.Group("arm", "Start, prompt, watch and stop arms")
 	c.AddCommand(
@@ -36,8 +36,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of one arm. The verb calls the function do. It
-// prints the result of do as JSON with --json, and otherwise as a line of text.
+// oneArmCommand returns a verb that takes the name of one arm. The verb calls the given function.
+// With --json, it prints the function's result as JSON, and otherwise the line.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -110,9 +110,9 @@ func newKillCommand() *cobra.Command {
 	return c
 }
 
-// endSubarms ends the subarms below an arm that has ended. It returns a line that names them. If
-// tree is false, endSubarms ends nothing and only returns the line.
-func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree bool) (string, error) {
+// endSubarms ends the subarms below an arm that has ended. It returns a line that names them.
+// Unless withSubarms is true, endSubarms ends nothing and only returns the line.
+func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, withSubarms bool) (string, error) {
 	all, err := client.Arms(ctx, true)
 	if err != nil {
 		return "", err
@@ -122,7 +122,7 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree 
 		if !notStopped(arm) {
 			continue
 		}
-		if tree {
+		if withSubarms {
 			if _, err := client.Kill(ctx, arm.ID); err != nil {
 				return "", err
 			}
@@ -132,7 +132,7 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, tree 
 	switch {
 	case len(names) == 0:
 		return "", nil
-	case tree:
+	case withSubarms:
 		return " and its subarms " + strings.Join(names, ", "), nil
 	}
 	return "; its subarms live on: " + strings.Join(names, ", ") + " (kill --tree ends them too)", nil
@@ -215,8 +215,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
 }
 
-// liveArmCommand returns a verb for an arm with a live session. The verb calls the function do. If
-// the arm has no live session, the verb returns the error of hasEnded instead.
+// liveArmCommand returns a verb for an arm with a live session. The verb calls the given function.
+// If the arm has no live session, the verb returns the error of hasEnded instead.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{

@@ -19,8 +19,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// detachKey is the key that ends attach. It is Ctrl-], which is also telnet's escape
-// key.
+// detachKey is the key that ends 'coleo arm attach': Ctrl-], which is also telnet's escape key.
 const detachKey = 0x1d
 
 func newAttachCommand() *cobra.Command {
@@ -30,8 +29,8 @@ func newAttachCommand() *cobra.Command {
 				return coleo.Errorf(coleo.EInvalid,
 					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
 			}
-			// When the user closes the terminal, this process gets SIGHUP, and then ctx ends. Then
-			// attach returns, releases the lease and restores the size of the arm's terminal.
+			// When the user closes the terminal, this process gets SIGHUP, which ends ctx. The verb
+			// then releases the lease, restores the size of the arm's terminal and returns.
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP)
 			defer stop()
 			c.SetContext(ctx)

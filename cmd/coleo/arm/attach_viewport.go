@@ -117,24 +117,24 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// moveWindow moves a window of size positions so that it contains the position at. The window began
-// at the position begin, and moveWindow moves it as little as possible. The window stays within all
-// positions. moveWindow returns the position at which the window begins now. It handles one
-// direction of the screen: columns or rows.
-func moveWindow(at, begin, size, all int) int {
-	begin = max(min(begin, all-size), 0)
+// moveWindow moves a window along one direction of the screen: columns or rows. The window is
+// windowSize positions long and begins at the position oldStart. moveWindow moves it as little as
+// possible, so that it contains the cursor's position and ends within the screen. It returns the
+// position at which the window begins now.
+func moveWindow(cursor, oldStart, windowSize, screenSize int) int {
+	oldStart = max(min(oldStart, screenSize-windowSize), 0)
 	switch {
-	case at < begin:
-		return at
-	case at >= begin+size:
-		return at - size + 1
+	case cursor < oldStart:
+		return cursor
+	case cursor >= oldStart+windowSize:
+		return cursor - windowSize + 1
 	}
-	return begin
+	return oldStart
 }
 
-// cells returns up to n cells of a line. The first one is the cell whose number is in the parameter
-// from. If the cut divides a wide character, that character becomes a blank.
-func cells(line string, from, n int) string {
+// cells returns up to n cells of a line, from the cell with the number firstCell. If the cut
+// divides a wide character, that character becomes a blank.
+func cells(line string, firstCell, n int) string {
 	var out strings.Builder
 	x := 0
 	for _, r := range line {
@@ -143,9 +143,9 @@ func cells(line string, from, n int) string {
 			width = pty.Cells(string(r))
 		}
 		switch {
-		case x >= from && x+width <= from+n:
+		case x >= firstCell && x+width <= firstCell+n:
 			out.WriteRune(r)
-		case x < from && x+width > from:
+		case x < firstCell && x+width > firstCell:
 			out.WriteByte(' ')
 		}
 		x += width

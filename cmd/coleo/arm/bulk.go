@@ -140,9 +140,9 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 	return names, nil
 }
 
-// each calls the function do for each arm. It works on up to bulkAtOnce arms at the same time. If
-// together is true, it works on all arms at the same time. It returns the outcomes in the order of
-// names.
+// each calls the verb's function for each arm, and returns the outcomes in the order of the names.
+// It works on up to bulkAtOnce arms at the same time, or on all arms if the field `together` is
+// true.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	atOnce := bulkAtOnce
@@ -170,9 +170,9 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints the outcome for each arm. If the function do failed for some arms,
-// printOutcomes returns an Exit error. If all failures have the same exit code, the error has that
-// code. Otherwise the error has the code 1.
+// printOutcomes prints the outcome for each arm. If the verb failed for some arms, printOutcomes
+// returns an Exit error. If all failures have the same exit code, the error has that code.
+// Otherwise the error has the code 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {

@@ -28,7 +28,7 @@ takes a text. Otherwise it is a prompt after the answer.`
 	dialogUsage = "`ID` of a question, or fingerprint of a dialog (default: the only one)"
 )
 
-// newDecideCommand returns the verb approve or the verb deny.
+// newDecideCommand returns the verb "approve" or the verb "deny".
 func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 	var dialog, words string
 	var always bool

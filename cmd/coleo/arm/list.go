@@ -72,12 +72,12 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// armTable returns a table of the arms in rows, for users. If rows is empty, it returns a sentence
-// instead. The sentence depends on the parameter some, which is true if there are any arms at all.
-func armTable(rows []coleo.Arm, some bool, now time.Time) string {
+// armTable returns a table of the given arms, for users. If no arms are given, it returns a
+// sentence instead. The sentence depends on haveArms, which is true if there are any arms at all.
+func armTable(rows []coleo.Arm, haveArms bool, now time.Time) string {
 	switch {
 	case len(rows) > 0:
-	case some:
+	case haveArms:
 		return "No active arms.\n"
 	default:
 		return "No arms registered.\n"

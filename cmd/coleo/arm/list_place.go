@@ -36,20 +36,20 @@ func placeOf(dir string) place {
 const maxHead = 4 << 10
 
 // headOf returns the name of the branch that is checked out. If no branch is checked out, it
-// returns the first characters of the commit id. The parameter git is the path of .git. In a
-// worktree, .git is not a folder. It is a file that contains the path of the real folder.
-func headOf(git string) (string, bool) {
-	if text, ok := readSmall(git); ok {
+// returns the first characters of the commit id. gitPath is the path of .git. In a worktree, .git
+// is not a folder. It is a file that contains the path of the real folder.
+func headOf(gitPath string) (string, bool) {
+	if text, ok := readSmall(gitPath); ok {
 		dir, is := strings.CutPrefix(text, "gitdir: ")
 		if !is {
 			return "", false
 		}
 		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(filepath.Dir(git), dir)
+			dir = filepath.Join(filepath.Dir(gitPath), dir)
 		}
-		git = dir
+		gitPath = dir
 	}
-	text, ok := readSmall(filepath.Join(git, "HEAD"))
+	text, ok := readSmall(filepath.Join(gitPath, "HEAD"))
 	if !ok {
 		return "", false
 	}

@@ -84,24 +84,23 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 // logWait is how long one request to serve waits for more output.
 const logWait = 20 * time.Second
 
-// copyOutput writes the arm's terminal output to w. It begins at the offset in the parameter from.
-// If follow is true, it continues until the arm ends. Otherwise it stops at the present end of the
-// output.
-func copyOutput(c *cobra.Command, client *api.Client, name string, from int64, follow bool, w io.Writer) error {
+// copyOutput writes the arm's terminal output to w. It begins at the given offset. If followOutput
+// is true, it continues until the arm ends. Otherwise it stops at the present end of the output.
+func copyOutput(c *cobra.Command, client *api.Client, name string, offset int64, followOutput bool, w io.Writer) error {
 	wait := time.Duration(0)
 	for {
-		out, err := client.Output(c.Context(), name, from, wait)
+		out, err := client.Output(c.Context(), name, offset, wait)
 		if err != nil {
 			return err
 		}
 		if _, err := w.Write(out.Data); err != nil {
 			return err
 		}
-		from = out.Offset + int64(len(out.Data))
-		if out.End || len(out.Data) == 0 && !follow {
+		offset = out.Offset + int64(len(out.Data))
+		if out.End || len(out.Data) == 0 && !followOutput {
 			return nil
 		}
-		if follow {
+		if followOutput {
 			wait = logWait
 		}
 	}

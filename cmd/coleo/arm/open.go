@@ -145,10 +145,10 @@ func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal wi
 }
 
 // windowOf returns the description of a window for an arm. The window runs 'arm attach' with the
-// program whose path is in the parameter self.
-func windowOf(arm coleo.Arm, terminal window.Terminal, self string) window.Window {
+// program at the path ownProgram.
+func windowOf(arm coleo.Arm, terminal window.Terminal, ownProgram string) window.Window {
 	return window.Window{Terminal: terminal, Name: arm.Name, Workdir: arm.Workdir, Mac: runtime.GOOS == "darwin",
-		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), self, "arm", "attach", arm.Name)}
+		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), ownProgram, "arm", "attach", arm.Name)}
 }
 
 // coleoHere returns the beginning of a command line. This beginning sets the variables that tell

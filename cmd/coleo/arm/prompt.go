@@ -217,15 +217,15 @@ func newWaitCommand() *cobra.Command {
 	return c
 }
 
-// readJSON returns the JSON in a file. If it fails, the error ends with the text in the parameter
-// undone. This text says what was not done.
-func readJSON(path, undone string) (json.RawMessage, error) {
+// readJSON returns the JSON in a file. If it fails, the error ends with notDone, a text that says
+// what was not done.
+func readJSON(path, notDone string) (json.RawMessage, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%v: %s", err, undone)
+		return nil, coleo.Errorf(coleo.EInvalid, "%v: %s", err, notDone)
 	}
 	if !json.Valid(raw) {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s is not JSON: %s", path, undone)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not JSON: %s", path, notDone)
 	}
 	return raw, nil
 }

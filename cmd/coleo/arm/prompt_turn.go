@@ -21,10 +21,10 @@ type Turn struct {
 	coleo.RunEnd
 }
 
-// AwaitTurn waits for the end of the turn that a delivered prompt has started. The parameter run is
-// the id of that prompt's run. A dialog also ends the wait. If limit is not 0, AwaitTurn waits no
-// longer than limit. If the turn did not finish, the error says why.
-func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
+// AwaitTurn waits for the end of the turn that a delivered prompt has started. runID is the id of
+// that prompt's run. A dialog also ends the wait. If the limit is not 0, AwaitTurn waits no longer
+// than that. If the turn did not finish, the error says why.
+func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limit time.Duration) (Turn, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if limit > 0 {
@@ -37,11 +37,11 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, run string, limit 
 			asking <- arm
 		}
 	}()
-	t := Turn{Delivered: true, Run: run}
+	t := Turn{Delivered: true, Run: runID}
 	var end coleo.RunEnd
 	go func() {
 		var err error
-		end, err = client.WaitRun(waiting, run)
+		end, err = client.WaitRun(waiting, runID)
 		ended <- err
 	}()
 	var err error

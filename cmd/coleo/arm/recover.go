@@ -84,7 +84,7 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 	return line, reply, nil
 }
 
-// Recover recovers an arm and waits until the arm is ready, as the verb arm recover does. If the
+// Recover recovers an arm and waits until the arm is ready, as the verb "arm recover" does. If the
 // agent CLI is still running and works, Recover does not wait.
 func Recover(ctx context.Context, client *api.Client, name string, q wire.RecoverRequest,
 	limit time.Duration) (wire.SpawnReply, error) {

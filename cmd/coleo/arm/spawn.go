@@ -129,7 +129,7 @@ func (f *spawnFlags) place(ctx context.Context, client *api.Client, usual string
 	return nil
 }
 
-// checkWindow checks the flags for a window. It runs before the arm is started.
+// checkWindow checks the flags for a window, before the arm is started.
 func (f *spawnFlags) checkWindow(c *cobra.Command) error {
 	if c.Flags().Changed("end-when-done") {
 		f.q.EndWhenDone = &f.endWhenDone
@@ -182,10 +182,10 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 }
 
 // StartedClient starts serve and the host agent if they do not run, and returns a client of serve.
-// If local is true, it starts only serve, because the arm can run without a host agent.
-func StartedClient(c *cobra.Command, s setup.Setup, local bool) (*api.Client, error) {
+// If onlyServe is true, it starts only serve, because the arm can run without a host agent.
+func StartedClient(c *cobra.Command, s setup.Setup, onlyServe bool) (*api.Client, error) {
 	start := s.Start
-	if local {
+	if onlyServe {
 		start = s.StartServe
 	}
 	started, err := start(c.Context())

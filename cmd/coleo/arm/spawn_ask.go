@@ -20,8 +20,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// asksUser reports whether arm spawn asks the user for the missing values. It does so if the user
-// has given no flag and uses a terminal.
+// asksUser reports whether 'coleo arm spawn' asks the user for the missing values. It does so if
+// the user has given no flag and uses a terminal.
 func asksUser(c *cobra.Command) bool {
 	in, isFile := c.InOrStdin().(*os.File)
 	return isFile && c.Flags().NFlag() == 0 && !verb.WantsJSON(c) && term.IsTerminal(int(in.Fd()))
@@ -34,14 +34,14 @@ type questions struct {
 	installed func(coleo.Info) bool // reports whether this machine has the agent CLI of a harness
 }
 
-// askAll asks for the harness, the name, the work folder and the model of a new arm. The parameter
-// usual names the default harness.
-func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client, usual string) error {
+// askAll asks for the harness, the name, the work folder and the model of a new arm. The default
+// harness is defaultHarness.
+func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client, defaultHarness string) error {
 	list, err := client.Harnesses(ctx)
 	if err != nil {
 		return err
 	}
-	if f.q.Harness, err = q.harness(list, usual); err != nil {
+	if f.q.Harness, err = q.harness(list, defaultHarness); err != nil {
 		return err
 	}
 	name, err := freeName(ctx, client)
@@ -73,21 +73,21 @@ func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client
 }
 
 // harness asks which harness to use. The user can answer with the harness's number or name. The
-// default is the harness in the parameter usual. If usual is empty, the default is the first
+// default is the harness with the name defaultName. If this name is empty, the default is the first
 // harness whose agent CLI is installed.
-func (q questions) harness(list []coleo.Info, usual string) (string, error) {
+func (q questions) harness(list []coleo.Info, defaultName string) (string, error) {
 	list = slices.DeleteFunc(slices.Clone(list), func(i coleo.Info) bool { return i.Support == coleo.SupportDeclared })
 	for i, info := range list {
 		note := ""
 		if !q.installed(info) {
 			note = " (not installed)"
-		} else if usual == "" {
-			usual = info.Name
+		} else if defaultName == "" {
+			defaultName = info.Name
 		}
 		fmt.Fprintf(q.out, "%3d  %-14s %s%s\n", i+1, info.Name, info.Title, note)
 	}
 	for {
-		word, err := q.line("harness", usual)
+		word, err := q.line("harness", defaultName)
 		if err != nil {
 			return "", err
 		}
@@ -101,18 +101,18 @@ func (q questions) harness(list []coleo.Info, usual string) (string, error) {
 	}
 }
 
-// line asks for one line. If the line is empty, it returns the parameter usual. It returns EInvalid
+// line asks for one line. If the line is empty, it returns the default answer. It returns EInvalid
 // if the user ends the input.
-func (q questions) line(what, usual string) (string, error) {
-	if usual != "" {
-		what += " [" + usual + "]"
+func (q questions) line(what, defaultAnswer string) (string, error) {
+	if defaultAnswer != "" {
+		what += " [" + defaultAnswer + "]"
 	}
 	fmt.Fprint(q.out, what+": ")
 	text, err := q.in.ReadString('\n')
 	if err != nil {
 		return "", coleo.Errorf(coleo.EInvalid, "the input ended: nothing was started")
 	}
-	return cmp.Or(strings.TrimSpace(text), usual), nil
+	return cmp.Or(strings.TrimSpace(text), defaultAnswer), nil
 }
 
 // SayTrust tells the user which of the user's files Coleo will edit for the new arm.

@@ -108,11 +108,11 @@ func watched(c *cobra.Command, client *api.Client, args []string, onTerminal boo
 		len(names), strings.Join(names, ", "))
 }
 
-// otherStates returns all states except the one in the parameter now.
-func otherStates(now coleo.State) []coleo.State {
+// otherStates returns all states except the given one.
+func otherStates(excluded coleo.State) []coleo.State {
 	var out []coleo.State
 	for _, s := range coleo.States() {
-		if s != now {
+		if s != excluded {
 			out = append(out, s)
 		}
 	}

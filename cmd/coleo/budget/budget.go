@@ -1,4 +1,4 @@
-// Package budget has the verb coleo arm budget, and the budget flags of coleo arm spawn.
+// Package budget has the verb "arm budget", and the budget flags of coleo arm spawn.
 package budget
 
 import (
@@ -31,7 +31,7 @@ goes on with 'coleo arm unpark' after you have raised the budget.
 park and stop need an agent CLI that tells what it uses during a turn, and a model
 whose price is known.`
 
-// Command returns the verb arm budget.
+// Command returns the verb "arm budget".
 func Command() *cobra.Command {
 	var policy string
 	c := &cobra.Command{

@@ -26,7 +26,7 @@ restore: restore that one.
 
 Nothing is restored while an arm in the same repository works, or may work.`
 
-// CheckpointCommand returns the verb arm checkpoint with the verbs below it.
+// CheckpointCommand returns the verb "arm checkpoint" with the verbs below it.
 func CheckpointCommand() *cobra.Command {
 	c := verb.Group("checkpoint", "List, compare and restore the files that were kept after each turn")
 	c.Long = `After each turn that changed files, Coleo keeps all files of the arm's repository

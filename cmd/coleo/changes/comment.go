@@ -14,7 +14,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// CommentCommand returns the verb arm comment.
+// CommentCommand returns the verb "arm comment".
 func CommentCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "comment NAME FILE:LINE TEXT",
@@ -40,7 +40,7 @@ arm's folder.`,
 	}
 }
 
-// CommentsCommand returns the verb arm comments.
+// CommentsCommand returns the verb "arm comments".
 func CommentsCommand() *cobra.Command {
 	var send, drop bool
 	c := &cobra.Command{

@@ -36,7 +36,7 @@ to see that moment. The patch is then for people only.
 --follow shows the diff, and shows it again each time that it has changed, until you
 press Ctrl-C. With --json, each diff is one line. It works on Linux only.`
 
-// DiffCommand returns the verb arm diff.
+// DiffCommand returns the verb "arm diff".
 func DiffCommand() *cobra.Command {
 	var w changes.Wish
 	var why, follow bool

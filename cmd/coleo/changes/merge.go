@@ -30,7 +30,7 @@ your index and your stash are never touched. No hook runs.
 If git finds conflicts, this changes nothing, lists them, and ends with exit code 5.
 --ask-arm hands them to the arm as one prompt.`
 
-// MergeCommand returns the verb arm merge.
+// MergeCommand returns the verb "arm merge".
 func MergeCommand() *cobra.Command {
 	var w changes.MergeWish
 	var squash, rebase, ask bool

@@ -25,7 +25,7 @@ as the user who is logged in there. No hook of git runs.
 Nothing is pushed if the arm has uncommitted work: --commit MESSAGE commits all of it
 first, besides the files that git ignores. A push never overwrites commits.`
 
-// PullCommand returns the verb arm pr.
+// PullCommand returns the verb "arm pr".
 func PullCommand() *cobra.Command {
 	var w pull.Wish
 	var commit string

@@ -33,7 +33,7 @@ is 1 if it was closed without a merge, or if the tries are used up.`
 // minEvery is the shortest time between two looks that a user can choose.
 const minEvery = time.Second
 
-// WatchCommand returns the verb arm watch-pr.
+// WatchCommand returns the verb "arm watch-pr".
 func WatchCommand() *cobra.Command {
 	var w pull.Watch
 	c := &cobra.Command{

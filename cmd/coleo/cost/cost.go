@@ -19,7 +19,7 @@ import (
 	"coleo.dev/cost"
 )
 
-// Command returns the verb cost.
+// Command returns the verb "cost".
 func Command() *cobra.Command {
 	var by, since string
 	c := &cobra.Command{

@@ -19,9 +19,9 @@ import (
 // RunIsolated has asked the command to end. The command first needs time to end its own processes.
 const insideGrace = time.Minute
 
-// RunIsolated runs the command line of this process in a new network namespace. It adds the flag in
-// the parameter flag to that command line. If the command ends with an exit code other than 0,
-// RunIsolated returns a verb.Exit with this code.
+// RunIsolated runs the command line of this process in a new network namespace. It adds the given
+// flag to that command line. If the command ends with an exit code other than 0, RunIsolated
+// returns a verb.Exit with this code.
 func RunIsolated(c *cobra.Command, flag string) error {
 	program, err := Path()
 	if err != nil {

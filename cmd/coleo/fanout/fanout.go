@@ -69,7 +69,7 @@ type flags struct {
 	timeout   time.Duration
 }
 
-// Command returns the verb fan-out.
+// Command returns the verb "fan-out".
 func Command() *cobra.Command {
 	var f flags
 	c := &cobra.Command{

@@ -57,9 +57,9 @@ type changed struct {
 	Cut          string `json:"cut,omitempty"` // why not everything is counted
 }
 
-// members returns the arms of a fan-out. The result heads contains all arms except subarms, sorted
-// by name. Subarms have the label too, but they work for their parent. The result all also contains
-// subarms. members returns ENotFound if there are no arms.
+// members returns the arms of a fan-out. The first result contains all arms except subarms, sorted
+// by name. Subarms have the label too, but they work for their parent. The second result contains
+// subarms too. members returns ENotFound if there are no arms.
 func members(ctx context.Context, client *api.Client, id string) (heads, all []coleo.Arm, err error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
@@ -157,9 +157,9 @@ have no price.`,
 }
 
 // waitAll waits until each arm of a fan-out has done its task or needs a person. Then it returns
-// the table. The parameter runs maps names of arms to the ids of the task's runs. It contains only
-// the runs that the caller knows. waitAll returns ETimeout after the limit.
-func waitAll(ctx context.Context, client *api.Client, id string, runs map[string]string,
+// the table. runByArm holds the ids of the task's runs, keyed by the names of the arms. It contains
+// only the runs that the caller knows. waitAll returns ETimeout after the limit.
+func waitAll(ctx context.Context, client *api.Client, id string, runByArm map[string]string,
 	limit time.Duration) ([]row, error) {
 	end := time.NewTimer(limit)
 	defer end.Stop()
@@ -179,7 +179,7 @@ func waitAll(ctx context.Context, client *api.Client, id string, runs map[string
 			if err != nil {
 				return nil, err
 			}
-			if !settled(arm, newest, runs[arm.Name], time.Now()) {
+			if !settled(arm, newest, runByArm[arm.Name], time.Now()) {
 				busy = append(busy, arm.Name)
 			}
 		}
@@ -197,20 +197,20 @@ func waitAll(ctx context.Context, client *api.Client, id string, runs map[string
 	}
 }
 
-// settled reports whether an arm has done its task or needs a person. The parameter newest contains
-// the arm's newest run, if there is one. The parameter task is the id of the task's run. It is ""
-// if the caller does not know the run.
-func settled(arm coleo.Arm, newest []coleo.Run, task string, now time.Time) bool {
+// settled reports whether an arm has done its task or needs a person. newestRun contains the arm's
+// newest run, if there is one. taskRun is the id of the task's run, or "" if the caller does not
+// know the run.
+func settled(arm coleo.Arm, newestRun []coleo.Run, taskRun string, now time.Time) bool {
 	need, _ := arm.Need()
 	switch {
 	case need == coleo.NeedsYou || need == coleo.NeedEnded:
 		return true
 	case need != coleo.NeedIdle || arm.Queue != nil && arm.Queue.Length > 0:
 		return false
-	case len(newest) > 0:
-		return !newest[0].Open
+	case len(newestRun) > 0:
+		return !newestRun[0].Open
 	}
-	return task == "" && now.Sub(arm.CreatedAt) > taskWindow
+	return taskRun == "" && now.Sub(arm.CreatedAt) > taskWindow
 }
 
 // table returns the rows of a fan-out.

@@ -1,4 +1,4 @@
-// Package handover has the verb coleo arm handover.
+// Package handover has the verb "arm handover".
 package handover
 
 import (
@@ -39,7 +39,7 @@ type flags struct {
 	timeout time.Duration
 }
 
-// Command returns the verb arm handover.
+// Command returns the verb "arm handover".
 func Command() *cobra.Command {
 	var f flags
 	c := &cobra.Command{

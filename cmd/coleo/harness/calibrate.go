@@ -152,8 +152,8 @@ func (f *calibrateFlags) check() error {
 	return nil
 }
 
-// cases reads all recordings. It returns the new recordings in fresh, and the earlier recordings in
-// old.
+// cases reads all recordings. It returns the new recordings first, and the earlier recordings
+// second.
 func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
 		return nil, nil, err
@@ -200,13 +200,13 @@ func writeProposal(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// readCases reads the recordings in the folder dir, and reads their labels from a file. The
-// parameter labels is the path of that file. If labels is "", the file is labelsFile in dir.
-func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
-	if labels == "" {
-		labels = filepath.Join(dir, labelsFile)
+// readCases reads the recordings in the folder dir, and reads their labels from the file at
+// labelsPath. If labelsPath is "", the file is labelsFile in dir.
+func readCases(dir, labelsPath string, slack float64) ([]mend.Case, error) {
+	if labelsPath == "" {
+		labelsPath = filepath.Join(dir, labelsFile)
 	}
-	byName, err := readLabels(labels)
+	byName, err := readLabels(labelsPath)
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 		name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".gz"), ".cast")
 		label, ok := byName[name]
 		if !ok {
-			return nil, coleo.Errorf(coleo.EInvalid, "%s: there is no label for the recording %s", labels, name)
+			return nil, coleo.Errorf(coleo.EInvalid, "%s: there is no label for the recording %s", labelsPath, name)
 		}
 		in, err := openInput(path)
 		if err != nil {
@@ -233,7 +233,7 @@ func readCases(dir, labels string, slack float64) ([]mend.Case, error) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s has no recording (*.cast, *.cast.gz)", dir)
 	}
 	for name := range byName {
-		return nil, coleo.Errorf(coleo.EInvalid, "%s: %s has no recording %s.cast", labels, dir, name)
+		return nil, coleo.Errorf(coleo.EInvalid, "%s: %s has no recording %s.cast", labelsPath, dir, name)
 	}
 	slices.SortFunc(out, func(a, b mend.Case) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil

@@ -17,8 +17,8 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// testRun runs checks and prints their report. The parameter version is the version of the agent
-// CLI that the user has named, or "".
+// testRun runs checks and prints their report. Its last argument is the version of the agent CLI
+// that the user has named, or "".
 type testRun func(c *cobra.Command, config conformance.Config, version string) error
 
 // pick returns a testRun for the checks that the flags select.

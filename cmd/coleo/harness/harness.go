@@ -17,7 +17,7 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// Command returns the verb harness with the verbs below it.
+// Command returns the verb "harness" with the verbs below it.
 func Command() *cobra.Command {
 	c := verb.Group("harness", "List, install and test harnesses, and read recordings")
 	c.AddCommand(newListCommand(), newTestCommand(), newInstallCommand(), newReadCommand(),

@@ -159,9 +159,9 @@ func readPack(file string) ([]byte, error) {
 }
 
 // fits returns an error if the harness of the pack p does not exist, or if p does not fit that
-// harness. The parameter recordings is a folder of recordings, or "". If it is not "", fits also
-// returns an error if a recording does not read as its label says.
-func fits(s setup.Setup, p *pack.Pack, recordings string) error {
+// harness. If recordingsDir is not "", fits also returns an error if a recording in that folder
+// does not read as its label says.
+func fits(s setup.Setup, p *pack.Pack, recordingsDir string) error {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
 		return err
@@ -171,15 +171,15 @@ func fits(s setup.Setup, p *pack.Pack, recordings string) error {
 		return err
 	}
 	joined, err := registry.Join(h, p)
-	if err != nil || recordings == "" {
+	if err != nil || recordingsDir == "" {
 		return err
 	}
-	return readsAsLabelled(joined, p.Versions[0], recordings)
+	return readsAsLabelled(joined, p.Versions[0], recordingsDir)
 }
 
-// changePacks calls the function do with the store of the installed packs. It holds a lock during
-// the call, so that no other process changes the packs. Inside an arm, changePacks returns an
-// error, because an arm must not change the rules with which Coleo reads it.
+// changePacks calls the given function with the store of the installed packs. It holds a lock
+// during the call, so that no other process changes the packs. Inside an arm, changePacks returns
+// an error, because an arm must not change the rules with which Coleo reads it.
 func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	s, err := setup.New()
 	if err != nil {

@@ -128,7 +128,7 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	return th, nil
 }
 
-// input is a recording or a screen. If cast is nil, input is a screen.
+// input is a recording, or a screen if the field `cast` is nil.
 type input struct {
 	cast   *pty.Cast
 	screen coleo.Screen

@@ -1,4 +1,4 @@
-// Package memo has the verb coleo arm memo.
+// Package memo has the verb "arm memo".
 package memo
 
 import (
@@ -26,7 +26,7 @@ CLI does not see it. It stays until the arm is removed.
 For JSON, - means standard input. If the arm was started with --state-schema, a
 value that does not fit the schema is refused, and the memo stays as it was.`
 
-// Command returns the verb arm memo.
+// Command returns the verb "arm memo".
 func Command() *cobra.Command {
 	return &cobra.Command{
 		Use:     "memo NAME [get|set JSON|patch JSON]",

@@ -95,7 +95,7 @@ prices.`,
 }
 
 // oneWish checks that the user has named one model, either with an argument or with flags. If not,
-// it returns EInvalid. If there is an argument, oneWish copies it to model.
+// it returns EInvalid. If there is an argument, oneWish copies it to the variable of the flag.
 func oneWish(c *cobra.Command, args []string, model *string) error {
 	flags := c.Flags().Changed("provider") || c.Flags().Changed("model")
 	if len(args) > 1 || (len(args) == 1) == flags {
@@ -112,8 +112,8 @@ func catalogFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "catalog", "", "`FILE` with a model catalogue (default: ask serve)")
 }
 
-// readCatalog reads the catalogue of models from a file. If file is "", it gets the
-// catalogue from serve.
+// readCatalog reads the catalogue of models from a file. Without a file name, it gets the catalogue
+// from serve.
 func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	if file == "" {
 		return askCatalog(c)

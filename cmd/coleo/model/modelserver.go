@@ -83,7 +83,7 @@ func taken(err error) error {
 		"none", op.Addr, flag)
 }
 
-// scriptedModel is the JSON output of the verb modelserver.
+// scriptedModel is the JSON output of the verb "modelserver".
 type scriptedModel struct {
 	URL  string   `json:"url"`
 	PID  int      `json:"pid"`

@@ -92,8 +92,8 @@ func decisions(ctx context.Context, client *api.Client, arm string) ([]judged, e
 	return out, err
 }
 
-// eachEvent calls fn with each event that has one of the given kinds. If arm is empty, it uses the
-// events of all arms. Otherwise it uses only the events of that arm.
+// eachEvent calls fn with each event that has one of the given kinds. If an arm is named, it uses
+// only the events of that arm.
 func eachEvent(ctx context.Context, client *api.Client, arm string, fn func(coleo.Event) error,
 	kinds ...coleo.EventKind) error {
 	for f := (wire.EventFilter{Arm: arm, Kinds: kinds}); ; {

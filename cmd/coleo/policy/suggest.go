@@ -91,8 +91,8 @@ func (h *history) add(e coleo.Event) error {
 }
 
 // suggest returns commands for which a rule is possible, most frequent first. People have approved
-// each of these commands at least as often as the parameter least says, and have never denied it.
-func (h *history) suggest(least int) []suggestion {
+// each of these commands at least minApprovals times, and have never denied it.
+func (h *history) suggest(minApprovals int) []suggestion {
 	approved, denied := map[string]int{}, map[string]bool{}
 	for _, d := range h.answered {
 		command, known := h.asked[d.Dialog.Fingerprint]
@@ -108,7 +108,7 @@ func (h *history) suggest(least int) []suggestion {
 	}
 	out := []suggestion{}
 	for command, n := range approved {
-		if n >= least && !denied[command] && isPlain(command) {
+		if n >= minApprovals && !denied[command] && isPlain(command) {
 			out = append(out, suggestion{command, n})
 		}
 	}
@@ -142,14 +142,14 @@ func isPlain(command string) bool {
 // linesOfRule is how many lines asDiff prints for one rule.
 const linesOfRule = 4
 
-// asDiff returns a diff that adds the suggestions to the end of the user's file. The parameter
-// rules is the present text of that file.
-func asDiff(path, rules string, list []suggestion) string {
+// asDiff returns a diff that adds the suggestions to the end of the user's file. oldText is the
+// present text of that file.
+func asDiff(path, oldText string, list []suggestion) string {
 	if len(list) == 0 {
 		return "There is nothing to suggest: no command was approved often enough."
 	}
-	from, lines := path, strings.Count(rules, "\n")
-	if rules == "" {
+	from, lines := path, strings.Count(oldText, "\n")
+	if oldText == "" {
 		from = "/dev/null"
 	}
 	var out strings.Builder

@@ -1,4 +1,4 @@
-// Package recording has the verb screen. The verb replays a recording, and prints the
+// Package recording has the verb "screen". The verb replays a recording, and prints the
 // screen at the end of the recording or at a given time.
 package recording
 
@@ -27,7 +27,7 @@ type screenFlags struct {
 	emulator string
 }
 
-// Command returns the verb screen.
+// Command returns the verb "screen".
 func Command() *cobra.Command {
 	var f screenFlags
 	c := &cobra.Command{
@@ -161,14 +161,14 @@ func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
 	return s.View()
 }
 
-// write writes output to a screen, in pieces of at most chunk bytes. If chunk is 0, it writes all
-// output in one piece.
-func write(s pty.Screen, p []byte, chunk int) {
-	if chunk == 0 {
-		chunk = max(len(p), 1)
+// write writes output to a screen, in pieces of at most maxBytes bytes. If maxBytes is 0, it writes
+// all output in one piece.
+func write(s pty.Screen, p []byte, maxBytes int) {
+	if maxBytes == 0 {
+		maxBytes = max(len(p), 1)
 	}
 	for len(p) > 0 {
-		n := min(chunk, len(p))
+		n := min(maxBytes, len(p))
 		_, _ = s.Write(p[:n])
 		p = p[n:]
 	}

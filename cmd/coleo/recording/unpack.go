@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Unpack returns a reader of the same data as the parameter in. If the data are compressed with
+// Unpack returns a reader of the same data as the given reader. If the data are compressed with
 // gzip, the new reader decompresses them.
 func Unpack(in io.Reader) (io.Reader, error) {
 	r := bufio.NewReader(in)

@@ -37,22 +37,22 @@ func ranBefore(ctx context.Context, client *api.Client, a coleo.Arm) (bool, erro
 	}
 }
 
-// stillWaits reports whether an arm still waits for a recovery after an event. The parameter waits
-// says whether the arm was waiting before the event.
-func stillWaits(waits bool, e coleo.Event) bool {
+// stillWaits reports whether an arm still waits for a recovery after an event. waitedBefore says
+// whether the arm was waiting before the event.
+func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	var reading coleo.Reading
 	if e.Kind == coleo.EventState {
 		var change coleo.Change
 		if json.Unmarshal(e.Payload, &change) != nil {
-			return waits
+			return waitedBefore
 		}
 		reading = change.Reading
 	} else if json.Unmarshal(e.Payload, &reading) != nil {
-		return waits
+		return waitedBefore
 	}
 	switch {
 	case reading.State == coleo.Initializing:
-		return waits // a recovery has begun, and may be cut off
+		return waitedBefore // a recovery has begun, and may be cut off
 	case reading.State != coleo.Dead:
 		return false // it was recovered
 	}
@@ -60,7 +60,7 @@ func stillWaits(waits bool, e coleo.Event) bool {
 	case coleo.RuleReboot, coleo.RuleHolderGone:
 		return true
 	case coleo.RuleNotStarted, coleo.RuleNoConversation:
-		return waits // a start was cut off, or continues with a new conversation
+		return waitedBefore // a start was cut off, or continues with a new conversation
 	}
 	return false
 }

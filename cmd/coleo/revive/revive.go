@@ -131,7 +131,7 @@ func settle(ctx context.Context, client *api.Client, hosts []coleo.HostInfo) err
 	return ctx.Err()
 }
 
-// recoverAll recovers the arms of all accounts. The map asking contains, for each account, an arm
+// recoverAll recovers the arms of all accounts. For each account, the given map contains an arm
 // that already asks for a login.
 func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[Account][]coleo.Arm,
 	asking map[Account]string, local bool) {
@@ -191,7 +191,8 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	return out
 }
 
-// each calls do with each number from 0 to n-1. At most atOnce calls run at the same time.
+// each calls the given function with each number from 0 to n-1. At most atOnce calls run at the
+// same time.
 func each(n int, do func(i int)) {
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup

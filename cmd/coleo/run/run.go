@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Command returns the verb run with the verbs below it.
+// Command returns the verb "run" with the verbs below it.
 func Command() *cobra.Command {
 	c := verb.Group("run", "List runs, and follow what agent CLIs do in them")
 	c.AddCommand(newListCommand(), newShowCommand(), newEventsCommand())

@@ -18,7 +18,7 @@ var tailKinds = []string{
 	string(coleo.EventPromptLost), string(coleo.EventError), string(coleo.EventRunEnd),
 }
 
-// TailCommand returns the verb arm tail.
+// TailCommand returns the verb "arm tail".
 func TailCommand() *cobra.Command {
 	f := eventFlags{follow: true}
 	var all bool

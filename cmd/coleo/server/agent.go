@@ -27,7 +27,7 @@ const (
 	busLook = 100 * time.Millisecond
 )
 
-// agentFlags are the flags of the verb agent start.
+// agentFlags are the flags of the verb "agent start".
 type agentFlags struct {
 	url     string // URL of a bus on another machine, which runAgent refuses
 	id      string
@@ -102,9 +102,9 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost gives the host agent its id. If the parameter id is "", a host agent that has an id
-// keeps that id. If the host agent has no id, it gets the last id in the arms' folders, or a new
-// id. nameHost refuses the id of host local with EInvalid.
+// nameHost gives the host agent its id. Without a given id, a host agent keeps the id that it has.
+// If it has none, it gets the last id in the arms' folders, or a new id. nameHost refuses the id of
+// host local with EInvalid.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)

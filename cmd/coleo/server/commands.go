@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands returns the verbs that run Coleo on this machine. The parameter now is the clock of
+// Commands returns the verbs that run Coleo on this machine. The given function is the clock of
 // serve and of the host agent.
 func Commands(now func() time.Time) []*cobra.Command {
 	return []*cobra.Command{

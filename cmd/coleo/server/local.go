@@ -36,8 +36,8 @@ type localHost struct {
 	runs sync.WaitGroup
 }
 
-// localRun is one run of host local. The channel ready is closed when host local can execute
-// orders. The channel ended is closed when the run has ended. Then err contains the reason.
+// localRun is one run of host local. The channel `ready` is closed when host local can execute
+// orders. The channel `ended` is closed when the run has ended. Then err contains the reason.
 type localRun struct {
 	ready, ended chan struct{}
 	err          error

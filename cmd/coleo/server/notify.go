@@ -184,8 +184,8 @@ func (n *notifier) awaitTurn(ctx context.Context) bool {
 	return true
 }
 
-// noticeOf returns the notice of an event. The second result is false if the event has no notice. A
-// dialog has one notice. It has none if it is no longer open.
+// noticeOf returns the notice of an event, and whether the event has one. A dialog has a notice
+// only if it is still open and the user has not been told of it.
 func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	if e.Arm == "" || e.Kind == coleo.EventRemoved || e.Time.Before(n.told.Since) {
 		return notice{}, false

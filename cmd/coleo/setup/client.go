@@ -14,7 +14,7 @@ import (
 )
 
 // WithClient returns the function of a verb that needs the API. The returned function calls the
-// function do with a new client. If serve does not run, the returned function returns an error that
+// given one with a new client. If serve does not run, the returned function returns an error that
 // says how to start Coleo. If the user names a missing arm, the error suggests a similar name.
 func WithClient(
 	do func(c *cobra.Command, client *api.Client, args []string) error,

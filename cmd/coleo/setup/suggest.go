@@ -42,8 +42,8 @@ func didYouMean(ctx context.Context, client *api.Client, err error) error {
 	return &better
 }
 
-// nearest returns the word that is most similar to the parameter typed. It returns "" if no word is
-// similar. It uses the function that cobra uses to suggest verbs.
+// nearest returns the word that is most similar to the word that the user has typed. It returns ""
+// if no word is similar. It uses the function that cobra uses to suggest verbs.
 func nearest(words []string, typed string) string {
 	c := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, word := range words {

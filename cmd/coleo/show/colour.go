@@ -67,8 +67,8 @@ func Width(c *cobra.Command) int {
 	return cols
 }
 
-// showsColours reports whether Coleo should write colours to out. The parameters noColor and
-// termName are the values of NO_COLOR and TERM.
+// showsColours reports whether Coleo should write colours to the given writer. The parameters
+// noColor and termName are the values of NO_COLOR and TERM.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))

@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// Since returns the time from t to now as text. It returns "n/a" if t is zero or after
-// now.
+// Since returns the time that has passed since t, as text. It returns "n/a" if t is zero or in the
+// future.
 func Since(t, now time.Time) string {
 	if t.IsZero() || now.Before(t) {
 		return "n/a"

@@ -18,7 +18,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Command returns the verb template.
+// Command returns the verb "template".
 func Command() *cobra.Command {
 	c := verb.Group("template", "Files that say with what an arm starts")
 	c.AddCommand(newListCommand(), newShowCommand(), newTrustCommand())

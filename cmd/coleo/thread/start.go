@@ -134,7 +134,7 @@ conversation itself stays as it is. Some agent CLIs cannot do this.`
 	return c
 }
 
-// ForkCommand returns the verb arm fork.
+// ForkCommand returns the verb "arm fork".
 func ForkCommand() *cobra.Command {
 	var f startFlags
 	c := &cobra.Command{
@@ -164,7 +164,7 @@ something, nothing is done. Some agent CLIs cannot do this.`,
 	return c
 }
 
-// ArmCommand returns the verb arm thread.
+// ArmCommand returns the verb "arm thread".
 func ArmCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "thread NAME [ID]",

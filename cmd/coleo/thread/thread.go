@@ -1,4 +1,4 @@
-// Package thread has the verbs of coleo thread, and the verbs arm thread and arm fork.
+// Package thread has the verbs below "thread", and the verbs "arm thread" and "arm fork".
 package thread
 
 import (
@@ -25,7 +25,7 @@ an index in its state folder, which only you can read. See docs/security.md.
 
 ID is the agent CLI's own id of a conversation, or the beginning of it.`
 
-// Command returns the verb thread with the verbs below it.
+// Command returns the verb "thread" with the verbs below it.
 func Command() *cobra.Command {
 	c := verb.Group("thread", "List, search and continue the conversations of agent CLIs")
 	c.Long = help
@@ -34,8 +34,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// filterFlags adds the flags that select conversations. The function whole makes the folder of
-// --project absolute.
+// filterFlags adds the flags that select conversations. The caller must then make the folder of
+// --project absolute with the function `whole`.
 func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) {
 	flags := c.Flags()
 	flags.StringVar(&f.Project, "project", "", "only of the git repository with this `FOLDER`")

@@ -1,4 +1,4 @@
-// Package trigger has the verbs coleo schedule and coleo webhook, about what starts arms without a
+// Package trigger has the verbs "schedule" and "webhook", about what starts arms without a
 // person.
 package trigger
 
@@ -23,7 +23,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// Commands returns the verbs schedule and webhook.
+// Commands returns the verbs "schedule" and "webhook".
 func Commands() []*cobra.Command {
 	schedule := verb.Group("schedule", "Start arms at times that you choose")
 	schedule.AddCommand(newAddCommand(), newListCommand(trigger.Schedule), newShowCommand(trigger.Schedule),

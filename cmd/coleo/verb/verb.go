@@ -57,7 +57,7 @@ func Group(use, short string) *cobra.Command {
 }
 
 // Exactly returns a check that a verb has n arguments. If the number of arguments is different, the
-// check returns EInvalid. The parameter what describes the arguments for the error message.
+// check returns EInvalid. The error message describes the arguments with the given words.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {

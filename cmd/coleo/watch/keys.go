@@ -88,7 +88,7 @@ func (v *View) write(key rune) Action {
 }
 
 // Keys returns the keys in bytes from a terminal. It ignores escape sequences, such as arrows. If
-// the bytes end in the middle of a key, the result rest contains the beginning of that key.
+// the bytes end in the middle of a key, the second result contains the beginning of that key.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
 		if n := sequence(in); n > 0 {

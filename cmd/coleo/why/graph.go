@@ -12,7 +12,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// GraphCommand returns the verb graph of the group run.
+// GraphCommand returns the verb "run graph".
 func GraphCommand() *cobra.Command {
 	var format string
 	c := &cobra.Command{

@@ -1,5 +1,5 @@
-// Package why has the verb why, which shows the call that wrote a line of a file. It also has the
-// verb graph, which shows a run as a graph.
+// Package why has the verb "why", which shows the call that wrote a line of a file. It also has the
+// verb "run graph", which shows a run as a graph.
 package why
 
 import (
@@ -27,11 +27,11 @@ import (
 // serve in the header of a request, and this header has at most 64 KiB.
 const maxLine = 16 << 10
 
-// maxFile is the largest size of a file that the verb why reads, in bytes. No source text is
+// maxFile is the largest size of a file that the verb "why" reads, in bytes. No source text is
 // larger.
 const maxFile = 64 << 20
 
-// Command returns the verb why.
+// Command returns the verb "why".
 func Command() *cobra.Command {
 	return &cobra.Command{
 		Use:   "why FILE:LINE",
@@ -135,13 +135,13 @@ func readLine(path string, number int) (text string, same int, err error) {
 	return text, times[text], nil
 }
 
-// answer returns the answer as text for people. The parameter same is the number of lines in the
-// file that have the same text.
-func answer(a graph.Answer, asked string, same int, now time.Time) string {
+// answer returns the answer as text for people. sameLines is the number of lines in the file that
+// have the same text.
+func answer(a graph.Answer, asked string, sameLines int, now time.Time) string {
 	out := []string{clean(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
-	if a.Certainty == graph.Wrote && same > 1 {
+	if a.Certainty == graph.Wrote && sameLines > 1 {
 		out = append(out, fmt.Sprintf("%d lines of the file have this text. The call may have written another of them.",
-			same))
+			sameLines))
 	}
 	row := func(name, text string) {
 		if text != "" {
@@ -251,14 +251,14 @@ func moment(a graph.Answer) string {
 	return text
 }
 
-// clean returns a text as one line, without control characters. The parameter most is the largest
-// number of cells in this line.
-func clean(s string, most int) string {
+// clean returns a text as one line, without control characters. The line has at most maxCells
+// cells.
+func clean(s string, maxCells int) string {
 	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
 		return r <= ' ' || r >= 0x7f && r < 0xa0
 	}), " ")
-	if cut := show.Cut(s, most); cut != s {
-		return show.Cut(s, most-1) + "…"
+	if cut := show.Cut(s, maxCells); cut != s {
+		return show.Cut(s, maxCells-1) + "…"
 	}
 	return s
 }

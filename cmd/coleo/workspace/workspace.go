@@ -21,7 +21,7 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// Command returns the verb workspace.
+// Command returns the verb "workspace".
 func Command() *cobra.Command {
 	c := verb.Group("workspace", "List, remove and restore the git worktrees of arms")
 	c.AddCommand(newListCommand(), newPruneCommand(), newRemoveCommand(), newKeptCommand(), newRestoreCommand(),
@@ -312,8 +312,8 @@ git update-ref -d REF.`,
 	return c
 }
 
-// chosen returns the work that was kept last for the named arm. The parameter name can also be the
-// ref of kept work. Then chosen returns the work with this ref.
+// chosen returns the work that was kept last for the named arm. The name can also be the ref of
+// kept work. Then chosen returns the work with this ref.
 func chosen(ctx context.Context, trees workspace.Workspaces, name string) (workspace.Kept, error) {
 	all, err := trees.Kept(ctx)
 	if err != nil {

@@ -56,11 +56,11 @@ func readUserHook(u *rules.UserHook, c *coleo.SpawnConfig) (text []byte, has boo
 	return text, err == nil && u.In(text)
 }
 
-// HookCommand returns the command line of the hook program. The parameter hold is the command that
-// starts a holder. If the program of this command is not Coleo itself, HookCommand returns nil.
-func HookCommand(hold []string) []string {
-	if len(hold) == 3 && filepath.IsAbs(hold[0]) && hold[1] == "hold" {
-		return []string{hold[0], hook.Verb}
+// HookCommand returns the command line of the hook program. holdCommand is the command that starts
+// a holder. If the program of this command is not Coleo itself, HookCommand returns nil.
+func HookCommand(holdCommand []string) []string {
+	if len(holdCommand) == 3 && filepath.IsAbs(holdCommand[0]) && holdCommand[1] == "hold" {
+		return []string{holdCommand[0], hook.Verb}
 	}
 	return nil
 }

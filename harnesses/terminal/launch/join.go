@@ -55,8 +55,8 @@ func joined(argv []string, option, workdir string) ([]string, error) {
 	return slices.Insert(out, at, option, string(text)), err
 }
 
-// jsonTable reads a JSON object. The parameter value is the object itself, or the path of a file
-// that contains the object.
+// jsonTable reads a JSON object. The given value is the object itself, or the path of a file that
+// contains it.
 func jsonTable(value, workdir string) (map[string]any, error) {
 	text := []byte(value)
 	if !strings.HasPrefix(strings.TrimSpace(value), "{") {

@@ -47,13 +47,13 @@ type launchFacts struct {
 }
 
 // Plan turns a configuration into the Launch that the holder runs. It sets the defaults in c, and
-// writes the first files of a hermetic HOME. The parameter hook is the command line of the hook
-// program, or nil. Plan returns one of these errors:
+// writes the first files of a hermetic HOME. hookCommand is the command line of the hook program,
+// or nil. Plan returns one of these errors:
 //
 //   - EInvalid if the configuration is wrong
 //   - EUnsupported if the agent CLI cannot do what the configuration asks
 //   - ENotInstalled if the agent CLI's program is missing
-func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, error) {
+func Plan(s *rules.Spec, c *coleo.SpawnConfig, hookCommand []string) (holder.Launch, error) {
 	if err := prepare(s, c); err != nil {
 		return holder.Launch{}, err
 	}
@@ -65,7 +65,7 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 	if err != nil {
 		return holder.Launch{}, err
 	}
-	facts.Hook = hookFor(s, c, hook)
+	facts.Hook = hookFor(s, c, hookCommand)
 	env := environment(c, s.Launch.CredentialsEnv)
 	own, files := map[string]string{}, map[string]string{}
 	argv := append(slices.Clone(c.Wrap), binary)
@@ -96,7 +96,7 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hook []string) (holder.Launch, er
 	if err := trustWorkdir(&s.Launch.Trust, c, facts); err != nil {
 		return holder.Launch{}, err
 	}
-	if argv, err = sandboxed(s, c, hook, argv, env); err != nil {
+	if argv, err = sandboxed(s, c, hookCommand, argv, env); err != nil {
 		return holder.Launch{}, err
 	}
 	return holder.Launch{
@@ -139,7 +139,7 @@ func addVariables(s *rules.Spec, env, own, given map[string]string) error {
 	return nil
 }
 
-// prepare sets defaults in c. It refuses a configuration that Coleo cannot use.
+// prepare sets defaults in c, and refuses a configuration that Coleo cannot use.
 func prepare(s *rules.Spec, c *coleo.SpawnConfig) error {
 	info, err := os.Stat(c.Workdir)
 	if err != nil || !info.IsDir() || !filepath.IsAbs(c.Workdir) {

@@ -17,12 +17,12 @@ const (
 )
 
 // NetworkRecord returns the path of the file that says which hosts a start of a sandboxed arm has
-// reached and which ones were refused. The parameter dir is the folder of the start. The file exists
-// only for a sandbox that reaches some hosts.
+// reached and which ones were refused. The given folder is that of the start. The file exists only
+// for a sandbox that reaches some hosts.
 func NetworkRecord(dir string) string { return filepath.Join(dir, networkRecord) }
 
-// networkFile writes what the sandbox of an arm reaches into a file, and returns the file's path. The
-// parameter env is the environment of the agent CLI.
+// networkFile writes what the sandbox of an arm reaches into a file, and returns the file's path.
+// The environment is that of the agent CLI.
 func networkFile(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (string, error) {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if env[name] != "" {

@@ -20,9 +20,10 @@ import (
 var outsideEnv = []string{"TMPDIR", "XDG_", "SSH_AUTH_SOCK"}
 
 // sandboxed puts the command line of the arm's sandbox between the wrapper and the agent CLI.
-// Without a sandbox, it returns argv unchanged. The parameter program is the command line of
-// the hook program.
-func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env map[string]string) ([]string, error) {
+// Without a sandbox, it returns argv unchanged. hookCommand is the command line of the hook
+// program.
+func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
+	env map[string]string) ([]string, error) {
 	if err := c.Sandbox.Check(); err != nil || !c.Sandbox.On() {
 		return argv, err
 	}
@@ -33,7 +34,7 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 	case named >= 0:
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: %s names another folder for its files, and a "+
 			"sandbox has only the usual ones: unset it", s.Title, s.Launch.Sandbox.FolderEnv[named])
-	case len(program) == 0:
+	case len(hookCommand) == 0:
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: a sandbox needs the holder program of Coleo",
 			s.Title)
 	}
@@ -54,7 +55,7 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, program, argv []string, env 
 	if err := limit(&box, c); err != nil {
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: %w", s.Title, err)
 	}
-	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: program[0]})...), nil
+	return slices.Insert(argv, len(c.Wrap), box.Argv(sandbox.Programs{Bwrap: bwrap, Coleo: hookCommand[0]})...), nil
 }
 
 // limit adds the limits of the arm to the box, and notes in the configuration what keeps them.
@@ -72,16 +73,16 @@ func limit(box *sandbox.Box, c *coleo.SpawnConfig) error {
 	return nil
 }
 
-// boxOf returns what the agent CLI sees in its sandbox. The parameter binary is the agent CLI's
+// boxOf returns what the agent CLI sees in its sandbox. binaryPath is the path of the agent CLI's
 // program.
-func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binary string, search []string) (sandbox.Box, error) {
+func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binaryPath string, search []string) (sandbox.Box, error) {
 	box := sandbox.Box{Workdir: c.Workdir, Home: filepath.Clean(Home(c)),
 		Offline: c.Sandbox.Network == coleo.NetworkNone && !c.OwnNetwork}
 	if err := addFolder(&box, c); err != nil {
 		return box, err
 	}
 	box.System, box.Hidden = sandbox.System()
-	programs := []string{binary}
+	programs := []string{binaryPath}
 	for _, m := range c.MCPServers {
 		programs = append(programs, m.Command)
 	}
@@ -130,8 +131,7 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 }
 
 // ownFiles makes the files of this start, and returns them. The agent CLI and its hook write into
-// these files. The folder of these files also contains other files. The other files stay outside
-// the sandbox.
+// these files. Their folder also contains other files, which stay outside the sandbox.
 func ownFiles(c *coleo.SpawnConfig) ([]sandbox.Place, error) {
 	paths, err := hook.Make(c.Dir)
 	if err != nil {

@@ -41,7 +41,7 @@ func trustWorkdir(t *rules.Trust, c *coleo.SpawnConfig, facts launchFacts) error
 	return trusted(filepath.Join(folder, t.File), keys)
 }
 
-// trusted sets a value in a JSON file to true. The parameter keys is the path to this value.
+// trusted sets a value in a JSON file to true. The keys lead to this value.
 func trusted(path string, keys []string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // if path is a link, write the file that it points to, and keep the link

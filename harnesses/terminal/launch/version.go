@@ -28,7 +28,7 @@ const (
 var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
 // Version returns the version of the agent CLI that a configuration starts. It returns "" if it
-// cannot find the version. It reads files of the package manager. It starts no process.
+// cannot find the version. It only reads files of the package manager, and starts no process.
 func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	program, err := findBinary(s, c)
 	if err != nil {
@@ -37,9 +37,8 @@ func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	return InstalledVersion(program, s.Package)
 }
 
-// InstalledVersion returns the version of an installed program. It returns "" if no
-// file shows the version. The argument pkg is the agent CLI's package: npm:NAME or
-// pip:NAME.
+// InstalledVersion returns the version of an installed program. It returns "" if no file shows the
+// version. The package of the agent CLI has the form npm:NAME or pip:NAME.
 func InstalledVersion(program, pkg string) string {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil {

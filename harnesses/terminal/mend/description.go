@@ -82,8 +82,7 @@ func commentAbove(text string, at int) int {
 	return at
 }
 
-// scan collects the strings of an item. It begins at the given offset. The parameter i is the index
-// of the item.
+// scan collects the strings of an item. It begins at the given offset. i is the index of the item.
 func (d *document) scan(i, from int) {
 	end := d.items[i].end
 	top, cond, depth := "", -1, 0
@@ -165,23 +164,23 @@ func (d *document) find(kind, name string) int {
 	return slices.IndexFunc(d.items, func(it item) bool { return it.kind == kind && it.name == name })
 }
 
-// field returns the field with the given keys in an item. The parameter cond is the index of the
-// field's condition. It is -1 if the field is not in a condition.
-func (d *document) field(it int, top, key string, cond int) (field, bool) {
+// field returns the field with the given keys in an item. condIndex is the index of the field's
+// condition, or -1 if the field is not in a condition.
+func (d *document) field(it int, top, key string, condIndex int) (field, bool) {
 	for _, f := range d.fields {
-		if f.item == it && f.top == top && f.key == key && f.cond == cond {
+		if f.item == it && f.top == top && f.key == key && f.cond == condIndex {
 			return f, true
 		}
 	}
 	return field{}, false
 }
 
-// moved returns the text of the file, with item i moved directly before item j. If behind is true,
+// moved returns the text of the file, with item i moved directly before item j. If toAfter is true,
 // item i is moved directly after item j instead.
-func (d *document) moved(i, j int, behind bool) string {
+func (d *document) moved(i, j int, toAfter bool) string {
 	it, text := d.items[i], strings.TrimRight(d.text[d.items[i].start:d.items[i].end], "\n")+"\n\n"
 	to := d.items[j].start
-	if behind {
+	if toAfter {
 		to = d.items[j].end
 	}
 	if to <= it.start {

@@ -36,8 +36,8 @@ func Diff(file, old, changed string) string {
 	return b.String()
 }
 
-// hunkEnd returns the index after the last line of a hunk. The parameter at is the index of a
-// change in that hunk.
+// hunkEnd returns the index after the last line of the hunk that contains the change with the given
+// index.
 func hunkEnd(lines []line, at int) int {
 	last := at
 	for i := at; i < len(lines) && i <= last+2*diffContext; i++ {

@@ -84,10 +84,10 @@ func changedRunes(a, b string) int {
 	return max(len(x), len(y))
 }
 
-// conds adds changes to the conditions of an item. If must is true, the item fails on some pictures
-// of the group, and the changes make it hold on more of them. If must is false, the item holds on
+// conds adds changes to the conditions of an item. If shouldHold is true, the item fails on some
+// pictures of the group, and the changes make it hold on more of them. Otherwise the item holds on
 // pictures of the group, and the changes keep it from holding.
-func (e *editor) conds(it int, list []rules.Cond, must bool) {
+func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 	failing := 0
 	for i := range list {
 		if e.holding(list[i:i+1]) < len(e.pictures) {
@@ -97,11 +97,11 @@ func (e *editor) conds(it int, list []rules.Cond, must bool) {
 	for i := range list {
 		where, okWhere := e.doc.field(it, "when", "where", i)
 		pattern, okPattern := e.doc.field(it, "when", "pattern", i)
-		if !okWhere || !okPattern || must && (e.holding(list[i:i+1]) == len(e.pictures) || failing > 2) {
+		if !okWhere || !okPattern || shouldHold && (e.holding(list[i:i+1]) == len(e.pictures) || failing > 2) {
 			continue
 		}
-		e.regions(where, list[i], must)
-		if must && !list[i].Not {
+		e.regions(where, list[i], shouldHold)
+		if shouldHold && !list[i].Not {
 			e.patterns(pattern, func(p *rules.Picture) []string { return partText(p, list[i].Where) }, e.holdsOn(list[i]))
 		}
 	}
@@ -193,17 +193,17 @@ func (e *editor) regions(f field, c rules.Cond, must bool) {
 	}
 }
 
-// patterns adds changes to the pattern in field f. The parameter texts is a function that returns
-// the texts of a picture. This pattern is matched with these texts. The parameter holds is a
-// function that reports whether a changed pattern finds on a picture what it must find.
-func (e *editor) patterns(f field, texts func(*rules.Picture) []string,
-	holds func(*rules.Picture, *regexp.Regexp) bool) {
+// patterns adds changes to the pattern in field f. The pattern is matched with the texts that
+// textsOf returns for a picture. findsIt reports whether a changed pattern finds on a picture what
+// it must find.
+func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
+	findsIt func(*rules.Picture, *regexp.Regexp) bool) {
 	useful := func(pattern string) bool {
 		re, err := regexp.Compile(pattern)
-		return err == nil && slices.ContainsFunc(e.pictures, func(p *rules.Picture) bool { return holds(p, re) })
+		return err == nil && slices.ContainsFunc(e.pictures, func(p *rules.Picture) bool { return findsIt(p, re) })
 	}
 	for _, g := range gaps(f.value) {
-		e.fill(f, g, texts, useful)
+		e.fill(f, g, textsOf, useful)
 	}
 	for _, next := range rearranged(f.value) {
 		if useful(next) {
@@ -294,21 +294,21 @@ func distance(a, b string) int {
 }
 
 // order is for a rule or dialog that never decides, because an earlier rule or dialog in the file
-// also matches. The parameter later is the index of the item that never decides. The parameter
-// decides is the name of the earlier item. order adds two alternative changes to e:
+// also matches. laterIndex is the index of the item that never decides, and earlierName is the name
+// of the other one. order adds two alternative changes to e:
 //
 //   - The later item moves to the place directly before the earlier item.
 //   - The earlier item moves to the place directly after the later item.
-func (e *editor) order(later int, decides string) {
-	earlier := e.doc.find(e.doc.items[later].kind, decides)
-	if earlier < 0 || earlier > later {
+func (e *editor) order(laterIndex int, earlierName string) {
+	earlier := e.doc.find(e.doc.items[laterIndex].kind, earlierName)
+	if earlier < 0 || earlier > laterIndex {
 		return
 	}
-	a, b := e.doc.items[later], e.doc.items[earlier]
-	e.add(e.doc.moved(later, earlier, false), fmt.Sprintf("%s %q comes before %q", a.kind, a.name, b.name),
-		costMove*(later-earlier))
-	e.add(e.doc.moved(earlier, later, true), fmt.Sprintf("%s %q comes after %q", b.kind, b.name, a.name),
-		costMove*(later-earlier))
+	a, b := e.doc.items[laterIndex], e.doc.items[earlier]
+	e.add(e.doc.moved(laterIndex, earlier, false), fmt.Sprintf("%s %q comes before %q", a.kind, a.name, b.name),
+		costMove*(laterIndex-earlier))
+	e.add(e.doc.moved(earlier, laterIndex, true), fmt.Sprintf("%s %q comes after %q", b.kind, b.name, a.name),
+		costMove*(laterIndex-earlier))
 }
 
 // rowKeys are the dialog keys with patterns that are matched with single rows.
@@ -365,18 +365,18 @@ func (e *editor) changes() []change {
 	return e.out
 }
 
-// item adds changes to one rule or dialog. The argument wanted is true if this rule or
-// dialog means the state that the label names.
-func (e *editor) item(kind, name string, when []rules.Cond, wanted bool) {
+// item adds changes to one rule or dialog. meansLabel says whether this rule or dialog means the
+// state that the label names.
+func (e *editor) item(kind, name string, when []rules.Cond, meansLabel bool) {
 	it := e.doc.find(kind, name)
 	if it < 0 {
 		return // only the base has it
 	}
 	holds := e.holding(when)
-	if wanted && holds < len(e.pictures) {
+	if meansLabel && holds < len(e.pictures) {
 		e.conds(it, when, true)
 	}
-	if wanted && holds > 0 {
+	if meansLabel && holds > 0 {
 		e.order(it, e.group.rule)
 		if kind == "dialog" {
 			e.dialogParts(it)

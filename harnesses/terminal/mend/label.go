@@ -53,13 +53,12 @@ func allowsAt(label []told, i int, got told) bool {
 // drawn.
 func (t told) isUndrawn(got told) bool { return t.state == got.state && got.title == "" }
 
-// seen returns what the label says about a picture. The parameter got is the reading of that
-// picture. The result contains no word that accepts more than one reading. An empty title in the
-// result accepts any title.
-func (t told) seen(got told) told {
+// seen returns what the label says about a picture with the given reading. The result contains no
+// word that accepts more than one reading. An empty title in the result accepts any title.
+func (t told) seen(reading told) told {
 	switch {
-	case t.state == Unjudged || t.state == Changing || t.state == Working && t.allows(got):
-		return told{at: t.at, state: got.state}
+	case t.state == Unjudged || t.state == Changing || t.state == Working && t.allows(reading):
+		return told{at: t.at, state: reading.state}
 	case t.state == Working:
 		return told{at: t.at, state: coleo.Processing}
 	case t.title == AnyTitle:
@@ -158,10 +157,10 @@ func differences(want, got []told, slack float64) []span {
 	return out
 }
 
-// lateUntil returns the end of the time in which a reading counts as late, but not as wrong. The
-// parameter w is the index of the labelled state. A reading is late in two cases: a state before
-// state w accepts it, or it is the labelled dialog before the options of the dialog are drawn. If
-// the reading is not late, lateUntil returns 0.
+// lateUntil returns the end of the time in which a reading counts as late, but not as wrong. w is
+// the index of the labelled state. A reading is late in two cases: a state before state w accepts
+// it, or it is the labelled dialog before the options of the dialog are drawn. If the reading is
+// not late, lateUntil returns 0.
 func lateUntil(label []told, w int, got told, slack float64) float64 {
 	if label[w].isUndrawn(got) {
 		return label[w].at + slack
@@ -175,8 +174,8 @@ func lateUntil(label []told, w int, got told, slack float64) float64 {
 }
 
 // earlyFrom returns the beginning of the time in which a reading counts as early, but not as wrong.
-// The parameter w is the index of the labelled state. A reading is early if a state after state w
-// accepts it. Idle must not be early. If the reading is not early, earlyFrom returns forever.
+// w is the index of the labelled state. A reading is early if a state after state w accepts it.
+// Idle must not be early. If the reading is not early, earlyFrom returns forever.
 func earlyFrom(label []told, w int, got told, slack float64) float64 {
 	if got.state == coleo.Idle {
 		slack = rounding

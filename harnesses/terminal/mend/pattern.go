@@ -202,7 +202,7 @@ func (g gap) findIn(pattern, text string, limit int) []string {
 	return out
 }
 
-// filled returns copies of the pattern in which the texts from found fill the gap. The first copy
+// filled returns copies of the pattern in which the found texts fill the gap. The first copy
 // accepts these texts instead of the old text. The second copy also accepts the old text. For a
 // class, filled returns only one copy.
 func (g gap) filled(pattern string, found []string) []string {
@@ -249,8 +249,8 @@ const braille = `⠁-⣿`
 
 func notBraille(char string) bool { return char < "⠁" || char > "⣿" }
 
-// widenClass adds the characters in found to a class. If the result has only one
-// character, widenClass returns a pattern for that character instead of a class.
+// widenClass adds the found characters to a class. If the result has only one character, widenClass
+// returns a pattern for that character instead of a class.
 func widenClass(old string, found []string) string {
 	body := strings.TrimSuffix(strings.TrimPrefix(old, "["), "]")
 	if n := slices.IndexFunc(found, notBraille); n != 0 && len(found) > 2 && (n < 0 || n > 2) {

@@ -245,8 +245,8 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 	return out
 }
 
-// helped returns a score. The score is higher if the description reads more pictures of the group
-// as labelled.
+// helped returns a score: four points for each picture of the group that the description reads as
+// labelled.
 func helped(spec *rules.Spec, g group) int {
 	score := 0
 	for _, p := range g.shots {
@@ -342,7 +342,8 @@ func (s *search) shortestBroken(all []taped) []int {
 	return out[:min(len(out), mostSample)]
 }
 
-// bestAttempts returns some of the changes that were tried on recordings and failed.
+// bestAttempts returns the failed changes that came nearest to success, at most mostNearest of
+// them.
 func (s *search) bestAttempts() []Attempt {
 	return s.nearest[:min(len(s.nearest), mostNearest)]
 }

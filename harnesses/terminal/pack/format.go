@@ -108,7 +108,7 @@ func unwrap(file string, data []byte) (envelope, error) {
 	return envelope{key: key, signature: signature, signed: signedBytes(key, rest), body: rest}, nil
 }
 
-// takeLine reads the first line of data. The line must begin with the text in name. The rest of the
+// takeLine reads the first line of data. The line must begin with the given name. The rest of the
 // line must be a value of exactly size bytes, in base64. takeLine returns the value, and the data
 // after the line.
 func takeLine(file string, line int, name string, data []byte, size int) (value, rest []byte, err error) {

@@ -27,8 +27,8 @@ func (i Installed) AtLeast(file string, data []byte) bool {
 }
 
 // Installed returns all packs of the Store, at most one for each harness. Each pack must pass the
-// checks of Add. The parameter now is the time for these checks. A pack that fails a check is in
-// the result, but Coleo does not use it.
+// checks of Add at the given time. A pack that fails a check is in the result, but Coleo does not
+// use it.
 func (s Store) Installed(now time.Time) ([]Installed, error) {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {

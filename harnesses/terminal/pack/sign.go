@@ -23,8 +23,8 @@ const (
 	maxKeyFile = 4 << 10
 )
 
-// NewKey makes a key pair. It writes the private key to the file at path. Only the owner of this
-// file can read it. NewKey writes the public key to the file at path + ".pub". NewKey never
+// NewKey makes a key pair. It writes the private key to a file at the given path, which only the
+// owner can read. The public key goes to a second file, whose name ends with ".pub". NewKey never
 // overwrites a file.
 func NewKey(path string) (ed25519.PublicKey, error) {
 	public, private, err := ed25519.GenerateKey(nil)
@@ -95,12 +95,12 @@ func ReadPublicKey(path string) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// keyIn returns the key in data. The data must consist of the text in line, and then a key of size
+// keyIn returns the key in data. The data must consist of the given line, and then a key of keySize
 // bytes in base64. A line end can follow.
-func keyIn(data []byte, line string, size int) ([]byte, error) {
+func keyIn(data []byte, line string, keySize int) ([]byte, error) {
 	coded, is := strings.CutPrefix(string(data), line)
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(coded, "\n"))
-	if err != nil || !is || len(key) != size {
+	if err != nil || !is || len(key) != keySize {
 		return nil, coleo.Errorf(coleo.EInvalid, "this is no key")
 	}
 	return key, nil
@@ -149,7 +149,7 @@ func Make(keyFile string, o Order, now time.Time) ([]byte, error) {
 	return data, nil
 }
 
-// seal returns a signed pack file. The parameter body is the TOML text of the pack.
+// seal returns a signed pack file. The body of the file is the TOML text of the pack.
 func seal(key ed25519.PrivateKey, body []byte) []byte {
 	public, _ := key.Public().(ed25519.PublicKey) // the type that the package documents
 	signature := ed25519.Sign(key, signedBytes(public, body))

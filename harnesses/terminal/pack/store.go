@@ -52,8 +52,8 @@ func (s Store) Prepare() error {
 }
 
 // readFile reads a file of the Store. It refuses a link, and a file that others can write. It also
-// refuses a file that is too large. The parameter most is the largest size in bytes.
-func (s Store) readFile(name string, most int64) ([]byte, error) {
+// refuses a file with more than maxBytes bytes.
+func (s Store) readFile(name string, maxBytes int64) ([]byte, error) {
 	path := filepath.Join(s.dir, name)
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s Store) readFile(name string, most int64) ([]byte, error) {
 	if !info.Mode().IsRegular() {
 		return nil, coleo.Errorf(coleo.EForbidden, "%s is not a regular file, so it was not read: remove it", path)
 	}
-	return config.ReadOwnAtMost(path, most)
+	return config.ReadOwnAtMost(path, maxBytes)
 }
 
 // Trusted returns the signing keys that the user trusts, and pinnedKey if there is one.
@@ -172,8 +172,8 @@ func (s Store) newer(p *Pack) error {
 	return nil
 }
 
-// Problems returns the reasons why the Store cannot install a pack. The parameter now is the time
-// of the installation. Problems does not return the problems of the file itself, which Check finds.
+// Problems returns the reasons why the Store cannot install a pack. The given time is that of the
+// installation. Problems does not return the problems of the file itself, which Check finds.
 func (s Store) Problems(p *Pack, now time.Time) []error {
 	var out []error
 	for _, err := range []error{s.trusts(p.Key), s.newer(p), p.Expired(now)} {
@@ -184,9 +184,9 @@ func (s Store) Problems(p *Pack, now time.Time) []error {
 	return out
 }
 
-// Add installs a pack. Before it changes anything, it calls accept with the pack. If anything is
-// wrong with the pack, or accept returns an error, the pack that is already installed does not
-// change. The folder of the Store must exist.
+// Add installs a pack. Before it changes anything, it calls the given function with the pack. If
+// anything is wrong with the pack, or if the function returns an error, the pack that is already
+// installed does not change. The folder of the Store must exist.
 func (s Store) Add(file string, data []byte, now time.Time, accept func(*Pack) error) (*Pack, error) {
 	e, err := unwrap(file, data)
 	if err != nil {

@@ -113,9 +113,9 @@ func tooOld(at, oldest time.Time, kept bool) error {
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z") }
 
 // play feeds a screen with the journal's bytes from one offset to another. It also applies the
-// resizes between these offsets. The parameter marks is a number: play uses only that many marks
-// from the beginning of the index. If screen is nil, play makes a new screen.
-func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Core, error) {
+// resizes between these offsets. It uses only the first markCount marks of the index. If screen is
+// nil, play makes a new screen.
+func (a *archive) play(screen *pty.Core, from, until int64, markCount int) (*pty.Core, error) {
 	output := journal.NewReader(a.dir, from)
 	defer output.Close()
 	first := 0
@@ -126,7 +126,7 @@ func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Cor
 	}
 	buf := make([]byte, readChunk)
 	for m := range a.index.From(first) {
-		if first++; first > marks {
+		if first++; first > markCount {
 			break
 		}
 		if m.Kind != journal.MarkResize {
@@ -140,11 +140,10 @@ func (a *archive) play(screen *pty.Core, from, until int64, marks int) (*pty.Cor
 	return screen, feedUntil(screen, output, until, buf)
 }
 
-// feedUntil writes the journal to a screen. The parameter until is the offset at which feedUntil
-// stops.
-func feedUntil(screen *pty.Core, output *journal.Reader, until int64, buf []byte) error {
-	for output.Offset() < until {
-		n, err := output.Read(buf[:min(int64(len(buf)), until-output.Offset())])
+// feedUntil writes the journal to a screen, and stops at the given offset.
+func feedUntil(screen *pty.Core, output *journal.Reader, endOffset int64, buf []byte) error {
+	for output.Offset() < endOffset {
+		n, err := output.Read(buf[:min(int64(len(buf)), endOffset-output.Offset())])
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -273,12 +272,12 @@ func (a *archive) collect(out *coleo.Recording, mark int) error {
 	return take(out, output, until, now)
 }
 
-// take adds output to a piece. The parameter until is the offset at which the added output ends.
-func take(out *coleo.Recording, output *journal.Reader, until int64, at time.Time) error {
-	if out.Next >= until {
+// take adds output to a piece. The added output ends at the given offset.
+func take(out *coleo.Recording, output *journal.Reader, endOffset int64, at time.Time) error {
+	if out.Next >= endOffset {
 		return nil
 	}
-	data := make([]byte, until-out.Next)
+	data := make([]byte, endOffset-out.Next)
 	n, err := io.ReadFull(output, data)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err

@@ -70,12 +70,11 @@ func (f Folder) load(offset int64) (*reading.Snapshot, error) {
 	return out, nil
 }
 
-// Newest returns the newest usable snapshot within a range of offsets. The parameters from and
-// until are the first and the last offset of the range. Newest returns nil if the range contains no
-// usable snapshot.
-func (f Folder) Newest(from, until int64) *reading.Snapshot {
+// Newest returns the newest usable snapshot between two offsets, both inclusive. It returns nil if
+// there is no usable snapshot in this range.
+func (f Folder) Newest(first, last int64) *reading.Snapshot {
 	for _, offset := range slices.Backward(f.offsets()) {
-		if offset < from || offset > until {
+		if offset < first || offset > last {
 			continue
 		}
 		if out, err := f.load(offset); err == nil {
@@ -85,8 +84,8 @@ func (f Folder) Newest(from, until int64) *reading.Snapshot {
 	return nil
 }
 
-// oldest returns the oldest usable snapshot at the offset from or after it. It returns nil if there
-// is no such snapshot.
+// oldest returns the oldest usable snapshot at the given offset or after it. It returns nil if
+// there is no such snapshot.
 func (f Folder) oldest(from int64) *reading.Snapshot {
 	for _, offset := range f.offsets() {
 		if offset < from {
@@ -132,12 +131,12 @@ func writeSynced(path string, data []byte) error {
 }
 
 // prune deletes the snapshots before the new beginning of the journal, because they are useless.
-// The parameter start is the offset of this beginning. If there is no snapshot exactly at this
-// offset, prune keeps the newest snapshot before it.
-func (f Folder) prune(start int64) {
+// The journal now begins at newStart. If there is no snapshot exactly at this offset, prune keeps
+// the newest snapshot before it.
+func (f Folder) prune(newStart int64) {
 	list := f.offsets()
 	for i, offset := range list {
-		if i+1 < len(list) && list[i+1] <= start {
+		if i+1 < len(list) && list[i+1] <= newStart {
 			_ = os.Remove(f.path(offset))
 		}
 	}

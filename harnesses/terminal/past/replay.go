@@ -61,9 +61,8 @@ func resizesFrom(dir string, offset int64) []journal.Mark {
 // opened.
 func (r *Replay) Behind(offset int64) bool { return offset < r.Until }
 
-// Next returns how many of the n bytes at offset can be fed without a break. After
-// these bytes the session must do something else, such as apply a resize or take a
-// snapshot.
+// Next returns how many of the n bytes at the given offset can be fed without a break. After these
+// bytes the session must do something else, such as apply a resize or take a snapshot.
 func (r *Replay) Next(offset int64, n int) int {
 	for _, stop := range []int64{r.Answered, r.Until} {
 		if stop > offset {
@@ -85,10 +84,10 @@ func (r *Replay) Resize(offset int64, s pty.Screen) {
 	}
 }
 
-// Read reads the journal in dir, and calls feed with each piece of output. The parameter from is
-// the offset at which Read begins. Read stops at r.Until, or at the end of the files.
-func (r *Replay) Read(dir string, from int64, feed func(data []byte)) error {
-	journal := journal.NewReader(dir, from)
+// Read reads the journal in dir from the given offset on. It calls the given function with each
+// piece of output. Read stops at r.Until, or at the end of the files.
+func (r *Replay) Read(dir string, offset int64, feed func(data []byte)) error {
+	journal := journal.NewReader(dir, offset)
 	defer journal.Close()
 	buf := make([]byte, readChunk)
 	for journal.Offset() < r.Until {

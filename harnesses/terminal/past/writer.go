@@ -29,8 +29,8 @@ type Writer struct {
 	stopped bool
 }
 
-// NewWriter returns a Writer for a handle's generation. After a snapshot has reached
-// the disk, the Writer calls covered with the snapshot's offset.
+// NewWriter returns a Writer for a handle's generation. After a snapshot has reached the disk, the
+// Writer calls the given function with the snapshot's offset.
 func NewWriter(h coleo.Handle, covered func(offset int64)) *Writer {
 	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), covered: covered}
 }
@@ -51,8 +51,9 @@ func (w *Writer) Newest() int64 {
 }
 
 // Capture writes a snapshot if a segment of the journal ends at the given offset. It does so even
-// in the middle of a drawing or an escape sequence. It calls take before it returns, and writes the
-// snapshot in the background. It skips the snapshot if an earlier one is still being written.
+// in the middle of a drawing or an escape sequence. It takes the snapshot with the given function
+// before it returns, and writes it in the background. It skips the snapshot if an earlier one is
+// still being written.
 func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	if end%journal.SegmentSize != 0 || !w.claim(end) {
 		return
@@ -66,16 +67,16 @@ func (w *Writer) Capture(end int64, take func() *reading.Snapshot) {
 	})
 }
 
-// claim reserves the Writer for one snapshot. The parameter end is the offset of this snapshot. If
-// claim returns true, the caller must call free after the snapshot was written. claim returns false
-// if the Writer can write no snapshot at present.
-func (w *Writer) claim(end int64) bool {
+// claim reserves the Writer for one snapshot, at the given offset. If claim returns true, the
+// caller must call free after the snapshot was written. claim returns false if the Writer can write
+// no snapshot at present.
+func (w *Writer) claim(offset int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if end <= w.newest || w.stopped || w.busy {
+	if offset <= w.newest || w.stopped || w.busy {
 		return false
 	}
-	w.newest, w.busy = end, true
+	w.newest, w.busy = offset, true
 	return true
 }
 
@@ -117,10 +118,10 @@ func (w *Writer) Stop() {
 	w.writing.Wait()
 }
 
-// Last takes a last snapshot, so that the next host agent has little output to read
-// again. It calls take before it returns. The returned function writes the snapshot to
-// the disk. The function is nil if less than lastBytes of output came since the newest
-// snapshot, or if the snapshot cannot be encoded.
+// Last takes a last snapshot, so that the next host agent has little output to read again. It takes
+// the snapshot with the given function before it returns. The returned function writes the snapshot
+// to the disk. The function is nil if less than lastBytes of output came since the newest snapshot,
+// or if the snapshot cannot be encoded.
 func (w *Writer) Last(end int64, take func() *reading.Snapshot) (write func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

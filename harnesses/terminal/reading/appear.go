@@ -128,9 +128,9 @@ func (a *appearances) unknownPicture() { a.hiddenSinceKeys = a.hiddenSinceKeys |
 // end records a picture that a rule recognizes and that shows no dialog. If a question was on the
 // screen, its appearance can still continue later (see rejoined).
 //
-// Such a picture can be half drawn too: on a loaded machine, Gemini CLI 0.61.0 draws its status line
-// some time before the dialog. So an answered dialog that soon comes back is
-// reported only if it stays.
+// The dialog may also be missing because the picture is half drawn: on a loaded machine, Gemini CLI
+// 0.61.0 draws its status line some time before the dialog. So if an answered dialog soon comes
+// back, it is reported only if it stays.
 func (a *appearances) end(now time.Time) {
 	if a.text != "" {
 		a.parted = a.unanswered(now)

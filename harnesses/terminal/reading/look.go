@@ -229,8 +229,8 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// settle decides whether a candidate becomes the reading. The parameter next is the candidate. Work
-// and dialogs always become the reading. Idle and error have two conditions:
+// settle decides whether the candidate becomes the reading. Work and dialogs always become the
+// reading. Idle and error have two conditions:
 //
 //   - The state has lasted for the settling time.
 //   - It is known what became of the submitted prompt.
@@ -238,22 +238,22 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 // Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
 // come. The text above the composer must not change, because some screens show no other sign of
 // work than a growing answer.
-func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
-	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && next.Rule == r.verdict.Rule {
+func (r *Reader) settle(now time.Time, candidate coleo.Reading) time.Duration {
+	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && candidate.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	mustHold := next.State == coleo.Idle || next.State == coleo.Failed || r.lowers(next.State)
-	if !mustHold || next.State == r.reading.State {
+	mustHold := candidate.State == coleo.Idle || candidate.State == coleo.Failed || r.lowers(candidate.State)
+	if !mustHold || candidate.State == r.reading.State {
 		r.settlingSince = time.Time{}
-		r.become(now, next, "", nil)
+		r.become(now, candidate, "", nil)
 		return IdleLook
 	}
 	if r.prompt.undecided {
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	if next.State == coleo.Idle {
+	if candidate.State == coleo.Idle {
 		if begin := r.awaitBegin(now); begin > 0 {
 			r.settlingSince = time.Time{}
 			return begin
@@ -261,12 +261,12 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 	}
 	if r.settlingSince.IsZero() {
 		r.settlingSince = now
-		if next.State == coleo.Idle {
+		if candidate.State == coleo.Idle {
 			r.settlingSince = r.idleSince(now)
 		}
 	}
 	left := r.spec.Timing.Settle.Duration() - now.Sub(r.settlingSince)
-	if next.State == coleo.Idle {
+	if candidate.State == coleo.Idle {
 		left = max(left, r.awaitEnd(now)) // the settling time runs at the same time
 	}
 	if left > 0 {
@@ -276,10 +276,10 @@ func (r *Reader) settle(now time.Time, next coleo.Reading) time.Duration {
 		return 0
 	}
 	r.settlingSince = time.Time{}
-	if next.State == coleo.Idle {
+	if candidate.State == coleo.Idle {
 		r.settlePrompt(now)
 	}
-	r.become(now, next, "", nil)
+	r.become(now, candidate, "", nil)
 	return IdleLook
 }
 

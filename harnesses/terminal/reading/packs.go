@@ -64,9 +64,9 @@ func (r *Reader) raised() rules.Verdict {
 	return v
 }
 
-// lowers reports whether the pack has raised idle or an error to the state next, and next is still
-// less cautious than the last state. Such a state stands in for idle or an error, so it must last
-// as long as they must.
+// lowers reports whether the pack has raised idle or an error to the given state, which is still
+// less cautious than the last one. Such a state stands in for idle or an error, so it must last as
+// long as they must.
 func (r *Reader) lowers(next coleo.State) bool {
 	replaces := r.packed.own == coleo.Idle || r.packed.own == coleo.Failed
 	return replaces && r.raised().State == next && next != r.reading.State &&
@@ -82,17 +82,17 @@ func (r *Reader) unknownNote() string {
 	return "no rule of %s knows this screen since %s"
 }
 
-// Combine combines two verdicts on one picture. The first verdict, own, comes from the Spec's own
-// rules. The second, theirs, comes from the Spec's pack. Combine also returns two verdicts:
+// Combine combines two verdicts on one picture. The first verdict comes from the Spec's own rules,
+// and the second from the Spec's pack. Combine also returns two verdicts:
 //
-//   - Coleo is allowed to type on the first result, counts.
-//   - The second result, raised, has a more cautious state, or is empty. If raised is not
-//     empty, the screen counts as unknown to all rules.
+//   - Coleo is allowed to type on the first result.
+//   - The second result has a more cautious state, or is empty. If it is not empty, the screen
+//     counts as unknown to all rules.
 //
-// If only the pack knows a dialog, Combine always returns the dialog in raised. So Coleo types into
-// that dialog only a key that a person names. Combine returns any other verdict of the pack in
-// counts only under two conditions. The pack was judged on the running version, and the Spec was
-// not checked with that version.
+// If only the pack knows a dialog, Combine always returns the dialog in the second result. So Coleo
+// types into that dialog only a key that a person names. Any other verdict of the pack becomes the
+// first result only under two conditions. The pack was judged on the running version, and the Spec
+// was not checked with that version.
 func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, raised rules.Verdict) {
 	pack := s.Pack()
 	judged := pack.Judged(version)

@@ -85,9 +85,8 @@ type mode struct {
 	ended      bool // no more output will come
 }
 
-// New returns a Reader of an empty screen. The parameters cols and rows are the size of the screen.
-// The Reader calls the function in emit with each change. The first call happens before New
-// returns.
+// New returns a Reader of an empty screen. The size of the screen is in columns and rows. The
+// Reader calls emit with each change. The first call happens before New returns.
 func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change)) *Reader {
 	r := &Reader{
 		spec: spec, emit: emit, screen: pty.New(cols, rows), memo: rules.Memo{}, dialogs: newAppearances(),
@@ -197,14 +196,14 @@ func (r *Reader) Snapshot(now time.Time) *Snapshot {
 		screen: r.screen}
 }
 
-// Ended notes that the program has ended with the given exit code. The parameter rule is the rule of
-// the reading, and how is the text for the note of the change.
-func (r *Reader) Ended(now time.Time, rule string, code int, how string) {
+// Ended notes that the program has ended with the given exit code. The reading gets the given rule,
+// and the change gets the note.
+func (r *Reader) Ended(now time.Time, rule string, code int, note string) {
 	view := r.screen.View()
 	if r.reading.State == coleo.Initializing && r.spec.HasNoConversation(strings.Join(view.Lines, "\n")) {
 		rule = coleo.RuleNoConversation
 	}
-	r.become(now, coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, how, &view)
+	r.become(now, coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, note, &view)
 }
 
 // witnesses returns all witnesses except the screen. The escape sequences come first, then the hook
@@ -259,7 +258,7 @@ func TranscriptOf(screen *pty.Core, composer *rules.Composer) []string {
 func (r *Reader) Echoes(prompt string) int { return rules.CountEchoes(r.Transcript(), prompt) }
 
 // EchoedSince reports whether the transcript shows the beginning of a prompt more often than at an
-// earlier moment. The parameter before is the result that Echoes returned at that moment.
+// earlier moment. At that moment, Echoes returned oldCount.
 //
 // EchoedSince always returns false in two cases:
 //
@@ -267,6 +266,6 @@ func (r *Reader) Echoes(prompt string) int { return rules.CountEchoes(r.Transcri
 //     off the screen, and would count twice.
 //   - No composer is found. The composer's own text may be half drawn, and would look
 //     like an echo.
-func (r *Reader) EchoedSince(prompt string, before int) bool {
-	return r.painting.begun.IsZero() && r.picture.Composer != nil && r.Echoes(prompt) > before
+func (r *Reader) EchoedSince(prompt string, oldCount int) bool {
+	return r.painting.begun.IsZero() && r.picture.Composer != nil && r.Echoes(prompt) > oldCount
 }

@@ -33,8 +33,10 @@ type readiness struct {
 }
 
 // ExpectReady makes the Reader wait for a sign that the agent CLI has finished its start. If
-// starting is true, an idle screen does not count until the sign comes.
-func (r *Reader) ExpectReady(starting bool) { r.ready = readiness{expected: true, awaited: starting} }
+// nowStarting is true, an idle screen does not count until the sign comes.
+func (r *Reader) ExpectReady(nowStarting bool) {
+	r.ready = readiness{expected: true, awaited: nowStarting}
+}
 
 // ExpectFork is like ExpectReady, for a start with a copy of a conversation. The sign is that the
 // screen shows the open copy.
@@ -58,8 +60,8 @@ func (r *Reader) noteReady() {
 }
 
 // announceStart notes that the agent CLI has said that it will start again. On a loaded machine,
-// Gemini CLI still completes its first start, and gives all signs of it. Gemini CLI then draws its
-// composer for two seconds before it exits. The announcement itself counts as an unknown screen.
+// Gemini CLI still completes its first start and gives all signs of it. It even draws its composer
+// for two seconds before it exits. The announcement itself counts as an unknown screen.
 func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{expected: true, awaited: true, again: true}, rules.Verdict{}
 }

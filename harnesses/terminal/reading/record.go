@@ -113,11 +113,12 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// names reports whether the record has named the prompt bare since the time sent. It compares whole
-// milliseconds, because the times in the record have that precision.
-func (r *recorded) names(bare string, sent time.Time) bool {
+// names reports whether the record contains a prompt with the given bare text that was sent at the
+// given time or later. It compares whole milliseconds, because the times in the record have that
+// precision.
+func (r *recorded) names(bareText string, sentAt time.Time) bool {
 	for _, p := range r.prompts {
-		if p.text != "" && p.text == bare && !p.taken.Before(sent.Truncate(time.Millisecond)) {
+		if p.text != "" && p.text == bareText && !p.taken.Before(sentAt.Truncate(time.Millisecond)) {
 			return true
 		}
 	}

@@ -23,7 +23,7 @@ type Recording struct {
 // except the zero time.
 func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 
-// Since returns the time from the recording's start to moment.
+// Since returns the time from the recording's start to the given moment.
 func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
 // Replay reads a recording as a session would have read it. It calls emit with each change. It
@@ -56,16 +56,16 @@ func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 // dialog.
 func Label(spec *rules.Spec, rec Recording) string { return label(spec, rec, nil) }
 
-// Pictures returns the label of a recording. It also calls see with each new picture. The first
-// argument of see is the time at which a session would have looked at the picture. The last
-// argument of see is the verdict of the rules. The picture stays valid after the call, but has no
-// colors.
-func Pictures(spec *rules.Spec, rec Recording, see func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
+// Pictures returns the label of a recording. It also calls onPicture with each new picture. Its
+// first argument is the time at which a session would have looked at the picture. The last argument
+// is the verdict of the rules. The picture stays valid after the call, but has no colors.
+func Pictures(spec *rules.Spec, rec Recording,
+	onPicture func(at time.Duration, p *rules.Picture, v rules.Verdict)) string {
 	var last *rules.Picture
 	return label(spec, rec, func(p *player, now time.Time) {
 		if p.picture != last {
 			last = p.picture
-			see(Since(now), rules.NewPicture(p.picture.Screen, &spec.Composer), p.verdict)
+			onPicture(Since(now), rules.NewPicture(p.picture.Screen, &spec.Composer), p.verdict)
 		}
 	})
 }
@@ -170,8 +170,8 @@ func (p *player) take(e pty.CastEvent, now time.Time) {
 	p.due = now.Add(p.Look(now))
 }
 
-// finish looks at the last picture of the recording. No more output follows. So the picture counts
-// as complete, unless a synchronized update is open.
+// finish looks at the last picture of the recording. Because no more output follows, the picture
+// counts as complete, unless a synchronized update is open.
 func (p *player) finish(end time.Time) {
 	p.wait(end)
 	p.mode.ended = true

@@ -144,14 +144,14 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 }
 
 // awaitRedraw returns how much longer a redraw can change a picture that no rule knows. During this
-// time, Coleo must not report that no rule knows the picture. The parameter bound is the time after
-// which Coleo would report this without redraws.
-func (r *Reader) awaitRedraw(bound time.Duration, now time.Time) time.Duration {
+// time, Coleo must not report that no rule knows the picture. Without redraws, Coleo would report
+// this after the time maxUnknown.
+func (r *Reader) awaitRedraw(maxUnknown time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
 	if left := d.underWay(now); left > 0 || d.vain > 0 {
 		return left
 	}
-	return min(d.pending(now), bound+redrawStart-now.Sub(r.unknown.since))
+	return min(d.pending(now), maxUnknown+redrawStart-now.Sub(r.unknown.since))
 }
 
 // WantsRedraw reports whether the redraw of the last picture is due.

@@ -27,7 +27,7 @@ type hookReports struct {
 	tools   []tool // the newest tools that were about to run in the present turn
 }
 
-// turn is a prompt that the agent CLI took. It has an answer once the turn has ended.
+// turn is a prompt that the agent CLI took, and its answer once the turn has ended.
 type turn struct {
 	id     string // the agent CLI's id of the turn, if it has one
 	taken  time.Time
@@ -88,16 +88,16 @@ func (r *Reader) MayAsk(now time.Time) bool {
 // HookUsed reports whether the hook has reported anything.
 func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 
-// PromptReported reports whether the hook or the agent CLI's own record has named the prompt text
-// since the time sent. Blanks in the prompt do not count.
-func (r *Reader) PromptReported(text string, sent time.Time) bool {
-	return r.hook.turn(text, sent) != nil || r.recorded.names(r.hook.spec.Bare(text), sent)
+// PromptReported reports whether the hook or the agent CLI's own record has named the prompt with
+// the given text since the time sentAt. Blanks in the prompt do not count.
+func (r *Reader) PromptReported(text string, sentAt time.Time) bool {
+	return r.hook.turn(text, sentAt) != nil || r.recorded.names(r.hook.spec.Bare(text), sentAt)
 }
 
 // HookAnswer returns the answer that the hook reported for the prompt text. It considers only turns
-// that the hook reported since the time sent. HookAnswer returns "" if there is no answer.
-func (r *Reader) HookAnswer(text string, sent time.Time) string {
-	if t := r.hook.turn(text, sent); t != nil {
+// that the hook reported since the time sentAt. HookAnswer returns "" if there is no answer.
+func (r *Reader) HookAnswer(text string, sentAt time.Time) string {
+	if t := r.hook.turn(text, sentAt); t != nil {
 		return t.answer
 	}
 	return ""
@@ -143,11 +143,11 @@ func (h *hookReports) beginTurn(t turn) {
 // endedTurn returns the turn that a report ends. It uses the first of these cases that applies:
 //
 //  1. An open turn has the id of the report. endedTurn returns the oldest such turn.
-//  2. The parameter named is true, because the report names its prompt. endedTurn returns the newest open turn.
+//  2. The report names its prompt, so namesPrompt is true. endedTurn returns the newest open turn.
 //  3. Only one turn is open. endedTurn returns that turn.
 //
 // In any other case endedTurn returns nil.
-func (h *hookReports) endedTurn(id string, named bool) *turn {
+func (h *hookReports) endedTurn(id string, namesPrompt bool) *turn {
 	var open []*turn
 	for i := range h.prompts {
 		switch t := &h.prompts[i]; {
@@ -158,7 +158,7 @@ func (h *hookReports) endedTurn(id string, named bool) *turn {
 			open = append(open, t)
 		}
 	}
-	if n := len(open); n == 1 || n > 0 && named {
+	if n := len(open); n == 1 || n > 0 && namesPrompt {
 		return open[n-1]
 	}
 	return nil
@@ -173,12 +173,12 @@ func appendBounded[T any](list []T, x T) []T {
 	return append(list, x)
 }
 
-// turn returns the newest reported turn whose prompt is text. It ignores turns whose prompt the
-// agent CLI took before sent. It ignores blanks in the prompt, because agent CLIs change them. If
-// there is no such turn, turn returns nil.
-func (h *hookReports) turn(text string, sent time.Time) *turn {
+// turn returns the newest reported turn with the given prompt. It ignores turns whose prompt the
+// agent CLI took before the time sentAt. It also ignores blanks in the prompt, because agent CLIs
+// change them. If there is no such turn, turn returns nil.
+func (h *hookReports) turn(text string, sentAt time.Time) *turn {
 	for i := len(h.prompts) - 1; i >= 0; i-- {
-		if t := &h.prompts[i]; !t.taken.Before(sent) && t.prompt != "" && t.prompt == h.spec.Bare(text) {
+		if t := &h.prompts[i]; !t.taken.Before(sentAt) && t.prompt != "" && t.prompt == h.spec.Bare(text) {
 			return t
 		}
 	}

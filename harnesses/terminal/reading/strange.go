@@ -36,13 +36,12 @@ func (s *strange) end() { s.text = "" }
 
 // show returns the dialog for a picture, once the picture has stayed the same for long enough.
 // Before that, it returns nil, and how much longer the picture must stay the same. If a pack knows
-// the dialog, the parameter read is the dialog as the pack reads it. Otherwise the parameter read
-// is nil.
-func (s *strange) show(p *rules.Picture, read *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
+// the dialog, fromPack is the dialog as the pack reads it. Otherwise fromPack is nil.
+func (s *strange) show(p *rules.Picture, fromPack *coleo.Dialog, epoch string, now time.Time) (*coleo.Dialog,
 	time.Duration) {
 	out := coleo.Dialog{Kind: coleo.DialogOther, Title: strangeTitle, Default: -1}
-	if read != nil {
-		out = *read
+	if fromPack != nil {
+		out = *fromPack
 	} else {
 		out.Subject = strings.Trim(strings.Join(p.Screen.Text(), "\n"), "\n")
 	}

@@ -67,8 +67,8 @@ func harmless(text string) string {
 	}, text)
 }
 
-// eachLeaf walks through a JSON document in order. It calls take with the name and the value of
-// each element that is neither a list nor an object.
+// eachLeaf walks through a JSON document in order. It calls the given function with the name and
+// the value of each element that is neither a list nor an object.
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()

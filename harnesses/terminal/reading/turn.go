@@ -8,10 +8,10 @@ import (
 	"coleo.dev/record"
 )
 
-// quietAfter applies to a turn without any sign of its end, such as a turn that a person
-// interrupted. It is how long the screen must be idle, without a change in the text above the
-// composer. After this time the arm counts as idle, and this state is called unproven. A model
-// rarely thinks for that long without a sign of work.
+// quietAfter is for a turn without any sign of its end, such as a turn that a person interrupted.
+// If the screen has been idle for this long, and the text above the composer has not changed, the
+// arm counts as idle. This idle state is called unproven. A model rarely thinks for that long
+// without a sign of work.
 const quietAfter = 60 * time.Second
 
 // beginAfter applies to an agent CLI with a record. It is how long a turn can take to give a sign
@@ -120,10 +120,9 @@ func (r *Reader) noteTaken(bare string, at time.Time) {
 	}
 }
 
-// closeTurn records that the newest turn has ended. The parameter at is the time of the end, by the
-// agent CLI's clock. closeTurn ignores a time before the newest prompt, because that is the end of
-// an earlier turn. closeTurn compares whole milliseconds, because the times in records are no
-// finer.
+// closeTurn records that the newest turn has ended at the given time of the agent CLI's clock. It
+// ignores a time before the newest prompt, because that is the end of an earlier turn. It compares
+// whole milliseconds, because the times in records are no finer.
 func (r *Reader) closeTurn(at time.Time) {
 	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		return
@@ -166,11 +165,11 @@ func (r *Reader) idleSince(now time.Time) time.Time {
 }
 
 // isNewest reports whether a turn from the hook's reports is the newest turn. The hook may report
-// the end of an earlier turn late. If the parameter named is true, the report of the turn's end
-// also named the turn's prompt. In this case the field taken does not say when the turn began. So
-// isNewest compares the turn's prompt with the newest prompt.
-func (r *Reader) isNewest(t *turn, named bool) bool {
-	return !t.taken.Before(r.turn.submitted.Time) && (!named || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
+// the end of an earlier turn late. If namesPrompt is true, the report of the end also names the
+// turn's prompt. Then the turn has no reliable beginning, so isNewest also compares its prompt with
+// the newest prompt.
+func (r *Reader) isNewest(t *turn, namesPrompt bool) bool {
+	return !t.taken.Before(r.turn.submitted.Time) && (!namesPrompt || t.prompt == r.hook.spec.Bare(r.turn.submitted.Text))
 }
 
 // AtWork reports whether any source except the screen says that a turn is running. In some setups

@@ -15,13 +15,13 @@ type unsettled struct {
 	echoes int // how often the transcript showed the prompt before the submit
 }
 
-// PromptUnsettled notes that a dialog hides what became of the submitted prompt. The parameter
-// echoes is the number of times that the transcript showed the prompt before the submit. Before the
-// arm is idle again, the Reader emits a change. The change is a turn if the prompt arrived, and a
-// lost prompt if nothing proves that it arrived.
-func (r *Reader) PromptUnsettled(echoes int) {
+// PromptUnsettled notes that a dialog hides what became of the submitted prompt. echoCount is the
+// number of times that the transcript showed the prompt before the submit. Before the arm is idle
+// again, the Reader emits a change. The change is a turn if the prompt arrived, and a lost prompt
+// if nothing proves that it arrived.
+func (r *Reader) PromptUnsettled(echoCount int) {
 	r.turn.open = false // the turn may never have begun
-	r.prompt.unsettled = &unsettled{r.turn.submitted, echoes}
+	r.prompt.unsettled = &unsettled{r.turn.submitted, echoCount}
 	if n := len(r.turn.sent); n > 0 {
 		r.turn.sent[n-1].lost = true
 	}

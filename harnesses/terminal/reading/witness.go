@@ -139,7 +139,7 @@ func (w *witness) forgive() {
 	w.contradictedSince, w.refuted, w.silentSince, w.disagreementEmitted = time.Time{}, time.Time{}, time.Time{}, false
 }
 
-// check ends the claim if the screen has contradicted the claim for the time bound. It returns the
+// check ends the claim if the screen has contradicted the claim for the given time. It returns the
 // kind and the note of the change that the Reader must emit, or "" for both. It also returns how
 // long to wait until the next check.
 func (w *witness) check(screen coleo.State, bound time.Duration, now time.Time) (kind coleo.ChangeKind, note string,

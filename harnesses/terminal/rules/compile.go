@@ -35,9 +35,9 @@ var names = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 // file and the line.
 func ParseSpec(file string, data []byte) (*Spec, error) { return ParseSpecOn(file, data, nil) }
 
-// ParseSpecOn reads a harness.toml that may have a base. The parameter bases is a function that
-// gets the name of the base. It returns the harness.toml of the base, or nil if there is no such
-// base. The errors of ParseSpecOn are EInvalid and name the file and the line.
+// ParseSpecOn reads a harness.toml that may have a base. For the name of a base, the given function
+// returns the harness.toml of that base, or nil if there is no such base. The errors of ParseSpecOn
+// are EInvalid and name the file and the line.
 //
 // Keys of the file replace those of the base. Rules, dialogs and asks of the file come before those
 // of the base, and replace those with the same name. Any other list of the file replaces the whole

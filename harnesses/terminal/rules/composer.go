@@ -177,8 +177,8 @@ func (c *Composer) find(p *Picture) *ComposerView {
 }
 
 // allowsCursor reports whether the cursor is at a place that c.Cursor allows. The rows of the
-// composer have the indexes from top to bottom-1.
-func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
+// composer have the indexes from topRow to endRow-1.
+func (c *Composer) allowsCursor(p *Picture, topRow, endRow int) bool {
 	y := p.Screen.Cursor[1]
 	if c.Cursor == "" || y < 0 {
 		return true
@@ -186,7 +186,7 @@ func (c *Composer) allowsCursor(p *Picture, top, bottom int) bool {
 	if !p.Screen.CursorVisible {
 		return c.Cursor == cursorNotOutside
 	}
-	return top <= y && y < bottom
+	return topRow <= y && y < endRow
 }
 
 // findBottom returns the index of the row after the composer's last row, or -1 if the
@@ -229,45 +229,45 @@ func (c *Composer) openBottom(p *Picture) int {
 }
 
 // nearestBottom returns the index of the topmost composer row that matches the lower edge. It looks
-// at the rows with the indexes from top to bottom-1. It returns bottom if none of them matches. On
-// a screen with few rows, Gemini CLI 0.61.0 leaves an old lower edge below the composer's own lower
-// edge.
-func (c *Composer) nearestBottom(p *Picture, top, bottom int) int {
-	if c.top == nil || c.bottom == nil || top < 1 || !c.top.MatchString(p.rows[top-1]) {
-		return bottom
+// at the rows with the indexes from topRow to endRow-1. It returns endRow if none of them matches.
+// On a screen with few rows, Gemini CLI 0.61.0 leaves an old lower edge below the composer's own
+// lower edge.
+func (c *Composer) nearestBottom(p *Picture, topRow, endRow int) int {
+	if c.top == nil || c.bottom == nil || topRow < 1 || !c.top.MatchString(p.rows[topRow-1]) {
+		return endRow
 	}
-	for i := top; i < bottom; i++ {
+	for i := topRow; i < endRow; i++ {
 		if c.bottom.MatchString(p.rows[i]) {
 			return i
 		}
 	}
-	return bottom
+	return endRow
 }
 
 // findTop returns the index of the composer's first row. If there is no first row, it returns -1 or
-// the value of bottom.
-func (c *Composer) findTop(p *Picture, bottom int) int {
+// endRow.
+func (c *Composer) findTop(p *Picture, endRow int) int {
 	switch {
 	case c.row != nil:
-		top := bottom
+		top := endRow
 		for top > 0 && c.row.MatchString(p.rows[top-1]) {
 			top--
 		}
 		return top
 	case c.top != nil:
-		for i := bottom - 1; i >= 0; i-- {
+		for i := endRow - 1; i >= 0; i-- {
 			if c.top.MatchString(p.rows[i]) {
-				return c.belowHead(p, i+1, bottom)
+				return c.belowHead(p, i+1, endRow)
 			}
 		}
-		return c.topOfRun(p, bottom)
+		return c.topOfRun(p, endRow)
 	default: // the composer begins at the row that matches c.first
-		for i := bottom - 1; i >= 0; i-- {
+		for i := endRow - 1; i >= 0; i-- {
 			if c.first != nil && c.first.MatchString(p.rows[i]) {
 				return i
 			}
 		}
-		if y := p.Screen.Cursor[1]; c.Tall && p.Screen.CursorVisible && 0 <= y && y < bottom {
+		if y := p.Screen.Cursor[1]; c.Tall && p.Screen.CursorVisible && 0 <= y && y < endRow {
 			return 0
 		}
 		return -1

@@ -166,22 +166,22 @@ func (p *PolicyRule) Tool(name string) *PolicyTool {
 	return nil
 }
 
-// IsAbout reports whether the dialog asks about one call of the tool t. The parameter name is the
-// tool's name. The parameter inputs holds those inputs of the call that are texts.
+// IsAbout reports whether the dialog asks about one call of the tool t. toolName is the tool's
+// name. textInputs holds those inputs of the call that are texts.
 //
 // If t has a pattern About, that pattern decides: see names. Otherwise the subject must contain the
 // inputs in t.Shows, and nothing else. If the subject is cut off, its visible rows must be part of
 // these inputs. IsAbout ignores blanks.
-func (v Verdict) IsAbout(t *PolicyTool, name string, inputs map[string]string) bool {
+func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]string) bool {
 	if v.Dialog == nil || v.Draft || v.Partial {
 		return false
 	}
 	if t.about != nil {
-		return v.names(t.about, name, inputs)
+		return v.names(t.about, toolName, textInputs)
 	}
 	var texts []string
 	for _, shown := range t.Shows {
-		texts = append(texts, inputs[shown])
+		texts = append(texts, textInputs[shown])
 	}
 	var rows strings.Builder
 	for _, row := range v.subject {

@@ -51,8 +51,8 @@ func (p *Picture) match(c *Cond) (ok bool, detail string, rows []string) {
 	return true, a.detail, rows[a.from:a.end]
 }
 
-// evaluate tests a condition on the rows of its region. The parameter text contains the same rows,
-// joined by \n.
+// evaluate tests a condition on the rows of its region. The text consists of the same rows, joined
+// by \n.
 func (p *Picture) evaluate(c *Cond, rows []string, text string) outcome {
 	var m []int
 	if c.mayMatch(text) {
@@ -95,8 +95,8 @@ func (c *Cond) mayMatch(text string) bool {
 		func(word string) bool { return strings.Contains(text, word) })
 }
 
-// Shows reports whether all conditions in conds hold on the picture. It returns true if
-// conds is empty.
+// Shows reports whether all given conditions hold on the picture. It returns true if there are no
+// conditions.
 func (p *Picture) Shows(conds []Cond) bool {
 	ok, _, _ := p.matchAll(conds)
 	return ok

@@ -29,9 +29,9 @@ type optionRows struct {
 	more       bool // options may be out of sight; see DialogRule.More
 }
 
-// parseOptions reads the options below the title into out. It returns the row of the first option.
-// If there is no option, it returns the row at which the dialog ends. It also returns what the
-// dialog shows beside the labels.
+// parseOptions reads the options below the title into the dialog. It returns the row of the first
+// option. If there is no option, it returns the row at which the dialog ends. It also returns what
+// the dialog shows beside the labels.
 func (d *DialogRule) parseOptions(w wrappedRows, title int, out *coleo.Dialog) (end int, shown optionRows) {
 	if d.end != nil {
 		if n := slices.IndexFunc(w.rows[title+1:], d.end.MatchString); n >= 0 {
@@ -106,8 +106,7 @@ func (d *DialogRule) parseUnnumbered(w wrappedRows, title int, out *coleo.Dialog
 	return first, shown
 }
 
-// tickOf returns the tick that the text of the group "tick" stands for. The parameter found is
-// false if the group did not match.
+// tickOf returns the tick that the text of the group "tick" stands for, if the group was found.
 func tickOf(text string, found bool) Tick {
 	switch {
 	case !found:
@@ -159,13 +158,13 @@ func (v Verdict) TakesText(label string) bool {
 // SubjectIsState reports whether the dialog's identity leaves out the subject.
 func (v Verdict) SubjectIsState() bool { return v.by.TypedSubject }
 
-// Widen replaces the options on the screen with the options of the whole list. The whole list
-// begins with option 1. The parameter first is the number of the first option on the screen.
-func (v *Verdict) Widen(labels []string, ticks []Tick, first int) {
+// Widen replaces the options on the screen with the options of the whole list. The screen began
+// with option firstNumber, but the whole list begins with option 1.
+func (v *Verdict) Widen(labels []string, ticks []Tick, firstNumber int) {
 	wide := *v.Dialog // a copy, because the options may be those of the rule
 	wide.Options = labels
 	if wide.Default >= 0 {
-		wide.Default += first - 1
+		wide.Default += firstNumber - 1
 	}
 	v.Dialog, v.options = &wide, optionRows{ticks: ticks, submit: v.options.submit, more: v.options.more}
 }

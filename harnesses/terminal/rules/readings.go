@@ -86,8 +86,8 @@ type Pack struct {
 	knowsIdle bool // a rule of the pack reads idle
 }
 
-// Compile checks and compiles Readings. The parameter data is the TOML text of the Readings. The
-// errors are EInvalid and name the file and the line.
+// Compile checks and compiles Readings. The data are the TOML text of the Readings. The errors are
+// EInvalid and name the file and the line.
 func (r Readings) Compile(file string, data []byte) (*Pack, error) {
 	c := compiler{file: file, data: data, stepsLeft: maxAllSteps, counted: true}
 	p := &Pack{composes: r.Composer != ReadComposer{}}
@@ -166,7 +166,8 @@ func (c *compiler) readComposer(b *Composer) {
 // every name of a built-in rule.
 func packName(name string) string { return "pack: " + name }
 
-// copySameFields copies each field of from to the field with the same name in to.
+// copySameFields copies each field of the first struct to the field with the same name in the
+// second one.
 func copySameFields(to, from any) {
 	target, source := reflect.ValueOf(to).Elem(), reflect.ValueOf(from)
 	for i := range source.NumField() {

@@ -99,10 +99,10 @@ func (p *Picture) region(r region) ([]string, bool) {
 	}
 }
 
-// Part returns the rows of a part of the screen, and whether the screen shows that part. The
-// parameter where names the part in the form of Cond.Where.
-func (p *Picture) Part(where string) (rows []string, shown bool) {
-	r, err := parseRegion(where)
+// Part returns the rows of a part of the screen, and whether the screen shows that part. The part
+// is named in the form of Cond.Where.
+func (p *Picture) Part(name string) (rows []string, shown bool) {
+	r, err := parseRegion(name)
 	if err != nil {
 		return nil, false
 	}
@@ -218,8 +218,8 @@ func upTo(from, end int) []int {
 	return out
 }
 
-// notBlank returns the numbers of the last n rows that are not blank, above a given row. The
-// parameter above is the number of that row.
+// notBlank returns the numbers of the last n rows that are not blank, above the row with the given
+// number.
 func (p *Picture) notBlank(above, n int) []int {
 	var out []int
 	for y := above - 1; y >= 0 && len(out) < n; y-- {

@@ -26,7 +26,7 @@ type Steps struct {
 // dialog's rule names the style.
 type answerer interface {
 	// check compiles the keys of a dialog's rule that the style needs, and records an error if one
-	// is wrong. The parameter at is the path of the rule, and ends with a dot.
+	// is wrong. The path of the rule ends with a dot.
 	check(c *compiler, at string, d *DialogRule)
 	// steps turns a decision on the verdict's dialog into keys. It returns one of these errors:
 	//

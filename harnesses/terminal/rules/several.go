@@ -111,7 +111,7 @@ func (v Verdict) ticking(d coleo.Decision) (Steps, error) {
 // ticksAll reports whether the option with the given label ticks all options above it.
 func (d *DialogRule) ticksAll(label string) bool { return d.all != nil && d.all.MatchString(label) }
 
-// spreadAll returns the numbers in want, with one change. If an option ticks all options above it,
+// spreadAll returns the wanted numbers, with one change. If an option ticks all options above it,
 // spreadAll replaces the option's number by the numbers of the options above it.
 func (v Verdict) spreadAll(want []int) (out []int) {
 	for _, n := range want {

@@ -205,7 +205,7 @@ func (s *Spec) HasNoConversation(screen string) bool {
 }
 
 // OnlyBackground reports whether the turn has ended and only work in the background goes on. The
-// parameter detail is the text that the agent CLI adds to the word "working".
+// detail is the text that the agent CLI adds to the word "working".
 func (s *Spec) OnlyBackground(detail string) bool {
 	return s.background != nil && s.background.MatchString(detail)
 }

@@ -102,8 +102,8 @@ func (p *Picture) Above() []string {
 	return p.rows[:p.Composer.top]
 }
 
-// occurrences returns how many times the rows show a piece of a text. The function cut chooses the
-// piece. Line breaks, blanks and markup do not count. If text consists only of emoji, the emoji
+// occurrences returns how many times the rows show a piece of a text. The given function chooses
+// the piece. Line breaks, blanks and markup do not count. If text consists only of emoji, the emoji
 // must be in the rows.
 func occurrences(rows []string, text string, cut func(string, int) string) int {
 	for _, bare := range []func(string) string{unmarked, unspaced} {
@@ -114,17 +114,16 @@ func occurrences(rows []string, text string, cut func(string, int) string) int {
 	return 0
 }
 
-// edge strips a text with the function bare. From the result, the function cut takes a piece of the
-// beginning or of the end, and edge returns that piece. To save time with a long text, edge first
-// strips only a short part of it. If the piece is then too short, edge tries a part that is eight
-// times as long.
-func edge(text string, bare func(string) string, cut func(string, int) string) string {
+// edge strips a text with stripText. It returns the piece that cutPiece takes from the beginning or
+// the end of the result. To save time with a long text, edge first strips only a short part of it.
+// If the piece is then too short, edge tries a part that is eight times as long.
+func edge(text string, stripText func(string) string, cutPiece func(string, int) string) string {
 	for size := 8 * tailRunes; size < len(text); size *= 8 {
-		if piece := cut(bare(cut(text, size)), tailRunes); utf8.RuneCountInString(piece) == tailRunes {
+		if piece := cutPiece(stripText(cutPiece(text, size)), tailRunes); utf8.RuneCountInString(piece) == tailRunes {
 			return piece
 		}
 	}
-	return cut(bare(text), tailRunes)
+	return cutPiece(stripText(text), tailRunes)
 }
 
 func unmarked(s string) string {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/pty"
 )
 
-// findTitle reads the title into out. It returns the first and the last row of the
-// title, or -1 if there is no title.
+// findTitle reads the title into the dialog. It returns the first and the last row of the title, or
+// -1 if there is no title.
 func (d *DialogRule) findTitle(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	if d.Block {
 		return d.findBlock(w, out)

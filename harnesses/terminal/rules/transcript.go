@@ -50,7 +50,7 @@ type Search struct {
 	mine   bool   // the last prompt is the one whose answer is searched for
 }
 
-// Search returns a search for the answer to prompt.
+// Search returns a search for the answer to the given prompt.
 func (t *Transcript) Search(prompt string) *Search {
 	return &Search{rule: t, prompt: firstRunes(squeeze(prompt), tailRunes)}
 }
@@ -90,8 +90,8 @@ func (t *Transcript) texts(v any, keys []string) []string {
 	return out
 }
 
-// holdsPair reports whether an entry has the given value at the given key. The parameter pair
-// contains both, in the form key=value.
+// holdsPair reports whether an entry has the value at the key of the pair, which has the form
+// key=value.
 func holdsPair(v any, pair string) bool {
 	key, want, _ := strings.Cut(pair, "=")
 	found := false
@@ -106,8 +106,8 @@ func holdsPair(v any, pair string) bool {
 	return found
 }
 
-// walk follows a path through a JSON value. At each end of the path, it calls the function take
-// with the value there, and with the object that contains that value.
+// walk follows a path through a JSON value. At each end of the path, it calls the given function
+// with the object there, and with the value in that object.
 func walk(v any, keys []string, take func(beside map[string]any, value any)) {
 	switch x := v.(type) {
 	case []any:

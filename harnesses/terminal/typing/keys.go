@@ -16,13 +16,13 @@ import (
 // if the program has written output that the picture does not show yet.
 const typeWindow = 3 * time.Second
 
-// typeWhile types bytes only if the function look succeeds on the newest picture. If the program
-// has written output that this picture does not show yet, the holder refuses the bytes. typeWhile
-// then calls look again, with the newer picture. It returns the result of look for the picture on
-// which the bytes were typed, and the session's At for that picture.
+// typeWhile types bytes only if checkPicture succeeds on the newest picture. If the program has
+// written output that this picture does not show yet, the holder refuses the bytes. typeWhile then
+// calls checkPicture again, with the newer picture. It returns the result of checkPicture for the
+// picture on which the bytes were typed, and the session's At for that picture.
 func typeWhile[T any](ctx context.Context, t *Typist, data []byte,
-	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
-	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, look)
+	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
+	return keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true}, checkPicture)
 }
 
 // keysWhile is like typeWhile, for any Keys.
@@ -48,14 +48,14 @@ func keysWhile[T any](ctx context.Context, t *Typist, keys Keys,
 	}
 }
 
-// sequenceWhile types keys one by one. Before each key, it calls the function look with the newest
-// picture, and types the key only if look succeeds. It returns the results of typeWhile for the
+// sequenceWhile types keys one by one. Before each key, it calls checkPicture with the newest
+// picture, and types the key only if that succeeds. It returns the results of typeWhile for the
 // last key.
 func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
-	look func(*reading.Reader) (T, error)) (found T, at At, err error) {
+	checkPicture func(*reading.Reader) (T, error)) (found T, at At, err error) {
 	keys, err := rules.KeySequence(names)
 	for i, key := range keys {
-		if found, at, err = typeWhile(ctx, t, key, look); err != nil {
+		if found, at, err = typeWhile(ctx, t, key, checkPicture); err != nil {
 			return found, at, afterKeys(err, i, len(keys))
 		}
 	}

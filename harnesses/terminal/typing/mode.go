@@ -151,12 +151,12 @@ func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitc
 	return t.awaitMode(ctx, out, func(mode string) bool { return mode != before })
 }
 
-// awaitMode waits until the function ok accepts the mode in the reading. It records the mode in
-// out.
-func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, ok func(mode string) bool) error {
+// awaitMode waits until the given function accepts the mode in the reading. It records the mode in
+// the ModeSwitch.
+func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, accepts func(mode string) bool) error {
 	mode, hit := await(ctx, t.view, seenTimeout, func(r *reading.Reader) (string, bool) {
 		now := r.Reading()
-		return now.Mode, ok(now.Mode) && now.Mode == r.ShownMode() && resting(now.State) || asks(r)
+		return now.Mode, accepts(now.Mode) && now.Mode == r.ShownMode() && resting(now.State) || asks(r)
 	})
 	if mode != out.To {
 		out.To, out.Seen = mode, append(out.Seen, mode)
@@ -217,8 +217,8 @@ func (t *Typist) SetModel(ctx context.Context, model string) error {
 	})
 }
 
-// command types a command of the agent CLI into the empty composer. It submits the command if the
-// conditions hold. The command begins no turn.
+// command types a command of the agent CLI into the empty composer. It submits the command, which
+// begins no turn, if the conditions hold.
 func (t *Typist) command(ctx context.Context, left *unseen, text string, when []rules.Cond) error {
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return err

@@ -20,13 +20,13 @@ const (
 	// text or begins to work on it. Gemini CLI 0.61.0 stalls for 27 to 100 s over 100
 	// kB in one line, and longer on a loaded machine.
 	slowest = 400
-	// settledTimeout is the longest time that a prompt waits for the first reading. A prompt waits
-	// for this reading after Coleo has attached again to a running agent CLI. The screen settles in
-	// less than a second, but a loaded machine needs longer.
+	// settledTimeout is the longest time that a prompt waits for the first reading, after Coleo has
+	// attached again to a running agent CLI. The screen settles in less than a second, but a loaded
+	// machine needs longer.
 	settledTimeout = 10 * time.Second
-	// clearTries is the largest number of consecutive attempts to clear a row that have no effect.
-	// Each attempt waits for clearTimeout. clearMost is the largest number of attempts in all. Each
-	// attempt that has an effect clears one row.
+	// To empty the composer, Coleo clears one row after another, with at most clearMost attempts.
+	// Each attempt waits for clearTimeout. Coleo gives up after clearTries consecutive attempts
+	// without an effect.
 	clearTries, clearMost = 3, 300
 	clearTimeout          = time.Second
 )
@@ -106,9 +106,9 @@ func (t *Typist) provenIdle() error {
 		"look at its screen, then interrupt it, or prompt it with --unproven", t.Spec().Title, why)
 }
 
-// send types a text into the composer and submits it. If the parameter also is not nil, send
-// submits the text only if that check passes too.
-func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Receipt, error) {
+// send types a text into the composer and submits it. If extraCheck is not nil, send submits the
+// text only if that check passes too.
+func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
 	if err := t.flushUnseen(ctx, left); err != nil {
@@ -139,10 +139,10 @@ func (t *Typist) send(ctx context.Context, text string, also Check) (coleo.Recei
 	if pause(ctx, t.Spec().Timing.PasteGap.Duration()) != nil {
 		return coleo.Receipt{}, t.unsubmittedError()
 	}
-	if also != nil {
-		t.view.Await(ctx, heldTimeout, func(r *reading.Reader) bool { return also(r) == nil })
+	if extraCheck != nil {
+		t.view.Await(ctx, heldTimeout, func(r *reading.Reader) bool { return extraCheck(r) == nil })
 	}
-	return t.submit(ctx, left, text, also)
+	return t.submit(ctx, left, text, extraCheck)
 }
 
 // unsubmittedError returns the error for a prompt whose time ran out after its text was

@@ -94,13 +94,13 @@ func (k *ticker) look(ctx context.Context) (listView, error) {
 	return l, err
 }
 
-// press types one key if the condition ok holds on the newest picture. It then waits until the
-// condition done holds. The parameter what is the name of the key in errors.
-func (k *ticker) press(ctx context.Context, key, what string, ok, done func(listView) bool) error {
+// press types one key if mayType accepts the newest picture of the list. It then waits until
+// hasWorked accepts a picture. keyName is the name of the key in errors.
+func (k *ticker) press(ctx context.Context, key, keyName string, mayType, hasWorked func(listView) bool) error {
 	unchanged := func(r *reading.Reader) error {
 		l, err := k.see(r)
-		if err == nil && !ok(l) {
-			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before %s", what)}
+		if err == nil && !mayType(l) {
+			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before %s", keyName)}
 		}
 		return err
 	}
@@ -110,13 +110,13 @@ func (k *ticker) press(ctx context.Context, key, what string, ok, done func(list
 	}
 	seen := k.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
 		l, err := k.see(r)
-		return err == nil && done(l)
+		return err == nil && hasWorked(l)
 	})
 	if !seen {
 		if _, err := k.look(ctx); err != nil {
 			return err
 		}
-		return coleo.Errorf(coleo.ETimeout, "%s had no effect within %s", what, tickTimeout)
+		return coleo.Errorf(coleo.ETimeout, "%s had no effect within %s", keyName, tickTimeout)
 	}
 	return nil
 }
@@ -354,17 +354,17 @@ func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listVie
 // show that the mark has not moved.
 const mostMoves = 3
 
-// move moves the mark by one row. The parameter from is the list as it was before the move. If the
-// mark is at the free-text option, move first waits. Gemini CLI 0.61.0 loses a key that comes right
-// after the picture that marks this option.
-func (k *ticker) move(ctx context.Context, key string, from listView) (err error) {
-	if n := from.dialog.TextOption; n > 0 && from.dialog.Default == n-1 && !from.submit {
+// move moves the mark by one row. oldList is the list before the move. If the mark is at the
+// free-text option, move first waits. Gemini CLI 0.61.0 loses a key that comes right after the
+// picture that marks this option.
+func (k *ticker) move(ctx context.Context, key string, oldList listView) (err error) {
+	if n := oldList.dialog.TextOption; n > 0 && oldList.dialog.Default == n-1 && !oldList.submit {
 		if err := pause(ctx, k.Spec().Timing.DialogGap.Duration()); err != nil {
 			return err
 		}
 	}
 	for range mostMoves {
-		if err = k.moveOnce(ctx, key, from); coleo.ErrorCode(err) != coleo.ETimeout {
+		if err = k.moveOnce(ctx, key, oldList); coleo.ErrorCode(err) != coleo.ETimeout {
 			return err
 		}
 	}

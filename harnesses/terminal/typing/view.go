@@ -20,11 +20,11 @@ type View interface {
 	// up to one second. Still returns the error of the check, or the error of ctx. The At describes
 	// the session at the last run of the check.
 	Still(ctx context.Context, check Check) (At, error)
-	// Await waits for a picture for which the function ok returns true, and reports whether such a
-	// picture came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
-	Await(ctx context.Context, limit time.Duration, ok func(r *reading.Reader) bool) bool
-	// Update calls the function change, which can note in the Reader what was typed. If the
-	// function returns true, the View looks at the screen again.
+	// Await waits for a picture that the given function accepts, and reports whether such a picture
+	// came within the limit. It stops waiting when the agent CLI ends or ctx is canceled.
+	Await(ctx context.Context, limit time.Duration, accepts func(r *reading.Reader) bool) bool
+	// Update calls the given function, which can note in the Reader what was typed. If the function
+	// returns true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
 	// Write sends keys to the program, and reports whether they were typed. If ctx has ended,
 	// nobody waits for the keys anymore, and the error is an Unwanted.
@@ -86,7 +86,7 @@ func (u Unwanted) Error() string { return u.Err.Error() }
 // Unwrap returns the reason why nobody waits for the keys.
 func (u Unwanted) Unwrap() error { return u.Err }
 
-// find calls the function look with the newest complete picture, and returns what the function
+// find calls the given function with the newest complete picture, and returns what the function
 // found on that picture.
 func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, error)) (T, At, error) {
 	var found T
@@ -97,7 +97,7 @@ func find[T any](ctx context.Context, v View, look func(*reading.Reader) (T, err
 	return found, at, err
 }
 
-// await calls the function look with each new picture, until the function reports that it is done
+// await calls the given function with each new picture, until the function reports that it is done
 // or the limit has passed. await returns the function's last two results.
 func await[T any](ctx context.Context, v View, limit time.Duration,
 	look func(*reading.Reader) (found T, done bool)) (T, bool) {
@@ -109,7 +109,7 @@ func await[T any](ctx context.Context, v View, limit time.Duration,
 	return found, hit
 }
 
-// peek calls the function look with the present picture, even if the picture is incomplete, and
+// peek calls the given function with the present picture, even if the picture is incomplete, and
 // returns its result.
 func peek[T any](v View, look func(*reading.Reader) T) T {
 	var found T
