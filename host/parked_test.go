@@ -57,7 +57,7 @@ func (s *stage) look(id string) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
 	s.check(err)
-	a.moved()
+	a.allowRetry()
 }
 
 // steps returns what the log tells of the arm's parking.

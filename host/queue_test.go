@@ -216,7 +216,7 @@ func TestARefusedPromptIsFirstAgainAndTriedOnTheNextChange(t *testing.T) {
 		t.Fatalf("%d tries, and the queue is %+v", tries, q)
 	}
 	refusal = nil
-	a.moved()
+	a.allowRetry()
 	a.sendFirst(t.Context(), session)
 	s.awaitPrompted("ada", "say one")
 	s.awaitRuns(id, 1)
