@@ -244,13 +244,16 @@ func TestAFailedMoveChangesNothing(t *testing.T) {
 	s := newStage(t)
 	local := s.serveItself()
 	id := local.arm("ada")
-	block := filepath.Join(s.dir, "arms", id, armFile+".new")
-	s.check(os.Mkdir(block, 0o700)) // no file can be written there
+	kept := filepath.Join(s.dir, "arms", id, armFile)
+	aside := filepath.Join(t.TempDir(), armFile)
+	s.check(os.Rename(kept, aside))
+	s.check(os.MkdirAll(filepath.Join(kept, "full"), 0o700)) // no file can replace this folder
 	if err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil); err == nil {
 		t.Fatal("the arm was released")
 	}
+	s.check(os.RemoveAll(kept))
+	s.check(os.Rename(aside, kept))
 	s.refused(coleo.ENotFound, bus.OpTake, bus.ArmOrder{Arm: id})
-	s.check(os.RemoveAll(block))
 	local.until("host local reads the arm again", func() bool {
 		return must[bus.ArmReport](local, bus.OpReport, bus.ArmOrder{Arm: id}).Attached
 	})
