@@ -31,8 +31,8 @@ func (s *stage) has(id string) bool {
 	return err == nil
 }
 
-// The method moves makes host local give an arm to the host agent.
-func (s *stage) moves(local *stage, id string) bus.ArmReport {
+// moveToHostAgent makes host local give an arm to the host agent.
+func (s *stage) moveToHostAgent(local *stage, id string) bus.ArmReport {
 	s.t.Helper()
 	s.until("the host lets the arm go", func() bool { // it refuses while it looks at the arm's queue
 		err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil)
@@ -104,7 +104,7 @@ func TestAnArmMovesWithItsRun(t *testing.T) {
 	local.until("the first run has ended", func() bool { return len(local.events(id, coleo.EventRunEnd)) == 1 })
 	was := must[bus.ArmReport](local, bus.OpReport, bus.ArmOrder{Arm: id})
 	run := local.prompt(id, "pause 2s\nsay two")
-	now := s.moves(local, id)
+	now := s.moveToHostAgent(local, id)
 	if now.Handle.Process != was.Handle.Process || now.Generation != was.Generation || !now.Attached {
 		t.Errorf("the arm is %+v, and was %+v", now, was)
 	}
