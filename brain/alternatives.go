@@ -13,8 +13,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// alternativesEvery is the time between two looks at all parked arms. Most alternatives do not wait
-// for it, because the event parked starts them at once. Only a postponed alternative does.
+// alternativesEvery is the time between two looks at all parked arms. An alternative waits for such a
+// look only if it was postponed. Every other alternative starts at once, with the event EventParked.
 const alternativesEvery = 15 * time.Second
 
 // takingAlternatives makes parked arms try the alternatives that their OnLimit lists.
@@ -139,7 +139,7 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 			return err
 		}
 	}
-	defer b.ordered(arm.ID)()
+	defer b.holdOrderOpen(arm.ID)()
 	var report bus.ModelReport
 	err = b.commanded(ctx, arm.ID, bus.OpAlternative, spawnTimeout, func(coleo.Arm) any { return order }, &report)
 	if err != nil {

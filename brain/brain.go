@@ -80,7 +80,7 @@ type Brain struct {
 	end     context.CancelFunc
 
 	mu       sync.Mutex
-	hosts    map[string]*member
+	hosts    map[string]*knownHost
 	ordering map[string]int           // the number of open orders to start an arm, by arm id
 	moves    map[string]chan struct{} // closed when the move of an arm ends, by arm id
 	requests map[string]bool          // the requests of arms that are being carried out, by id
@@ -104,7 +104,7 @@ type Brain struct {
 
 // New returns a brain that follows no host until Run is called.
 func New(c Config) *Brain {
-	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*member{}, ordering: map[string]int{},
+	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*knownHost{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}, requests: map[string]bool{}, displays: newDisplays()}
 	if b.Arbiter == nil {
 		b.Arbiter = newArbiter()
@@ -286,7 +286,7 @@ func (b *Brain) keepMemo(ctx context.Context, arm string, m wire.Memo) error {
 }
 
 // takeSchema sets the schema of an arm's memo, before the arm is started. If there is no schema,
-// takeSchema changes nothing. The function undo restores the memo.
+// takeSchema changes nothing. The returned function restores the memo.
 func (b *Brain) takeSchema(ctx context.Context, arm string, schema json.RawMessage) (undo func(), err error) {
 	if len(schema) == 0 {
 		return func() {}, nil

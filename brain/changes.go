@@ -33,13 +33,13 @@ const (
 	whyLines = 3
 )
 
-// Diff returns the changes of an arm in its folder. If the parameter why is true, Diff also finds
-// the call that made each hunk.
+// Diff returns the changes of an arm in its folder. If withCalls is true, Diff also finds the call
+// that made each hunk.
 //
 // Diff returns ENotFound if there is no such arm or checkpoint. It returns EUnsupported if the
 // arm's folder is not in a git repository. It returns EExited if the arm has never run, and
 // EUnavailable if the host agent cannot be asked.
-func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, why bool) (changes.Diff, error) {
+func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, withCalls bool) (changes.Diff, error) {
 	var d changes.Diff
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
@@ -61,7 +61,7 @@ func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, why b
 	if err := json.Unmarshal(data, &d); err != nil {
 		return d, coleo.Errorf(coleo.EInternal, "read the diff of arm %s: %v", arm.Name, err)
 	}
-	if why {
+	if withCalls {
 		err = b.tellWhy(ctx, arm, &d)
 	}
 	return d, err
@@ -90,8 +90,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 
 // Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes
 // nothing, and the result contains the conflicts. If ask is also true, Merge sends the conflicts to
-// the arm as one prompt. The parameter by says who has ordered the merge, for the event in the
-// arm's log.
+// the arm as one prompt. The caller says who has ordered the merge, for the event in the arm's log.
 //
 // Merge returns ENotFound if there is no such arm. It returns EUnsupported if the arm has no
 // worktree. It returns EConflict if the arm's work or the branch prevents the merge. If the request
@@ -179,7 +178,7 @@ func (w *hunkWriters) pathsOf(name string) []string {
 func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hunk, runs []string,
 	mentions []graph.Mention) error {
 	found, log := graph.Finding{}, runLog{}
-	for _, line := range telling(w.diff.NewLines(*h), h.NewStart) {
+	for _, line := range searchLines(w.diff.NewLines(*h), h.NewStart) {
 		q.Line, q.Text = line.Number, line.Text
 		f, of, _, err := w.b.writer(ctx, q, runs, w.read)
 		if err != nil {
@@ -197,9 +196,10 @@ func (w *hunkWriters) hunk(ctx context.Context, q graph.Question, h *changes.Hun
 	return err
 }
 
-// telling returns the longest lines of a hunk. The brain uses these lines to search for the call
-// that made the hunk. If the hunk only deletes lines, telling returns one line without text.
-func telling(lines []changes.NewLine, start int) []changes.NewLine {
+// searchLines returns the longest lines of a hunk. The brain uses these lines to search for the
+// call that made the hunk. If the hunk only deletes lines, searchLines returns one line without
+// text.
+func searchLines(lines []changes.NewLine, start int) []changes.NewLine {
 	lines = slices.DeleteFunc(lines, func(l changes.NewLine) bool { return strings.TrimSpace(l.Text) == "" })
 	slices.SortStableFunc(lines, func(x, y changes.NewLine) int { return len(y.Text) - len(x.Text) })
 	if len(lines) == 0 {

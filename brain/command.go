@@ -44,10 +44,10 @@ func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Du
 // to be away, askHost sends nothing and returns EUnavailable. Otherwise it returns the
 // same errors as bus.Conn.Ask.
 func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error {
-	if err := b.reach(ctx, host); err != nil {
+	if err := b.prepareHost(ctx, host); err != nil {
 		return err
 	}
-	if why := b.away(host); why != "" && !isLocal(host) {
+	if why := b.awayReason(host); why != "" && !isLocal(host) {
 		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: %q cannot reach the arm, because %s", op,
 			why)}
 	}
@@ -271,20 +271,20 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, histo
 	return s, err
 }
 
-// Record returns one piece of the recording of a generation of an arm. The parameter from is the
-// byte offset at which the piece begins. Generation 0 means the newest generation.
+// Record returns one piece of the recording of a generation of an arm. The piece begins at a byte
+// offset. Generation 0 means the newest generation.
 //
 // Record returns ENotFound if there is no such arm. It returns EExited if the arm has never run. It
 // returns EInvalid if there is no recording of the generation. It returns EUnsupported if the arm
 // has no terminal. It returns EUnavailable if the host agent cannot be asked.
-func (b *Brain) Record(ctx context.Context, idOrName string, generation int, from int64) (coleo.Recording, error) {
+func (b *Brain) Record(ctx context.Context, idOrName string, generation int, offset int64) (coleo.Recording, error) {
 	var r coleo.Recording
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return r, err
 	}
 	err = b.ask(ctx, arm, bus.OpRecord, bus.DefaultTimeout,
-		bus.RecordOrder{Arm: arm.ID, Generation: generation, From: from}, &r)
+		bus.RecordOrder{Arm: arm.ID, Generation: generation, From: offset}, &r)
 	return r, err
 }
 
@@ -298,29 +298,29 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 	return err
 }
 
-// Output returns a piece of an arm's terminal output. The parameter from is the byte offset at
-// which the piece begins. A negative offset counts from the end of the output. If there is no
-// output at the offset yet, Output waits for output. The parameter wait is the longest time for
-// which it waits.
+// Output returns a piece of an arm's terminal output. The piece begins at a byte offset. A negative
+// offset counts from the end of the output. If there is no output at the offset yet, Output waits
+// for output, but not longer than longestWait.
 //
 // Output returns ENotFound if there is no such arm. It returns EExited if the arm has never run. It
 // returns EUnavailable if the host agent cannot be asked.
-func (b *Brain) Output(ctx context.Context, idOrName string, from int64, wait time.Duration) (coleo.Output, error) {
+func (b *Brain) Output(ctx context.Context, idOrName string, offset int64, longestWait time.Duration) (
+	coleo.Output, error) {
 	var out coleo.Output
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return out, err
 	}
-	err = b.ask(ctx, arm, bus.OpOutput, wait+bus.DefaultTimeout,
-		bus.OutputOrder{Arm: arm.ID, From: from, Wait: wait}, &out)
+	err = b.ask(ctx, arm, bus.OpOutput, longestWait+bus.DefaultTimeout,
+		bus.OutputOrder{Arm: arm.ID, From: offset, Wait: longestWait}, &out)
 	return out, err
 }
 
 // Input types bytes into an arm, for a caller that types by hand. It returns ENotFound if there is
-// no such arm. It returns EBusy if the parameter lease is not the id of the arm's lease. It returns
-// EExited if the arm has no live session. It returns EUnavailable if the host agent cannot be
-// asked. It returns EUnproven if the arm gets no permit before ctx ends.
-func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) error {
+// no such arm. It returns EBusy if leaseID is not the id of the arm's lease. It returns EExited if
+// the arm has no live session. It returns EUnavailable if the host agent cannot be asked. It
+// returns EUnproven if the arm gets no permit before ctx ends.
+func (b *Brain) Input(ctx context.Context, idOrName, leaseID string, data []byte) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return err
@@ -328,19 +328,19 @@ func (b *Brain) Input(ctx context.Context, idOrName, lease string, data []byte) 
 	if err := b.permit(ctx, arm); err != nil {
 		return err
 	}
-	return b.ask(ctx, arm, bus.OpInput, bus.DefaultTimeout, bus.InputOrder{Arm: arm.ID, Lease: lease, Data: data}, nil)
+	return b.ask(ctx, arm, bus.OpInput, bus.DefaultTimeout, bus.InputOrder{Arm: arm.ID, Lease: leaseID, Data: data}, nil)
 }
 
 // Resize changes the size of an arm's terminal, in cells. It returns ENotFound if there is no such
-// arm. It returns EBusy if the parameter lease is not the id of the arm's lease. It returns EExited
-// if the arm has no live session. It returns EUnavailable if the host agent cannot be asked.
-func (b *Brain) Resize(ctx context.Context, idOrName, lease string, cols, rows int) error {
+// arm. It returns EBusy if leaseID is not the id of the arm's lease. It returns EExited if the arm
+// has no live session. It returns EUnavailable if the host agent cannot be asked.
+func (b *Brain) Resize(ctx context.Context, idOrName, leaseID string, cols, rows int) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return err
 	}
 	return b.ask(ctx, arm, bus.OpResize, bus.DefaultTimeout,
-		bus.ResizeOrder{Arm: arm.ID, Lease: lease, Cols: cols, Rows: rows}, nil)
+		bus.ResizeOrder{Arm: arm.ID, Lease: leaseID, Cols: cols, Rows: rows}, nil)
 }
 
 // Lease takes, renews or releases the lease of an arm. The lease is the right to type by hand.
@@ -365,10 +365,10 @@ func (b *Brain) BeginAudit(ctx context.Context, a coleo.Audit) (int64, error) {
 	return b.DB.BeginAudit(ctx, a)
 }
 
-// EndAudit records the result of a command. If the command failed, the parameter why contains the
+// EndAudit records the result of a command. If the command failed, the caller also passes the
 // reason.
-func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, why string) error {
-	return b.DB.EndAudit(ctx, id, result, why)
+func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, reason string) error {
+	return b.DB.EndAudit(ctx, id, result, reason)
 }
 
 // nameOf returns the name of the arm with the given id or name. If there is no such arm, nameOf

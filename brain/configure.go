@@ -153,16 +153,17 @@ func (b *Brain) checkBudget(arm coleo.Arm, q wire.SpawnRequest) error {
 	return nil
 }
 
-// knows returns EUnsupported if a host agent is too old for a part of an order. The words lacks say
-// what the host agent does not do. A host agent without a beat cannot be asked: the order fails later.
-func (b *Brain) knows(host string, takes func(bus.Beat) bool, lacks string) error {
+// knows returns EUnsupported if a host agent is too old for a part of an order. The caller passes
+// the end of the sentence for the user, which says what the host agent does not do. A host agent
+// without a beat cannot be asked: the order fails later.
+func (b *Brain) knows(host string, takes func(bus.Beat) bool, whatItLacks string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.hosts[host]; m == nil || m.beat.PID == 0 || takes(m.beat) {
 		return nil
 	}
 	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was done: the host agent %s has version %s, which %s: "+
-		"run 'coleo down' and 'coleo up' to update it", host, b.hosts[host].beat.Version, lacks)}
+		"run 'coleo down' and 'coleo up' to update it", host, b.hosts[host].beat.Version, whatItLacks)}
 }
 
 // knowsBudget returns EUnsupported if an order has a budget and the host agent is too old to keep

@@ -224,7 +224,7 @@ func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
 	if long {
 		first = starts[0].Position
 	}
-	seeds, err := b.seeds(ctx, arm, first)
+	seeds, err := b.eventsBefore(ctx, arm, first)
 	if err != nil {
 		return s, err
 	}
@@ -242,9 +242,9 @@ func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
 	return s, nil
 }
 
-// seeds returns the newest events of an arm before a position. It returns only events of the kinds
-// in displayKinds.
-func (b *Brain) seeds(ctx context.Context, arm string, before uint64) ([]store.Entry, error) {
+// eventsBefore returns the newest events of an arm before a position. It returns only events of the
+// kinds in displayKinds.
+func (b *Brain) eventsBefore(ctx context.Context, arm string, before uint64) ([]store.Entry, error) {
 	var all []store.Entry
 	for _, kind := range displayKinds {
 		list, err := b.DB.Newest(ctx, arm, kind, before, displaySeeds)

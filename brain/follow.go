@@ -47,14 +47,14 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 // more events after this piece. Several goroutines can call pull for the same host. One of them
 // reads, and the others wait.
 func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
-	m := b.member(id)
+	m := b.knownHost(id)
 	m.pulling.Lock()
 	defer m.pulling.Unlock()
 	from, err := b.readTo(ctx, id, m)
 	if err != nil {
 		return false, err
 	}
-	piece, err := b.piece(ctx, id, from)
+	piece, err := b.fetchEvents(ctx, id, from)
 	if err != nil {
 		return false, err
 	}
@@ -89,7 +89,7 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 
 // readTo returns the position up to which a host's log has been read. If this serve has
 // read nothing of the log yet, the position comes from the store.
-func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, error) {
+func (b *Brain) readTo(ctx context.Context, id string, m *knownHost) (position, error) {
 	b.mu.Lock()
 	at := m.head
 	b.mu.Unlock()
@@ -100,11 +100,11 @@ func (b *Brain) readTo(ctx context.Context, id string, m *member) (position, err
 	return position{epoch, seq}, err
 }
 
-// piece asks a host for the events after a position. If the host's log does not contain this
+// fetchEvents asks a host for the events after a position. If the host's log does not contain this
 // position, the reply begins with the first event of the log. The store skips the events that it
 // already contains. Each reply is decoded into a new variable, because decoding into a used
 // variable would leave old fields in the new events.
-func (b *Brain) piece(ctx context.Context, id string, from position) (bus.Events, error) {
+func (b *Brain) fetchEvents(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events
 	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout,
 		bus.EventsOrder{After: from.seq, Epoch: from.epoch}, &piece)

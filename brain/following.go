@@ -38,19 +38,18 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Upda
 // Follow returns a sequence of the events that match a filter. It contains each event once and in
 // order, with the event's own cursor. When the sequence has yielded all events so far, it yields an
 // update with only a cursor. The reader has got every event up to this cursor. While the sequence
-// waits for new events, it repeats such an update. The parameter beat is the time between two
-// repetitions. The sequence ends when ctx ends, or when the store cannot be read. Even a slow
-// reader gets every event, from serve's log.
+// waits for new events, it repeats such an update after each interval. The sequence ends when ctx
+// ends, or when the store cannot be read. Even a slow reader gets every event, from serve's log.
 //
 // Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of the log,
 // as Subscribe does.
-func (b *Brain) Follow(ctx context.Context, filter wire.EventFilter, beat time.Duration) (iter.Seq[wire.Update],
+func (b *Brain) Follow(ctx context.Context, filter wire.EventFilter, interval time.Duration) (iter.Seq[wire.Update],
 	error) {
 	f, err := b.newFollower(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
-	f.beat = beat
+	f.beat = interval
 	return f.follow, nil
 }
 
@@ -149,8 +148,8 @@ func (f *follower) readLog(yield func(wire.Update) bool) bool {
 }
 
 // readRows yields the missed removals and the present rows of all arms. It is for a reader that has
-// missed changes of arms. The parameter missed is the number of the first missed change.
-func (f *follower) readRows(missed uint64, yield func(wire.Update) bool) bool {
+// missed changes of arms. The caller passes the number of the first missed change.
+func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bool {
 	if !f.rows {
 		return true
 	}
@@ -161,7 +160,7 @@ func (f *follower) readRows(missed uint64, yield func(wire.Update) bool) bool {
 	if err != nil {
 		return false
 	}
-	for _, id := range f.b.updates.removedSince(missed) {
+	for _, id := range f.b.updates.removedSince(firstMissed) {
 		if !yield(wire.Update{Removed: id}) {
 			return false
 		}
@@ -206,9 +205,9 @@ func (f *follower) rest(more <-chan struct{}, yield func(wire.Update) bool) bool
 // cursor begins with the next new event.
 func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
 
-// news returns the sequence that Subscribe returns for an empty cursor. This sequence begins with
-// the next new event.
-func (b *Brain) news(ctx context.Context) iter.Seq[wire.Update] {
+// subscribeFromNow returns the sequence that Subscribe returns for an empty cursor. This sequence
+// begins with the next new event.
+func (b *Brain) subscribeFromNow(ctx context.Context) iter.Seq[wire.Update] {
 	news, _ := b.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
 	return news
 }

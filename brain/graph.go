@@ -170,7 +170,7 @@ func below(folder, p string) bool {
 	return folder != "" && strings.HasPrefix(p, strings.TrimSuffix(path.Clean(folder), "/")+"/")
 }
 
-// newestFirst calls the function do for the newest events of an arm that have the given kind.
+// newestFirst calls a function for the newest events of an arm that have the given kind.
 func (b *Brain) newestFirst(ctx context.Context, arm string, kind coleo.EventKind, do func(store.Entry)) error {
 	before := uint64(0)
 	for n := 0; n < whyLooked; {
@@ -207,9 +207,9 @@ func (b *Brain) readRun(ctx context.Context, run string) (runLog, error) {
 
 // writer looks through the runs, newest first, for the call that wrote the line. If no call wrote
 // the line, writer returns the newest call that changed the file. It also returns the log of the
-// run to which the call belongs. The function read reads the logs.
+// run to which the call belongs. It reads the logs by calling readLog.
 func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
-	read func(context.Context, string) (runLog, error)) (graph.Finding, runLog, bool, error) {
+	readLog func(context.Context, string) (runLog, error)) (graph.Finding, runLog, bool, error) {
 	found, of := graph.Finding{Certainty: graph.Nothing}, runLog{}
 	partial, events := len(runs) > whyRuns, 0
 	for _, run := range runs[:min(len(runs), whyRuns)] {
@@ -217,7 +217,7 @@ func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
 			partial = true
 			break
 		}
-		log, err := read(ctx, run)
+		log, err := readLog(ctx, run)
 		if coleo.ErrorCode(err) == coleo.ENotFound {
 			continue
 		}

@@ -140,16 +140,16 @@ func (b *Brain) priceOf(o modelresolver.Offer) *coleo.Price {
 // server of the user's own, and for the scripted model. If there is no catalogue, it keeps the
 // model and does not check it.
 //
-// If the parameter kept is true, the request names no model, and the arm keeps its model. If this
-// model is a replacement, resolve tries the originally requested model again.
+// If keepsModel is true, the request names no model, and the arm keeps its model. If this model is
+// a replacement, resolve tries the originally requested model again.
 //
 // resolve returns nil if the arm gets the model that was asked for. It returns ENotFound if the
 // strategy allows no model, and EInvalid if the agent CLI has no such model.
-func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig, kept bool,
+func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfig, keepsModel bool,
 	strategy coleo.FallbackStrategy) (*coleo.ModelFallback, error) {
 	ownProvider, own := c.ModelOf()
 	provider, model, was := ownProvider, own, arm.ModelFallback
-	if kept && was != nil && was.Used.Model == coleo.ModelName(provider, model) {
+	if keepsModel && was != nil && was.Used.Model == coleo.ModelName(provider, model) {
 		provider, model = coleo.SplitModel(was.Asked.Model)
 		strategy = cmp.Or(strategy, was.Strategy)
 	}
@@ -161,7 +161,7 @@ func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfi
 		forgetChosen(c, model, "")
 		c.Provider, c.Model, arm.Provider, arm.Model = provider, model, provider, model
 	}
-	if change != nil && kept && was != nil && change.Used.Model == was.Used.Model {
+	if change != nil && keepsModel && was != nil && change.Used.Model == was.Used.Model {
 		change.Time, change.Seen = was.Time, was.Seen // nothing new
 	}
 	arm.ModelFallback = change

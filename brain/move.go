@@ -25,7 +25,7 @@ func (b *Brain) movingToHosts() repeat.Task {
 	return repeat.Task{ID: "move arms to host agents", Every: bus.PulseEvery,
 		Do: func(ctx context.Context) error {
 			var failed error
-			for _, id := range b.heldHere() {
+			for _, id := range b.localArmIDs() {
 				arm, err := b.DB.Arm(ctx, id)
 				if err != nil || !isLocal(arm.AgentID) {
 					continue
@@ -38,9 +38,9 @@ func (b *Brain) movingToHosts() repeat.Task {
 		}}
 }
 
-// heldHere returns the ids of the arms of host local that serve reads now. It returns nil if no
+// localArmIDs returns the ids of the arms of host local that serve reads now. It returns nil if no
 // host agent can be asked.
-func (b *Brain) heldHere() []string {
+func (b *Brain) localArmIDs() []string {
 	if len(b.live()) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (b *Brain) heldHere() []string {
 // killed between these steps, the arm is not lost. The arm's folder already names the
 // host agent, and that host agent takes the arm without an order.
 func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
-	to, ok := b.taker(arm.Harness)
+	to, ok := b.hostForLocalArm(arm.Harness)
 	if !ok || !isLocal(arm.AgentID) {
 		return arm, nil
 	}
@@ -106,19 +106,19 @@ func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (
 	})
 }
 
-// taker returns a host agent that can take an arm of the harness. It returns false if
+// hostForLocalArm returns a host agent that can take an arm of the harness. It returns false if
 // there is none.
-func (b *Brain) taker(harness string) (bus.Beat, bool) {
+func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
 	for _, beat := range b.live() {
 		room := beat.MaxArms <= 0 || len(beat.Arms) < beat.MaxArms
-		if beat.TakesLocal && room && slices.Contains(beat.Capabilities, harness) && b.away(beat.ID) == "" {
+		if beat.TakesLocal && room && slices.Contains(beat.Capabilities, harness) && b.awayReason(beat.ID) == "" {
 			return beat, true
 		}
 	}
 	return bus.Beat{}, false
 }
 
-// The method moving marks an arm as moving to another host, until the caller calls done. If another
+// Brain.moving marks an arm as moving to another host, until the caller calls done. If another
 // move of the arm runs, it first waits for the end of that one.
 func (b *Brain) moving(id string) (done func()) {
 	b.mu.Lock()
@@ -193,9 +193,9 @@ func agentWord(host string) string {
 	return "its host agent " + host
 }
 
-// The method reach prepares a host for orders. For host local, it makes serve carry out orders. For
-// a host agent, it does nothing. It returns EUnavailable if serve cannot drive arms itself.
-func (b *Brain) reach(ctx context.Context, host string) error {
+// prepareHost prepares a host for orders. For host local, it makes serve carry out orders. For a
+// host agent, it does nothing. It returns EUnavailable if serve cannot drive arms itself.
+func (b *Brain) prepareHost(ctx context.Context, host string) error {
 	if !isLocal(host) {
 		return nil
 	}

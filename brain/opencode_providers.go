@@ -48,7 +48,7 @@ func (b *Brain) Providers(ctx context.Context) (json.RawMessage, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.body != nil && b.Now().Sub(c.at) < providersFresh {
-		return marked(c.body, "cache", c.at, "")
+		return annotateCatalogue(c.body, "cache", c.at, "")
 	}
 	raw, err := b.askProviders(ctx)
 	if err == nil {
@@ -56,10 +56,10 @@ func (b *Brain) Providers(ctx context.Context) (json.RawMessage, error) {
 		if kept, err := json.Marshal(cachedProviders{At: c.at, Body: raw}); err == nil {
 			_ = b.DB.SetConfig(ctx, providersKey, string(kept))
 		}
-		return marked(raw, "", c.at, "")
+		return annotateCatalogue(raw, "", c.at, "")
 	}
 	if last, ok := b.lastProviders(ctx); ok {
-		return marked(last.Body, "cache", last.At, err.Error())
+		return annotateCatalogue(last.Body, "cache", last.At, err.Error())
 	}
 	return nil, err
 }
@@ -88,8 +88,9 @@ func (b *Brain) lastProviders(ctx context.Context) (cachedProviders, bool) {
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 
-// marked copies a catalogue. It adds fields for the catalogue's source, its time and the problem.
-func marked(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
+// annotateCatalogue copies a catalogue. It adds fields for the catalogue's source, its time and the
+// problem.
+func annotateCatalogue(body json.RawMessage, source string, at time.Time, problem string) (json.RawMessage, error) {
 	var fields map[string]any
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, err

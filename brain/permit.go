@@ -106,7 +106,7 @@ func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.
 
 // keepPermits renews the permits for a host's arms regularly, as long as the host reports arms that
 // need permits.
-func (b *Brain) keepPermits(ctx context.Context, id string, m *member) {
+func (b *Brain) keepPermits(ctx context.Context, id string, m *knownHost) {
 	tick := time.NewTicker(permitEvery)
 	defer tick.Stop()
 	for {
@@ -128,7 +128,7 @@ func (b *Brain) keepPermits(ctx context.Context, id string, m *member) {
 }
 
 // needsPermits reports whether an arm in the host agent's last report needs a permit.
-func (m *member) needsPermits(b *Brain) bool {
+func (m *knownHost) needsPermits(b *Brain) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, a := range m.arms {
@@ -145,7 +145,7 @@ func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
 	if arm.AgentID == "" || !freezes(arm) {
 		return nil
 	}
-	if err := b.reach(ctx, arm.AgentID); err != nil {
+	if err := b.prepareHost(ctx, arm.AgentID); err != nil {
 		return err
 	}
 	for {

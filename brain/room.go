@@ -58,8 +58,8 @@ func (b *Brain) thin(ctx context.Context, arm string, events, commands store.Bou
 }
 
 // thinRuns deletes old usage. It also deletes old runs of the arm whose id follows the given arm
-// id. It returns the arm id for the next call. If the parameter err is not nil, thinRuns does
-// nothing and returns this error.
+// id. It returns the arm id for the next call. If the caller passes the error of an earlier step,
+// thinRuns does nothing and returns this error.
 func (b *Brain) thinRuns(ctx context.Context, arm string, err error) (string, error) {
 	if err != nil {
 		return arm, err

@@ -12,9 +12,9 @@ import (
 	"coleo.dev/bus"
 )
 
-// A member is a host that has sent a message to this serve process. It is a host agent or host
+// A knownHost is a host that has sent a message to this serve process. It is a host agent or host
 // local.
-type member struct {
+type knownHost struct {
 	beat   bus.Beat
 	seen   time.Time
 	grown  chan struct{} // holds one signal: the host's log has new events
@@ -47,7 +47,7 @@ type position struct {
 // takeBeat stores a beat of a host agent and publishes what the beat changes.
 func (b *Brain) takeBeat(beat bus.Beat) {
 	now := b.Now().UTC()
-	m := b.member(beat.ID)
+	m := b.knownHost(beat.ID)
 	b.mu.Lock()
 	news, part := beat.Arms, beat.Of != ""
 	if part {
@@ -92,7 +92,7 @@ func (b *Brain) putHost(ctx context.Context, beat bus.Beat, now time.Time) {
 
 // merged completes a beat about one arm. It adds the other arms from the last beat about all arms.
 // The caller must hold the brain's mu.
-func (m *member) merged(part bus.Beat) bus.Beat {
+func (m *knownHost) merged(part bus.Beat) bus.Beat {
 	all := slices.DeleteFunc(slices.Clone(m.beat.Arms), func(a bus.ArmBeat) bool { return a.ID == part.Of })
 	part.Arms = append(all, part.Arms...)
 	part.Capabilities = m.beat.Capabilities
@@ -101,7 +101,7 @@ func (m *member) merged(part bus.Beat) bus.Beat {
 
 // takeArms stores the live arms that a host agent reports, with the times of their last output. It
 // publishes the arms that have new output or whose health has changed.
-func (b *Brain) takeArms(ctx context.Context, m *member, host string, beats []bus.ArmBeat, now time.Time) {
+func (b *Brain) takeArms(ctx context.Context, m *knownHost, host string, beats []bus.ArmBeat, now time.Time) {
 	outputs := make(map[string]time.Time, len(beats))
 	for _, a := range beats {
 		outputs[a.ID] = a.LastOutput
@@ -154,7 +154,7 @@ func (b *Brain) rows(ctx context.Context, beats []bus.ArmBeat) (map[string]coleo
 // noteHealth stores the arm's health. It returns true if this health differs from the previously
 // stored health. It needs no lock, because only takeArms calls it, and beats are handled one at a
 // time.
-func (m *member) noteHealth(arm coleo.Arm) bool {
+func (m *knownHost) noteHealth(arm coleo.Arm) bool {
 	last, known := m.told[arm.ID]
 	m.told[arm.ID] = arm.Runtime.State
 	return !known || last != arm.Runtime.State
@@ -179,7 +179,7 @@ func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row c
 }
 
 // takeGrowth wakes the goroutine that follows the host. It is called when the host's log has grown.
-func (b *Brain) takeGrowth(g bus.Grown) { wake(b.member(g.Host).grown) }
+func (b *Brain) takeGrowth(g bus.Grown) { wake(b.knownHost(g.Host).grown) }
 
 func wake(c chan struct{}) {
 	select {
@@ -188,14 +188,14 @@ func wake(c chan struct{}) {
 	}
 }
 
-// member returns the member for a host id. If there is no such member yet, the method creates it
+// Brain.knownHost returns what this serve knows of a host. If the host is new, it stores the host
 // and starts to follow the host.
-func (b *Brain) member(id string) *member {
+func (b *Brain) knownHost(id string) *knownHost {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m, ok := b.hosts[id]
 	if !ok {
-		m = &member{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1),
+		m = &knownHost{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1),
 			confirmed: map[string]time.Time{}, parts: map[string]partPulse{}, arms: map[string]bus.ArmPulse{},
 			told: map[string]coleo.Health{}}
 		b.hosts[id] = m
@@ -294,13 +294,13 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 			settled = b.dropLeft(ctx, arm) && settled
 		case arm.Status == coleo.StatusStarting && arm.Rule == ruleOrdered && !begun:
 			settled = false
-			b.correct(ctx, id, pulse, arm, coleo.Reading{State: coleo.Dead, Rule: ruleNotStarted})
+			b.storeReading(ctx, id, pulse, arm, coleo.Reading{State: coleo.Dead, Rule: ruleNotStarted})
 		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
 			settled = false
 			var report bus.ArmReport
 			if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil &&
 				report.Attached {
-				b.correct(ctx, id, pulse, arm, report.Reading)
+				b.storeReading(ctx, id, pulse, arm, report.Reading)
 			}
 		}
 	}
@@ -344,20 +344,20 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// correct writes a host agent's reading of an arm into the arm's row. The parameter was is the row
-// as the caller has read it. If the row has changed since then, correct does nothing. It also does
+// storeReading writes a host agent's reading of an arm into the arm's row. The caller passes the
+// row that it has read. If the row has changed since then, storeReading does nothing. It also does
 // nothing if the brain has read the host's log beyond the position in the pulse.
-func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was coleo.Arm, r coleo.Reading) {
+func (b *Brain) storeReading(ctx context.Context, id string, pulse bus.Pulse, before coleo.Arm, r coleo.Reading) {
 	b.mu.Lock()
 	m := b.hosts[id]
-	ok := m != nil && m.head == position{pulse.Epoch, pulse.Head} && b.ordering[was.ID] == 0 && r.State.Valid()
+	ok := m != nil && m.head == position{pulse.Epoch, pulse.Head} && b.ordering[before.ID] == 0 && r.State.Valid()
 	b.mu.Unlock()
 	if !ok {
 		return
 	}
-	arm, err := b.DB.UpdateArm(ctx, was.ID, func(row *coleo.Arm) error {
-		if row.Status != was.Status || row.Rule != was.Rule || row.Generation != was.Generation ||
-			!row.UpdatedAt.Equal(was.UpdatedAt) {
+	arm, err := b.DB.UpdateArm(ctx, before.ID, func(row *coleo.Arm) error {
+		if row.Status != before.Status || row.Rule != before.Rule || row.Generation != before.Generation ||
+			!row.UpdatedAt.Equal(before.UpdatedAt) {
 			return coleo.Errorf(coleo.EConflict, "the row of arm %s has changed", row.Name)
 		}
 		row.Status, row.State, row.Rule, row.Dialog = row.StatusIn(r.State), r.State, r.Rule, r.Dialog
@@ -368,7 +368,7 @@ func (b *Brain) correct(ctx context.Context, id string, pulse bus.Pulse, was col
 		return // the next pulse tries again
 	}
 	b.Log.Warn("an arm's row was wrong: corrected by its host agent's report",
-		"arm", arm.Name, "was", was.State, "is", arm.State)
+		"arm", arm.Name, "was", before.State, "is", arm.State)
 	b.publishArm(ctx, arm.ID)
 }
 

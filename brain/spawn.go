@@ -75,7 +75,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 		return wire.SpawnReply{}, err
 	}
 	arm.Rule = ruleOrdered
-	defer b.ordered(arm.ID)()
+	defer b.holdOrderOpen(arm.ID)()
 	undo, err := b.takeSchema(ctx, arm.ID, q.MemoSchema)
 	if err != nil {
 		return wire.SpawnReply{}, err
@@ -287,10 +287,10 @@ func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	})
 }
 
-// ordered marks an order to start an arm as open. The order stays open until the caller calls the
-// returned function. While an order is open, a host agent's pulse does not prove whether the arm
-// was started.
-func (b *Brain) ordered(id string) func() {
+// holdOrderOpen marks an order to start an arm as open. The order stays open until the caller calls
+// the returned function. While an order is open, a host agent's pulse does not prove whether the
+// arm was started.
+func (b *Brain) holdOrderOpen(id string) func() {
 	add := func(n int) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -314,7 +314,7 @@ func (b *Brain) ordered(id string) func() {
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.checkHostUnderstands(arm.AgentID, o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {
-		err = b.unlocked(ctx, o.Config.Conversation, arm.ID)
+		err = b.checkThreadFree(ctx, o.Config.Conversation, arm.ID)
 	}
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ func withHosts(t *testing.T, heard map[time.Duration]bus.Beat) *Brain {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	b := New(Config{Registry: reg, Now: func() time.Time { return now }})
 	for ago, beat := range heard {
-		b.hosts[beat.ID] = &member{beat: beat, seen: now.Add(-ago)}
+		b.hosts[beat.ID] = &knownHost{beat: beat, seen: now.Add(-ago)}
 	}
 	return b
 }

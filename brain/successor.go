@@ -254,7 +254,7 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared, at *bus.ParkedAt) (bus.SucceedReport,
 	error) {
 	var report bus.SucceedReport
-	defer b.ordered(p.arm.ID)()
+	defer b.holdOrderOpen(p.arm.ID)()
 	if _, err := b.writeOrderedRow(ctx, p.arm, false); err != nil {
 		return report, err
 	}

@@ -31,9 +31,9 @@ func (b *Brain) Suspensions(ctx context.Context, idOrName string) ([]coleo.Suspe
 	return out, err
 }
 
-// AnswerSuspension answers one suspension, and returns it with its answer. The parameter by names
-// the person or program that answers. If idOrName is empty, AnswerSuspension looks for the id among
-// all arms. If id is empty, exactly one suspension must be open.
+// AnswerSuspension answers one suspension, and returns it with its answer. The caller names the
+// person or program that answers. If idOrName is empty, AnswerSuspension looks for the id among all
+// arms. If id is empty, exactly one suspension must be open.
 //
 // AnswerSuspension returns ENotFound if no suspension has this id, and EInvalid if the decision
 // does not fit. If id is empty and several suspensions are open, it returns EConflict with the
@@ -215,7 +215,7 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 			return err
 		}
 	}
-	defer b.ordered(arm.ID)()
+	defer b.holdOrderOpen(arm.ID)()
 	first := coleo.Queued{ID: s.ID, Text: s.Request.Prompt, Added: s.AnsweredAt, By: "arm " + s.ArmName}
 	err = b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
 		Drawn: !known, Request: s.ID, First: &first})
@@ -330,7 +330,7 @@ func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRe
 	if err := json.Unmarshal(arm.Config, &config); err != nil {
 		return OnceRefused, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
 	}
-	defer b.ordered(arm.ID)()
+	defer b.holdOrderOpen(arm.ID)()
 	err := b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
 		Request: once.Run, First: once.first(q.InitialPrompt, b.Now())})
 	switch {

@@ -130,7 +130,7 @@ func (b *Brain) Thread(ctx context.Context, harness, id string, after, limit int
 	var page coleo.ThreadPage
 	err := b.onThread(ctx, bus.OpThread, bus.ThreadOrder{Harness: harness, ID: id, After: after, Limit: limit}, &page)
 	if err == nil && page.Thread.Arm == "" {
-		page.Thread.Arm, err = b.holder(ctx, id, "")
+		page.Thread.Arm, err = b.armOfThread(ctx, id, "")
 	}
 	return page, err
 }
@@ -145,10 +145,10 @@ func (b *Brain) ThreadSummary(ctx context.Context, harness, id string) (coleo.Th
 	return b.summariseThread(ctx, harness, id, func(coleo.ThreadMessage) bool { return true })
 }
 
-// summariseThread is ThreadSummary for those messages for which the function counts returns true.
-// It calls the function once with each message, in their order.
+// summariseThread is ThreadSummary for those messages for which isCounted returns true. It calls
+// isCounted once with each message, in their order.
 func (b *Brain) summariseThread(ctx context.Context, harness, id string,
-	counts func(coleo.ThreadMessage) bool) (coleo.ThreadSummary, error) {
+	isCounted func(coleo.ThreadMessage) bool) (coleo.ThreadSummary, error) {
 	var m *summary.Maker
 	var t coleo.Thread
 	for after := 0; ; {
@@ -161,7 +161,7 @@ func (b *Brain) summariseThread(ctx context.Context, harness, id string,
 			m = summary.New(t)
 		}
 		for _, message := range page.Messages {
-			if counts(message) {
+			if isCounted(message) {
 				m.Message(message)
 			}
 		}
@@ -184,7 +184,7 @@ func (b *Brain) summariseThread(ctx context.Context, harness, id string,
 	return m.Summary(), nil
 }
 
-// eachEvent calls the function take with each event of an arm that has one of the given kinds. The
+// eachEvent calls a function with each event of an arm that has one of the given kinds. The
 // events come in the order of the log.
 func (b *Brain) eachEvent(ctx context.Context, arm string, kinds []coleo.EventKind, take func(coleo.Event)) error {
 	for after := uint64(0); ; {
@@ -204,7 +204,7 @@ func (b *Brain) eachEvent(ctx context.Context, arm string, kinds []coleo.EventKi
 // EThreadLocked.
 func (b *Brain) ChangeThread(ctx context.Context, harness, id string, c coleo.ThreadChange) (coleo.Thread, error) {
 	if c.Delete {
-		if err := b.unlocked(ctx, id, ""); err != nil {
+		if err := b.checkThreadFree(ctx, id, ""); err != nil {
 			return coleo.Thread{}, err
 		}
 	}
@@ -213,26 +213,26 @@ func (b *Brain) ChangeThread(ctx context.Context, harness, id string, c coleo.Th
 	return t, err
 }
 
-// holder returns the name of the arm that has a conversation. It returns "" if no arm has the
-// conversation. It ignores the arm whose id is in the parameter except. A host knows only its own
-// arms, so holder looks at the rows.
-func (b *Brain) holder(ctx context.Context, conversation, except string) (string, error) {
+// armOfThread returns the name of the arm that has a conversation. It returns "" if no arm has the
+// conversation. It ignores the arm with the id exceptArm. A host knows only its own arms, so
+// armOfThread looks at the rows.
+func (b *Brain) armOfThread(ctx context.Context, conversation, exceptArm string) (string, error) {
 	arms, err := b.DB.Arms(ctx, true)
 	if err != nil {
 		return "", err
 	}
 	for _, arm := range arms {
-		if arm.ID != except && arm.SessionID == conversation && arm.Status != coleo.StatusStopped {
+		if arm.ID != exceptArm && arm.SessionID == conversation && arm.Status != coleo.StatusStopped {
 			return arm.Name, nil
 		}
 	}
 	return "", nil
 }
 
-// unlocked returns EThreadLocked if an arm that has not ended has the conversation. It ignores the
-// arm whose id is in the parameter except.
-func (b *Brain) unlocked(ctx context.Context, conversation, except string) error {
-	name, err := b.holder(ctx, conversation, except)
+// checkThreadFree returns EThreadLocked if an arm that has not ended has the conversation. It
+// ignores the arm with the id exceptArm.
+func (b *Brain) checkThreadFree(ctx context.Context, conversation, exceptArm string) error {
+	name, err := b.armOfThread(ctx, conversation, exceptArm)
 	if err != nil || name == "" {
 		return err
 	}

@@ -20,12 +20,12 @@ import (
 // WaitArm returns ENotFound if the arm does not exist or is removed. It returns ETimeout if ctx
 // ends first. It returns EExited if the arm stops in a state that is not in states.
 func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
-	news := b.news(ctx) // before the first look at the arm, so that no change is missed
+	news := b.subscribeFromNow(ctx) // before the first look at the arm, so that no change is missed
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return arm, err
 	}
-	if arm, done, err := b.reached(ctx, arm, states); done {
+	if arm, done, err := b.checkWaitDone(ctx, arm, states); done {
 		return arm, err
 	}
 	for u := range news {
@@ -36,7 +36,7 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 			continue
 		}
 		var done bool
-		if arm, done, err = b.reached(ctx, *u.Arm, states); done {
+		if arm, done, err = b.checkWaitDone(ctx, *u.Arm, states); done {
 			return arm, err
 		}
 	}
@@ -50,10 +50,11 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 // a host agent needs about this long until it can confirm a row.
 const confirmRetry = 200 * time.Millisecond
 
-// reached returns the arm's present row, and whether WaitArm can return that row. If the row is in
-// one of the states, reached asks the host agent repeatedly to confirm the row. It stops when the
-// host agent has confirmed the row, when the row has another state, or when ctx ends.
-func (b *Brain) reached(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
+// checkWaitDone returns the arm's present row, and whether WaitArm can return that row. If the row
+// is in one of the states, checkWaitDone asks the host agent repeatedly to confirm the row. It
+// stops when the host agent has confirmed the row, when the row has another state, or when ctx
+// ends.
+func (b *Brain) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
 	isIn := func(arm coleo.Arm) bool {
 		if len(arm.Suspensions) > 0 && slices.Contains(states, coleo.WaitingApproval) {
 			return true
@@ -116,7 +117,7 @@ func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 // necessary, it first reads the log up to that position.
 func (b *Brain) hasRead(ctx context.Context, id string, to position) bool {
 	for more := true; ; {
-		at, err := b.readTo(ctx, id, b.member(id))
+		at, err := b.readTo(ctx, id, b.knownHost(id))
 		if err == nil && at.epoch == to.epoch && at.seq >= to.seq {
 			return true
 		}
@@ -141,7 +142,7 @@ func stopped(arm coleo.Arm) error {
 // its prompt was removed from the queue. It returns EPromptLost if nothing proves that a queued
 // prompt has arrived.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
-	news := b.news(ctx)
+	news := b.subscribeFromNow(ctx)
 	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})
 	if err != nil {
 		return coleo.RunEnd{}, err

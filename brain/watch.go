@@ -14,7 +14,7 @@ import (
 
 // watchHost asks a host agent for its pulse at intervals of PulseEvery and after each beat. It
 // stops when Run ends.
-func (b *Brain) watchHost(ctx context.Context, id string, m *member) {
+func (b *Brain) watchHost(ctx context.Context, id string, m *knownHost) {
 	tick := time.NewTicker(bus.PulseEvery)
 	defer tick.Stop()
 	asking := make(chan struct{}, pulsesAtOnce)
@@ -46,7 +46,7 @@ const pulsesAtOnce = 3
 func (b *Brain) takePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
-	m := b.member(id)
+	m := b.knownHost(id)
 	b.mu.Lock()
 	m.asked++
 	number, asked, known := m.asked, b.Now(), m.pulse
@@ -107,7 +107,7 @@ func (b *Brain) takePulseOf(ctx context.Context, id, arm string) {
 // notePart stores a host agent's report about one arm. If the report differs from the
 // last report about the arm, notePart publishes the arm.
 func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as position, at time.Time) {
-	m := b.member(id)
+	m := b.knownHost(id)
 	b.mu.Lock()
 	changed := m.notePart(a, as, at)
 	b.mu.Unlock()
@@ -124,7 +124,7 @@ type partPulse struct {
 
 // notePart stores a report about one arm, unless the stored report is newer. It returns true if the
 // new report differs from the stored one. The caller holds the brain's mu.
-func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
+func (m *knownHost) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[a.ID]; ok {
 		last = part.as
@@ -144,7 +144,7 @@ func (m *member) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 // note stores a pulse about all arms. It returns the ids of the arms whose report has changed. If a
 // stored report about a single arm is newer than the pulse, note keeps that report. The caller
 // holds the brain's mu.
-func (m *member) note(pulse bus.Pulse, at time.Time) []string {
+func (m *knownHost) note(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
 	for _, a := range pulse.Arms {
@@ -182,7 +182,7 @@ func differing(before, now map[string]bus.ArmPulse) (out []string) {
 
 // noteSilence marks a host agent as away if serve has heard nothing from it for
 // SilentAfter.
-func (b *Brain) noteSilence(ctx context.Context, id string, m *member) {
+func (b *Brain) noteSilence(ctx context.Context, id string, m *knownHost) {
 	b.mu.Lock()
 	silent := m.lost == "" && !m.heard.IsZero() && b.Now().Sub(m.heard) > bus.SilentAfter
 	pid := m.beat.PID
@@ -225,9 +225,9 @@ func (b *Brain) markAway(ctx context.Context, id, why string) {
 	}
 }
 
-// away returns the reason why a host agent cannot be asked now. It returns "" if the host agent can
-// be asked.
-func (b *Brain) away(id string) string {
+// awayReason returns the reason why a host agent cannot be asked now. It returns "" if the host
+// agent can be asked.
+func (b *Brain) awayReason(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m, ok := b.hosts[id]; ok {
@@ -274,7 +274,7 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 // upToDate reports whether the host agent's last report about an arm is as new as the arm's row.
 // The row is as new as the last event that serve has read from the host's log. The caller holds the
 // brain's mu.
-func (m *member) upToDate(arm string) bool {
+func (m *knownHost) upToDate(arm string) bool {
 	last := position{m.pulse.Epoch, m.pulse.Head}
 	if part, ok := m.parts[arm]; ok {
 		last = part.as
@@ -283,7 +283,7 @@ func (m *member) upToDate(arm string) bool {
 }
 
 // unheld returns a message if the host agent has no session of the arm. Otherwise it returns "".
-func (m *member) unheld(arm coleo.Arm) string {
+func (m *knownHost) unheld(arm coleo.Arm) string {
 	a, known := m.arms[arm.ID]
 	switch {
 	case !known:

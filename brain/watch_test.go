@@ -135,8 +135,8 @@ func TestTheLaterWordOnAnArmStands(t *testing.T) {
 	alive := bus.ArmPulse{ID: "a", Generation: 1, Attached: true, Process: bus.ProcessAlive}
 	dead := bus.ArmPulse{ID: "a", Generation: 1, Process: bus.ProcessDead}
 	other := bus.ArmPulse{ID: "b", Generation: 1, Attached: true, Process: bus.ProcessAlive}
-	fresh := func() *member {
-		m := &member{arms: map[string]bus.ArmPulse{}, parts: map[string]partPulse{}, confirmed: map[string]time.Time{},
+	fresh := func() *knownHost {
+		m := &knownHost{arms: map[string]bus.ArmPulse{}, parts: map[string]partPulse{}, confirmed: map[string]time.Time{},
 			head: position{"e", 6}}
 		m.note(bus.Pulse{Epoch: "e", Head: 5, Arms: []bus.ArmPulse{alive, other}}, now)
 		return m
@@ -186,7 +186,7 @@ func TestASamePulseVouchesForAllArms(t *testing.T) {
 		whole.Add(1)
 		return bus.Pulse{Mark: "m1", Arms: pulses}, err
 	})
-	m := s.brain.member(scriptedHost)
+	m := s.brain.knownHost(scriptedHost)
 	look := func() (arms int, confirmed time.Time) {
 		s.brain.mu.Lock()
 		defer s.brain.mu.Unlock()

@@ -105,7 +105,7 @@ func (a *arm) hold(s coleo.Session, by coleo.Harness) {
 	a.unfollow = unfollow
 	nudge := make(chan struct{}, 1)
 	a.following.nudge, a.following.tried = nudge, 0
-	a.following.moves++
+	a.following.changes++
 	a.mu.Unlock()
 	a.host.runs.Go(func() { a.sendQueue(following, s, nudge) })
 	a.host.runs.Go(func() {
@@ -133,7 +133,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 		if change.Reading.State == coleo.Idle {
 			a.restoreMode(s)
 		}
-		a.moved()
+		a.allowRetry()
 		if change.Reading.State == coleo.Dead {
 			a.ended(s)
 			return
@@ -303,7 +303,7 @@ func (a *arm) ended(s coleo.Session) {
 		a.host.Log.Error("record the end of a start", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()
-	a.rest()
+	a.unlockIfUnused()
 	a.host.beatOf(a)
 }
 
@@ -316,7 +316,7 @@ func (a *arm) letGo() {
 	if s != nil {
 		_ = s.Close()
 	}
-	a.rest()
+	a.unlockIfUnused()
 }
 
 // report returns the arm's present condition, and changes nothing.
@@ -359,7 +359,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 // it can.
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	if process.Look(h.Holder) == process.Stopped {
-		return bus.Silent, silence(h)
+		return bus.Silent, silenceReason(h)
 	}
 	client, err := holder.Dial(h.Dir, h.Nonce)
 	if err != nil {
@@ -383,13 +383,13 @@ func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 	case code == coleo.EUnavailable:
 		return bus.Gone, ""
 	case code == coleo.ETimeout && process.Look(h.Holder) != process.Dead:
-		return bus.Silent, silence(h)
+		return bus.Silent, silenceReason(h)
 	}
 	return bus.Unproven, ""
 }
 
-// silence returns the reason why a holder does not reply.
-func silence(h coleo.Handle) string {
+// silenceReason returns the reason why a holder does not reply.
+func silenceReason(h coleo.Handle) string {
 	if process.Look(h.Holder) == process.Stopped {
 		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' continues it", h.Holder.PID,
 			h.Holder.PID)

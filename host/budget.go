@@ -132,7 +132,8 @@ func (a *arm) mayBegin(ctx context.Context, prompt string) error {
 	}
 	d := budget.DecideAll(list, a.nextCall(prompt))
 	if !d.Allows() && d.Policy.Hard() && a.openRun() != "" {
-		return coleo.Errorf(coleo.EConflict, "nothing was typed, and the turn that runs goes on: %s; %s", d.Why, a.remedy(d))
+		return coleo.Errorf(coleo.EConflict, "nothing was typed, and the turn that runs goes on: %s; %s", d.Why,
+			a.budgetHint(d))
 	}
 	switch d.Policy {
 	case "":
@@ -146,7 +147,7 @@ func (a *arm) mayBegin(ctx context.Context, prompt string) error {
 	case coleo.BudgetPark:
 	}
 	a.parkFor(ctx, coleo.BudgetRefused, d, d.Why+"; no turn was begun")
-	return coleo.Errorf(coleo.EConflict, "nothing was typed: %s; %s", d.Why, a.remedy(d))
+	return coleo.Errorf(coleo.EConflict, "nothing was typed: %s; %s", d.Why, a.budgetHint(d))
 }
 
 // tellsCalls returns EUnsupported if one of the budgets is hard, and the arm's agent CLI does not
@@ -175,8 +176,8 @@ func (a *arm) nextCall(prompt string) budget.Call {
 	return a.host.ledger.Next(model, tokens, len(prompt))
 }
 
-// remedy returns a hint for people: what they can do if a budget does not allow a call.
-func (a *arm) remedy(d budget.Decision) string {
+// budgetHint returns a hint for people: what they can do if a budget does not allow a call.
+func (a *arm) budgetHint(d budget.Decision) string {
 	if d.State.Scope == coleo.BudgetOfArm {
 		return fmt.Sprintf("'coleo arm budget %s DOLLARS' sets another budget", d.State.Of)
 	}
@@ -205,7 +206,7 @@ func (a *arm) parkFor(ctx context.Context, step coleo.BudgetStep, d budget.Decis
 			return nil
 		}
 		p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitBudget, Text: d.Why, Seen: a.host.Now().UTC()}, Try: 1,
-			Why: a.remedy(d)}
+			Why: a.budgetHint(d)}
 		if a.run != nil {
 			p.Run = a.run.ID
 		}

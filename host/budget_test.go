@@ -126,7 +126,7 @@ func TestATurnIsInterruptedAtTheBudgetAndTheArmWaits(t *testing.T) {
 	s.refused(coleo.EConflict, bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say more"}})
 	s.refused(coleo.EConflict, bus.OpQueue, bus.QueueOrder{Arm: id,
 		QueueOrder: coleo.QueueOrder{Step: coleo.QueueContinued}})
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	if r := s.setsBudget(id, coleo.Budget{Dollars: 5}); len(r.Budgets) != 1 || r.Budgets[0].Dollars != 5 ||
 		r.Parked == nil || r.Spent < 1.09 || r.Next == nil {
 		t.Errorf("after the budget was raised: %+v", r)
@@ -157,7 +157,7 @@ func TestATurnBeginsOnlyIfOneCallFits(t *testing.T) {
 	if q := s.queue(id, coleo.QueueOrder{}); q.Parked == nil || len(q.Entries) != 1 {
 		t.Errorf("the queue is %+v", q)
 	}
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	s.setsBudget(id, coleo.Budget{}) // no budget any more
 	s.prompt(id, "say mine")
 	s.awaitPrompted("ada", "say one", "say mine", "say three")
@@ -177,7 +177,7 @@ func TestAPromptThatDoesNotFitStopsNoTurnThatRuns(t *testing.T) {
 	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "the turn that runs goes on") {
 		t.Errorf("the prompt: %v", err)
 	}
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	if r, q := s.report(id), s.queue(id, coleo.QueueOrder{}); r.Reading.State != coleo.Processing || q.Parked != nil {
 		t.Errorf("the arm is %s and parked %+v", r.Reading.State, q.Parked)
 	}
@@ -228,7 +228,7 @@ func TestACommonBudgetStopsTheTurnsOfAllItsArms(t *testing.T) {
 	}
 	eve := s.budgetArm("eve", nil)
 	s.refused(coleo.EConflict, bus.OpPrompt, bus.PromptOrder{Arm: eve, Prompt: coleo.Prompt{Text: "say one"}})
-	s.waits(eve, "eve", 0)
+	s.checkNothingSent(eve, "eve", 0)
 }
 
 func TestAModelWithoutAPriceStopsATurnWithAHardBudget(t *testing.T) {
@@ -264,7 +264,7 @@ func TestABudgetThatCannotBeKeptIsRefused(t *testing.T) {
 	silent.refused(coleo.EUnsupported, bus.OpPrompt, bus.PromptOrder{Arm: mute, Prompt: coleo.Prompt{Text: "say one"}})
 	silent.followUp(mute, "say one")
 	silent.until("the queue is paused", func() bool { return silent.queue(mute, coleo.QueueOrder{}).Paused != "" })
-	silent.waits(mute, "ada", 0)
+	silent.checkNothingSent(mute, "ada", 0)
 }
 
 func TestATurnIsNotInterruptedAtADialogButRightAfterItsAnswer(t *testing.T) {

@@ -144,7 +144,7 @@ func TestR9RetriesEnd(t *testing.T) {
 	id := s.tellingArm([]fakeagent.Rule{{Do: []string{"pause 300ms", `say {"n": "many"}`}}})
 	must[coleo.Receipt](s, bus.OpChecked, countOrder(id, 2))
 	s.awaitRuns(id, 3)
-	s.waits(id, "ada", 3)
+	s.checkNothingSent(id, "ada", 3)
 	for i, c := range payloads[coleo.Validated](s, id, coleo.EventOutputValidated) {
 		if c.OK || c.Path != "/n" {
 			t.Errorf("check %d is %+v", i, c)
@@ -156,7 +156,7 @@ func TestR9RetriesEnd(t *testing.T) {
 	}
 	must[coleo.Receipt](s, bus.OpChecked, countOrder(id, 0))
 	s.awaitRuns(id, 4)
-	s.waits(id, "ada", 4)
+	s.checkNothingSent(id, "ada", 4)
 }
 
 // TestR9ARetryOutlivesKills kills the host agent at each step between a bad answer and the
@@ -301,7 +301,7 @@ func TestR9AnAnswerOfTwoPromptsIsNoAnswerToTheFirst(t *testing.T) {
 	if end := ends[second.ID]; end.Validated == nil || !end.Validated.OK {
 		t.Errorf("the second run ended with %+v", end)
 	}
-	s.waits(id, "ada", 2)
+	s.checkNothingSent(id, "ada", 2)
 }
 
 func TestR9AnInputThatDoesNotFitIsNotTyped(t *testing.T) {
@@ -357,7 +357,7 @@ func TestR9ARunThatIsCheckedMovesWithItsArm(t *testing.T) {
 	local := s.serveItself()
 	id := local.tellingArm([]fakeagent.Rule{firstBadThenGood[0], {Do: []string{"pause 1s", "say many"}}})
 	first := must[coleo.Receipt](local, bus.OpChecked, countOrder(id, 1))
-	s.moves(local, id)
+	s.moveToHostAgent(local, id)
 	s.until("both runs have ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 2 })
 	checks, retries := payloads[coleo.Validated](s, id, coleo.EventOutputValidated), payloads[coleo.Receipt](s, id,
 		coleo.EventRunStart)

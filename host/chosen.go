@@ -52,13 +52,13 @@ func (a *arm) switchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeReport, 
 	defer a.changing.Unlock()
 	was := a.chosen()
 	left := s.State().Mode
-	if err := a.choose(ctx, func(c *coleo.Chosen) { c.Mode = m.ID }); err != nil {
+	if err := a.changeChosen(ctx, func(c *coleo.Chosen) { c.Mode = m.ID }); err != nil {
 		return bus.ModeReport{}, err
 	}
 	done, err := a.pressMode(ctx, s, m.ID)
 	ctx = context.WithoutCancel(ctx)
 	if err != nil {
-		undo := a.choose(ctx, func(c *coleo.Chosen) { c.Mode = modeOf(was) })
+		undo := a.changeChosen(ctx, func(c *coleo.Chosen) { c.Mode = modeOf(was) })
 		if undo != nil {
 			a.host.Log.Error("take back an order for a mode", "arm", a.name(), "error", undo)
 		}
@@ -200,7 +200,7 @@ func (a *arm) settleMode(ctx context.Context, s coleo.Session) error {
 	_, err := a.pressMode(ctx, s, id)
 	if code := coleo.ErrorCode(err); code == coleo.ENotFound || code == coleo.EUnsupported {
 		a.host.Log.Warn("the harness has no longer the mode that was ordered", "arm", a.name(), "mode", id, "error", err)
-		return a.choose(ctx, func(c *coleo.Chosen) { c.Mode = "" })
+		return a.changeChosen(ctx, func(c *coleo.Chosen) { c.Mode = "" })
 	}
 	return err
 }
@@ -223,9 +223,9 @@ func (a *arm) restoreMode(s coleo.Session) {
 	})
 }
 
-// unsaid returns the text of a prompt. If a mode has instructions for the next prompt, they come
-// before the text.
-func (a *arm) unsaid(text string) string {
+// withModeInstructions returns the text of a prompt. If a mode has instructions for the next
+// prompt, they come before the text.
+func (a *arm) withModeInstructions(text string) string {
 	if c := a.chosen(); c != nil && c.Unsaid != "" {
 		return c.Unsaid + "\n\n" + text
 	}
@@ -237,7 +237,7 @@ func (a *arm) forgetInstructions(ctx context.Context) {
 	if c := a.chosen(); c == nil || c.Unsaid == "" {
 		return
 	}
-	if err := a.choose(context.WithoutCancel(ctx), func(c *coleo.Chosen) { c.Unsaid = "" }); err != nil {
+	if err := a.changeChosen(context.WithoutCancel(ctx), func(c *coleo.Chosen) { c.Unsaid = "" }); err != nil {
 		a.host.Log.Error("forget instructions that were sent", "arm", a.name(), "error", err)
 	}
 }
@@ -260,8 +260,8 @@ func (a *arm) asChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	return c
 }
 
-// choose stores a change of what the user has chosen.
-func (a *arm) choose(ctx context.Context, change func(*coleo.Chosen)) error {
+// changeChosen stores a change of what the user has chosen.
+func (a *arm) changeChosen(ctx context.Context, change func(*coleo.Chosen)) error {
 	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Spec.Chosen = r.Spec.Chosen.Change(change)
 		return nil
@@ -325,7 +325,7 @@ func (a *arm) switchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelRepor
 	if err != nil {
 		return bus.ModelReport{}, err
 	}
-	err = a.choose(context.WithoutCancel(ctx), func(c *coleo.Chosen) {
+	err = a.changeChosen(context.WithoutCancel(ctx), func(c *coleo.Chosen) {
 		if o.Scope == coleo.ScopeThread {
 			c.SetThread(conversation, o.Model)
 			return
@@ -346,7 +346,7 @@ func (a *arm) takeModelOf(ctx context.Context, s coleo.Session, left string, m c
 	now := a.runsModel()
 	a.mu.Unlock()
 	next := m.DefaultModel
-	err := a.choose(ctx, func(c *coleo.Chosen) {
+	err := a.changeChosen(ctx, func(c *coleo.Chosen) {
 		c.SetMode(left, now)
 		if own := c.Modes[m.ID]; own != "" {
 			next = own

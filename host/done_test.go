@@ -93,7 +93,7 @@ func TestTheEndOfAnArmWhoseWorkIsDoneIsStoredFirst(t *testing.T) {
 	}
 	s.refused(coleo.EExited, bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "too late"}})
 	s.followUp(id, "say too-late")
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	release()
 	s.awaitState(id, coleo.Dead)
 	s.awaitPrompted("ada", "pause 300ms")

@@ -70,10 +70,10 @@ func (a *arm) driveOwn() error {
 	return nil
 }
 
-// rest releases the lock on the arm's folder if this process no longer needs it. The process needs
-// the lock while it has a session of the arm or waits for the reply of a holder. It also needs the
-// lock while an action of the arm runs.
-func (a *arm) rest() {
+// unlockIfUnused releases the lock on the arm's folder if this process no longer needs it. The
+// process needs the lock while it has a session of the arm or waits for the reply of a holder. It
+// also needs the lock while an action of the arm runs.
+func (a *arm) unlockIfUnused() {
 	if a.release() {
 		a.restTools()
 	}
@@ -151,9 +151,9 @@ func driverOf(root string) string {
 	return "another process"
 }
 
-// owns reports whether an arm belongs to this host. The parameter is the host that the arm's folder
-// names. owns does not compare the ids of host agents, because such an id can have changed. This is
-// enough, because a state folder has at most two hosts: one host agent, and host local.
+// owns reports whether an arm belongs to this host, if the arm's folder names the given host. It
+// does not compare the ids of host agents, because such an id can have changed. This is enough,
+// because a state folder has at most two hosts: one host agent, and host local.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }

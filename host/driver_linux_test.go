@@ -31,8 +31,8 @@ func (s *stage) has(id string) bool {
 	return err == nil
 }
 
-// The method moves makes host local give an arm to the host agent.
-func (s *stage) moves(local *stage, id string) bus.ArmReport {
+// moveToHostAgent makes host local give an arm to the host agent.
+func (s *stage) moveToHostAgent(local *stage, id string) bus.ArmReport {
 	s.t.Helper()
 	s.until("the host lets the arm go", func() bool { // it refuses while it looks at the arm's queue
 		err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil)
@@ -104,7 +104,7 @@ func TestAnArmMovesWithItsRun(t *testing.T) {
 	local.until("the first run has ended", func() bool { return len(local.events(id, coleo.EventRunEnd)) == 1 })
 	was := must[bus.ArmReport](local, bus.OpReport, bus.ArmOrder{Arm: id})
 	run := local.prompt(id, "pause 2s\nsay two")
-	now := s.moves(local, id)
+	now := s.moveToHostAgent(local, id)
 	if now.Handle.Process != was.Handle.Process || now.Generation != was.Generation || !now.Attached {
 		t.Errorf("the arm is %+v, and was %+v", now, was)
 	}
@@ -244,13 +244,16 @@ func TestAFailedMoveChangesNothing(t *testing.T) {
 	s := newStage(t)
 	local := s.serveItself()
 	id := local.arm("ada")
-	block := filepath.Join(s.dir, "arms", id, armFile+".new")
-	s.check(os.Mkdir(block, 0o700)) // no file can be written there
+	kept := filepath.Join(s.dir, "arms", id, armFile)
+	aside := filepath.Join(t.TempDir(), armFile)
+	s.check(os.Rename(kept, aside))
+	s.check(os.MkdirAll(filepath.Join(kept, "full"), 0o700)) // no file can replace this folder
 	if err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil); err == nil {
 		t.Fatal("the arm was released")
 	}
+	s.check(os.RemoveAll(kept))
+	s.check(os.Rename(aside, kept))
 	s.refused(coleo.ENotFound, bus.OpTake, bus.ArmOrder{Arm: id})
-	s.check(os.RemoveAll(block))
 	local.until("host local reads the arm again", func() bool {
 		return must[bus.ArmReport](local, bus.OpReport, bus.ArmOrder{Arm: id}).Attached
 	})

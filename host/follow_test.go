@@ -13,7 +13,7 @@ func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
 	may := func(change func(a *arm, now *coleo.Reading)) bool {
 		session := &refusingSession{}
 		now := coleo.Reading{State: coleo.Idle, Known: true}
-		a := &arm{session: session, reading: now, following: following{moves: 1}}
+		a := &arm{session: session, reading: now, following: following{changes: 1}}
 		change(a, &now)
 		return a.mayFollow(session, now, coleo.Queued{})
 	}
@@ -50,7 +50,7 @@ func TestAParkedArmGoesOnOnlyWhenEveryConditionHolds(t *testing.T) {
 	may := func(change func(a *arm, now *coleo.Reading)) bool {
 		session := &refusingSession{}
 		now := coleo.Reading{State: coleo.Failed, Known: true}
-		a := &arm{session: session, reading: now, following: following{moves: 1}}
+		a := &arm{session: session, reading: now, following: following{changes: 1}}
 		a.record.Queue = &coleo.Queue{Parked: &coleo.Parked{Wake: wake}}
 		change(a, &now)
 		return queue.Due(queueOf(&a.record), wake) && a.mayFollow(session, now, coleo.Queued{Continues: 1})

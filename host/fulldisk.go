@@ -30,7 +30,7 @@ func (h *Host) lookBlocked() {
 	need := known && left < littleRoom
 	arms := h.all()
 	for _, a := range arms {
-		need = need || a.standsStill() != ""
+		need = need || a.blockedReason() != ""
 	}
 	h.full.mu.Lock()
 	defer h.full.mu.Unlock()
@@ -50,8 +50,8 @@ func (h *Host) lookBlocked() {
 	})
 }
 
-// standsStill returns the reason why the arm cannot continue, or "" if it can.
-func (a *arm) standsStill() string {
+// blockedReason returns the reason why the arm cannot continue, or "" if it can.
+func (a *arm) blockedReason() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.session == nil {
@@ -148,8 +148,8 @@ const (
 	owedMost = 10_000
 	// owedBytes is the maximum total size of the event payloads in these writes.
 	owedBytes = 32 << 20
-	// payEvery is the time between two attempts to carry out the waiting writes.
-	payEvery = time.Second
+	// retryOwedEvery is the time between two attempts to carry out the waiting writes.
+	retryOwedEvery = time.Second
 )
 
 // writing is one transaction: events, and the update or the removal of an arm's record.
@@ -162,15 +162,15 @@ type writing struct {
 	tools  *store.ToolChange // alone, or together with put
 }
 
-// owed has the writes that wait because the disk is full, in order.
-type owed struct {
-	mu     sync.Mutex // held during each write of this host agent, to keep the order
-	list   []writing
-	bytes  int
-	paying bool // the goroutine payLater is running
+// owedWrites has the writes that wait because the disk is full, in order.
+type owedWrites struct {
+	mu       sync.Mutex // held during each write of this host agent, to keep the order
+	list     []writing
+	bytes    int
+	retrying bool // the goroutine of retryOwedWrites is running
 }
 
-// The method write carries out one transaction, after all waiting ones. If ctx ends meanwhile, the
+// Host.write carries out one transaction, after all waiting ones. If ctx ends meanwhile, the
 // transaction is still completed, so that the changes are not written in part.
 func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	if err := ctx.Err(); err != nil && p == intended {
@@ -178,35 +178,35 @@ func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	}
 	ctx = context.WithoutCancel(ctx)
 	h.stamp(w.events)
-	h.owed.mu.Lock()
-	defer h.owed.mu.Unlock()
-	err := h.payAll(ctx)
+	h.owedWrites.mu.Lock()
+	defer h.owedWrites.mu.Unlock()
+	err := h.flushOwedWrites(ctx)
 	if err == nil {
 		err = h.writeNow(ctx, w)
 	}
 	for p == ending && store.NoRoom(err) && h.DB.GiveUpReserve() {
-		if err = h.payAll(ctx); err == nil {
+		if err = h.flushOwedWrites(ctx); err == nil {
 			err = h.writeNow(ctx, w)
 		}
 	}
-	if p == intended || !store.NoRoom(err) || len(h.owed.list) >= owedMost || h.owed.bytes >= owedBytes {
+	if p == intended || !store.NoRoom(err) || len(h.owedWrites.list) >= owedMost || h.owedWrites.bytes >= owedBytes {
 		return err
 	}
 	h.Log.Warn("the disk is full: what has happened is kept in memory",
 		"events", len(w.events), "error", err)
-	h.owed.list = append(h.owed.list, w)
+	h.owedWrites.list = append(h.owedWrites.list, w)
 	for _, e := range w.events {
-		h.owed.bytes += len(e.Payload)
+		h.owedWrites.bytes += len(e.Payload)
 	}
-	if !h.owed.paying {
-		h.owed.paying = true
-		h.runs.Go(h.payLater)
+	if !h.owedWrites.retrying {
+		h.owedWrites.retrying = true
+		h.runs.Go(h.retryOwedWrites)
 	}
 	return nil
 }
 
 // writeNow carries out one transaction, and tells serve that the log has grown. The
-// caller holds owed.mu.
+// caller holds owedWrites.mu.
 func (h *Host) writeNow(ctx context.Context, w writing) error {
 	var err error
 	switch {
@@ -236,10 +236,10 @@ func (h *Host) writeNow(ctx context.Context, w writing) error {
 	return err
 }
 
-// payAll carries out the waiting writes. The caller holds owed.mu.
-func (h *Host) payAll(ctx context.Context) error {
-	for len(h.owed.list) > 0 {
-		first := h.owed.list[0]
+// flushOwedWrites carries out the waiting writes. The caller holds owedWrites.mu.
+func (h *Host) flushOwedWrites(ctx context.Context) error {
+	for len(h.owedWrites.list) > 0 {
+		first := h.owedWrites.list[0]
 		err := h.writeNow(ctx, first)
 		if store.NoRoom(err) {
 			return err
@@ -248,27 +248,27 @@ func (h *Host) payAll(ctx context.Context) error {
 			h.Log.Error("record what has happened", "error", err)
 		}
 		for _, e := range first.events {
-			h.owed.bytes -= len(e.Payload)
+			h.owedWrites.bytes -= len(e.Payload)
 		}
-		h.owed.list = h.owed.list[1:]
+		h.owedWrites.list = h.owedWrites.list[1:]
 	}
 	return nil
 }
 
-// payLater retries the waiting writes until none is left, or until the host agent ends.
-func (h *Host) payLater() {
-	tick := time.NewTicker(payEvery)
+// retryOwedWrites retries the waiting writes until none is left, or until the host agent ends.
+func (h *Host) retryOwedWrites() {
+	tick := time.NewTicker(retryOwedEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 		case <-h.ctx.Done():
 		}
-		h.owed.mu.Lock()
-		err := h.payAll(context.WithoutCancel(h.ctx))
-		h.owed.paying = err != nil && h.ctx.Err() == nil
-		again, left := h.owed.paying, len(h.owed.list)
-		h.owed.mu.Unlock()
+		h.owedWrites.mu.Lock()
+		err := h.flushOwedWrites(context.WithoutCancel(h.ctx))
+		h.owedWrites.retrying = err != nil && h.ctx.Err() == nil
+		again, left := h.owedWrites.retrying, len(h.owedWrites.list)
+		h.owedWrites.mu.Unlock()
 		if !again {
 			if left > 0 {
 				h.Log.Error("what has happened could not be recorded: the disk is full", "writes", left)
@@ -285,9 +285,9 @@ func (h *Host) keepReserve() {
 	}
 }
 
-// The method append adds events to the log after something has happened, and tells serve that the
-// log has grown. It returns an error if it cannot write the events. But if the disk is full, it
-// returns nil, and writes the events when the disk has room again.
+// Host.append adds events to the log after something has happened, and tells serve that the log has
+// grown. It returns an error if it cannot write the events. But if the disk is full, it returns
+// nil, and writes the events when the disk has room again.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }

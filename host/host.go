@@ -82,9 +82,9 @@ type Host struct {
 	ctx  context.Context // ends when Run ends
 	end  context.CancelFunc
 
-	desk  *toolcalls.Desk
-	owed  owed
-	marks traces
+	desk       *toolcalls.Desk
+	owedWrites owedWrites
+	marks      traces
 
 	marked marking
 	full   fullDisk
@@ -158,14 +158,14 @@ func (h *Host) Run(ctx context.Context) error {
 			h.beat()
 			h.runs.Go(func() { h.takeStrays(ctx) })
 			if err := h.contest(ctx); err != nil {
-				return h.yield(err)
+				return h.giveUpID(err)
 			}
 		case <-look.C:
 			h.reread(ctx)
 			h.adoptSilent()
 		case <-h.Bus.Back(): // a new serve may have called the roll before this connection was up
 			if err := h.contest(ctx); err != nil {
-				return h.yield(err)
+				return h.giveUpID(err)
 			}
 			h.beat()
 		case <-ctx.Done():
@@ -199,8 +199,8 @@ func (h *Host) ownClaim() bus.Claim {
 	return bus.Claim{Instance: h.instance, Hostname: h.Hostname, PID: os.Getpid(), Age: time.Since(h.began)}
 }
 
-// yield closes all sessions because another host agent has the id. It returns the reason.
-func (h *Host) yield(because error) error {
+// giveUpID closes all sessions because another host agent has the id. It returns the reason.
+func (h *Host) giveUpID(because error) error {
 	h.letGo()
 	return because
 }
@@ -316,7 +316,7 @@ func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
 	arms := h.all()
-	for i, r := range each(arms, (*arm).vouch) {
+	for i, r := range each(arms, (*arm).reportForBeat) {
 		if r.Proof == bus.Proven || r.Proof == bus.Silent {
 			arms[i].noteBlocked(h.ctx, r.Blocked)
 		}
@@ -334,7 +334,7 @@ func (h *Host) beatOf(a *arm) {
 	b := h.newBeat() // takes the head of the log before the next line looks at the arm
 	p := a.pulse(0)
 	if b.Of, b.Pulse = p.ID, &p; p.Attached {
-		b.Arms = armBeat(a.vouch())
+		b.Arms = armBeat(a.reportForBeat())
 	}
 	h.publish(b)
 }

@@ -260,7 +260,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.asleep = asleep
 	a.mu.Unlock()
 	if asleep { // the holder cannot reply, so do not wait for a reply
-		return a.noteUnattached(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silence(*handle)))
+		return a.noteUnattached(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silenceReason(*handle)))
 	}
 	a.openDoorAgain()
 	s, err := harness.Attach(ctx, *handle)
@@ -377,7 +377,7 @@ func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause err
 func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 	now := time.Now().UTC()
 	reading := coleo.Reading{State: coleo.Initializing, Rule: "holder silent", Since: now}
-	a.noteBlocked(ctx, silence(handle))
+	a.noteBlocked(ctx, silenceReason(handle))
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		from := r.State
 		a.reading, a.silent = reading, true

@@ -44,7 +44,7 @@ func TestAnArmThatGoesInCirclesIsInterruptedAndWaits(t *testing.T) {
 			t.Errorf("the run %s ended %+v", run, end)
 		}
 	}
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueContinued})
 	s.awaitPrompted("ada", "pause 1h", "continue", "say two")
 }

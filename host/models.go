@@ -98,7 +98,7 @@ func (a *arm) setDefaultModel(ctx context.Context, model string) (bus.ModelRepor
 	a.mu.Lock()
 	from := a.runsModel()
 	a.mu.Unlock()
-	err := a.choose(ctx, func(c *coleo.Chosen) {
+	err := a.changeChosen(ctx, func(c *coleo.Chosen) {
 		c.Model = model
 		delete(c.Modes, c.Mode) // otherwise the model of the mode would be used
 	})

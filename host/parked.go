@@ -70,14 +70,14 @@ func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 // compaction does not park the arm, because the prompt that continues an arm would not repeat a
 // compaction.
 //
-// The parameter replied says whether the model has replied in the run. Some agent CLIs forget a
-// turn without a reply. Their arms later continue with the prompt of the run.
-func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, replied bool) []coleo.Event {
+// The caller says with hasReplied whether the model has replied in the run. Some agent CLIs forget
+// a turn without a reply. Their arms later continue with the prompt of the run.
+func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, hasReplied bool) []coleo.Event {
 	if end.Limit == nil || run.Compact {
 		return nil
 	}
 	p := limit.Plan(*end.Limit, run.ID, r.ID, run.Continues, r.Spec.AtLimit(), run.Tried)
-	if p.Forgets && !replied {
+	if p.Forgets && !hasReplied {
 		p.Prompt = run.Text
 	}
 	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
@@ -103,7 +103,7 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 		return nil, err
 	}
 	a.fileOrLog()
-	a.moved()
+	a.allowRetry()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := coleo.OnLimitReport{Arm: a.record.Name, OnLimit: a.record.Spec.AtLimit().Told()}
@@ -280,7 +280,7 @@ func (a *arm) mayGoOn() error {
 		return nil
 	}
 	return coleo.Errorf(coleo.EConflict, "arm %s stays parked, and nothing was typed: %s; %s", a.name(), d.Why,
-		a.remedy(d))
+		a.budgetHint(d))
 }
 
 // pauseAfter pauses the queue after a lost prompt, and returns the event. It does nothing

@@ -57,7 +57,7 @@ func (s *stage) look(id string) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
 	s.check(err)
-	a.moved()
+	a.allowRetry()
 }
 
 // steps returns what the log tells of the arm's parking.
@@ -88,9 +88,9 @@ func TestAnArmThatMeetsALimitGoesOnOnceInAWeek(t *testing.T) {
 	s.followUp(id, "say two")
 	for range 5 {
 		clock.advance(24 * time.Hour)
-		s.waits(id, "ada", 1)
+		s.checkNothingSent(id, "ada", 1)
 		s.restart()
-		s.waits(id, "ada", 1)
+		s.checkNothingSent(id, "ada", 1)
 	}
 	clock.advance(25 * time.Hour)
 	s.look(id)
@@ -98,7 +98,7 @@ func TestAnArmThatMeetsALimitGoesOnOnceInAWeek(t *testing.T) {
 	s.awaitRuns(id, 3)
 	clock.advance(7 * 24 * time.Hour)
 	s.restart()
-	s.waits(id, "ada", 3)
+	s.checkNothingSent(id, "ada", 3)
 	if got := s.steps(id); !slices.Equal(got, []coleo.ParkStep{coleo.ParkBegun, coleo.ParkContinued}) {
 		t.Errorf("the steps are %q", got)
 	}
@@ -121,7 +121,7 @@ func TestAPromptOfAPersonEndsTheWait(t *testing.T) {
 			s.awaitRuns(id, 2)
 			clock.advance(time.Hour)
 			s.look(id)
-			s.waits(id, "ada", 2)
+			s.checkNothingSent(id, "ada", 2)
 			if got := s.steps(id); !slices.Equal(got, []coleo.ParkStep{coleo.ParkBegun, coleo.ParkEnded}) {
 				t.Errorf("the steps are %q", got)
 			}
@@ -155,7 +155,7 @@ func TestALimitThatComesBackIsWaitedForLongerAndThenAPersonIsAsked(t *testing.T)
 	}
 	clock.advance(7 * 24 * time.Hour)
 	s.look(id)
-	s.waits(id, "ada", limit.MaxTries+1)
+	s.checkNothingSent(id, "ada", limit.MaxTries+1)
 }
 
 func TestAPersonIsAskedWhereTheArmDoesNotGoOn(t *testing.T) {
@@ -175,7 +175,7 @@ func TestAPersonIsAskedWhereTheArmDoesNotGoOn(t *testing.T) {
 			}
 			clock.advance(24 * time.Hour)
 			s.look(id)
-			s.waits(id, "ada", 1)
+			s.checkNothingSent(id, "ada", 1)
 			s.queue(id, coleo.QueueOrder{Step: coleo.QueueContinued})
 			s.awaitPrompted("ada", "say Limit: "+c.limit, "say on")
 			s.refused(coleo.EConflict, bus.OpQueue, bus.QueueOrder{Arm: id,
@@ -236,7 +236,7 @@ func TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm(t *testing.T) {
 			s.restart()
 			clock.advance(7 * 24 * time.Hour)
 			s.look(id)
-			s.waits(id, "ada", 2)
+			s.checkNothingSent(id, "ada", 2)
 			if lost := s.events(id, coleo.EventPromptLost); len(lost) != 0 {
 				t.Errorf("%d prompts are called lost", len(lost))
 			}

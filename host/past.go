@@ -275,7 +275,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	defer cancel()
 	unlock := func() {}
 	if o.Wish.Commit != "" {
-		if unlock, err = h.restsIn(a, w.Path); err != nil {
+		if unlock, err = h.lockForMerge(a, w.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -296,7 +296,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		if err := h.Workspaces.CheckTree(ctx, w.Common, tip, tree, w.ID); err != nil {
 			return err
 		}
-		locked, err := h.restsIn(a, w.Path)
+		locked, err := h.lockForMerge(a, w.Path)
 		if err == nil {
 			unlock = locked
 		}
@@ -314,9 +314,9 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	return m, err
 }
 
-// restsIn keeps an arm from starting and from getting a prompt until the caller calls the returned
-// function. It returns EBusy if an arm in the given folder may change files.
-func (h *Host) restsIn(a *arm, dir string) (unlock func(), err error) {
+// lockForMerge keeps an arm from starting and from getting a prompt until the caller calls the
+// returned function. It returns EBusy if an arm in the given folder may change files.
+func (h *Host) lockForMerge(a *arm, dir string) (unlock func(), err error) {
 	a.starting.Lock()
 	if !a.delivering.TryLock() {
 		a.starting.Unlock()
@@ -347,7 +347,7 @@ func mergeChange(step coleo.MergeStep, by string, m changes.MergeFrom) coleo.Mer
 // is known to rest.
 func (a *arm) mayChangeFiles() string {
 	a.mu.Lock()
-	s, run, status, leased := a.session, a.run, a.record.Status, a.free("") != nil
+	s, run, status, leased := a.session, a.run, a.record.Status, a.mayTypeLocked("") != nil
 	a.mu.Unlock()
 	if s == nil {
 		if status == coleo.StatusStopped {

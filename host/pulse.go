@@ -118,9 +118,9 @@ func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) proces
 	return process.Alive
 }
 
-// vouch makes the report for a beat. Unlike report, it asks the holder over the session's existing
-// connection. If the reply proves nothing, vouch opens a new connection.
-func (a *arm) vouch() bus.ArmReport {
+// reportForBeat makes the report for a beat. Unlike report, it asks the holder over the session's
+// existing connection. If the reply proves nothing, reportForBeat opens a new connection.
+func (a *arm) reportForBeat() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.live()
 		if held, can := s.(coleo.Held); err == nil && can && s.Handle().Nonce == h.Nonce {
@@ -146,7 +146,7 @@ func (a *arm) begin() func() {
 func (a *arm) finish() {
 	a.setBusy(false)
 	a.doing(false)
-	a.rest()
+	a.unlockIfUnused()
 	a.starting.Unlock()
 }
 

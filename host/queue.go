@@ -23,10 +23,10 @@ const (
 // following is the state that an arm needs to send its queue.
 type following struct {
 	nudge chan struct{} // wakes sendQueue; nil before the first session
-	// moves counts events after which a refused prompt may be accepted. These events are changes of
-	// the session, orders about the queue, and ends of leases.
-	moves uint64
-	tried uint64 // moves at the beginning of the last attempt that was refused; 0 if there was none
+	// changes counts events after which a refused prompt may be accepted. These events are changes
+	// of the session, orders about the queue, and ends of leases.
+	changes uint64
+	tried   uint64 // changes at the beginning of the last attempt that was refused; 0 if there was none
 
 	unpermitted bool // the last attempt was refused because the arm had no permit
 }
@@ -51,7 +51,7 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 		if err := a.orderQueue(ctx, &o.QueueOrder); err != nil {
 			return nil, err
 		}
-		a.moved()
+		a.allowRetry()
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -87,7 +87,7 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 			events, refusal = a.obeyParked(r, o.Step)
 			return events
 		}
-		events, refusal = obey(r, o)
+		events, refusal = applyQueueOrder(r, o)
 		return events
 	})
 	if refusal != nil {
@@ -96,9 +96,9 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	return err
 }
 
-// obey applies an order to the queue in an arm's record, and returns the events. If it returns an
-// error, it has changed nothing.
-func obey(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
+// applyQueueOrder applies an order to the queue in an arm's record, and returns the events. If it
+// returns an error, it has changed nothing.
+func applyQueueOrder(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
 	if o.Step == coleo.QueueAdded && hasPrompt(r, o.ID) {
 		return nil, nil // the order was repeated
 	}
@@ -194,10 +194,11 @@ func (a *arm) wake() {
 	}
 }
 
-// moved increases a.following.moves, and then does the same as wake.
-func (a *arm) moved() {
+// allowRetry lets sendQueue try a refused prompt again. It increases a.following.changes and calls
+// wake.
+func (a *arm) allowRetry() {
 	a.mu.Lock()
-	a.following.moves++
+	a.following.changes++
 	a.mu.Unlock()
 	a.wake()
 }
@@ -210,7 +211,7 @@ func (a *arm) permitted() {
 	a.following.unpermitted = false
 	a.mu.Unlock()
 	if lacked {
-		a.moved()
+		a.allowRetry()
 	}
 }
 
@@ -225,9 +226,9 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 		select {
 		case <-nudge:
 		case <-wake.C:
-			a.moved()
+			a.allowRetry()
 		case <-lease.C:
-			a.moved()
+			a.allowRetry()
 		case <-ctx.Done():
 			return
 		}
@@ -247,7 +248,7 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 func (a *arm) leasedUntil() time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.record.Queue == nil || a.free("") == nil {
+	if a.record.Queue == nil || a.mayTypeLocked("") == nil {
 		return time.Time{}
 	}
 	return a.lease.Until
@@ -262,7 +263,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	a.goOn(ctx, s)
 	reading := s.State()
 	a.mu.Lock()
-	begun, q := a.following.moves, queueOf(&a.record)
+	begun, q := a.following.changes, queueOf(&a.record)
 	first, _, may := queue.Take(q)
 	may = may && a.mayFollow(s, reading, first)
 	a.mu.Unlock()
@@ -283,8 +284,8 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		return
 	}
 	reading = s.State() // of the mode in which the prompt will be typed
-	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.unsaid(checked.Text(text, first.Check)), FollowUp: true,
-		Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues,
+	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.withModeInstructions(checked.Text(text, first.Check)),
+		FollowUp: true, Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues,
 		Tried: first.Tried}
 	taken := false
 	a.forgetErrors()
@@ -321,8 +322,8 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 		return ready && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
 	}
 	return a.session == s && !a.gone && !a.done &&
-		a.following.tried != a.following.moves && calm(now) && calm(a.reading) &&
-		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && a.free("") == nil
+		a.following.tried != a.following.changes && calm(now) && calm(a.reading) &&
+		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && a.mayTypeLocked("") == nil
 }
 
 // sendTaken sends a prompt that was taken from the queue, and begins its run.
@@ -362,12 +363,12 @@ func refusedUntyped(code coleo.Code) bool {
 	}
 }
 
-// putBack puts a refused entry back at the head of the queue. The parameter begun is the value of
-// a.following.moves when the attempt began. If the text or a file of the entry was the reason, a
-// later attempt would be refused too. In that case, putBack pauses the queue.
-func (a *arm) putBack(ctx context.Context, e coleo.Queued, begun uint64, refusal error) {
+// putBack puts a refused entry back at the head of the queue. The caller passes the value that
+// a.following.changes had when the attempt began. If the text or a file of the entry was the
+// reason, a later attempt would be refused too. In that case, putBack pauses the queue.
+func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
-		a.following.tried, a.following.unpermitted = begun, coleo.ErrorCode(refusal) == coleo.EUnproven
+		a.following.tried, a.following.unpermitted = changesBefore, coleo.ErrorCode(refusal) == coleo.EUnproven
 		q := queueOf(r)
 		if len(q.Entries) == 0 || q.Entries[0].ID != e.ID {
 			q = queue.Back(q, e, refusal.Error())

@@ -46,9 +46,9 @@ func (s *stage) awaitPrompted(name string, want ...string) {
 	}
 }
 
-// The function waits checks that the queue does not go on now. One more look sends nothing, and the
+// checkNothingSent checks that the queue does not go on now. One more look sends nothing, and the
 // agent CLI has got n prompts.
-func (s *stage) waits(id, name string, n int) {
+func (s *stage) checkNothingSent(id, name string, n int) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
 	s.check(err)
@@ -74,7 +74,7 @@ func TestM12FollowUpQueueSendsInOrderOneRunEach(t *testing.T) {
 	id := s.arm("ada")
 	s.prompt(id, "pause 10m")
 	ids := []string{s.followUp(id, "say one"), s.followUp(id, "pause 300ms"), s.followUp(id, "say three")}
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	must[coleo.Interruption](s, bus.OpInterrupt, bus.ArmOrder{Arm: id})
 	s.awaitPrompted("ada", "pause 10m", "say one", "pause 300ms", "say three")
 	s.awaitRuns(id, 4)
@@ -114,17 +114,17 @@ func TestAQueueWaitsForDialogsPeopleAndPauses(t *testing.T) {
 		return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog != nil
 	})
 	s.followUp(id, "say behind")
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueuePaused, Why: "a test"})
 	must[struct{}](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}})
 	s.awaitRuns(id, 1)
 	s.awaitState(id, coleo.Idle)
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	lease := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "me"})
 	if q := s.queue(id, coleo.QueueOrder{Step: coleo.QueueResumed}); len(q.Entries) != 1 || q.Paused != "" {
 		t.Errorf("resumed: %+v", q)
 	}
-	s.waits(id, "ada", 1)
+	s.checkNothingSent(id, "ada", 1)
 	must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, ID: lease.ID, Release: true})
 	s.awaitPrompted("ada", "dialog make", "say behind")
 	s.awaitRuns(id, 2)
@@ -216,7 +216,7 @@ func TestARefusedPromptIsFirstAgainAndTriedOnTheNextChange(t *testing.T) {
 		t.Fatalf("%d tries, and the queue is %+v", tries, q)
 	}
 	refusal = nil
-	a.moved()
+	a.allowRetry()
 	a.sendFirst(t.Context(), session)
 	s.awaitPrompted("ada", "say one")
 	s.awaitRuns(id, 1)

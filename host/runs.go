@@ -50,7 +50,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 			return coleo.Receipt{}, err
 		}
 	}
-	o.Prompt.Text = a.unsaid(o.Prompt.Text)
+	o.Prompt.Text = a.withModeInstructions(o.Prompt.Text)
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text, Check: check,
 		SpecHash: a.specHash(check, asked)}
 	receipt, err := a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {

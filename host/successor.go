@@ -73,10 +73,10 @@ func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error
 }
 
 // beginHandover pauses the arm, if the arm is at rest. It returns the prompts that move from the
-// arm's queue to the successor. The parameter run is the id of the successor's first prompt. If at
-// is not nil, it names the parking that the write must end.
-func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string, at *bus.ParkedAt) (moved []coleo.Queued,
-	err error) {
+// arm's queue to the successor. The caller passes the id of the successor's first prompt. If the
+// caller passes a parking too, the write must end it.
+func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt string, at *bus.ParkedAt) (
+	moved []coleo.Queued, err error) {
 	a.typing.RLock()
 	defer a.typing.RUnlock()
 	a.delivering.Lock() // so that no prompt is on its way
@@ -90,13 +90,14 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string, a
 			_, refusal = stillParked(r, *at)
 		}
 		if refusal == nil {
-			refusal = a.atRest(r)
+			refusal = a.checkAtRest(r)
 		}
 		if refusal != nil {
 			return nil
 		}
 		var q coleo.Queue
-		q, moved = queue.HandOver(queueOf(r), coleo.Handover{Run: run, Arm: to.ID, Name: to.Name, Harness: to.Harness})
+		q, moved = queue.HandOver(queueOf(r), coleo.Handover{Run: firstPrompt, Arm: to.ID, Name: to.Name,
+			Harness: to.Harness})
 		var events []coleo.Event
 		if p := queueOf(r).Parked; p != nil {
 			events = append(events, event(r.ID, coleo.EventParked, coleo.ParkChange{Step: coleo.ParkEnded,
@@ -108,10 +109,10 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, run string, a
 	return moved, errors.Join(refusal, err)
 }
 
-// atRest returns an error if the agent CLI works, asks something or is being prompted. It also
+// checkAtRest returns an error if the agent CLI works, asks something or is being prompted. It also
 // returns an error if nobody knows whether the agent CLI does any of these. An arm that has ended
 // is at rest. The caller holds mu.
-func (a *arm) atRest(r *store.ArmRecord) error {
+func (a *arm) checkAtRest(r *store.ArmRecord) error {
 	if a.gone {
 		return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", r.Name)
 	}
@@ -133,7 +134,7 @@ func (a *arm) atRest(r *store.ArmRecord) error {
 		return coleo.Errorf(coleo.EUnproven, "nothing was done, because nothing proves that the turn of arm %s has ended: "+
 			"look at its screen, or kill it first", r.Name)
 	}
-	return a.free("")
+	return a.mayTypeLocked("")
 }
 
 // endHandover records that the successor has started.

@@ -61,7 +61,7 @@ func (s *stage) handedOver(id string, queued []string) {
 	two := s.id("two")
 	s.awaitRuns(two, 3)
 	s.awaitPrompted("two", "say task", "say 1", "say 2")
-	s.waits(id, "one", 0)
+	s.checkNothingSent(id, "one", 0)
 	q := s.queue(id, coleo.QueueOrder{})
 	if len(q.Entries) > 0 || q.Paused == "" || q.Handover == nil || q.Handover.Open || q.Handover.Arm != two {
 		s.t.Errorf("the first arm has the queue %+v", q)
@@ -79,7 +79,7 @@ func (s *stage) handedOver(id string, queued []string) {
 		s.t.Errorf("the events of the first arm tell %+v", list)
 	}
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueResumed})
-	s.waits(id, "one", 0)
+	s.checkNothingSent(id, "one", 0)
 }
 
 func TestATaskGoesToASuccessorWithTheQueueOnceAndInOrder(t *testing.T) {

@@ -31,11 +31,11 @@ const (
 func (a *arm) mayType(lease string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.free(lease)
+	return a.mayTypeLocked(lease)
 }
 
-// free is like mayType, but must be called with mu held.
-func (a *arm) free(lease string) error {
+// mayTypeLocked is like mayType, but the caller holds mu.
+func (a *arm) mayTypeLocked(lease string) error {
 	if a.lease.ID != "" && a.lease.ID != lease && time.Now().Before(a.lease.Until) {
 		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", a.lease.Holder, a.record.Name)
 	}
@@ -78,12 +78,13 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 		coleo.Decided{Dialog: *d, Decision: o.Decision, Policy: rule})); err != nil || words == "" {
 		return err
 	}
-	return a.instead(ctx, s, o.Dialog, words, o.Lease)
+	return a.promptAfterDenial(ctx, s, o.Dialog, words, o.Lease)
 }
 
-// instead handles a denial whose words say what to do instead. It sends the words as the next
-// prompt, because this agent CLI's dialogs do not take words.
-func (a *arm) instead(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words, lease string) error {
+// promptAfterDenial handles a denial whose words say what to do instead. It sends the words as the
+// next prompt, because this agent CLI's dialogs do not take words.
+func (a *arm) promptAfterDenial(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words,
+	lease string) error {
 	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
 		_, err := a.prompt(ctx, bus.PromptOrder{Arm: a.record.ID, Prompt: coleo.Prompt{Text: words}, Lease: lease})
 		return err
@@ -205,7 +206,7 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	}
 	l, err := a.takeLease(o)
 	if err == nil && o.Release {
-		a.moved() // the queue may be sent now
+		a.allowRetry() // the queue may be sent now
 	}
 	return l, err
 }
@@ -214,7 +215,7 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 func (a *arm) takeLease(o bus.LeaseOrder) (coleo.Lease, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.free(o.ID); err != nil {
+	if err := a.mayTypeLocked(o.ID); err != nil {
 		return coleo.Lease{}, err
 	}
 	if o.Release {

@@ -30,11 +30,11 @@ type entry struct {
 
 // newDesk returns the desk that carries out the calls of the arms' tools.
 func (h *Host) newDesk() *toolcalls.Desk {
-	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: family{h}, Now: h.Now}
+	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: otherArms{h}, Now: h.Now}
 }
 
 // writeTools writes the changes that a call of a tool makes. On a full disk, it refuses these
-// changes. Only changes at the end of an arm wait until the disk has room.
+// changes, except those at the end of an arm: these wait until the disk has room.
 func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...coleo.Event) error {
 	p := intended
 	if s := c.Suspension; c.Release || s != nil && s.Decision == nil && !s.Waits() {
@@ -228,12 +228,12 @@ func (a *arm) permissions() []coleo.PermissionMode {
 	return out
 }
 
-// family gives the tools that reach other arms access to the host's arms.
-type family struct{ host *Host }
+// otherArms gives the tools that reach other arms access to the host's arms.
+type otherArms struct{ host *Host }
 
 // Relatives returns the subarms and the parent of an arm, sorted by name.
-func (f family) Relatives(id string) []toolcalls.Relative {
-	own, err := f.host.arm(id)
+func (o otherArms) Relatives(id string) []toolcalls.Relative {
+	own, err := o.host.arm(id)
 	if err != nil {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (f family) Relatives(id string) []toolcalls.Relative {
 	parent := own.record.Spec.Parent
 	own.mu.Unlock()
 	var out []toolcalls.Relative
-	for _, a := range f.host.all() {
+	for _, a := range o.host.all() {
 		a.mu.Lock()
 		r, q := a.record, queueOf(&a.record)
 		related := !a.gone && (r.Spec.Parent == id || r.ID == parent)
@@ -257,8 +257,8 @@ func (f family) Relatives(id string) []toolcalls.Relative {
 }
 
 // Living returns the number of subarms on this host that have not ended.
-func (f family) Living() (n int) {
-	for _, a := range f.host.all() {
+func (o otherArms) Living() (n int) {
+	for _, a := range o.host.all() {
 		a.mu.Lock()
 		if a.record.Spec.Parent != "" && !a.gone && a.record.Status != coleo.StatusStopped {
 			n++
@@ -270,13 +270,13 @@ func (f family) Living() (n int) {
 
 // Await waits until a subarm has done all its prompts, or has ended. It returns the subarm's last
 // answer.
-func (f family) Await(ctx context.Context, id string) (string, error) {
+func (o otherArms) Await(ctx context.Context, id string) (string, error) {
 	for {
-		a, err := f.host.arm(id)
+		a, err := o.host.arm(id)
 		if err != nil {
 			return "", err
 		}
-		how, changed := a.rests()
+		how, changed := a.restCondition()
 		if how != "" {
 			return a.lastAnswer(ctx, how)
 		}
@@ -288,10 +288,10 @@ func (f family) Await(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// rests describes the condition of an arm that has ended, has a paused queue, or has done all its
-// prompts. For any other arm, it returns "" and a channel. The channel is closed when the condition
-// may have changed.
-func (a *arm) rests() (how string, changed <-chan struct{}) {
+// restCondition describes the condition of an arm that has ended, has a paused queue, or has done
+// all its prompts. For any other arm, it returns "" and a channel. The channel is closed when the
+// condition may have changed.
+func (a *arm) restCondition() (how string, changed <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r, q := &a.record, queueOf(&a.record)
@@ -327,9 +327,9 @@ func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
 
 // Deliver adds a prompt to the queue of an arm. The same transaction writes the given change and
 // its events. Deliver returns EExited if the arm has ended, and EBusy while the arm moves.
-func (f family) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange,
+func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange,
 	events ...coleo.Event) error {
-	a, err := f.host.arm(to)
+	a, err := o.host.arm(to)
 	if err != nil {
 		return err
 	}
@@ -353,7 +353,7 @@ func (f family) Deliver(ctx context.Context, to string, e coleo.Queued, c store.
 		return append(setQueue(r, q, coleo.QueueAdded, e.ID), events...)
 	})
 	if refusal == nil && err == nil {
-		a.moved()
+		a.allowRetry()
 	}
 	return errors.Join(refusal, err)
 }

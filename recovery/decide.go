@@ -17,7 +17,7 @@ func Decide(e Evidence) Remedy {
 	if e.Arm.Desired == coleo.DesiredStopped {
 		return Remedy{Action: Nothing, Reason: "The arm is meant to be stopped."}
 	}
-	if trouble := e.trouble(); trouble == "" {
+	if reason := e.noReattachReason(); reason == "" {
 		return e.reattach()
 	}
 	if e.Found.Proof == Silent {
@@ -43,8 +43,8 @@ func Decide(e Evidence) Remedy {
 	if refusal != "" {
 		return refuse(refusal)
 	}
-	if doubt := e.doubt(); doubt != "" && !e.Force {
-		return refuse(doubt)
+	if risk := e.doubleStartRisk(); risk != "" && !e.Force {
+		return refuse(risk)
 	}
 	return e.start(target)
 }
@@ -71,10 +71,10 @@ func (e Evidence) proven() bool {
 	return live || e.Found.Host == LocalHost
 }
 
-// doubt returns a message if the last start of the arm may still run in a place where nobody could
-// look. It returns "" if there is no such risk. While there is a doubt, the arm is not started.
-// Otherwise two starts of the arm could work at the same time.
-func (e Evidence) doubt() string {
+// doubleStartRisk returns a message if the last start of the arm may still run in a place where
+// nobody could look. It returns "" if there is no such risk. While there is such a risk, the arm is
+// not started. Otherwise two starts of the arm could work at the same time.
+func (e Evidence) doubleStartRisk() string {
 	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.proven())
 	if !e.Arm.HasHandle || e.Arm.Ended || looked {
 		return ""
@@ -105,9 +105,9 @@ func (e Evidence) hung() bool {
 	return true
 }
 
-// trouble returns the reason why a reattach is not enough for the arm. It returns "" if a reattach
-// is enough.
-func (e Evidence) trouble() string {
+// noReattachReason returns the reason why a reattach is not enough for the arm. It returns "" if a
+// reattach is enough.
+func (e Evidence) noReattachReason() string {
 	switch {
 	case !e.Arm.HasHandle && e.Found.Proof != Proven:
 		return "It has never been started"
@@ -159,13 +159,13 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	switch {
 	case kill && target.ID != e.Found.Host:
 		return refuse(fmt.Sprintf("%s; it can be ended %s, which cannot start it again.",
-			e.trouble(), byHost(e.Found.Host)))
+			e.noReattachReason(), byHost(e.Found.Host)))
 	case kill:
 		r.Action = KillAndRestart
 	case r.Resume:
 		r.Action = RestartResuming
 	}
-	r.Reason = e.trouble() + "; " + e.plan(r)
+	r.Reason = e.noReattachReason() + "; " + e.plan(r)
 	return r
 }
 

@@ -48,7 +48,7 @@ func (e Evidence) target() (coleo.HostInfo, string) {
 	if e.mayRunHere() {
 		return local, ""
 	}
-	return coleo.HostInfo{}, e.nowhere()
+	return coleo.HostInfo{}, e.noHostReason()
 }
 
 // mayRunHere reports whether LocalHost is allowed to start the agent CLI.
@@ -56,8 +56,8 @@ func (e Evidence) mayRunHere() bool {
 	return !e.RemoteOnly && (!e.Harness.DaemonManaged || e.AllowLocalFallback)
 }
 
-// nowhere returns the reason why no host can start the arm.
-func (e Evidence) nowhere() string {
+// noHostReason returns the reason why no host can start the arm.
+func (e Evidence) noHostReason() string {
 	if !slices.ContainsFunc(e.Hosts, func(h coleo.HostInfo) bool { return h.Live }) {
 		return fmt.Sprintf("Harness '%s' requires the arm agent daemon. Distributed arm management is unavailable.",
 			e.Harness.Name)

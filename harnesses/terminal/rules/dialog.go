@@ -95,9 +95,10 @@ type DialogRule struct {
 	// state.
 	Text patternText `toml:"text"`
 
-	// Tabs is the pattern of the row with the names of several questions, one per page: `^ *← (.*)
-	// Submit →$`. The first group holds the names. Coleo applies the pattern before `strip`. Only
-	// the name of the visible page has a separate background, or only this name is bold.
+	// Tabs is the pattern of the row with the names of several questions, shown one at a time: `^
+	// *← (.*) Submit →$`. The first group holds the names. Coleo applies the pattern before
+	// `strip`. Only the name of the visible question has a separate background, or only this name
+	// is bold.
 	Tabs patternText `toml:"tabs"`
 	// Tab is the pattern of one name in the row that `tabs` matches: `[☐☒] (\S+)`. The first group
 	// is the name. If one of `tabs` and `tab` is set, both must be set.

@@ -160,8 +160,8 @@ func (w wrappedRows) join(text string, i int) string {
 func indent(row string) int { return len(row) - len(strings.TrimLeft(row, " ")) }
 
 // pageOf returns the number of the question that the picture shows, counted from 1, and the number
-// of all questions. It is for a dialog with several questions, one per page. The first result is 0
-// if no name stands out, or more than one.
+// of all questions. It is for a dialog with several questions, of which it shows one at a time. The
+// first result is 0 if no name stands out, or more than one.
 func (d *DialogRule) pageOf(p *Picture) (page, pages int) {
 	if d.tabs == nil {
 		return 0, 0
