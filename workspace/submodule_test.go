@@ -11,9 +11,10 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// library adds a submodule lib to the repository. The submodule has a submodule of its own, inner.
-func (s *stage) library() {
-	s.Helper()
+// withLibrary has a submodule lib. The submodule has a submodule of its own, inner. In a copy of the
+// template, the remotes of both lead nowhere, so nothing can come from there.
+var withLibrary = gittest.Template{Fill: func(s *gittest.Stage) {
+	twoCommits.Fill(s)
 	for _, name := range []string{"inner", "library"} {
 		dir := filepath.Join(s.Root, name)
 		s.Git(s.Root, "init", "-q", dir)
@@ -29,15 +30,20 @@ func (s *stage) library() {
 	s.Git(s.Repo, "submodule", "--quiet", "add", filepath.Join(s.Root, "library"), "lib")
 	s.Git(s.Repo, "submodule", "--quiet", "update", "--init", "--recursive")
 	s.Git(s.Repo, "commit", "-qm", "a submodule")
+}}
+
+func newLibraryStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{Stage: withLibrary.New(t)}
+	s.trees = workspacesIn(s.Root)
+	return s
 }
 
 // inSubmodule makes a worktree whose submodule has a commit that no other repository has. It
 // returns the commit.
 func (s *stage) inSubmodule() (w workspace.Workspace, commit string) {
 	s.Helper()
-	s.library()
 	w = s.made("fix")
-	s.Git(w.Path, "submodule", "--quiet", "update", "--init", "--recursive")
 	s.Git(w.Path+"/lib", "commit", "-q", "--allow-empty", "-m", "not pushed")
 	return w, s.Git(w.Path+"/lib", "rev-parse", "HEAD")
 }
@@ -150,10 +156,8 @@ func TestM28ARemovalRefusesToLoseWorkInASubmodule(t *testing.T) {
 	for _, c := range submoduleLosses {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			s.library()
+			s := newLibraryStage(t)
 			w := s.made("fix")
-			s.Git(w.Path, "submodule", "--quiet", "update", "--init", "--recursive")
 			if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
 				t.Fatalf("new submodules have %v, %v", u, err)
 			}
@@ -193,6 +197,12 @@ func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 		kept bool
 	}{
 		"as it was made": {func(*stage, workspace.Workspace, string) {}, false},
+		"fetched by git itself": {func(s *stage, w workspace.Workspace, _ string) {
+			s.Git(w.Path, "submodule", "--quiet", "deinit", "-f", "lib")
+			s.Check(os.RemoveAll(filepath.Join(w.Git, "modules")))
+			s.Git(s.Repo, "config", "submodule.lib.url", filepath.Join(s.Root, "library"))
+			s.Git(w.Path, "submodule", "--quiet", "update", "--init")
+		}, false},
 		"not in this commit, and without its folder": {func(s *stage, w workspace.Workspace, lib string) {
 			s.Git(w.Path, "reset", "-q", "--hard", "HEAD^")
 			s.Check(os.RemoveAll(lib))
@@ -208,6 +218,7 @@ func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 		}, false},
 		"pushed": {func(s *stage, _ workspace.Workspace, lib string) {
 			s.Git(lib, "commit", "-q", "--allow-empty", "-m", "work")
+			s.Git(lib, "remote", "set-url", "origin", filepath.Join(s.Root, "library"))
 			s.Git(lib, "push", "-q", "origin", "HEAD:refs/heads/mine")
 			s.Git(lib, "checkout", "-q", "--detach", "HEAD^")
 		}, false},
@@ -221,10 +232,8 @@ func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
-			s.library()
+			s := newLibraryStage(t)
 			w := s.made("fix")
-			s.Git(w.Path, "submodule", "--quiet", "update", "--init", "--recursive")
 			c.do(s, w, w.Path+"/lib")
 			main := s.Person()
 			done, err := s.trees.Remove(t.Context(), w.ID, false)
@@ -240,7 +249,7 @@ func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 // TestM28ABorrowingSubmoduleIsNotKept: its kept files would lack the objects of the other repository.
 func TestM28ABorrowingSubmoduleIsNotKept(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newLibraryStage(t)
 	w, _ := s.inSubmodule()
 	alternates := filepath.Join(w.Git, "modules/lib/objects/info/alternates")
 	s.Write(alternates, filepath.Join(s.Root, "library/.git/objects")+"\n")
@@ -260,7 +269,7 @@ func TestM28ABorrowingSubmoduleIsNotKept(t *testing.T) {
 // TestTheConfigurationOfASubmoduleStartsNothing: an arm can write it.
 func TestTheConfigurationOfASubmoduleStartsNothing(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newLibraryStage(t)
 	w, _ := s.inSubmodule()
 	mark := filepath.Join(s.Root, "mark")
 	trap := "touch " + mark + " #"
@@ -305,7 +314,7 @@ func TestACommitInASubmoduleIsNotLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
+			s := newLibraryStage(t)
 			w, commit := s.inSubmodule()
 			hide(s, w)
 			_, err := s.trees.Remove(t.Context(), w.ID, false)
