@@ -81,6 +81,25 @@ func TestASubmoduleStaysEmpty(t *testing.T) {
 		"the work folder is a partial clone": {func(s *stage) {
 			s.Write(filepath.Join(s.Repo, ".git/modules/lib/modules/inner/objects/pack/pack-1.promisor"), "")
 		}, "(lib/inner)"},
+		"nobody has the commit": {func(s *stage) {
+			s.Append(s.Settings(), "[url \""+s.Root+"/\"]\n\tinsteadOf = https://example.org/\n")
+			s.Git(s.Repo+"/lib", "config", "remote.origin.url", "https://example.org/library")
+			s.Git(s.Repo, "update-index", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",lib")
+			s.Git(s.Repo, "commit", "-qm", "a commit that nobody has")
+		}, "(lib)"},
+		"the user forbids the protocol": {func(s *stage) {
+			s.newCommitOfLibrary()
+			s.Git(s.Root, "config", "--global", "protocol.file.allow", "user") // as it is without a setting
+		}, "(lib)"},
+		"the remote is a program": {func(s *stage) {
+			s.newCommitOfLibrary()
+			s.Git(s.Repo+"/lib", "config", "remote.origin.url", "ext::sh -c touch% "+s.Root+"/mark")
+			s.Git(s.Root, "config", "--global", "protocol.ext.allow", "always")
+		}, "(lib)"},
+		"the remote is a folder": {func(s *stage) {
+			s.newCommitOfLibrary()
+			s.Git(s.Repo+"/lib", "config", "remote.origin.url", s.Root+"/library")
+		}, "(lib)"},
 		"the commit has another name for it": {func(s *stage) {
 			s.Git(s.Repo, "config", "-f", ".gitmodules", "--rename-section", "submodule.lib", "submodule.other")
 			s.Git(s.Repo, "commit", "-qam", "another name")
@@ -112,7 +131,47 @@ func TestASubmoduleStaysEmpty(t *testing.T) {
 				t.Errorf("the removal: %v", err)
 			}
 			s.nothingLeft()
+			if there(s.Root + "/mark") {
+				t.Error("a program ran")
+			}
 		})
+	}
+}
+
+// newCommitOfLibrary makes a commit in the library that the work folder's submodule lacks, and another
+// commit in the repository that wants it. The submodule's remote leads to the library by a URL that the
+// user's configuration replaces. It returns the commit.
+func (s *stage) newCommitOfLibrary() string {
+	s.Helper()
+	s.Append(s.Settings(), "[url \""+s.Root+"/\"]\n\tinsteadOf = https://example.org/\n")
+	s.Git(s.Repo+"/lib", "config", "remote.origin.url", "https://example.org/library")
+	s.Write(s.Root+"/library/code", "newer\n")
+	s.Git(s.Root+"/library", "commit", "-qam", "newer")
+	commit := s.Git(s.Root+"/library", "rev-parse", "HEAD")
+	s.Git(s.Repo, "update-index", "--cacheinfo", "160000,"+commit+",lib")
+	s.Git(s.Repo, "commit", "-qm", "a newer library")
+	return commit
+}
+
+// TestTheMissingCommitOfASubmoduleIsFetched from the remote of the work folder's submodule, whatever the
+// branch says in .gitmodules. The work folder's submodule stays as it is.
+func TestTheMissingCommitOfASubmoduleIsFetched(t *testing.T) {
+	t.Parallel()
+	s := newLibraryStage(t)
+	s.Git(s.Repo, "config", "-f", ".gitmodules", "submodule.lib.url", "https://example.org/nowhere")
+	s.Git(s.Repo, "add", ".gitmodules")
+	commit := s.newCommitOfLibrary()
+	modules := s.Files(filepath.Join(s.Repo, ".git/modules"))
+	w := s.made("fix")
+	if w.Notes != nil {
+		t.Errorf("the notes are %q", w.Notes)
+	}
+	if got := s.Git(w.Path+"/lib", "rev-parse", "HEAD"); got != commit || s.Files(w.Path)["lib/code"].Content != "newer\n" {
+		t.Errorf("the submodule has the commit %s, want %s", got, commit)
+	}
+	s.Same("the submodules of the work folder", s.Files(filepath.Join(s.Repo, ".git/modules")), modules)
+	if done, err := s.trees.Remove(t.Context(), w.ID, false); err != nil || done.Kept != "" {
+		t.Errorf("the removal: %+v, %v", done, err)
 	}
 }
 
@@ -192,4 +251,31 @@ func (s *stage) names() (names []string) {
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// TestM28AFilledSubmoduleIsRestoredElsewhere: its repository does not name the worktree's folder.
+func TestM28AFilledSubmoduleIsRestoredElsewhere(t *testing.T) {
+	t.Parallel()
+	s := newLibraryStage(t)
+	w := s.made("fix")
+	s.Git(w.Path+"/lib/inner", "commit", "-q", "--allow-empty", "-m", "work")
+	s.Write(w.Path+"/lib/new", "new\n")
+	before := s.bytesOf(w)
+	_, err := s.trees.Remove(t.Context(), w.ID, true)
+	s.Check(err)
+	kept, err := s.trees.Kept(t.Context())
+	s.Check(err)
+	back, err := s.trees.Restore(t.Context(), kept[0], filepath.Join(s.Root, "elsewhere"))
+	s.Check(err)
+	s.Same("restored", s.bytesOf(back.Workspace), before)
+	if out := s.Git(back.Workspace.Path+"/lib/inner", "log", "-1", "--format=%s"); out != "work" {
+		t.Errorf("the inner submodule has the commit %s", out)
+	}
+	if out := s.Git(back.Workspace.Path+"/lib", "status", "--porcelain", "--untracked-files=all"); out != "M inner\n?? new" {
+		t.Errorf("the submodule has the status %q", out)
+	}
+	u, err := s.trees.Unsaved(t.Context(), back.Workspace)
+	if err != nil || len(u.Submodules) != 2 || u.Submodules[0].Path != "lib" || u.Submodules[1].Path != "lib/inner" {
+		t.Errorf("the restored worktree has %v, %v", u, err)
+	}
 }

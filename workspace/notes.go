@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/workspace/git"
@@ -39,7 +40,7 @@ func checkoutError(w Workspace, err error) error {
 // noteMissing notes which files a new worktree lacks: those of submodules that are empty, and those of Git
 // LFS if the user's git has no filter for them.
 func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []string, w *Workspace) error {
-	if why := "the work folder lacks them or their commits"; len(empty) > 0 {
+	if why := "the work folder lacks them, or nobody has their commits"; len(empty) > 0 {
 		if s.EmptySubmodules {
 			why = "config.toml says so"
 		}
@@ -55,8 +56,8 @@ func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []str
 }
 
 // fillSubmodules fills the submodules of a new worktree that are filled in the work folder from. It
-// returns the paths of the others. Nothing comes from the network. Each submodule gets a repository of
-// its own in the worktree's git folder, so a removal of the worktree also removes it.
+// returns the paths of the others. Each submodule gets a repository of its own in the worktree's git
+// folder, so a removal of the worktree also removes it.
 func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string, err error) {
 	links, err := gitlinks(ctx, tree, "HEAD")
 	if err != nil || len(links) == 0 {
@@ -90,8 +91,7 @@ func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, pr
 }
 
 // filledSource returns the repository of a submodule that is filled in the work folder from. It returns
-// nil if the submodule is empty there, if its repository is not at its usual place, or if it lacks the
-// commit.
+// nil if the submodule is empty there, or if its repository is not at its usual place.
 func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l link, name string) (*git.Repo, error) {
 	folder := filepath.Join(from.Work, l.path)
 	if s.EmptySubmodules || name == "" || !filepath.IsLocal(l.path) || !exists(filepath.Join(folder, ".git")) {
@@ -105,13 +105,36 @@ func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l link, na
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	types, err := typesOf(ctx, r, []string{l.id})
 	usual := filepath.Join(from.Git, "modules", name)
-	if err != nil || types[l.id] != "commit" || r.Work != folder || r.Git != usual || r.Common != usual {
+	if r.Work != folder || r.Git != usual || r.Common != usual {
 		r.Close()
-		return nil, ctx.Err()
+		return nil, nil
 	}
 	return r, nil
+}
+
+// fetchWait is how long the fetch of a submodule's commit may take.
+const fetchWait = 5 * time.Minute
+
+// fetchMissing fetches the commit of a submodule if the work folder lacks it. It comes from the remote of
+// the work folder's own submodule: no .gitmodules says from where. fetchMissing returns EUnsupported if the
+// commit cannot be fetched.
+func (s Workspaces) fetchMissing(ctx context.Context, sub *git.Repo, commit string) error {
+	types, err := typesOf(ctx, sub, []string{commit})
+	if err != nil || types[commit] == "commit" {
+		return err
+	}
+	urls := sub.Values("remote.origin.url")
+	if len(urls) != 1 {
+		return coleo.Errorf(coleo.EUnsupported, "no remote has the commit %s", commit)
+	}
+	limited, cancel := context.WithTimeout(ctx, fetchWait)
+	defer cancel()
+	_, err = sub.Fetch(limited, git.Fetch{URL: urls[0], Ref: commit, Environ: s.Environ, ForSubmodule: true})
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return coleo.Errorf(coleo.EUnsupported, "fetch the commit %s: %w", commit, err)
 }
 
 // fillSubmodule fills one submodule, and those inside of it. It returns the paths of those that stay
@@ -131,14 +154,17 @@ func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l
 	if err := source.Copy(ctx, at.Git, l.id); err != nil {
 		return nil, err
 	}
-	if err := at.WriteLink(); err != nil {
-		return nil, err
-	}
 	sub, err := s.openAt(ctx, at.Path, at.Git)
 	if err != nil {
 		return nil, err
 	}
 	defer sub.Close()
+	if err := s.fetchMissing(ctx, sub, l.id); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(at.Git))
+	}
+	if err := at.WriteLink(); err != nil {
+		return nil, err
+	}
 	if _, err := sub.Output(ctx, "reset", "--hard", "--quiet"); err != nil {
 		return nil, err
 	}
