@@ -59,6 +59,9 @@ func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []str
 // returns the paths of the others. Each submodule gets a repository of its own in the worktree's git
 // folder, so a removal of the worktree also removes it.
 func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string, err error) {
+	if !exists(filepath.Join(tree.Work, ".gitmodules")) { // looking for submodules takes time in a large repository
+		return nil, nil
+	}
 	links, err := gitlinks(ctx, tree, "HEAD")
 	if err != nil || len(links) == 0 {
 		return nil, err

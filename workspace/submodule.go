@@ -56,13 +56,15 @@ type submodules struct {
 // unsavedSubmodules adds the submodules that contain unsaved work. It examines each repository in the
 // worktree's git folder, also that of a submodule whose folder is gone. The removal deletes all of them.
 func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
-	base, err := gitlinks(ctx, r, w.Start)
-	if err != nil {
-		return err
-	}
 	m := &submodules{Workspaces: s, tree: w}
-	if err := m.examine(ctx, filepath.Join(w.Git, "modules"), filepath.Join(w.Common, "modules"), "", ids(base)); err != nil {
-		return err
+	if modules := filepath.Join(w.Git, "modules"); exists(modules) {
+		base, err := gitlinks(ctx, r, w.Start)
+		if err != nil {
+			return err
+		}
+		if err := m.examine(ctx, modules, filepath.Join(w.Common, "modules"), "", ids(base)); err != nil {
+			return err
+		}
 	}
 	if root, err := os.OpenRoot(w.Path); err == nil {
 		defer root.Close()
