@@ -69,7 +69,7 @@ var submoduleLosses = []struct {
 			s.Check(os.Remove(lib + "/staged"))
 		}},
 	{"a file that is only staged, in a submodule without its folder", "the submodule lib with 1 uncommitted file (staged)",
-		func(s *stage, w workspace.Workspace, lib string) {
+		func(s *stage, _ workspace.Workspace, lib string) {
 			s.Write(lib+"/staged", "x")
 			s.Git(lib, "add", "staged")
 			s.Check(os.RemoveAll(lib))
