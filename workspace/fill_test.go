@@ -162,7 +162,8 @@ func TestTheMissingCommitOfASubmoduleIsFetched(t *testing.T) {
 	if w.Notes != nil {
 		t.Errorf("the notes are %q", w.Notes)
 	}
-	if got := s.Git(w.Path+"/lib", "rev-parse", "HEAD"); got != commit || s.Files(w.Path)["lib/code"].Content != "newer\n" {
+	got := s.Git(w.Path+"/lib", "rev-parse", "HEAD")
+	if got != commit || s.Files(w.Path)["lib/code"].Content != "newer\n" {
 		t.Errorf("the submodule has the commit %s, want %s", got, commit)
 	}
 	s.Same("the submodules of the work folder", s.Files(filepath.Join(s.Repo, ".git/modules")), modules)
@@ -179,8 +180,9 @@ var hostileModules = map[string]string{
 	"an absolute name":              "[submodule \"/tmp/evil\"]\n\tpath = lib\n\turl = ../library\n",
 	"a path that leaves the folder": "[submodule \"lib\"]\n\tpath = ../evil\n\turl = ../library\n",
 	"a URL that is a program":       "[submodule \"evil\"]\n\tpath = lib\n\turl = \"ext::sh -c MARK\"\n",
-	"a program that updates":        "[submodule \"lib\"]\n\tpath = lib\n\turl = \"ext::sh -c MARK\"\n\tupdate = \"!MARK\"\n",
-	"an option as a URL":            "[submodule \"evil\"]\n\tpath = lib\n\turl = --upload-pack=MARK\n",
+	"a program that updates": "[submodule \"lib\"]\n\tpath = lib\n\turl = \"ext::sh -c MARK\"\n" +
+		"\tupdate = \"!MARK\"\n",
+	"an option as a URL": "[submodule \"evil\"]\n\tpath = lib\n\turl = --upload-pack=MARK\n",
 	"an include": "[include]\n\tpath = ROOT/included\n[submodule \"evil\"]\n\tpath = lib\n\turl = ../library\n" +
 		"[core]\n\tfsmonitor = \"MARK\"\n",
 }
@@ -267,7 +269,8 @@ func TestM28AFilledSubmoduleIsRestoredElsewhere(t *testing.T) {
 	if out := s.Git(back.Workspace.Path+"/lib/inner", "log", "-1", "--format=%s"); out != "work" {
 		t.Errorf("the inner submodule has the commit %s", out)
 	}
-	if out := s.Git(back.Workspace.Path+"/lib", "status", "--porcelain", "--untracked-files=all"); out != "M inner\n?? new" {
+	out := s.Git(back.Workspace.Path+"/lib", "status", "--porcelain", "--untracked-files=all")
+	if out != "M inner\n?? new" {
 		t.Errorf("the submodule has the status %q", out)
 	}
 	u, err := s.trees.Unsaved(t.Context(), back.Workspace)

@@ -58,7 +58,8 @@ func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []str
 // fillSubmodules fills the submodules of a new worktree that are filled in the work folder from. It
 // returns the paths of the others. Each submodule gets a repository of its own in the worktree's git
 // folder, so a removal of the worktree also removes it.
-func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string, err error) {
+func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string,
+	err error) {
 	if !exists(filepath.Join(tree.Work, ".gitmodules")) { // looking for submodules takes time in a large repository
 		return nil, nil
 	}

@@ -331,8 +331,8 @@ func TestM28ASetUpMayFillAFolderOfASubmodule(t *testing.T) {
 	s.Write(w.Path+"/lib/inner/a.out", "changed")
 	s.Write(w.Path+"/lib/b.out", "changed\n")
 	u, err := s.trees.Unsaved(t.Context(), w)
-	if want := "the submodule lib with 1 ignored file (b.out); the submodule lib/inner with 1 ignored file (a.out)"; err != nil ||
-		u.String() != want {
+	want := "the submodule lib with 1 ignored file (b.out); the submodule lib/inner with 1 ignored file (a.out)"
+	if err != nil || u.String() != want {
 		t.Errorf("the worktree has %v, %v; want %s", u, err, want)
 	}
 }

@@ -188,7 +188,8 @@ func repositoriesBelow(modules string) (found, other []string, err error) {
 
 // isRepository reports whether a folder is a repository, or what is left of one.
 func isRepository(dir string) bool {
-	return exists(filepath.Join(dir, "HEAD")) || exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs"))
+	return exists(filepath.Join(dir, "HEAD")) ||
+		exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs"))
 }
 
 // ownFolders lists the folders of a repository that Coleo examines otherwise, or that contain no

@@ -54,9 +54,8 @@ var submoduleLosses = []struct {
 	name, word string
 	do         func(s *stage, w workspace.Workspace, lib string)
 }{
-	{"a changed file", "the submodule lib with 1 uncommitted file (code)", func(s *stage, _ workspace.Workspace, lib string) {
-		s.Write(lib+"/code", "x")
-	}},
+	{"a changed file", "the submodule lib with 1 uncommitted file (code)",
+		func(s *stage, _ workspace.Workspace, lib string) { s.Write(lib+"/code", "x") }},
 	{"a changed file that is marked as unchanged", "the submodule lib with 1 uncommitted file (code)",
 		func(s *stage, _ workspace.Workspace, lib string) {
 			s.Git(lib, "update-index", "--assume-unchanged", "code")

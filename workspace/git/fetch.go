@@ -29,7 +29,8 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 	if err := checkURL(f.URL, "nothing was fetched"); err != nil {
 		return "", err
 	}
-	if !strings.HasPrefix(f.Ref, "refs/") && !isObjectID(f.Ref) || strings.ContainsAny(f.Ref, ":*^") || strings.ContainsFunc(f.Ref, isControl) {
+	if !strings.HasPrefix(f.Ref, "refs/") && !isObjectID(f.Ref) || strings.ContainsAny(f.Ref, ":*^") ||
+		strings.ContainsFunc(f.Ref, isControl) {
 		return "", coleo.Errorf(coleo.EInternal, "%.200q cannot be fetched", f.Ref)
 	}
 	own, err := os.MkdirTemp(r.standIn, "fetch-") // git writes FETCH_HEAD there
