@@ -17,8 +17,8 @@ func TestTheNameOfASubmoduleStaysInItsFolder(t *testing.T) {
 	defer r.Close()
 	var text strings.Builder
 	for path, name := range map[string]string{"a": "plain", "b": "with/slash", "c": "with blank", "d": "../x", "e": "/x",
-		"f": "x/../../y", "g": "x/.git", "h": ".GIT/x", "i": "x//y", "j": ".", "k": "x\\\\y", "l": "c:x", "m": "-x", "n": "x/.git .",
-		"o": "git~1", "p": "x\ty", "q": ""} {
+		"f": "x/../../y", "g": "x/.git", "h": ".GIT/x", "i": "x//y", "j": ".", "k": "x\\\\y", "l": "c:x", "m": "-x",
+		"n": "x/.git .", "o": "git~1", "p": "x\ty", "q": ""} {
 		text.WriteString("[submodule \"" + name + "\"]\n\tpath = " + path + "\n\turl = https://example.org/x\n")
 	}
 	s.Write(".gitmodules", text.String()+"[include]\n\tpath = "+s.Settings()+"\n[submodule]\n\tpath = r\n")
