@@ -67,6 +67,9 @@ type Settings struct {
 		// Copy and Link list files and folders, as paths below the repository's work folder.
 		Copy []string `toml:"copy"`
 		Link []string `toml:"link"`
+		// Submodules says whether a new worktree gets the submodules that are filled in the work folder. If
+		// it is nil, the answer is yes.
+		Submodules *bool `toml:"submodules"`
 		// ScriptTimeout is how long .coleo/setup and .coleo/check may run, in seconds. 0 means
 		// 10 minutes.
 		ScriptTimeout int `toml:"script_timeout"`

@@ -130,6 +130,9 @@ func (k *keeping) look(ctx context.Context, tree, common *git.Repo) error {
 	if err := k.list(areaGit, tree.Git, func(path string) bool { return own[path] }); err != nil {
 		return err
 	}
+	if err := k.checkWhole(); err != nil {
+		return err
+	}
 	ids, err := k.idsOfGitFiles()
 	if err != nil {
 		return err
@@ -139,6 +142,20 @@ func (k *keeping) look(ctx context.Context, tree, common *git.Repo) error {
 	}
 	k.parents, err = newestUnreachable(ctx, common, ids)
 	return err
+}
+
+// checkWhole refuses the repository of a submodule that lacks objects, because it uses those of another
+// repository. What is kept would depend on that other repository.
+func (k *keeping) checkWhole() error {
+	for _, f := range k.files {
+		name, ends := strings.CutSuffix(string(f.Path), "/objects/info/alternates")
+		if f.Area == areaGit && ends && f.Size > 0 {
+			return coleo.Errorf(coleo.EConflict, "the submodule %s uses the objects of another repository: nothing was kept or "+
+				"removed; run 'git repack -a -d' in the submodule, delete %s, and try again",
+				strings.TrimPrefix(name, "modules/"), f.at)
+		}
+	}
+	return nil
 }
 
 // list adds the files of a folder.

@@ -315,7 +315,11 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 	if _, err := tree.Output(ctx, "reset", "--hard", "--quiet"); err != nil {
 		return checkoutError(*w, err)
 	}
-	if err := noteMissing(ctx, tree, w); err != nil {
+	empty, err := s.fillSubmodules(ctx, r, tree, "")
+	if err != nil {
+		return err
+	}
+	if err := s.noteMissing(ctx, tree, empty, w); err != nil {
 		return err
 	}
 	if info, err := os.Stat(w.Workdir()); err != nil || !info.IsDir() {

@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/workspace/git"
@@ -35,40 +37,147 @@ func checkoutError(w Workspace, err error) error {
 	return fmt.Errorf("check out %s: %w", w.Branch, err)
 }
 
-// noteMissing notes which files a new worktree lacks: those of submodules, and those of Git LFS if the
-// user's git has no filter for them.
-func noteMissing(ctx context.Context, tree *git.Repo, w *Workspace) error {
+// noteMissing notes which files a new worktree lacks: those of submodules that are empty, and those of Git
+// LFS if the user's git has no filter for them.
+func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []string, w *Workspace) error {
+	if why := "the work folder lacks them, or nobody has their commits"; len(empty) > 0 {
+		if s.EmptySubmodules {
+			why = "config.toml says so"
+		}
+		w.Notes = append(w.Notes, "submodules are empty in the worktree ("+listed(empty)+"), because "+why+
+			": 'git submodule update --init --recursive' there fills them")
+	}
 	root, err := os.OpenRoot(w.Path)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	if _, err := root.Lstat(".gitmodules"); err == nil {
-		if err := noteSubmodules(ctx, tree, w); err != nil {
-			return err
-		}
-	}
 	return noteLFS(ctx, tree, root, w)
 }
 
-// noteSubmodules notes that submodules are empty.
-func noteSubmodules(ctx context.Context, tree *git.Repo, w *Workspace) error {
-	out, err := tree.Output(ctx, "ls-files", "--stage", "-z")
+// fillSubmodules fills the submodules of a new worktree that are filled in the work folder from. It
+// returns the paths of the others. Each submodule gets a repository of its own in the worktree's git
+// folder, so a removal of the worktree also removes it.
+func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string,
+	err error) {
+	if !exists(filepath.Join(tree.Work, ".gitmodules")) { // looking for submodules takes time in a large repository
+		return nil, nil
+	}
+	links, err := gitlinks(ctx, tree, "HEAD")
+	if err != nil || len(links) == 0 {
+		return nil, err
+	}
+	names, err := tree.SubmoduleNames(ctx)
+	if err != nil && coleo.ErrorCode(err) != coleo.EInvalid {
+		return nil, err
+	}
+	for _, l := range links {
+		source, err := s.filledSource(ctx, from, l, names[l.path])
+		if err != nil {
+			return nil, err
+		}
+		if source == nil {
+			empty = append(empty, prefix+l.path)
+			continue
+		}
+		inner, err := s.fillSubmodule(ctx, source, tree, l, names[l.path], prefix+l.path+"/")
+		source.Close()
+		if coleo.ErrorCode(err) == coleo.EUnsupported {
+			inner, err = []string{prefix + l.path}, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("fill the submodule %s: %w; 'submodules = false' below [workspace] in config.toml leaves "+
+				"submodules empty", printable(prefix+l.path), err)
+		}
+		empty = append(empty, inner...)
+	}
+	return empty, nil
+}
+
+// filledSource returns the repository of a submodule that is filled in the work folder from. It returns
+// nil if the submodule is empty there, or if its repository is not at its usual place.
+func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l link, name string) (*git.Repo, error) {
+	folder := filepath.Join(from.Work, l.path)
+	if s.EmptySubmodules || name == "" || !filepath.IsLocal(l.path) || !exists(filepath.Join(folder, ".git")) {
+		return nil, nil
+	}
+	p, err := s.git()
 	if err != nil {
+		return nil, err
+	}
+	r, err := p.Open(ctx, folder)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	usual := filepath.Join(from.Git, "modules", name)
+	if r.Work != folder || r.Git != usual || r.Common != usual {
+		r.Close()
+		return nil, nil
+	}
+	return r, nil
+}
+
+// fetchWait is how long the fetch of a submodule's commit may take.
+const fetchWait = 5 * time.Minute
+
+// fetchMissing fetches the commit of a submodule if the work folder lacks it. It comes from the remote of
+// the work folder's own submodule: no .gitmodules says from where. fetchMissing returns EUnsupported if the
+// commit cannot be fetched.
+func (s Workspaces) fetchMissing(ctx context.Context, sub *git.Repo, commit string) error {
+	types, err := typesOf(ctx, sub, []string{commit})
+	if err != nil || types[commit] == "commit" {
 		return err
 	}
-	var names []string
-	for _, line := range fields(out) {
-		const submodule = "160000 "
-		if _, name, _ := strings.Cut(line, "\t"); strings.HasPrefix(line, submodule) {
-			names = append(names, name)
+	urls := sub.Values("remote.origin.url")
+	if len(urls) != 1 {
+		return coleo.Errorf(coleo.EUnsupported, "no remote has the commit %s", commit)
+	}
+	limited, cancel := context.WithTimeout(ctx, fetchWait)
+	defer cancel()
+	_, err = sub.Fetch(limited, git.Fetch{URL: urls[0], Ref: commit, Environ: s.Environ, ForSubmodule: true})
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return coleo.Errorf(coleo.EUnsupported, "fetch the commit %s: %w", commit, err)
+}
+
+// fillSubmodule fills one submodule, and those inside of it. It returns the paths of those that stay
+// empty. It returns EUnsupported if the source is not whole.
+func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l link, name, prefix string) ([]string,
+	error) {
+	at := git.Worktree{Path: filepath.Join(tree.Work, l.path), Git: filepath.Join(tree.Git, "modules", name)}
+	for above := filepath.Dir(at.Git); above != filepath.Join(tree.Git, "modules"); above = filepath.Dir(above) {
+		if isRepository(above) {
+			return nil, coleo.Errorf(coleo.EUnsupported, "%s lies within another repository", at.Git)
 		}
 	}
-	if len(names) > 0 {
-		w.Notes = append(w.Notes, "submodules are empty in the worktree ("+listed(names)+"): Coleo fetches none; "+
-			"'git submodule update --init' there fills them")
+	entries, err := os.ReadDir(at.Path)
+	if err != nil || len(entries) > 0 || exists(at.Git) {
+		return nil, errors.Join(err, coleo.Errorf(coleo.EUnsupported, "%s is not empty, or its repository is there", at.Path))
 	}
-	return nil
+	if err := source.Copy(ctx, at.Git, l.id); err != nil {
+		return nil, err
+	}
+	sub, err := s.openAt(ctx, at.Path, at.Git)
+	if err != nil {
+		return nil, err
+	}
+	defer sub.Close()
+	if err := s.fetchMissing(ctx, sub, l.id); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(at.Git))
+	}
+	if err := at.WriteLink(); err != nil {
+		return nil, err
+	}
+	if _, err := sub.Output(ctx, "reset", "--hard", "--quiet"); err != nil {
+		return nil, err
+	}
+	if tree.Git == tree.Common { // otherwise the person's own configuration says that the submodule is used
+		if err := tree.Activate(name); err != nil {
+			return nil, err
+		}
+	}
+	return s.fillSubmodules(ctx, source, sub, prefix)
 }
 
 // noteLFS notes which files of Git LFS are only pointers.

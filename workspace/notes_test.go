@@ -78,12 +78,3 @@ func TestTheUsersOwnLFSBringsTheFiles(t *testing.T) {
 		t.Errorf("unsaved: %v, %v", u, err)
 	}
 }
-
-func TestEmptySubmodulesAreNoted(t *testing.T) {
-	t.Parallel()
-	s := newStage(t)
-	w, _ := s.inSubmodule()
-	if len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "submodules are empty in the worktree (lib)") {
-		t.Errorf("the notes are %q", w.Notes)
-	}
-}

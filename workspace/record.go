@@ -92,6 +92,9 @@ type Workspaces struct {
 	Path string
 	Copy []string // files and folders to copy into a new worktree, below the work folder
 	Link []string // files and folders to link to
+	// EmptySubmodules leaves the submodules of a new worktree empty. Otherwise a new worktree gets those that
+	// are filled in the work folder.
+	EmptySubmodules bool
 
 	Now func() time.Time
 

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -72,8 +73,14 @@ func (s Workspaces) setUp(ctx context.Context, tree *git.Repo, setup *script.Scr
 // has copied or linked them.
 func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspace) error {
 	u := Unsaved{}
-	if err := s.unsavedFiles(ctx, tree, w, &u); err != nil {
+	err := errors.Join(s.unsavedFiles(ctx, tree, w, &u), s.unsavedSubmodules(ctx, tree, w, &u))
+	if err != nil {
 		return err
+	}
+	for _, sub := range u.Submodules {
+		for _, name := range sub.Unsaved.Ignored {
+			u.Ignored = append(u.Ignored, sub.Path+"/"+name)
+		}
 	}
 	root, err := os.OpenRoot(w.Path)
 	if err != nil {

@@ -310,3 +310,29 @@ func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+// TestM28ASetUpMayFillAFolderOfASubmodule: what it has made there is not unsaved, and neither are copied
+// files.
+func TestM28ASetUpMayFillAFolderOfASubmodule(t *testing.T) {
+	t.Parallel()
+	s := newLibraryStage(t)
+	s.project(script.Setup, "#!/bin/sh\nprintf made > lib/inner/a.out\n")
+	s.trusts(script.Setup)
+	s.Write("lib/b.out", "the person's own\n")
+	s.trees.Copy = []string{"lib/b.out"}
+	w := s.made("fix")
+	if files := s.Files(w.Path); files["lib/inner/a.out"].Content != "made" ||
+		files["lib/b.out"].Content != "the person's own\n" {
+		t.Errorf("the submodule lacks a file: %v", files)
+	}
+	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
+		t.Errorf("what the set-up has made is unsaved: %v, %v", u, err)
+	}
+	s.Write(w.Path+"/lib/inner/a.out", "changed")
+	s.Write(w.Path+"/lib/b.out", "changed\n")
+	u, err := s.trees.Unsaved(t.Context(), w)
+	want := "the submodule lib with 1 ignored file (b.out); the submodule lib/inner with 1 ignored file (a.out)"
+	if err != nil || u.String() != want {
+		t.Errorf("the worktree has %v, %v; want %s", u, err, want)
+	}
+}

@@ -25,6 +25,8 @@ type Unsaved struct {
 	Commits    []string `json:"commits,omitempty"`
 	Stashed    []string `json:"stashed,omitempty"`     // made on the worktree's branch
 	InProgress []string `json:"in_progress,omitempty"` // a merge, a rebase and the like
+	// Submodules lists only the submodules that contain unsaved work.
+	Submodules []Submodule `json:"submodules,omitempty"`
 
 	// replaced lists the commits that only the worktree's reflog contains, such as those before an
 	// amend. They are no reason to refuse a removal, but they are kept.
@@ -33,7 +35,8 @@ type Unsaved struct {
 
 // Empty reports whether nothing would be lost.
 func (u Unsaved) Empty() bool {
-	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Commits)+len(u.Stashed)+len(u.InProgress) == 0
+	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Commits)+len(u.Stashed)+len(u.InProgress)+
+		len(u.Submodules) == 0
 }
 
 // namesShown is how many names of one kind a message shows.
@@ -68,6 +71,13 @@ func (u Unsaved) String() string {
 			shown = append(shown, "…")
 		}
 		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(l.names), word, strings.Join(shown, ", ")))
+	}
+	for n, sub := range u.Submodules {
+		if n == namesShown {
+			parts = append(parts, fmt.Sprintf("%d more submodules", len(u.Submodules)-n))
+			break
+		}
+		parts = append(parts, sub.String())
 	}
 	return strings.Join(parts, "; ")
 }
@@ -104,7 +114,7 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	}
 	defer r.Close()
 	u.InProgress = inProgress(w.Git)
-	if u.Untracked, err = submoduleRepositories(w.Git); err != nil {
+	if err := s.unsavedSubmodules(ctx, r, w, &u); err != nil {
 		return u, err
 	}
 	if err := s.unsavedCommits(ctx, r, w, &u); err != nil {
@@ -143,27 +153,38 @@ func inProgress(gitDir string) []string {
 	return out
 }
 
-// submoduleRepositories returns the repositories of submodules in the worktree's git folder. They
-// are deleted with the worktree, and nothing else may contain their commits. They are there even if
-// a submodule's folder is emptied, or if the checked-out commit does not contain the submodule.
-func submoduleRepositories(gitDir string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(gitDir, "modules"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look for the repositories of submodules: %w", err)
-	}
-	var out []string
-	for _, e := range entries {
-		out = append(out, e.Name()+" (the repository of a submodule: Coleo does not look into it)")
-	}
-	return out, nil
-}
-
-// unsavedFiles looks for unsaved files. It compares the worktree with a fresh index of the
-// checked-out commit.
+// unsavedFiles looks for unsaved files. It leaves out those in submodules.
 func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
 	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
 		u.Uncommitted = append(u.Uncommitted, ".git, which is not that of the worktree")
 	}
+	root, err := os.OpenRoot(w.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return s.compareFiles(ctx, r, u, s.ours(w, root))
+}
+
+// ours returns a function that reports whether Coleo has put a file there and nobody has changed it.
+// The function also reports true if the set-up has made the file and git ignores it. A name is a path
+// below the worktree. The parameter root is the worktree's folder.
+func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored bool) bool {
+	placed := map[string]Placed{}
+	for _, p := range w.Placed {
+		placed[p.Path] = p
+	}
+	made := s.asMade(w, root)
+	return func(name string, ignored bool) bool {
+		p, ok := placed[name]
+		return ok && unchanged(root, p) || ignored && made(name)
+	}
+}
+
+// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the files
+// that differ, except those for which the function ours reports true.
+func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
+	ours func(name string, ignored bool) bool) error {
 	dir, err := os.MkdirTemp(s.scratch(), "index-")
 	if err != nil {
 		return err
@@ -182,29 +203,14 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(w.Path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	placed := map[string]Placed{}
-	for _, p := range w.Placed {
-		placed[p.Path] = p
-	}
-	made := s.asMade(w, root)
-	ours := func(name string, ignored bool) bool {
-		p, ok := placed[name]
-		return ok && unchanged(root, p) || ignored && made(name)
-	}
 	if err := u.take(out, ours); err != nil {
 		return err
 	}
-	return u.takeIndex(ctx, r, root)
+	return u.takeIndex(ctx, r)
 }
 
-// take adds the files in the output of `git status --porcelain=v2 -z`. The function ours reports
-// whether Coleo has put a file there. It also reports true if the set-up has made the file and git
-// ignores it.
+// take adds the files in the output of `git status --porcelain=v2 -z`. It leaves out those for which
+// the function ours reports true.
 func (u *Unsaved) take(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -237,34 +243,18 @@ func lastField(entry string, n int) string {
 	return fields[len(fields)-1]
 }
 
-// takeIndex adds changes that are only in the worktree's own index. It also adds submodules that
-// contain files, because git does not report unsaved files within a submodule.
-func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo, root *os.Root) error {
-	against := "HEAD"
+// takeIndex adds changes that are only in the work folder's own index.
+func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
 	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
 		return nil //nolint:nilerr // without a commit, every file is untracked already
 	}
-	out, err := r.Output(ctx, "diff-index", "--cached", "--name-only", "--no-renames", "-z", against)
+	out, err := r.Output(ctx, "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
 	if err != nil {
 		u.Uncommitted = append(u.Uncommitted, "the index, which git cannot read: "+err.Error())
-	}
-	tree, err := r.Output(ctx, "ls-tree", "-r", "-z", against)
-	if err != nil {
-		return err
 	}
 	for name := range strings.SplitSeq(string(out), "\x00") {
 		if name != "" && !slices.Contains(u.Uncommitted, name) {
 			u.Uncommitted = append(u.Uncommitted, name)
-		}
-	}
-	for entry := range strings.SplitSeq(string(tree), "\x00") {
-		const submodule = "160000 "
-		_, name, _ := strings.Cut(entry, "\t")
-		if !strings.HasPrefix(entry, submodule) {
-			continue
-		}
-		if inside, err := fs.ReadDir(root.FS(), name); err == nil && len(inside) > 0 {
-			u.Untracked = append(u.Untracked, name+"/ (a submodule: Coleo does not look into it)")
 		}
 	}
 	return nil
@@ -295,7 +285,8 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace
 			return err
 		}
 	}
-	u.replaced, err = s.replaced(ctx, r, w)
+	replaced, err := s.replaced(ctx, r, w)
+	u.replaced = append(u.replaced, replaced...)
 	return err
 }
 

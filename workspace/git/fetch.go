@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coleo.dev"
@@ -13,7 +14,10 @@ import (
 // Fetch is an order to fetch one ref of another repository.
 type Fetch struct {
 	URL string // as in Push
-	Ref string // the full name, such as refs/pull/12/head
+	Ref string // the full name, such as refs/pull/12/head, or the id of a commit
+	// ForSubmodule means that nobody has named this repository. Git then uses only the protocols that the
+	// user's own configuration allows in this case (protocol.allow), as git submodule does.
+	ForSubmodule bool
 	// Environ is the same as in Push.
 	Environ []string
 }
@@ -25,7 +29,8 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 	if err := checkURL(f.URL, "nothing was fetched"); err != nil {
 		return "", err
 	}
-	if !strings.HasPrefix(f.Ref, "refs/") || strings.ContainsAny(f.Ref, ":*^") || strings.ContainsFunc(f.Ref, isControl) {
+	if !strings.HasPrefix(f.Ref, "refs/") && !isObjectID(f.Ref) || strings.ContainsAny(f.Ref, ":*^") ||
+		strings.ContainsFunc(f.Ref, isControl) {
 		return "", coleo.Errorf(coleo.EInternal, "%.200q cannot be fetched", f.Ref)
 	}
 	own, err := os.MkdirTemp(r.standIn, "fetch-") // git writes FETCH_HEAD there
@@ -36,6 +41,10 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 		return "", err
 	}
 	env := append(r.program.networkEnvironment(f.Environ), "GIT_DIR="+own, "GIT_COMMON_DIR="+r.standIn)
+	if f.ForSubmodule {
+		env = slices.DeleteFunc(env, func(e string) bool { return strings.HasPrefix(e, "GIT_ALLOW_PROTOCOL=") })
+		env = append(env, "GIT_PROTOCOL_FROM_USER=0")
+	}
 	args := []string{"fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance",
 		"--no-show-forced-updates", "--refmap=", "--", f.URL, f.Ref}
 	_, err = r.program.run(ctx, call{args: args, dir: own, env: env, most: maxStderr})

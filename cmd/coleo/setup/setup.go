@@ -71,7 +71,8 @@ func (s Setup) Worktrees() workspace.Workspaces {
 		scripts.Guard = []string{program, "workspace", GuardVerb}
 	}
 	return workspace.Workspaces{Dir: s.Workspaces(), Environ: os.Environ(), Path: s.Workspace.Path,
-		Copy: s.Workspace.Copy, Link: s.Workspace.Link, Now: time.Now, Scripts: scripts}
+		Copy: s.Workspace.Copy, Link: s.Workspace.Link, Now: time.Now, Scripts: scripts,
+		EmptySubmodules: s.Workspace.Submodules != nil && !*s.Workspace.Submodules}
 }
 
 // GuardVerb is the hidden verb of coleo workspace that guards a project's script.

@@ -1,0 +1,341 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev/workspace/git"
+)
+
+// Submodule is a submodule of a worktree, with the work in it that is saved nowhere else.
+type Submodule struct {
+	Path string `json:"path"` // below the worktree; the name of its repository if it is not checked out
+	// Problem says why Coleo does not know what is unsaved. All of the submodule then counts as unsaved.
+	Problem string  `json:"problem,omitempty"`
+	Unsaved Unsaved `json:"unsaved"`
+}
+
+// String describes in one line what would be lost.
+func (m Submodule) String() string {
+	var parts []string
+	if m.Problem != "" {
+		parts = append(parts, m.Problem)
+	}
+	if !m.Unsaved.Empty() {
+		parts = append(parts, m.Unsaved.String())
+	}
+	return "the submodule " + printable(m.Path) + " with " + strings.Join(parts, "; ")
+}
+
+// repository is the repository of a submodule, below the worktree's git folder.
+type repository struct {
+	Submodule
+	dir     string   // its git folder
+	saved   string   // where the main repository has the same submodule
+	base    []string // the commits that the submodule had when the worktree was made
+	checked bool     // the files of a work folder were compared
+}
+
+// submodules are the submodules of one worktree.
+type submodules struct {
+	Workspaces
+	tree Workspace
+	real string // the worktree's folder, without symbolic links
+	ours func(name string, ignored bool) bool
+	all  []*repository
+	odd  []Submodule // which are no repositories of the worktree
+}
+
+// unsavedSubmodules adds the submodules that contain unsaved work. It examines each repository in the
+// worktree's git folder, also that of a submodule whose folder is gone. The removal deletes all of them.
+func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+	m := &submodules{Workspaces: s, tree: w}
+	if modules := filepath.Join(w.Git, "modules"); exists(modules) {
+		base, err := gitlinks(ctx, r, w.Start)
+		if err != nil {
+			return err
+		}
+		if err := m.examine(ctx, modules, filepath.Join(w.Common, "modules"), "", ids(base)); err != nil {
+			return err
+		}
+	}
+	if root, err := os.OpenRoot(w.Path); err == nil {
+		defer root.Close()
+		m.ours = s.ours(w, root)
+		if m.real, err = filepath.EvalSymlinks(w.Path); err != nil {
+			return err
+		}
+		if err := m.checkouts(ctx, r, root, ""); err != nil {
+			return err
+		}
+	}
+	for _, one := range m.all {
+		if err := m.finish(ctx, one); err != nil {
+			return err
+		}
+		u.replaced = append(u.replaced, one.Unsaved.replaced...)
+		if one.Problem != "" || !one.Unsaved.Empty() {
+			u.Submodules = append(u.Submodules, one.Submodule)
+		}
+	}
+	u.Submodules = append(u.Submodules, m.odd...)
+	return nil
+}
+
+// link is a submodule in a commit.
+type link struct{ path, id string }
+
+func ids(links []link) (out []string) {
+	for _, l := range links {
+		out = append(out, l.id)
+	}
+	return out
+}
+
+// gitlinks returns the submodules in a commit. The result is empty if the commit does not exist.
+func gitlinks(ctx context.Context, r *git.Repo, commit string) (out []link, err error) {
+	if commit == "" {
+		return nil, nil
+	}
+	if commit, err = commitOf(ctx, r, commit); err != nil {
+		return nil, ctx.Err()
+	}
+	tree, err := r.Output(ctx, "ls-tree", "-r", "-z", commit)
+	for _, entry := range fields(tree) {
+		about, path, _ := strings.Cut(entry, "\t")
+		const submodule = "160000 commit "
+		if id, is := strings.CutPrefix(about, submodule); is {
+			out = append(out, link{path, id})
+		}
+	}
+	return out, err
+}
+
+// examine looks for repositories in a folder "modules", and for the repositories inside of these. The
+// parameter saved is the folder in which the main repository has them, and base lists the commits that
+// their submodules had at the beginning.
+func (m *submodules) examine(ctx context.Context, modules, saved, prefix string, base []string) error {
+	found, other, err := repositoriesBelow(modules)
+	if err != nil {
+		return err
+	}
+	for _, name := range other {
+		m.odd = append(m.odd, Submodule{Path: prefix + name, Problem: "something that is no repository of a submodule"})
+	}
+	for _, name := range found {
+		one := &repository{Submodule: Submodule{Path: prefix + name}, dir: filepath.Join(modules, name),
+			saved: filepath.Join(saved, name), base: base}
+		m.all = append(m.all, one)
+		inner, err := m.commits(ctx, one)
+		if err := one.note(ctx, err); err != nil {
+			return err
+		}
+		err = m.examine(ctx, filepath.Join(one.dir, "modules"), filepath.Join(one.saved, "modules"), one.Path+"/", inner)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note stores an error as the problem of a submodule. It returns the error of an ended context.
+func (one *repository) note(ctx context.Context, err error) error {
+	if ctx.Err() == nil && err != nil && one.Problem == "" {
+		one.Problem = "a repository that Coleo cannot examine: " + strings.ReplaceAll(err.Error(), "\n", " ")
+	}
+	return ctx.Err()
+}
+
+// repositoriesBelow returns the repositories in a folder "modules", as paths below this folder. The
+// result other lists everything else that could contain work. A submodule's name can contain slashes, so
+// a repository can lie deeper.
+func repositoriesBelow(modules string) (found, other []string, err error) {
+	err = filepath.WalkDir(modules, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && path == modules {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("look for the repositories of submodules: %w", err)
+		}
+		name, err := filepath.Rel(modules, path)
+		switch {
+		case err != nil:
+			return err
+		case !d.IsDir():
+			other = append(other, name)
+		case path != modules && isRepository(path):
+			found = append(found, name)
+			return fs.SkipDir
+		}
+		return nil
+	})
+	for _, name := range found {
+		hidden, failed := hiddenIn(filepath.Join(modules, name))
+		err = errors.Join(err, failed)
+		for _, inner := range hidden {
+			other = append(other, filepath.Join(name, inner))
+		}
+	}
+	return found, other, err
+}
+
+// isRepository reports whether a folder is a repository, or what is left of one.
+func isRepository(dir string) bool {
+	return exists(filepath.Join(dir, "HEAD")) ||
+		exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs"))
+}
+
+// ownFolders lists the folders of a repository that Coleo examines otherwise, or that contain no
+// repository.
+var ownFolders = []string{"objects", "refs", "logs", "hooks", "info", "lfs", "modules", "worktrees"}
+
+// hiddenIn returns the repositories that lie in a repository at an unusual place. An old git makes one if
+// the name of a submodule begins with another submodule's name and a slash.
+func hiddenIn(dir string) (hidden []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look for the repositories of submodules: %w", err)
+	}
+	for _, e := range entries {
+		if !e.IsDir() || slices.Contains(ownFolders, e.Name()) {
+			continue
+		}
+		err := filepath.WalkDir(filepath.Join(dir, e.Name()), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.IsDir() || !isRepository(path) {
+				return err
+			}
+			name, err := filepath.Rel(dir, path)
+			if err != nil {
+				return err
+			}
+			hidden = append(hidden, name)
+			return fs.SkipDir
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look for the repositories of submodules: %w", err)
+		}
+	}
+	return hidden, nil
+}
+
+// open opens the repository of a submodule with a work folder. If there is none, the caller names the
+// repository's own folder. It returns an error if the repository keeps its commits elsewhere, or has work
+// folders of its own.
+func (one *repository) open(ctx context.Context, s Workspaces, work string) (*git.Repo, error) {
+	r, err := s.openAt(ctx, work, one.dir)
+	if err != nil {
+		return nil, err
+	}
+	trees, err := r.Worktrees()
+	switch {
+	case err != nil:
+	case r.Common != one.dir:
+		err = fmt.Errorf("it belongs to %s", printable(r.Common))
+	case len(trees) > 0:
+		err = fmt.Errorf("it has worktrees of its own, such as %s", printable(trees[0].Path))
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// checkouts compares the files of the submodules that the commit in a work folder has. The parameter
+// prefix is the path of the work folder below the worktree, with a slash at its end. It is "" for the
+// worktree itself.
+func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, prefix string) error {
+	links, err := gitlinks(ctx, r, "HEAD")
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		path := prefix + l.path
+		one, err := m.at(ctx, root, path)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			m.odd = append(m.odd, Submodule{Path: path, Problem: strings.ReplaceAll(err.Error(), "\n", " ")})
+		}
+		if one == nil {
+			continue
+		}
+		if !one.checked {
+			one.Path, one.checked = path, true
+		}
+		sub, err := one.open(ctx, m.Workspaces, filepath.Join(m.real, path))
+		if err == nil {
+			err = m.compareFiles(ctx, sub, &one.Unsaved, func(name string, ignored bool) bool {
+				return m.ours(path+"/"+name, ignored)
+			})
+			err = errors.Join(err, m.checkouts(ctx, sub, root, path+"/"))
+			sub.Close()
+		}
+		if err := one.note(ctx, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// at returns the repository of the submodule that is checked out in a folder. It returns nil if the
+// folder is missing or empty.
+func (m *submodules) at(ctx context.Context, root *os.Root, path string) (*repository, error) {
+	dir, err := root.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("a folder that Coleo cannot read: %w", err)
+	}
+	defer dir.Close()
+	if info, err := dir.Stat(); err != nil || !info.IsDir() {
+		return nil, err // a file, which is a change of the worktree
+	}
+	if _, err := dir.ReadDir(1); errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	folder := filepath.Join(m.real, path)
+	if real, err := filepath.EvalSymlinks(folder); err != nil || real != folder {
+		return nil, errors.New("a symbolic link in its path")
+	}
+	p, err := m.git()
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.Open(ctx, folder)
+	if err != nil {
+		return nil, fmt.Errorf("a repository that Coleo cannot examine: %w", err)
+	}
+	defer r.Close()
+	if r.Work != folder {
+		return nil, errors.New("files, but without a repository")
+	}
+	for _, one := range m.all {
+		if one.dir == r.Git {
+			return one, nil
+		}
+	}
+	return nil, errors.New("a repository in an unusual place, " + printable(r.Git))
+}
+
+// finish compares the index of a submodule whose work folder is gone.
+func (m *submodules) finish(ctx context.Context, one *repository) error {
+	if one.checked || one.Problem != "" {
+		return nil
+	}
+	r, err := one.open(ctx, m.Workspaces, one.dir)
+	if err == nil {
+		err = one.Unsaved.takeIndex(ctx, r)
+		r.Close()
+	}
+	return one.note(ctx, err)
+}

@@ -1,0 +1,232 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev/workspace/git"
+)
+
+// commits looks for commits that only this repository has. It returns the submodules that the
+// submodule's commits had at the beginning.
+func (m *submodules) commits(ctx context.Context, one *repository) (inner []string, err error) {
+	r, err := one.open(ctx, m.Workspaces, one.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	one.Unsaved.InProgress = inProgress(one.dir)
+	types, err := typesOf(ctx, r, one.base)
+	if err != nil {
+		return nil, err
+	}
+	one.base = slices.DeleteFunc(slices.Clone(one.base), func(id string) bool { return types[id] != "commit" })
+	for _, id := range one.base {
+		links, err := gitlinks(ctx, r, id)
+		if err != nil {
+			return nil, err
+		}
+		inner = append(inner, ids(links)...)
+	}
+	if _, err := commitOf(ctx, r, "refs/stash"); err == nil {
+		out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
+		if err != nil {
+			return inner, err
+		}
+		if one.Unsaved.Stashed = fields(out); len(one.Unsaved.Stashed) == 0 {
+			one.Unsaved.Stashed = []string{"refs/stash"}
+		}
+	}
+	return inner, m.unsavedIn(ctx, r, one)
+}
+
+// unsavedIn compares the commits of a submodule with those that the main repository has.
+func (m *submodules) unsavedIn(ctx context.Context, r *git.Repo, one *repository) error {
+	kept, err := m.openCounterpart(ctx, one.saved)
+	if err != nil {
+		return err
+	}
+	defer kept.close()
+	// A commit of a remote branch is elsewhere. Stashes are listed apart. A tag may come from a remote that
+	// has no branch with this commit. So an older commit does not count if only a tag has it.
+	added, err := newCommits(ctx, r, nil, one.base, "--exclude=refs/remotes/*", "--exclude=refs/stash",
+		"--exclude=refs/tags/*", "--all", "--not", "--remotes")
+	if err != nil {
+		return err
+	}
+	tagged, err := newCommits(ctx, r, nil, one.base, fmt.Sprintf("--max-age=%d", m.tree.Created.Unix()), "--tags", "--not",
+		"--remotes")
+	if err != nil {
+		return err
+	}
+	slices.Sort(tagged)
+	added = append(slices.DeleteFunc(added, func(id string) bool {
+		_, twice := slices.BinarySearch(tagged, id)
+		return twice
+	}), tagged...)
+	if added, err = kept.without(ctx, added); err != nil {
+		return err
+	}
+	if len(added) > 0 {
+		out, err := r.Run(ctx, git.Call{Stdin: strings.NewReader(strings.Join(added[:min(len(added), mostNamed)], "\n")),
+			Args: []string{"log", "--no-walk=unsorted", "--stdin", "--format=%h %s", "-z"}})
+		if err != nil {
+			return err
+		}
+		one.Unsaved.Commits = fields(out)
+	}
+	if err := kept.compareTags(ctx, r, m.tree.Created, &one.Unsaved); err != nil {
+		return err
+	}
+	return kept.compareReflogs(ctx, r, one)
+}
+
+// mostNamed is the largest number of commits whose subjects are read.
+const mostNamed = 1000
+
+// newCommits returns the given commits, those that the arguments of git rev-list name, and their
+// ancestors. It leaves out what the commits in base contain.
+func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args ...string) ([]string, error) {
+	var from strings.Builder
+	for _, id := range commits {
+		from.WriteString(id + "\n")
+	}
+	for _, id := range base {
+		from.WriteString("^" + id + "\n")
+	}
+	out, err := r.Run(ctx, git.Call{Args: append([]string{"rev-list", "--stdin"}, args...),
+		Stdin: strings.NewReader(from.String())})
+	return strings.Fields(string(out)), err
+}
+
+// counterpart is the repository that the main repository has for the same submodule. The Repo is nil if
+// there is none.
+type counterpart struct{ *git.Repo }
+
+func (m *submodules) openCounterpart(ctx context.Context, dir string) (counterpart, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil || real != dir || !isRepository(dir) {
+		return counterpart{}, nil //nolint:nilerr // nothing is saved there
+	}
+	r, err := m.openAt(ctx, dir, dir)
+	if err != nil {
+		return counterpart{}, ctx.Err() // nothing that Coleo could find is saved there
+	}
+	return counterpart{r}, nil
+}
+
+func (c counterpart) close() {
+	if c.Repo != nil {
+		c.Close()
+	}
+}
+
+// without returns those of the given commits that no ref of the counterpart contains.
+func (c counterpart) without(ctx context.Context, commits []string) ([]string, error) {
+	if c.Repo == nil || len(commits) == 0 {
+		return commits, nil
+	}
+	types, err := typesOf(ctx, c.Repo, commits)
+	if err != nil {
+		return nil, err
+	}
+	var there []string
+	for _, id := range commits {
+		if types[id] == "commit" {
+			there = append(there, id)
+		}
+	}
+	if len(there) == 0 {
+		return commits, nil
+	}
+	out, err := c.Run(ctx, git.Call{Args: []string{"rev-list", "--stdin", "--not", "--all"},
+		Stdin: strings.NewReader(strings.Join(there, "\n") + "\n")})
+	if err != nil {
+		return nil, err
+	}
+	saved := map[string]bool{}
+	for _, id := range there {
+		saved[id] = true
+	}
+	for _, id := range strings.Fields(string(out)) {
+		saved[id] = false
+	}
+	return slices.DeleteFunc(slices.Clone(commits), func(id string) bool { return saved[id] }), nil
+}
+
+// compareTags looks for refs that are no commit. A ref of a file or a folder is unsaved. An annotated
+// tag that is newer than the worktree, and that the counterpart lacks, may come from a remote. So it is
+// no reason to refuse a removal, but it is kept.
+func (c counterpart) compareTags(ctx context.Context, r *git.Repo, created time.Time, u *Unsaved) error {
+	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
+	if err != nil {
+		return err
+	}
+	var tags []string
+	for line := range strings.Lines(string(out)) {
+		var kind, id, name string
+		made := created.Unix()
+		switch n, _ := fmt.Sscan(line, &kind, &id, &name, &made); {
+		case n < 3 || kind == "commit": //nolint:mnd // kind, id and name
+		case kind != "tag":
+			u.Commits = append(u.Commits, name+", which is a "+kind)
+		case made >= created.Unix():
+			tags = append(tags, id)
+		}
+	}
+	there := map[string]string{}
+	if c.Repo != nil {
+		if there, err = typesOf(ctx, c.Repo, tags); err != nil {
+			return err
+		}
+	}
+	for _, id := range tags {
+		if there[id] == "" {
+			u.replaced = append(u.replaced, id)
+		}
+	}
+	return nil
+}
+
+// compareReflogs looks for commits that only the reflogs of the submodule contain.
+func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repository) error {
+	var logged []string
+	for _, name := range []string{"HEAD", "refs/heads", "refs/stash"} {
+		err := filepath.WalkDir(filepath.Join(one.dir, "logs", name), func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			logged = append(logged, idsIn(data)...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	types, err := typesOf(ctx, r, logged)
+	if err != nil {
+		return err
+	}
+	logged = slices.DeleteFunc(logged, func(id string) bool { return types[id] != "commit" })
+	if len(logged) == 0 {
+		return nil
+	}
+	logged, err = newCommits(ctx, r, logged, one.base, "--not", "--all")
+	if err != nil {
+		return err
+	}
+	logged, err = c.without(ctx, logged)
+	one.Unsaved.replaced = append(one.Unsaved.replaced, logged...)
+	return err
+}
