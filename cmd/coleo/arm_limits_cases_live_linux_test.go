@@ -113,7 +113,7 @@ var limitsOf = []struct {
 	}},
 	{"aider", "aider", []limited{
 		loginLimit.inCI(), contextLimit, toldLimit, rateLimit, quotaLimit, overloadLimit,
-		refusedLimit.shown(`litellm\.InternalServerError`), halfLimit, hangingLimit,
+		refusedLimit.shown(`overloaded\.\s*\n─{20,}`), halfLimit, hangingLimit,
 	}},
 	{"copilot", "copilot", []limited{
 		loginLimit, contextLimit, toldLimit, rateLimit, quotaLimit, overloadLimit,
