@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/conformance/modelserver"
@@ -55,9 +57,9 @@ var (
 	quotaLimit = failsAt("quota with a time", coleo.LimitQuota,
 		modelserver.Failure{Status: 429, Message: "You've hit your limit · resets 3am (Europe/Berlin)"}).passedOn()
 	// planLimit is the body with which OpenAI's servers refuse a plan that is used up.
-	planLimit = failsAt("plan", coleo.LimitQuota, modelserver.Failure{Status: 429, Body: json.RawMessage(
-		`{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus",` +
-			`"resets_in_seconds":7200}}`)})
+	planLimit = failsAt("plan", coleo.LimitQuota, modelserver.Failure{Status: 429, Body: json.RawMessage(fmt.Sprintf(
+		`{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus",`+
+			`"resets_at":%d,"resets_in_seconds":7200}}`, time.Now().Add(2*time.Hour).Unix()))}).passedOn()
 
 	refusedLimit = limited{name: "refused", network: (*fakeNetwork).refuse, kind: coleo.LimitNetwork, then: givesUp}
 	// hangingLimit accepts connections and says nothing.
@@ -100,8 +102,8 @@ var limitsOf = []struct {
 	}},
 	{"opencode", "opencode", []limited{
 		loginLimit.inCI(), contextLimit.but(heals),
-		toldLimit, rateLimit.but(retries), quotaLimit, overloadLimit, refusedLimit.shown(`Cannot connect to API`),
-		halfLimit, hangingLimit,
+		toldLimit, rateLimit, quotaLimit, overloadLimit, refusedLimit.shown(`┃  Cannot connect to API`), halfLimit,
+		hangingLimit, afterLimit.but(retries), // it waits as long as the header says, up to five times
 	}},
 	{"gemini", "gemini", []limited{
 		loginLimit.inCI(), contextLimit, halfLimit, refusedLimit.shown(`✕ \[API Error`),
@@ -111,7 +113,7 @@ var limitsOf = []struct {
 	}},
 	{"aider", "aider", []limited{
 		loginLimit.inCI(), contextLimit, toldLimit, rateLimit, quotaLimit, overloadLimit,
-		refusedLimit.shown(`litellm\.InternalServerError`), halfLimit, hangingLimit,
+		refusedLimit.shown(`overloaded\.\s*\n─{20,}`), halfLimit, hangingLimit,
 	}},
 	{"copilot", "copilot", []limited{
 		loginLimit, contextLimit, toldLimit, rateLimit, quotaLimit, overloadLimit,

@@ -1,11 +1,14 @@
 package reading
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/casttest"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/record"
 )
 
 // The turn of a prompt is not over while the composer holds it and no work on it was
@@ -43,4 +46,27 @@ func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
 	if r.settle(at(1700*time.Millisecond), coleo.Reading{State: coleo.Failed}); r.reading.State != coleo.Failed {
 		t.Errorf("an error waits for work: it reads %s", r.reading.State)
 	}
+}
+
+// Gemini CLI 0.61.0 empties its composer a second before it shows the new prompt and its work. Until
+// then, the screen still shows the error of the turn before.
+func TestTheErrorOfAnEarlierTurnDoesNotEndTheNextOne(t *testing.T) {
+	t.Parallel()
+	description := strings.Replace(casttest.PlainSpec, "[[rule]]\n",
+		"[[rule]]\nname = \"failed\"\nstate = \"error\"\nwhen = [{ where = \"bottom 1\", pattern = '^✗ (?P<detail>.*)' }]\n"+
+			"[[rule]]\n", 1)
+	fails := func(why string) string { return casttest.Idle + "\x1b[3;1H✗ " + why + "\x1b[1;3H" }
+	sent := func() *bench {
+		b := newBenchOf(t, description).shows(fails("cut")).after(time.Second).wants(coleo.Failed, "failed")
+		b.r.ExpectRecord()
+		b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
+		b.r.PromptDecided()
+		return b.after(2*time.Second).wants(coleo.Processing, "submitted")
+	}
+	sent().after(beginAfter).wants(coleo.Failed, "failed")
+	sent().shows(fails("again")).after(time.Second).wants(coleo.Failed, "failed")
+	sent().shows(casttest.Busy).wants(coleo.Processing, "busy").shows(fails("cut")).after(time.Second).
+		wants(coleo.Failed, "failed")
+	sent().records(record.Prompt, "now", "").records(record.End, "", record.Finished).after(time.Second).
+		wants(coleo.Failed, "failed")
 }

@@ -235,6 +235,9 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 //   - The state has lasted for the settling time.
 //   - It is known what became of the submitted prompt.
 //
+// The error of an earlier turn counts only if work on the newest prompt was seen, or was awaited for
+// too long. Gemini CLI 0.61.0 empties its composer, and a second later shows the prompt and its work.
+//
 // Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
 // come. The text above the composer must not change, because some screens show no other sign of
 // work than a growing answer.
@@ -253,7 +256,7 @@ func (r *Reader) settle(now time.Time, candidate coleo.Reading) time.Duration {
 		r.settlingSince = time.Time{}
 		return IdleLook
 	}
-	if candidate.State == coleo.Idle {
+	if candidate.State == coleo.Idle || r.isOld(candidate) {
 		if begin := r.awaitBegin(now); begin > 0 {
 			r.settlingSince = time.Time{}
 			return begin

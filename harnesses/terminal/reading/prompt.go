@@ -39,12 +39,25 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 	r.loseUnsettled(now, "another prompt was submitted before it could be seen whether this one had arrived")
 	r.prompt.undecided, r.prompt.none = true, false
 	r.ready = readiness{expected: r.ready.expected}
-	r.settlingSince, r.prompt.sentAt = time.Time{}, now
+	r.settlingSince, r.prompt.sentAt, r.prompt.oldError = time.Time{}, now, oldError{}
+	if r.verdict.State == coleo.Failed {
+		r.prompt.oldError = oldError{r.verdict.Rule, r.verdict.Detail}
+	}
 	r.openTurn(s, now)
 	if !r.reading.State.Working() && r.reading.State != coleo.Dead {
 		r.become(now, coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
 	}
 	r.addEntries(own, now)
+}
+
+// oldError is the error of an earlier turn: the rule that recognized it, and its detail. The rule is
+// "" if there is none.
+type oldError struct{ rule, detail string }
+
+// isOld reports whether a reading shows the error that was on the screen when the newest prompt was
+// submitted.
+func (r *Reader) isOld(next coleo.Reading) bool {
+	return next.State == coleo.Failed && next.Rule != "" && r.prompt.oldError == oldError{next.Rule, next.Detail}
 }
 
 // PromptDecided notes that the screen shows what became of the submitted prompt.

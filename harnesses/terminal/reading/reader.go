@@ -75,6 +75,7 @@ type prompt struct {
 	undecided bool      // a prompt was submitted, and the screen does not show yet whether it arrived
 	sentAt    time.Time // when the newest prompt was submitted; zero: work on it was seen, or none is awaited
 	workSeen  int       // how often work or a dialog was seen
+	oldError  oldError  // the error on the screen when the newest prompt was submitted
 	unsettled *unsettled
 }
 

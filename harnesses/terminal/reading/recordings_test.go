@@ -3,6 +3,7 @@ package reading_test
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,4 +145,19 @@ func nextAt(list []told, i int) time.Duration {
 		return list[i+1].at
 	}
 	return forever
+}
+
+// Each change is an event in the log, so a row that counts down must not make one each second.
+func TestACountdownToTheNextAttemptIsOneChange(t *testing.T) {
+	t.Parallel()
+	const name = "opencode-1.18.33/retry-after"
+	var details []string
+	harness(t, name).Replay(reading.Recording{Cast: casttest.Cast(t, name), Until: -1}, func(c coleo.Change) {
+		if c.Kind == coleo.ChangeState && c.Reading.Rule == "retrying" {
+			details = append(details, c.Reading.Detail)
+		}
+	})
+	if !slices.Equal(details, []string{"attempt #1"}) {
+		t.Errorf("the countdown is told as %q", details)
+	}
 }

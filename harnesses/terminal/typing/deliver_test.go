@@ -18,6 +18,13 @@ import (
 var deliverSpec = strings.Replace(stageSpec, "[composer]\n",
 	"[timing]\nsettle_ms = 100\n[composer]\nempty = \"^type$\"\n", 1)
 
+// failing adds a rule to a description: above the composer, a row can say that the last turn failed.
+func failing(described string) string {
+	return strings.Replace(described, "[[rule]]\n",
+		"[[rule]]\nname = \"failed\"\nstate = \"error\"\nwhen = [{ where = \"above composer 3\", pattern = '(?m)^it failed$' }]\n"+
+			"[[rule]]\n", 1)
+}
+
 // composing is the composer of deliverSpec with a text in it.
 func composing(text string) string { return "> " + text + "\r\n-----" }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // submitAgain presses the submit key again if the first press had no visible effect. In that case,
-// the agent CLI is idle and still shows the prompt in its composer. That alone does not prove that
+// the agent CLI rests and still shows the prompt in its composer. That alone does not prove that
 // the agent CLI dropped the key, because the agent CLI may not have read the key yet.
 //
 // So submitAgain types a probe after the prompt. Keys keep their order. If the composer shows the
@@ -52,14 +52,14 @@ func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
 	return last, passed
 }
 
-// unsubmitted returns a check that passes if the agent CLI is idle and shows the given text in its
+// unsubmitted returns a check that passes if the agent CLI rests and shows the given text in its
 // composer. The agent CLI must have done nothing since the submit key was pressed.
 func unsubmitted(s submission, text string) Check {
 	return func(r *reading.Reader) error {
 		c := contentOf(r)
-		idle := r.Verdict().Dialog == nil && r.Verdict().State == coleo.Idle && !r.MayAsk(time.Now()) &&
-			r.WorkSeen() == s.before.workSeen && !r.PromptReported(s.text, s.time)
-		if idle && c.shown && !c.empty && rules.SameText(c.text, text) {
+		rested := rests(r) && !r.MayAsk(time.Now()) && r.WorkSeen() == s.before.workSeen &&
+			!r.PromptReported(s.text, s.time)
+		if rested && c.shown && !c.empty && rules.SameText(c.text, text) {
 			return nil
 		}
 		return coleo.Errorf(coleo.EPromptLost, "the composer does not show that submit had no effect")

@@ -17,6 +17,7 @@ type dropping struct {
 	stalls   time.Duration // from the first ENTER on it reads nothing for so long
 	asks     bool          // a dialog is on the screen after the first ENTER
 	deaf     bool          // it drops each key after the first ENTER
+	failed   bool          // its last turn has failed, and the screen still shows that
 	text     string
 	prompts  []string
 	dialog   bool
@@ -49,9 +50,13 @@ func (d *dropping) take(key string) string {
 func (d *dropping) sendTo(t *testing.T, prompt string) (typed string, proof coleo.Proof, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		st := setStage(t, submitSpec, 40, 8)
-		st.say(composing("type"))
-		st.await("it is idle", func() bool { return st.State().State == coleo.Idle })
+		st := setStage(t, failing(submitSpec), 40, 8)
+		above, state := "", coleo.Idle
+		if d.failed {
+			above, state = "it failed\r\n", coleo.Failed
+		}
+		st.say(above + composing("type"))
+		st.awaitState(state)
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
 		done := make(chan struct{})
@@ -96,14 +101,15 @@ func TestASubmitKeyThatWasDroppedIsPressedAgain(t *testing.T) {
 		prompts int
 		proof   coleo.Proof
 	}{
-		"taken at once":          {dropping{}, "do it\r", 1, coleo.ProofStarted},
-		"dropped once":           {dropping{enters: 1}, again, 1, coleo.ProofStarted},
-		"dropped twice":          {dropping{enters: 2}, again, 0, ""},
-		"read late, and taken":   {dropping{stalls: 35 * time.Second}, "do it\r.", 1, coleo.ProofStarted},
-		"read late, and dropped": {dropping{stalls: 35 * time.Second, enters: 1}, again, 1, coleo.ProofStarted},
-		"not read":               {dropping{stalls: time.Hour}, "do it\r.", 0, ""},
-		"the probe is not read":  {dropping{enters: 1, deaf: true, stalls: time.Nanosecond}, "do it\r.", 0, ""},
-		"a dialog after it":      {dropping{enters: 1, asks: true}, "do it\r", 0, coleo.ProofStarted},
+		"taken at once":           {dropping{}, "do it\r", 1, coleo.ProofStarted},
+		"dropped once":            {dropping{enters: 1}, again, 1, coleo.ProofStarted},
+		"dropped after a failure": {dropping{enters: 1, failed: true}, again, 1, coleo.ProofStarted},
+		"dropped twice":           {dropping{enters: 2}, again, 0, ""},
+		"read late, and taken":    {dropping{stalls: 35 * time.Second}, "do it\r.", 1, coleo.ProofStarted},
+		"read late, and dropped":  {dropping{stalls: 35 * time.Second, enters: 1}, again, 1, coleo.ProofStarted},
+		"not read":                {dropping{stalls: time.Hour}, "do it\r.", 0, ""},
+		"the probe is not read":   {dropping{enters: 1, deaf: true, stalls: time.Nanosecond}, "do it\r.", 0, ""},
+		"a dialog after it":       {dropping{enters: 1, asks: true}, "do it\r", 0, coleo.ProofStarted},
 		"a dialog, and it came late": {dropping{enters: 1, asks: true, stalls: 35 * time.Second}, "do it\r.", 0,
 			coleo.ProofStarted},
 	} {

@@ -26,13 +26,19 @@ func (t *Typist) ignored(s submission) Check {
 	return nil
 }
 
-// notQueued returns a check that passes if the agent CLI is idle and the composer still
+// rests reports whether the screen shows that the agent CLI does nothing and asks nothing. After a
+// turn that failed, the screen shows the error until the next turn begins.
+func rests(r *reading.Reader) bool {
+	v := r.Verdict()
+	return v.Dialog == nil && (v.State == coleo.Idle || v.State == coleo.Failed)
+}
+
+// notQueued returns a check that passes if the agent CLI rests and the composer still
 // holds the text. In that case, the work ended before the key that queues a prompt
 // arrived, so the key had no effect.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
-		v := r.Verdict()
-		if v.Dialog == nil && v.State == coleo.Idle && r.Picture().Holds(s.text) && !r.PromptReported(s.text, s.time) {
+		if rests(r) && r.Picture().Holds(s.text) && !r.PromptReported(s.text, s.time) {
 			return nil
 		}
 		return coleo.Errorf(coleo.EPromptLost, "the composer does not show that the prompt was not queued")
@@ -45,14 +51,13 @@ func notQueued(s submission) Check {
 //   - The composer still holds the whole text.
 //   - The composer has exactly one more row than before the key, and its last row is
 //     empty.
-//   - The agent CLI is idle, and has done nothing since the key was pressed.
+//   - The agent CLI rests, and has done nothing since the key was pressed.
 func becameRow(s submission) Check {
 	return func(r *reading.Reader) error {
-		v, picture := r.Verdict(), r.Picture()
+		picture := r.Picture()
 		c := picture.Composer
-		idle := v.Dialog == nil && v.State == coleo.Idle && r.WorkSeen() == s.before.workSeen &&
-			!r.PromptReported(s.text, s.time)
-		if idle && c != nil && s.before.rows > 0 && c.Rows() == s.before.rows+1 && picture.EndsEmpty() &&
+		rested := rests(r) && r.WorkSeen() == s.before.workSeen && !r.PromptReported(s.text, s.time)
+		if rested && c != nil && s.before.rows > 0 && c.Rows() == s.before.rows+1 && picture.EndsEmpty() &&
 			picture.Holds(s.text) {
 			return nil
 		}

@@ -44,25 +44,28 @@ func TestATextThatWasNotSeenIsFlushedBeforeTheNextPrompt(t *testing.T) {
 // becomes an empty row.
 func TestASubmitKeyThatBecameARowIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		st := setStage(t, strings.Replace(deliverSpec, "first = ", "breaks = true\nfirst = ", 1), 40, 8)
-		st.say(composing("type"))
-		st.awaitState(coleo.Idle)
-		done := make(chan error, 1)
-		go func() {
-			_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})
-			done <- err
-		}()
-		for _, step := range []struct{ typed, shows string }{
-			{"do it", redrawn("", "do it")},
-			{"do it\r", "\r\x1b[A\x1b[J> do it\r\n\r\n-----"},
-			{"do it\r\r", "\r\x1b[2A\x1b[Jyou: do it\r\n" + composing("type")},
-		} {
-			st.await("it types "+step.typed, func() bool { return st.typed() == step.typed || len(done) > 0 })
-			st.say(step.shows)
-		}
-		if err := <-done; err != nil || st.typed() != "do it\r\r" {
-			t.Errorf("the prompt: %v; typed was %q", err, st.typed())
-		}
-	})
+	described := failing(strings.Replace(deliverSpec, "first = ", "breaks = true\nfirst = ", 1))
+	for above, state := range map[string]coleo.State{"": coleo.Idle, "it failed\r\n": coleo.Failed} {
+		synctest.Test(t, func(t *testing.T) {
+			st := setStage(t, described, 40, 8)
+			st.say(above + composing("type"))
+			st.awaitState(state)
+			done := make(chan error, 1)
+			go func() {
+				_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})
+				done <- err
+			}()
+			for _, step := range []struct{ typed, shows string }{
+				{"do it", redrawn("", "do it")},
+				{"do it\r", "\r\x1b[A\x1b[J> do it\r\n\r\n-----"},
+				{"do it\r\r", "\r\x1b[2A\x1b[Jyou: do it\r\n" + composing("type")},
+			} {
+				st.await("it types "+step.typed, func() bool { return st.typed() == step.typed || len(done) > 0 })
+				st.say(step.shows)
+			}
+			if err := <-done; err != nil || st.typed() != "do it\r\r" {
+				t.Errorf("the prompt while it is %s: %v; typed was %q", state, err, st.typed())
+			}
+		})
+	}
 }
