@@ -204,7 +204,8 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 }
 
 // isLeft reports whether a row belongs to a successor whose start was never ordered. Such a row is
-// left if serve was killed after it wrote the row and before it sent the order. The caller knows
+// left if serve was killed after it wrote the row and before it sent the order, or if the host agent
+// was killed before it got the order. The caller knows
 // that the host has no such arm.
 func isLeft(arm coleo.Arm) bool {
 	return arm.Generation == 0 && (arm.Rule == ruleOrdered || arm.Rule == ruleNotStarted) && predecessorOf(arm) != nil
@@ -225,7 +226,7 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 	if err == nil && first.AgentID == arm.AgentID && !b.toldFailed(ctx, first.ID, arm.ID) {
 		err = b.ask(ctx, first, bus.OpSucceed, bus.DefaultTimeout, bus.SucceedOrder{Arm: first.ID,
 			Spawn:  bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
-			Failed: "serve ended before it could order the start of arm " + arm.Name}, nil)
+			Failed: "serve or the host agent ended before the start of arm " + arm.Name + " was ordered"}, nil)
 		if code := coleo.ErrorCode(err); code == coleo.EInvalid || code == coleo.ENotFound {
 			err = nil // the host agent is too old to record this, or has removed the first arm
 		}
@@ -233,7 +234,7 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {
 		return false // the next pulse tries again
 	}
-	b.Log.Warn("a task was not handed over, because serve had ended", "arm", by.Name, "successor", arm.Name)
+	b.Log.Warn("a task was not handed over, because serve or the host agent had ended", "arm", by.Name, "successor", arm.Name)
 	b.publishRemoved(arm.ID)
 	return true
 }

@@ -21,8 +21,8 @@ const (
 	// that a dialog is open, and the text later.
 	dialogSettle = 150 * time.Millisecond
 	// returnSettle is how long a dialog that comes back must show the same text. A dialog comes
-	// back if another dialog has replaced it, or if it was answered and went away, and it is on the
-	// screen again within returnWithin. Some agent CLIs show an answered dialog again for a moment, because their own
+	// back if it was answered or replaced by another dialog, and is on the screen again within
+	// returnWithin. Some agent CLIs show an answered dialog again for a moment, because their own
 	// server has not received the answer yet. OpenCode 1.18.33 did so for 200 ms on a loaded
 	// machine.
 	returnSettle = time.Second
