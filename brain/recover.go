@@ -234,7 +234,8 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound || b.DB.DeleteArm(ctx, arm.ID) != nil {
 		return false // the next pulse tries again
 	}
-	b.Log.Warn("a task was not handed over, because serve or the host agent had ended", "arm", by.Name, "successor", arm.Name)
+	b.Log.Warn("a task was not handed over, because serve or the host agent had ended", "arm", by.Name,
+		"successor", arm.Name)
 	b.publishRemoved(arm.ID)
 	return true
 }
