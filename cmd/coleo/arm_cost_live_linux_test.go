@@ -67,7 +67,7 @@ func TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord(t *testing.T) {
 		t.Run(r.harness, func(t *testing.T) {
 			t.Parallel()
 			needAgent(t, r.harness, r.command)
-			l := newLiveOf(t, r.harness, "--model", r.model, "--permission-mode", "all")
+			l := newLiveOf(t, r.harness, "--model", r.model, "--permission-mode", "all", "--yes-without-sandbox")
 			l.worksForMoney(r)
 			told := decode[cost.Report](l.world, "cost", "--by", "arm,model")
 			if len(told.Rows) != 1 || told.Rows[0].By[cost.ByArm] != l.name || told.Rows[0].By[cost.ByModel] != r.model {
