@@ -131,10 +131,10 @@ func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// Left returns for how much longer Coleo is allowed to type for ctx. There are two limits: the time
-// until ctx's deadline, and the result of the function that WithLeft got. Left returns the shorter
-// time. If ctx has neither limit, Left returns false.
-func Left(ctx context.Context) (time.Duration, bool) {
+// TypingTimeLeft returns for how much longer Coleo is allowed to type for ctx. There are two limits: the time
+// until ctx's deadline, and the result of the function that WithLeft got. TypingTimeLeft returns the shorter
+// time. If ctx has neither limit, TypingTimeLeft returns false.
+func TypingTimeLeft(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)
 	left, ok := ctx.Value(waiting{}).(func() time.Duration)
@@ -147,12 +147,12 @@ func Left(ctx context.Context) (time.Duration, bool) {
 	return min(most, left()), true
 }
 
-// Wanted returns nil if Coleo is still allowed to type for ctx. Call Wanted just before each write
-// to a terminal. Wanted returns ETimeout if Left reports that no time is left. It returns ctx's
-// error if ctx was cancelled. Wanted reads the clock itself, because timers fire late in a process
+// MayType returns nil if Coleo is still allowed to type for ctx. Call MayType just before each write
+// to a terminal. MayType returns ETimeout if TypingTimeLeft reports that no time is left. It returns ctx's
+// error if ctx was cancelled. MayType reads the clock itself, because timers fire late in a process
 // that was stopped and continued.
-func Wanted(ctx context.Context) error {
-	if left, bounded := Left(ctx); bounded && left <= 0 {
+func MayType(ctx context.Context) error {
+	if left, bounded := TypingTimeLeft(ctx); bounded && left <= 0 {
 		return Errorf(ETimeout, "the caller no longer waits for this: nothing more was typed")
 	}
 	return ctx.Err()

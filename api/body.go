@@ -131,7 +131,7 @@ func awaited(next http.Handler) http.Handler {
 			defer cancel()
 			r = r.WithContext(ctx)
 		}
-		if coleo.Wanted(r.Context()) != nil || hungUp(r.Context()) {
+		if coleo.MayType(r.Context()) != nil || hungUp(r.Context()) {
 			writeError(w, coleo.Errorf(coleo.ETimeout,
 				"the deadline of the request had passed when it arrived: nothing was done"))
 			return

@@ -233,14 +233,14 @@ func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFu
 	if c.peer == nil {
 		return ctx, done, nil
 	}
-	if c.peer() != nil && rest(ctx, peerTwice) {
+	if c.peer() != nil && waitFor(ctx, peerTwice) {
 		if err := c.peer(); err != nil {
 			done()
 			return nil, nil, unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: %w", err)}
 		}
 	}
 	go func() {
-		for last := error(nil); rest(ctx, peerEvery); {
+		for last := error(nil); waitFor(ctx, peerEvery); {
 			err := c.peer()
 			if err != nil && last != nil {
 				cancel(coleo.Errorf(coleo.EUnavailable, "%w", err))
@@ -251,8 +251,8 @@ func (c *Client) watched(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, done, nil
 }
 
-// rest waits for the given duration and returns true. If ctx ends first, rest returns false.
-func rest(ctx context.Context, d time.Duration) bool {
+// waitFor waits for the given duration and returns true. If ctx ends first, waitFor returns false.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -166,7 +166,7 @@ func (f *feed) snapshot() {
 	for _, arm := range arms {
 		f.known[arm.ID] = true
 	}
-	f.tell(news{Channel: channelArms, Event: "arms.snapshot", Data: armsReply{list(arms)}})
+	f.send(news{Channel: channelArms, Event: "arms.snapshot", Data: armsReply{list(arms)}})
 }
 
 // follow sends news until the connection ends, or until the brain ends the sequence of updates. The
@@ -193,10 +193,10 @@ func (f *feed) pass(u wire.Update) {
 			event = "arm.created"
 		}
 		f.known[u.Arm.ID] = true
-		f.tell(news{Channel: channelArms, Event: event, Data: u.Arm})
+		f.send(news{Channel: channelArms, Event: event, Data: u.Arm})
 	case u.Removed != "":
 		delete(f.known, u.Removed)
-		f.tell(news{Channel: channelArms, Event: "arm.deleted", Data: removed{u.Removed}})
+		f.send(news{Channel: channelArms, Event: "arm.deleted", Data: removed{u.Removed}})
 	case u.Event != nil:
 		f.passEvent(u)
 	}
@@ -214,10 +214,10 @@ func (f *feed) passEvent(u wire.Update) {
 		return
 	}
 	if ok {
-		f.tell(news{Channel: channelArms, Event: event, Data: json.RawMessage(data), Cursor: u.Cursor})
+		f.send(news{Channel: channelArms, Event: event, Data: json.RawMessage(data), Cursor: u.Cursor})
 	}
 	if wanted {
-		f.tell(news{Channel: channelEvents, Event: string(u.Event.Kind), Data: json.RawMessage(data), Cursor: u.Cursor})
+		f.send(news{Channel: channelEvents, Event: string(u.Event.Kind), Data: json.RawMessage(data), Cursor: u.Cursor})
 	}
 }
 
@@ -228,9 +228,9 @@ var milestones = map[coleo.EventKind]string{
 	coleo.EventStopped: "arm.killed",
 }
 
-// tell sends a message to a client that has subscribed to the message's channel. It waits for a
+// send sends a message to a client that has subscribed to the message's channel. It waits for a
 // slow client.
-func (f *feed) tell(n news) {
+func (f *feed) send(n news) {
 	if f.on[n.Channel] || f.on[channelAll] {
 		n.Time = f.s.now().UTC()
 		f.post(n)

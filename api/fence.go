@@ -49,8 +49,8 @@ func (f fence) reaches(ctx context.Context, id string) bool {
 	return err == nil && arm.ID == id && t.Reaches(id, arm.Labels)
 }
 
-// only returns those elements of a list whose arms the caller reaches.
-func only[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T {
+// onlyReachable returns those elements of a list whose arms the caller reaches.
+func onlyReachable[T any](ctx context.Context, f fence, list []T, arm func(T) string) []T {
 	if _, limited := limitsOf(ctx); !limited {
 		return list
 	}
@@ -70,9 +70,9 @@ func outside(t coleo.OperatorToken, what string) error {
 	return coleo.Errorf(coleo.ENotFound, "the operator token %q reaches no %s", t.Name, what)
 }
 
-// reached returns the arm with the given id or name. It returns ENotFound if the caller does not
+// reachableArm returns the arm with the given id or name. It returns ENotFound if the caller does not
 // reach the arm.
-func (f fence) reached(ctx context.Context, word string) (coleo.Arm, error) {
+func (f fence) reachableArm(ctx context.Context, word string) (coleo.Arm, error) {
 	arm, err := f.Arm(ctx, word)
 	t, limited := limitsOf(ctx)
 	if limited && (coleo.ErrorCode(err) == coleo.ENotFound || err == nil && !t.Reaches(arm.ID, arm.Labels)) {
@@ -94,7 +94,7 @@ func (s *Server) withArm(o *operator, route string, r *http.Request) (*http.Requ
 		return r, coleo.Errorf(coleo.EInvalid, "name the arm as it is in the list of arms")
 	}
 	f := fence{s.brain, s.tokens}
-	arm, err := f.reached(r.Context(), parts[place])
+	arm, err := f.reachableArm(r.Context(), parts[place])
 	if coleo.ErrorCode(err) == coleo.ENotFound && route == spawnRoute && len(o.token.Arms) == 0 {
 		if _, err := f.Arm(r.Context(), parts[place]); coleo.ErrorCode(err) == coleo.ENotFound {
 			return r, nil // the token starts a new arm
@@ -122,12 +122,12 @@ func (f fence) Arms(ctx context.Context, all bool) ([]coleo.Arm, error) {
 
 func (f fence) Suspensions(ctx context.Context, arm string) ([]coleo.Suspension, error) {
 	if arm != "" {
-		if _, err := f.reached(ctx, arm); err != nil {
+		if _, err := f.reachableArm(ctx, arm); err != nil {
 			return nil, err
 		}
 	}
 	waiting, err := f.Brain.Suspensions(ctx, arm)
-	return only(ctx, f, waiting, func(s coleo.Suspension) string { return s.Arm }), err
+	return onlyReachable(ctx, f, waiting, func(s coleo.Suspension) string { return s.Arm }), err
 }
 
 func (f fence) FindRun(ctx context.Context, id string) (coleo.Run, error) {
@@ -164,13 +164,13 @@ func (f fence) Graph(ctx context.Context, run string) (graph.Document, error) {
 // an empty page before the end, because an empty page means the end.
 func (f fence) Runs(ctx context.Context, q wire.RunFilter) ([]coleo.Run, string, error) {
 	if _, limited := limitsOf(ctx); limited && q.Arm != "" {
-		if _, err := f.reached(ctx, q.Arm); err != nil {
+		if _, err := f.reachableArm(ctx, q.Arm); err != nil {
 			return nil, "", err
 		}
 	}
 	for {
 		runs, next, err := f.Brain.Runs(ctx, q)
-		some := only(ctx, f, runs, func(r coleo.Run) string { return r.Arm })
+		some := onlyReachable(ctx, f, runs, func(r coleo.Run) string { return r.Arm })
 		if err != nil || len(some) > 0 || len(runs) == 0 {
 			return some, next, err
 		}
@@ -185,7 +185,7 @@ func (f fence) filterable(ctx context.Context, q wire.EventFilter) error {
 		return nil
 	}
 	if q.Arm != "" {
-		if _, err := f.reached(ctx, q.Arm); err != nil {
+		if _, err := f.reachableArm(ctx, q.Arm); err != nil {
 			return err
 		}
 	}
@@ -211,7 +211,7 @@ func (f fence) Events(ctx context.Context, q wire.EventFilter) ([]coleo.Event, s
 	}
 	for {
 		events, next, err := f.Brain.Events(ctx, q)
-		some := only(ctx, f, events, func(e coleo.Event) string { return e.Arm })
+		some := onlyReachable(ctx, f, events, func(e coleo.Event) string { return e.Arm })
 		if err != nil || len(some) > 0 || len(events) == 0 {
 			return some, next, err
 		}

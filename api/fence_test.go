@@ -157,7 +157,7 @@ func aLimitedTokenReachesNoOtherArm(t *testing.T, by coleo.OperatorToken) {
 	h := s.guard(s.limitByToken(passed))
 	tried := map[token.Reach]int{}
 	for _, pattern := range s.routes.patterns {
-		need, _ := token.Of(pattern)
+		need, _ := token.NeedOf(pattern)
 		reach, _ := token.ReachOf(pattern)
 		method, rest, ok := strings.Cut(pattern, " ")
 		if !ok || need == token.None || need == token.Any {

@@ -173,7 +173,7 @@ func (s *Server) route() error {
 	s.tokenRoutes(described)
 	s.triggerRoutes(described)
 	s.signinRoutes()
-	tidy(described.OpenAPI())
+	removeErrorModel(described.OpenAPI())
 	spec, err := json.Marshal(described.OpenAPI())
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
@@ -207,7 +207,7 @@ func (r *routes) HandleFunc(pattern string, f func(http.ResponseWriter, *http.Re
 // unknown returns an error if a route is missing from the table of what operator tokens allow.
 func (r *routes) unknown() error {
 	for _, pattern := range r.patterns {
-		_, needs := token.Of(pattern)
+		_, needs := token.NeedOf(pattern)
 		_, reaches := token.ReachOf(pattern)
 		if !needs || !reaches {
 			return fmt.Errorf("the route %s is not in the tables of package api/token", pattern)
@@ -241,9 +241,9 @@ func (s *Server) description() huma.Config {
 	}
 }
 
-// tidy removes huma's error model from the description of the API, because sameBody
+// removeErrorModel removes huma's error model from the description of the API, because sameBody
 // never sends this model.
-func tidy(o *huma.OpenAPI) {
+func removeErrorModel(o *huma.OpenAPI) {
 	schemas := o.Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
 	delete(schemas, "ErrorDetail")

@@ -102,7 +102,7 @@ func (t *terminal) read(kind int, data []byte) {
 		yes := true
 		t.post(control{Type: "auth", Success: &yes})
 	case "lease":
-		t.take(orElse(c.Holder, t.lease.Holder))
+		t.takeLease(orElse(c.Holder, t.lease.Holder))
 	case "release":
 		t.letGo(t.ctx)
 		t.post(control{Type: "lease"})
@@ -121,14 +121,14 @@ func (t *terminal) keys(data []byte) {
 		return
 	}
 	if time.Until(t.lease.Until) < t.lease.Until.Sub(t.taken)/2 {
-		t.take(t.lease.Holder)
+		t.takeLease(t.lease.Holder)
 	}
 	t.check(t.brain.Input(t.ctx, t.arm, t.lease.ID, data))
 }
 
-// take takes or renews the lease. The audit records that a viewer takes the lease, because the
+// takeLease takes or renews the lease. The audit records that a viewer takes the lease, because the
 // owner of the lease can type anything. The audit does not record renewals.
-func (t *terminal) take(holder string) {
+func (t *terminal) takeLease(holder string) {
 	if operatorOf(t.ctx) != nil {
 		t.postError(coleo.Errorf(coleo.EForbidden, "an operator token never types keys by hand"))
 		return

@@ -286,14 +286,14 @@ func (f fence) starts(ctx context.Context, q wire.SpawnRequest,
 		err = f.prompts(ctx, q.Name)
 	case coleo.ErrorCode(err) == coleo.ENotFound:
 		q.Labels = o.token.Labels // serve refuses them if the arm was made meanwhile
-		err = f.tokens.NotePrompted(ctx, o.token, token.Started(q.Name), "")
+		err = f.tokens.NotePrompted(ctx, o.token, token.StartedNote(q.Name), "")
 	}
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
 	out, err := start(ctx, q)
 	if out.Arm.ID != "" { // if this is not stored, the name still counts
-		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.Started(q.Name))
+		_ = f.tokens.NotePrompted(context.WithoutCancel(ctx), o.token, out.Arm.ID, token.StartedNote(q.Name))
 	}
 	return out, err
 }

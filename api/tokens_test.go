@@ -78,7 +78,7 @@ func TestEachTokenIsHeldToItsScopes(t *testing.T) {
 	}
 	allowed := map[coleo.TokenScope]int{}
 	for _, pattern := range s.routes.patterns {
-		need, ok := token.Of(pattern)
+		need, ok := token.NeedOf(pattern)
 		if !ok {
 			t.Errorf("%s is not in the table", pattern)
 		}

@@ -62,7 +62,7 @@ func (c Config) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 	waiting, end := context.WithCancel(ctx)
 	defer end()
 	question := "" // the id of the question for which the call waits
-	go c.tell(waiting, q)
+	go c.sendProgress(waiting, q)
 	text, got, err := door.Client{Path: c.Door}.Call(waiting,
 		door.Request{Key: rand.Text(), Tool: q.Params.Name, Arguments: q.Params.Arguments},
 		func(id string) {
@@ -86,9 +86,9 @@ func (c Config) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 	return result(err.Error(), true), nil
 }
 
-// tell sends progress notifications until ctx ends. It sends none if the client does not ask for
+// sendProgress sends progress notifications until ctx ends. It sends none if the client does not ask for
 // them.
-func (c Config) tell(ctx context.Context, q *mcp.CallToolRequest) {
+func (c Config) sendProgress(ctx context.Context, q *mcp.CallToolRequest) {
 	token := q.Params.GetProgressToken()
 	if token == nil {
 		return

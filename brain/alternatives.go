@@ -218,7 +218,7 @@ func (b *Brain) mayOnLimit(arm coleo.Arm, on coleo.OnLimit) error {
 	if err := b.checkOnLimit(on, arm.Harness, configOf(arm)); err != nil {
 		return coleo.Errorf(coleo.ErrorCode(err), "nothing was changed: %w", err)
 	}
-	return b.knows(arm.AgentID, func(beat bus.Beat) bool { return beat.TakesOnLimit },
+	return b.requireSupport(arm.AgentID, func(beat bus.Beat) bool { return beat.TakesOnLimit },
 		"cannot change what a running arm does at a limit")
 }
 
@@ -268,7 +268,7 @@ func (b *Brain) checkOnLimit(on coleo.OnLimit, harness string, c coleo.SpawnConf
 // ending an arm whose work is done, or trying the alternatives of a parked arm.
 func (b *Brain) knowsEnds(host string, o bus.SpawnOrder) error {
 	if o.Config.EndWhenDone {
-		if err := b.knows(host, func(beat bus.Beat) bool { return beat.TakesEndWhenDone },
+		if err := b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesEndWhenDone },
 			"ends no arm when its work is done"); err != nil {
 			return err
 		}
@@ -276,6 +276,6 @@ func (b *Brain) knowsEnds(host string, o bus.SpawnOrder) error {
 	if len(o.Config.AtLimit().Steps()) == 0 {
 		return nil
 	}
-	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesAlternatives },
+	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesAlternatives },
 		"can only wait at a limit of the model")
 }

@@ -132,7 +132,7 @@ func (b *Brain) Run(ctx context.Context) error {
 		return err
 	}
 	repeated := repeat.New(b.Log)
-	for _, task := range []repeat.Task{b.tidy(), b.movingToHosts(), b.takingAlternatives()} {
+	for _, task := range []repeat.Task{b.maintenanceTask(), b.movingToHosts(), b.takingAlternatives()} {
 		if err := repeated.Add(ctx, task); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 	}
 	if arm.AgentID != "" {
 		order := bus.RenameOrder{Arm: arm.ID, Name: name}
-		if err := b.ask(ctx, arm, bus.OpRename, bus.DefaultTimeout, order, nil); err != nil {
+		if err := b.askAboutArm(ctx, arm, bus.OpRename, bus.DefaultTimeout, order, nil); err != nil {
 			return arm, err
 		}
 	}

@@ -49,7 +49,7 @@ func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, withC
 	var data []byte
 	for {
 		var p bus.Piece
-		if err := b.ask(ctx, arm, bus.OpDiff, diffTimeout+w.Wait, o, &p); err != nil {
+		if err := b.askAboutArm(ctx, arm, bus.OpDiff, diffTimeout+w.Wait, o, &p); err != nil {
 			return d, err
 		}
 		data = append(data, p.Data...)
@@ -74,7 +74,7 @@ func (b *Brain) Checkpoints(ctx context.Context, idOrName string) ([]changes.Che
 	if err != nil {
 		return nil, err
 	}
-	return list, b.ask(ctx, arm, bus.OpCheckpoints, diffTimeout, onArm(arm), &list)
+	return list, b.askAboutArm(ctx, arm, bus.OpCheckpoints, diffTimeout, onArm(arm), &list)
 }
 
 // Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same repository
@@ -85,7 +85,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 	if err != nil {
 		return r, err
 	}
-	return r, b.ask(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
+	return r, b.askAboutArm(ctx, arm, bus.OpRestore, restoreTimeout, bus.RestoreOrder{Arm: arm.ID, N: n}, &r)
 }
 
 // Merge merges the work of an arm into another branch. If git finds conflicts, Merge changes
@@ -226,7 +226,7 @@ func (w *hunkWriters) why(ctx context.Context, q graph.Question, f graph.Finding
 	if why, ok := w.known[key]; ok && f.Run != "" {
 		return why, nil
 	}
-	a := graph.Tell(q, f, log.graph(), mentions)
+	a := graph.MakeAnswer(q, f, log.graph(), mentions)
 	a.ArmName = w.arm.Name
 	err := w.b.approver(ctx, &a)
 	why := changes.Why{Certainty: string(a.Certainty), Note: a.Note, Run: f.Run, Call: f.Call, Generation: a.Generation}

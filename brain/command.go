@@ -26,10 +26,10 @@ const (
 	WorktreeTime = 25 * time.Minute
 )
 
-// ask sends a command about an arm to the arm's host agent, or to host local. It
+// askAboutArm sends a command about an arm to the arm's host agent, or to host local. It
 // returns EExited if the arm has never run. Otherwise it returns the same errors as
 // askHost.
-func (b *Brain) ask(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
+func (b *Brain) askAboutArm(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	if arm.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run: 'coleo arm spawn -n %s' starts it", arm.Name,
 			arm.Name)
@@ -87,7 +87,7 @@ func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit
 			return err
 		}
 	}
-	err = b.ask(ctx, arm, op, limit, in(arm), out)
+	err = b.askAboutArm(ctx, arm, op, limit, in(arm), out)
 	b.catchUp(ctx, arm.AgentID)
 	if now := b.settledOn(ctx, arm); now != arm.AgentID {
 		b.catchUp(ctx, now)
@@ -221,7 +221,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 	}
 	var gone bus.Removed
 	if arm.AgentID != "" {
-		err := b.ask(ctx, arm, bus.OpRemove, removeTimeout, bus.ArmOrder{Arm: arm.ID, Force: force}, &gone)
+		err := b.askAboutArm(ctx, arm, bus.OpRemove, removeTimeout, bus.ArmOrder{Arm: arm.ID, Force: force}, &gone)
 		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
 			return wire.Removed{}, err
 		}
@@ -266,7 +266,8 @@ func (b *Brain) Screen(ctx context.Context, idOrName string, at time.Time, histo
 	if err != nil {
 		return s, err
 	}
-	err = b.ask(ctx, arm, bus.OpScreen, bus.DefaultTimeout, bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
+	err = b.askAboutArm(ctx, arm, bus.OpScreen, bus.DefaultTimeout,
+		bus.ScreenOrder{Arm: arm.ID, At: at, History: history}, &s)
 	b.catchUp(ctx, arm.AgentID) // the host agent may have recorded events before it replied
 	return s, err
 }
@@ -283,7 +284,7 @@ func (b *Brain) Record(ctx context.Context, idOrName string, generation int, off
 	if err != nil {
 		return r, err
 	}
-	err = b.ask(ctx, arm, bus.OpRecord, bus.DefaultTimeout,
+	err = b.askAboutArm(ctx, arm, bus.OpRecord, bus.DefaultTimeout,
 		bus.RecordOrder{Arm: arm.ID, Generation: generation, From: offset}, &r)
 	return r, err
 }
@@ -293,7 +294,7 @@ func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) e
 	if err != nil {
 		return err
 	}
-	err = b.ask(ctx, arm, op, bus.DefaultTimeout, onArm(arm), out)
+	err = b.askAboutArm(ctx, arm, op, bus.DefaultTimeout, onArm(arm), out)
 	b.catchUp(ctx, arm.AgentID) // the host agent may have recorded events before it replied
 	return err
 }
@@ -311,7 +312,7 @@ func (b *Brain) Output(ctx context.Context, idOrName string, offset int64, longe
 	if err != nil {
 		return out, err
 	}
-	err = b.ask(ctx, arm, bus.OpOutput, longestWait+bus.DefaultTimeout,
+	err = b.askAboutArm(ctx, arm, bus.OpOutput, longestWait+bus.DefaultTimeout,
 		bus.OutputOrder{Arm: arm.ID, From: offset, Wait: longestWait}, &out)
 	return out, err
 }
@@ -328,7 +329,8 @@ func (b *Brain) Input(ctx context.Context, idOrName, leaseID string, data []byte
 	if err := b.permit(ctx, arm); err != nil {
 		return err
 	}
-	return b.ask(ctx, arm, bus.OpInput, bus.DefaultTimeout, bus.InputOrder{Arm: arm.ID, Lease: leaseID, Data: data}, nil)
+	return b.askAboutArm(ctx, arm, bus.OpInput, bus.DefaultTimeout,
+		bus.InputOrder{Arm: arm.ID, Lease: leaseID, Data: data}, nil)
 }
 
 // Resize changes the size of an arm's terminal, in cells. It returns ENotFound if there is no such
@@ -339,7 +341,7 @@ func (b *Brain) Resize(ctx context.Context, idOrName, leaseID string, cols, rows
 	if err != nil {
 		return err
 	}
-	return b.ask(ctx, arm, bus.OpResize, bus.DefaultTimeout,
+	return b.askAboutArm(ctx, arm, bus.OpResize, bus.DefaultTimeout,
 		bus.ResizeOrder{Arm: arm.ID, Lease: leaseID, Cols: cols, Rows: rows}, nil)
 }
 
@@ -353,7 +355,7 @@ func (b *Brain) Lease(ctx context.Context, idOrName string, q wire.LeaseRequest)
 	if err != nil {
 		return l, err
 	}
-	err = b.ask(ctx, arm, bus.OpLease, bus.DefaultTimeout,
+	err = b.askAboutArm(ctx, arm, bus.OpLease, bus.DefaultTimeout,
 		bus.LeaseOrder{Arm: arm.ID, ID: q.ID, Holder: q.Holder, Release: q.Release}, &l)
 	return l, err
 }

@@ -153,10 +153,10 @@ func (b *Brain) checkBudget(arm coleo.Arm, q wire.SpawnRequest) error {
 	return nil
 }
 
-// knows returns EUnsupported if a host agent is too old for a part of an order. The caller passes
+// requireSupport returns EUnsupported if a host agent is too old for a part of an order. The caller passes
 // the end of the sentence for the user, which says what the host agent does not do. A host agent
 // without a beat cannot be asked: the order fails later.
-func (b *Brain) knows(host string, takes func(bus.Beat) bool, whatItLacks string) error {
+func (b *Brain) requireSupport(host string, takes func(bus.Beat) bool, whatItLacks string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.hosts[host]; m == nil || m.beat.PID == 0 || takes(m.beat) {
@@ -172,7 +172,7 @@ func (b *Brain) knowsBudget(host string, o bus.SpawnOrder) error {
 	if o.Config.Chosen == nil || o.Config.Chosen.Budget == nil {
 		return nil
 	}
-	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesBudget }, "keeps no budgets")
+	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesBudget }, "keeps no budgets")
 }
 
 // knowsTriggers returns EUnsupported if an order is that of a trigger, and the host agent is too old to
@@ -181,7 +181,7 @@ func (b *Brain) knowsTriggers(host string, o bus.SpawnOrder) error {
 	if o.Request == "" || o.Config.Parent != "" {
 		return nil
 	}
-	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesTriggers }, "starts no arms of triggers")
+	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesTriggers }, "starts no arms of triggers")
 }
 
 // checkScripted returns an error if the options of a request do not fit the scripted model. A
@@ -282,7 +282,7 @@ func (b *Brain) reopen(ctx context.Context, arm coleo.Arm, q wire.WindowRequest)
 	if arm.Window == nil || arm.Window.State == coleo.WindowOpen || arm.Window.State == coleo.WindowOpening {
 		return ""
 	}
-	err := b.ask(ctx, arm, bus.OpWindow, spawnTimeout, bus.WindowOrder{Arm: arm.ID, Place: placeAt(q)}, nil)
+	err := b.askAboutArm(ctx, arm, bus.OpWindow, spawnTimeout, bus.WindowOrder{Arm: arm.ID, Place: placeAt(q)}, nil)
 	if err == nil || coleo.ErrorCode(err) == coleo.EConflict {
 		return ""
 	}

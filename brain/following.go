@@ -67,7 +67,7 @@ type follower struct {
 }
 
 func (b *Brain) newFollower(ctx context.Context, filter wire.EventFilter) (*follower, error) {
-	at := b.updates.next() // before the log's end is read, so that no event is missed
+	at := b.updates.nextNumber() // before the log's end is read, so that no event is missed
 	f, after, err := b.wholeFilter(ctx, filter)
 	if err != nil {
 		return nil, err
@@ -88,11 +88,11 @@ func (f *follower) follow(yield func(wire.Update) bool) {
 		return
 	}
 	for f.ctx.Err() == nil {
-		list, more, kept := f.b.updates.take(f.at)
+		list, more, kept := f.b.updates.from(f.at)
 		switch {
 		case !kept:
 			missed := f.at
-			f.at = f.b.updates.next()
+			f.at = f.b.updates.nextNumber()
 			if !f.readLog(yield) || !f.readRows(missed, yield) {
 				return
 			}
@@ -102,7 +102,7 @@ func (f *follower) follow(yield func(wire.Update) bool) {
 					return
 				}
 			}
-		case more == nil || !f.rest(more, yield):
+		case more == nil || !f.waitForMore(more, yield):
 			return
 		}
 	}
@@ -154,7 +154,7 @@ func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bo
 		return true
 	}
 	f.b.publishing.Lock() // no row is published between the next two lines
-	f.rowsAt = f.b.updates.next()
+	f.rowsAt = f.b.updates.nextNumber()
 	arms, err := f.b.Arms(f.ctx, true)
 	f.b.publishing.Unlock()
 	if err != nil {
@@ -173,9 +173,9 @@ func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bo
 	return true
 }
 
-// rest waits for more updates. It first yields the reader's cursor. While it waits, it yields the
-// cursor again after each beat. If the follower has no beat, rest yields nothing.
-func (f *follower) rest(more <-chan struct{}, yield func(wire.Update) bool) bool {
+// waitForMore waits for more updates. It first yields the reader's cursor. While it waits, it yields the
+// cursor again after each beat. If the follower has no beat, waitForMore yields nothing.
+func (f *follower) waitForMore(more <-chan struct{}, yield func(wire.Update) bool) bool {
 	if f.beat == 0 {
 		select {
 		case <-more:

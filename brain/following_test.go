@@ -146,7 +146,7 @@ func TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
 			check(t, err)
 			check(t, s.db.DeleteArm(t.Context(), "arm-1"))
 			s.brain.publishRemoved("arm-1")
-			s.until("everything is published", func() bool { return s.brain.updates.next() >= all })
+			s.until("everything is published", func() bool { return s.brain.updates.nextNumber() >= all })
 		}
 		switch {
 		case u.Event != nil:
@@ -183,9 +183,9 @@ func TestFollowersAreWokenAtABoundedRate(t *testing.T) {
 		u.follow()
 	}
 	begin, wakes := time.Now(), 0
-	at, _, _ := u.take(0)
+	at, _, _ := u.from(0)
 	for range publications {
-		_, more, _ := u.take(uint64(len(at)))
+		_, more, _ := u.from(uint64(len(at)))
 		u.publish(update{Update: wire.Update{Removed: "x"}})
 		select {
 		case <-more:
@@ -196,7 +196,7 @@ func TestFollowersAreWokenAtABoundedRate(t *testing.T) {
 	if most := 2 + int(time.Since(begin)/(followers*wakeCost)); wakes > most {
 		t.Errorf("%d publications woke the followers %d times, want at most %d", publications, wakes, most)
 	}
-	_, more, _ := u.take(publications)
+	_, more, _ := u.from(publications)
 	u.mu.Lock()
 	waking := u.waking
 	u.mu.Unlock()

@@ -118,7 +118,7 @@ func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, erro
 	if err != nil {
 		return graph.Answer{}, err
 	}
-	a := graph.Tell(q, found, log.graph(), mentions)
+	a := graph.MakeAnswer(q, found, log.graph(), mentions)
 	a.ArmName = names[a.Arm]
 	if partial && a.Certainty != graph.Wrote {
 		a.Note += "; only the newest runs were read"

@@ -160,16 +160,16 @@ func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 		return nil
 	}
 	if o.Config.Sandbox.Limit.On() {
-		if err := b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxLimit },
+		if err := b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesSandboxLimit },
 			"keeps no limits of sandboxes"); err != nil {
 			return err
 		}
 	}
 	if o.Config.Sandbox.Network.Filtered() {
-		return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet },
+		return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet },
 			"makes no sandboxes that reach only some hosts")
 	}
-	return b.knows(host, func(beat bus.Beat) bool { return beat.TakesSandbox }, "makes no sandboxes")
+	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesSandbox }, "makes no sandboxes")
 }
 
 // Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
@@ -260,7 +260,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 		return wire.SpawnReply{}, err
 	}
 	if arm.Status != coleo.StatusStopped {
-		if err := b.ask(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err != nil {
+		if err := b.askAboutArm(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err != nil {
 			return wire.SpawnReply{}, err
 		}
 		b.catchUp(ctx, arm.AgentID)
@@ -297,7 +297,7 @@ func (b *Brain) switchable(ctx context.Context, arm coleo.Arm, conversation stri
 	}
 	var list coleo.ThreadList
 	f := coleo.ThreadFilter{Arm: arm.ID, ID: conversation, Hidden: true}
-	if err := b.ask(ctx, arm, bus.OpThreads, bus.DefaultTimeout, f, &list); err != nil {
+	if err := b.askAboutArm(ctx, arm, bus.OpThreads, bus.DefaultTimeout, f, &list); err != nil {
 		return err
 	}
 	if len(list.Threads) == 0 {
@@ -313,7 +313,7 @@ func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
 		return nil
 	}
 	var now bus.ArmReport
-	if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &now); err != nil {
+	if err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &now); err != nil {
 		return err
 	}
 	switch now.Reading.State {

@@ -61,7 +61,7 @@ func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	}
 	slices.SortStableFunc(l.models, func(x, y wire.Model) int { return y.Uses - x.Uses })
 	out.Models = append(out.Models, l.models...)
-	for _, beat := range b.live() {
+	for _, beat := range b.liveHosts() {
 		var logins []coleo.Login
 		limited, cancel := context.WithTimeout(ctx, bus.DefaultTimeout)
 		if b.Bus.Ask(limited, beat.ID, bus.OpLogins, nil, &logins) == nil {

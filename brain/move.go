@@ -41,7 +41,7 @@ func (b *Brain) movingToHosts() repeat.Task {
 // localArmIDs returns the ids of the arms of host local that serve reads now. It returns nil if no
 // host agent can be asked.
 func (b *Brain) localArmIDs() []string {
-	if len(b.live()) == 0 {
+	if len(b.liveHosts()) == 0 {
 		return nil
 	}
 	b.mu.Lock()
@@ -109,7 +109,7 @@ func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (
 // hostForLocalArm returns a host agent that can take an arm of the harness. It returns false if
 // there is none.
 func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
-	for _, beat := range b.live() {
+	for _, beat := range b.liveHosts() {
 		room := beat.MaxArms <= 0 || len(beat.Arms) < beat.MaxArms
 		if beat.TakesLocal && room && slices.Contains(beat.Capabilities, harness) && b.awayReason(beat.ID) == "" {
 			return beat, true
@@ -229,7 +229,7 @@ func (b *Brain) placeArm(harness string, q wire.SpawnRequest, last string) (bus.
 			"%q is not a host agent: leave it out, and use --allow-local for an arm without a host agent",
 			coleo.LocalHost)
 	}
-	beat, err := b.place(harness, q.AgentID, last)
+	beat, err := b.chooseHost(harness, q.AgentID, last)
 	if err == nil || q.AgentID != "" || b.Local == nil {
 		return beat, err
 	}

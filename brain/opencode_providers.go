@@ -68,7 +68,7 @@ func (b *Brain) askProviders(ctx context.Context) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, providersTimeout)
 	defer cancel()
 	err := error(coleo.Errorf(coleo.EUnavailable, "no host agent runs: start one with 'coleo up'"))
-	for _, beat := range b.live() {
+	for _, beat := range b.liveHosts() {
 		var raw json.RawMessage
 		if err = b.Bus.Ask(ctx, beat.ID, bus.OpProviders, nil, &raw); err != nil {
 			continue

@@ -68,9 +68,9 @@ func (s *soleArbiter) Grant(arm, host string) time.Duration {
 	return 0
 }
 
-// freezes reports whether an arm is configured to freeze. Typing into such an arm needs
+// canFreeze reports whether an arm is configured to freeze. Typing into such an arm needs
 // a permit.
-func freezes(arm coleo.Arm) bool {
+func canFreeze(arm coleo.Arm) bool {
 	var c coleo.SpawnConfig
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
 }
@@ -89,7 +89,7 @@ func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.
 	}
 	order, waits := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitTime}, map[string]time.Duration{}
 	for _, arm := range list {
-		if arm.AgentID != host || arm.Generation == 0 || !freezes(arm) {
+		if arm.AgentID != host || arm.Generation == 0 || !canFreeze(arm) {
 			continue
 		}
 		if left := b.Arbiter.Grant(arm.ID, host); left > 0 {
@@ -142,7 +142,7 @@ func (m *knownHost) needsPermits(b *Brain) bool {
 // permit waits until the host has a permit for the arm. It does not wait if the arm needs no
 // permit. If ctx ends first, permit returns EUnproven.
 func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
-	if arm.AgentID == "" || !freezes(arm) {
+	if arm.AgentID == "" || !canFreeze(arm) {
 		return nil
 	}
 	if err := b.prepareHost(ctx, arm.AgentID); err != nil {

@@ -47,7 +47,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	case recovery.Reattach:
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
-		if err = b.ask(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err == nil {
+		if err = b.askAboutArm(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err == nil {
 			err = b.restart(ctx, arm, q, remedy, change)
 		}
 	case recovery.Restart, recovery.RestartResuming:
@@ -67,7 +67,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	reply.RecoveryMode, reply.Resumed = remedy.Mode, remedy.Resume
 	tellChange(&reply, change)
 	reply.Warning = joinWarnings(localWarning(reply.Arm), notShown)
-	if remedy.Starts() && forgotten(arm) {
+	if remedy.Starts() && lostConversation(arm) {
 		reply.Warning = joinWarnings("the agent CLI did not have the arm's conversation, so a new one has begun",
 			reply.Warning)
 	}
@@ -87,7 +87,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir),
 			HasHandle:    arm.Generation > 0 || arm.Rule == ruleOrdered,
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
-			Forgotten: forgotten(arm),
+			Forgotten: lostConversation(arm),
 		},
 		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly ||
 			b.Local == nil,
@@ -97,7 +97,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	if arm.AgentID != "" {
 		e.Found = b.find(ctx, arm)
 	}
-	for _, beat := range b.live() {
+	for _, beat := range b.liveHosts() {
 		e.Hosts = append(e.Hosts, coleo.HostInfo{
 			Host: coleo.Host{ID: beat.ID, Hostname: beat.Hostname, Capabilities: beat.Capabilities,
 				MaxArms: beat.MaxArms},
@@ -114,16 +114,16 @@ func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
-// forgotten reports whether the agent CLI ended at its start because it does not have the arm's
+// lostConversation reports whether the agent CLI ended at its start because it does not have the arm's
 // conversation.
-func forgotten(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConversation }
+func lostConversation(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConversation }
 
 // find asks the arm's host agent for a report about the arm. If the host agent does not know the
 // arm, the finding is Gone, because the host agent has also searched the folders of arms. If the
 // host agent cannot be asked, find returns the zero Finding.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
-	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
+	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
 	switch {
 	case coleo.ErrorCode(err) == coleo.ENotFound:
 		return recovery.Finding{Host: arm.AgentID, Proof: recovery.Gone}
@@ -140,7 +140,7 @@ func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 // is attached.
 func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	var report bus.ArmReport
-	if err := b.ask(ctx, arm, bus.OpAdopt, spawnTimeout, onArm(arm), &report); err != nil {
+	if err := b.askAboutArm(ctx, arm, bus.OpAdopt, spawnTimeout, onArm(arm), &report); err != nil {
 		return err
 	}
 	if !report.Attached || report.Proof != bus.Proven || report.Process != bus.ProcessAlive {
@@ -224,7 +224,7 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 	by := predecessorOf(arm)
 	first, err := b.DB.Arm(ctx, by.ID)
 	if err == nil && first.AgentID == arm.AgentID && !b.toldFailed(ctx, first.ID, arm.ID) {
-		err = b.ask(ctx, first, bus.OpSucceed, bus.DefaultTimeout, bus.SucceedOrder{Arm: first.ID,
+		err = b.askAboutArm(ctx, first, bus.OpSucceed, bus.DefaultTimeout, bus.SucceedOrder{Arm: first.ID,
 			Spawn:  bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness},
 			Failed: "serve or the host agent ended before the start of arm " + arm.Name + " was ordered"}, nil)
 		if code := coleo.ErrorCode(err); code == coleo.EInvalid || code == coleo.ENotFound {

@@ -15,8 +15,8 @@ import (
 // and deletes old rows.
 const tidyEvery = 30 * time.Second
 
-// tidy returns the task that maintains the database.
-func (b *Brain) tidy() repeat.Task {
+// maintenanceTask returns the task that maintains the database.
+func (b *Brain) maintenanceTask() repeat.Task {
 	arm, runsOf := "", ""
 	return repeat.Task{ID: "maintain the database", Every: tidyEvery, Immediate: true,
 		Do: func(ctx context.Context) error {
@@ -107,7 +107,7 @@ func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 		return arm.Status == coleo.StatusStopped
 	}
 	var r bus.ArmReport
-	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &r)
+	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &r)
 	return err == nil && !r.Attached && r.Proof == bus.Gone && r.Process == bus.ProcessDead &&
 		r.Generation >= arm.Generation
 }

@@ -207,9 +207,9 @@ func (b *Brain) knownHost(id string) *knownHost {
 	return m
 }
 
-// live returns the last beats of the host agents that can be asked now. The host agent with the
+// liveHosts returns the last beats of the host agents that can be asked now. The host agent with the
 // fewest arms comes first. Host local is not included, because it is not a host agent.
-func (b *Brain) live() []bus.Beat {
+func (b *Brain) liveHosts() []bus.Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []bus.Beat
@@ -229,7 +229,7 @@ func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 		return nil, err
 	}
 	beats := map[string]bus.Beat{}
-	for _, beat := range b.live() {
+	for _, beat := range b.liveHosts() {
 		beats[beat.ID] = beat
 	}
 	out := make([]coleo.HostInfo, 0, len(known))
@@ -298,7 +298,7 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
 			settled = false
 			var report bus.ArmReport
-			if err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil &&
+			if err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil &&
 				report.Attached {
 				b.storeReading(ctx, id, pulse, arm, report.Reading)
 			}
@@ -316,7 +316,7 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 // agent. learnName returns true if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
-	err := b.ask(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
+	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
 	if err != nil || report.Name == "" || report.Name == arm.ID {
 		return false
 	}

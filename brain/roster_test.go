@@ -85,9 +85,9 @@ func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 	}
 	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: pulses})
 	publishes := func() int {
-		before := s.brain.updates.next()
+		before := s.brain.updates.nextNumber()
 		s.brain.takeBeat(beat)
-		return int(s.brain.updates.next() - before)
+		return int(s.brain.updates.nextNumber() - before)
 	}
 	// The brain's own pulses may publish beside the test's beats. So the test waits for each
 	// number.

@@ -86,7 +86,8 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 		return wire.SpawnReply{}, err
 	}
 	order := bus.SpawnOrder{
-		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Resume: q.Recover && !forgotten(arm), Env: q.Env,
+		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
+		Resume: q.Recover && !lostConversation(arm), Env: q.Env,
 		Script: q.Script,
 		Drawn:  !known, InsteadOf: change, First: firstPrompt,
 	}
@@ -161,7 +162,7 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		return name, err
 	}
 	var installed []string
-	for _, beat := range b.live() {
+	for _, beat := range b.liveHosts() {
 		for _, name := range beat.Capabilities {
 			if !slices.Contains(installed, name) {
 				installed = append(installed, name)
@@ -174,7 +175,7 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		return b.Registry.Preferred(), nil
 	case len(installed) == 1:
 		return installed[0], nil
-	case len(installed) == 0 && len(b.live()) == 0 && b.Local != nil:
+	case len(installed) == 0 && len(b.liveHosts()) == 0 && b.Local != nil:
 		return "", coleo.Errorf(coleo.EInvalid,
 			"no harness was given, and no host agent runs that could tell which are installed: choose one with --harness")
 	case len(installed) == 0:
@@ -185,11 +186,11 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		strings.Join(installed, ", "))
 }
 
-// place chooses the host agent for a harness. If the request names a host agent, place chooses that
-// one. Otherwise place prefers the host agent that last had the arm. If that host agent cannot
-// start the arm, place chooses the host agent with the fewest arms.
-func (b *Brain) place(harness, asked, last string) (bus.Beat, error) {
-	live := b.live()
+// chooseHost chooses the host agent for a harness. If the request names a host agent, chooseHost chooses that
+// one. Otherwise chooseHost prefers the host agent that last had the arm. If that host agent cannot
+// start the arm, chooseHost chooses the host agent with the fewest arms.
+func (b *Brain) chooseHost(harness, asked, last string) (bus.Beat, error) {
+	live := b.liveHosts()
 	var able []bus.Beat
 	for _, beat := range live {
 		if slices.Contains(beat.Capabilities, harness) && len(beat.Arms) < beat.MaxArms {
@@ -273,7 +274,7 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) 
 func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
-		_ = b.ask(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
+		_ = b.askAboutArm(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
 		if err := b.DB.DeleteArm(ctx, arm.ID); err == nil {
 			b.publishRemoved(arm.ID)
 		}
@@ -327,7 +328,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 	if o.Config.Worktree != nil {
 		limit += WorktreeTime
 	}
-	err = b.ask(ctx, arm, bus.OpSpawn, limit, o, &report)
+	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
 	b.catchUp(ctx, arm.AgentID)
 	if err == nil {
 		b.noteMade(ctx, arm.ID, report.Config)

@@ -57,7 +57,7 @@ func TestAnArmIsPlacedWhereItCanRun(t *testing.T) {
 		"who was asked for is not here": {map[time.Duration]bus.Beat{1: beat("h1", 3, 9, "aider")}, "h9", "", "",
 			coleo.EUnavailable, "h9 is not connected"},
 	} {
-		got, err := withHosts(t, c.heard).place("aider", c.asked, c.last)
+		got, err := withHosts(t, c.heard).chooseHost("aider", c.asked, c.last)
 		if got.ID != c.want || coleo.ErrorCode(err) != c.code || err != nil && !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: placed on %q, %v; want %q, %s %q", name, got.ID, err, c.want, c.code, c.words)
 		}

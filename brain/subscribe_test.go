@@ -40,7 +40,7 @@ func (s *scripted) addEvents(first, n int) {
 func (s *scripted) published(at *uint64) (all []update) {
 	s.t.Helper()
 	for {
-		list, _, kept := s.brain.updates.take(*at)
+		list, _, kept := s.brain.updates.from(*at)
 		if !kept {
 			s.t.Fatal("more was published than is kept")
 		}
@@ -154,7 +154,7 @@ func TestTheLastPublishedRowIsTheNewest(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	s.rowsOf(1)
-	at := s.brain.updates.next()
+	at := s.brain.updates.nextNumber()
 	const rounds, writers = 200, 4
 	for range rounds {
 		var writing sync.WaitGroup
@@ -193,7 +193,7 @@ func TestWhatIsLoggedBeforeRunIsPublished(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
-	for b.updates.next() == 0 && ctx.Err() == nil {
+	for b.updates.nextNumber() == 0 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond) // between two looks
 	}
 	if ctx.Err() != nil {

@@ -189,7 +189,7 @@ func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 		return coleo.Errorf(coleo.EUnsupported, "arm %s has a sandbox, and the harness %s uses HTTP: Coleo makes sandboxes "+
 			"only for harnesses with a terminal", first.Name, to.Name)
 	}
-	for _, beat := range b.live() {
+	for _, beat := range b.liveHosts() {
 		switch {
 		case beat.ID != first.AgentID:
 		case !slices.Contains(beat.Capabilities, to.Name):
@@ -260,7 +260,7 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared, at *bu
 	}
 	var err error
 	if p.order.Config.Generation, err = b.nextGeneration(ctx, p.arm); err == nil {
-		err = b.ask(ctx, first, bus.OpSucceed, spawnTimeout, bus.SucceedOrder{Arm: first.ID, Spawn: p.order, At: at},
+		err = b.askAboutArm(ctx, first, bus.OpSucceed, spawnTimeout, bus.SucceedOrder{Arm: first.ID, Spawn: p.order, At: at},
 			&report)
 		b.catchUp(ctx, first.AgentID)
 	}

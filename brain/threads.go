@@ -65,7 +65,7 @@ func (b *Brain) Threads(ctx context.Context, f coleo.ThreadFilter) (coleo.Thread
 // local already runs, or if there is no host agent.
 func (b *Brain) threadHosts() []string {
 	var out []string
-	for _, beat := range b.live() {
+	for _, beat := range b.liveHosts() {
 		out = append(out, beat.ID)
 	}
 	b.mu.Lock()

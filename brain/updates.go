@@ -118,8 +118,8 @@ func (u *updates) end() {
 	u.ring()
 }
 
-// next returns the number of the next update.
-func (u *updates) next() uint64 {
+// nextNumber returns the number of the nextNumber update.
+func (u *updates) nextNumber() uint64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.first + uint64(len(u.list))
@@ -150,10 +150,10 @@ func (u *updates) leave() {
 	u.followers--
 }
 
-// take returns at most takeMost updates, beginning with the update whose number is in the parameter
+// from returns at most takeMost updates, beginning with the update whose number is in the parameter
 // at. If that update is no longer in memory, the result kept is false. The channel more is closed
 // when there are more updates. It is nil if the updates have ended.
-func (u *updates) take(at uint64) (list []update, more <-chan struct{}, kept bool) {
+func (u *updates) from(at uint64) (list []update, more <-chan struct{}, kept bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if at < u.first {

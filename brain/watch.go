@@ -72,7 +72,7 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	var changed []string
 	if err == nil && number > m.answered { // replies can arrive out of order
 		m.answered = number
-		changed = m.note(pulse, asked)
+		changed = m.storePulse(pulse, asked)
 	}
 	settled := m.settled && !back
 	b.mu.Unlock()
@@ -141,10 +141,10 @@ func (m *knownHost) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	return !known || before != a
 }
 
-// note stores a pulse about all arms. It returns the ids of the arms whose report has changed. If a
-// stored report about a single arm is newer than the pulse, note keeps that report. The caller
+// storePulse stores a pulse about all arms. It returns the ids of the arms whose report has changed. If a
+// stored report about a single arm is newer than the pulse, storePulse keeps that report. The caller
 // holds the brain's mu.
-func (m *knownHost) note(pulse bus.Pulse, at time.Time) []string {
+func (m *knownHost) storePulse(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
 	for _, a := range pulse.Arms {
@@ -160,13 +160,13 @@ func (m *knownHost) note(pulse bus.Pulse, at time.Time) []string {
 			delete(m.parts, id)
 		}
 	}
-	changed := differing(before, m.arms)
+	changed := changedArms(before, m.arms)
 	m.settled = m.settled && len(changed) == 0 && head == pulse.Head
 	return changed
 }
 
-// differing returns the ids of the arms whose reports differ between the two maps.
-func differing(before, now map[string]bus.ArmPulse) (out []string) {
+// changedArms returns the ids of the arms whose reports differ between the two maps.
+func changedArms(before, now map[string]bus.ArmPulse) (out []string) {
 	for id, a := range now {
 		if was, known := before[id]; !known || was != a {
 			out = append(out, id)
@@ -266,7 +266,7 @@ func (b *Brain) watchOf(arm coleo.Arm) coleo.Watch {
 		w.Frozen = a.PID
 	}
 	if w.Missing == "" && arm.Status != coleo.StatusStarting && m.upToDate(arm.ID) {
-		w.Missing = m.unheld(arm)
+		w.Missing = m.whyNotHeld(arm)
 	}
 	return w
 }
@@ -282,8 +282,8 @@ func (m *knownHost) upToDate(arm string) bool {
 	return !m.pulsed.IsZero() && last.epoch == m.head.epoch && last.seq >= m.head.seq
 }
 
-// unheld returns a message if the host agent has no session of the arm. Otherwise it returns "".
-func (m *knownHost) unheld(arm coleo.Arm) string {
+// whyNotHeld returns a message if the host agent has no session of the arm. Otherwise it returns "".
+func (m *knownHost) whyNotHeld(arm coleo.Arm) string {
 	a, known := m.arms[arm.ID]
 	switch {
 	case !known:

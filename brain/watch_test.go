@@ -102,7 +102,7 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	pulses := s.rowsOf(arms)
 	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: pulses})
 	s.brain.takePulse(t.Context(), scriptedHost)
-	at := s.brain.updates.next()
+	at := s.brain.updates.nextNumber()
 	var published map[string]int
 	for round := range rounds {
 		now := append([]bus.ArmPulse{}, pulses...)
@@ -138,7 +138,7 @@ func TestTheLaterWordOnAnArmStands(t *testing.T) {
 	fresh := func() *knownHost {
 		m := &knownHost{arms: map[string]bus.ArmPulse{}, parts: map[string]partPulse{}, confirmed: map[string]time.Time{},
 			head: position{"e", 6}}
-		m.note(bus.Pulse{Epoch: "e", Head: 5, Arms: []bus.ArmPulse{alive, other}}, now)
+		m.storePulse(bus.Pulse{Epoch: "e", Head: 5, Arms: []bus.ArmPulse{alive, other}}, now)
 		return m
 	}
 	m := fresh()
@@ -148,11 +148,11 @@ func TestTheLaterWordOnAnArmStands(t *testing.T) {
 	if !m.upToDate("a") || m.upToDate("b") {
 		t.Errorf("the log was read to 6; up to date are a: %t, of 7, and b: %t, of 5", m.upToDate("a"), m.upToDate("b"))
 	}
-	m.note(bus.Pulse{Epoch: "e", Head: 6, Arms: []bus.ArmPulse{alive, other}}, now.Add(1))
+	m.storePulse(bus.Pulse{Epoch: "e", Head: 6, Arms: []bus.ArmPulse{alive, other}}, now.Add(1))
 	if m.arms["a"] != dead || !m.upToDate("b") {
 		t.Errorf("an older pulse of all arms took over: %+v", m.arms["a"])
 	}
-	m.note(bus.Pulse{Epoch: "e", Head: 8, Arms: []bus.ArmPulse{alive, other}}, now.Add(2))
+	m.storePulse(bus.Pulse{Epoch: "e", Head: 8, Arms: []bus.ArmPulse{alive, other}}, now.Add(2))
 	if m.arms["a"] != alive || len(m.parts) != 0 {
 		t.Errorf("a newer pulse of all arms did not take over: %+v, %+v", m.arms["a"], m.parts)
 	}

@@ -66,7 +66,7 @@ func (c *Conn) carryOut(ctx context.Context, o order,
 		ctx, cancel = context.WithTimeout(ctx, boottime.Until(o.End))
 		defer cancel()
 	}
-	if coleo.Wanted(ctx) != nil {
+	if coleo.MayType(ctx) != nil {
 		return report{Error: coleo.Errorf(coleo.ETimeout,
 			"the deadline of the order to %s had passed when it arrived: nothing was done", o.Op)}
 	}

@@ -40,7 +40,7 @@ func TestAnOrderHasTheTimeThatItsSenderGivesIt(t *testing.T) {
 	type times struct{ Left, Waited time.Duration }
 	err := host.Serve(t.Context(), "h", func(ctx context.Context, _ Op, _ json.RawMessage) (any, error) {
 		end, _ := ctx.Deadline()
-		waited, _ := coleo.Left(ctx)
+		waited, _ := coleo.TypingTimeLeft(ctx)
 		return times{Left: time.Until(end), Waited: waited}, nil
 	})
 	if err != nil {

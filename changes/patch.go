@@ -89,14 +89,14 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByP
 			f.Staged, f.Unstaged = f.Staged || w.Staged, f.Unstaged || w.Unstaged
 			f.Untracked, f.Conflict = f.Untracked || w.Untracked, f.Conflict || w.Conflict
 		}
-		parts = f.take(parts)
+		parts = f.takeParts(parts)
 		files = append(files, f)
 	}
 	return files
 }
 
-// take gives the file its parts of the patch, and returns the remaining parts.
-func (f *File) take(parts []part) []part {
+// takeParts gives the file its parts of the patch, and returns the remaining parts.
+func (f *File) takeParts(parts []part) []part {
 	own := 1
 	if f.Kind == Retyped {
 		own = 2 // the end of the old file and the beginning of the new one

@@ -144,7 +144,7 @@ func TestR9TheModelIsToldTheSchemaAndTheFault(t *testing.T) {
 		t.Errorf("Text without a check = %q", got)
 	}
 	run := coleo.Receipt{ID: "R1", Text: first, Check: c, SpecHash: "h"}
-	second, text := Again(run, coleo.Validated{Path: "/a", Error: "it is wrong."})
+	second, text := RetryPrompt(run, coleo.Validated{Path: "/a", Error: "it is wrong."})
 	if second.Retries != 1 || second.Attempt != 1 || second.RetryOf != "R1" || second.SpecHash != "h" ||
 		second.Input != nil || second.InputSchema != nil || string(second.Schema) != string(c.Schema) || c.Retries != 2 {
 		t.Errorf("the check of the retry is %+v", second)
@@ -154,7 +154,7 @@ func TestR9TheModelIsToldTheSchemaAndTheFault(t *testing.T) {
 		strings.Contains(text, "\n") || len(text) > 300 {
 		t.Errorf("the retry says %q", text)
 	}
-	third, again := Again(coleo.Receipt{ID: "R2", Text: text, Check: &second}, coleo.Validated{Error: "no"})
+	third, again := RetryPrompt(coleo.Receipt{ID: "R2", Text: text, Check: &second}, coleo.Validated{Error: "no"})
 	if third.RetryOf != "R2" || third.Attempt != 2 || !strings.Contains(again, `to "Add them.`) {
 		t.Errorf("the second retry is %+v: %q", third, again)
 	}
@@ -171,7 +171,7 @@ func TestR9NoPartOfAPromptIsTheNameOfAFile(t *testing.T) {
 	}
 	c := &coleo.Check{Schema: raw, Input: json.RawMessage(`"@x"`), Retries: 1}
 	text := Text("See this.", c)
-	_, again := Again(coleo.Receipt{Text: "Read @notes.txt.", Check: c}, coleo.Validated{Error: `"a@b" is wrong`})
+	_, again := RetryPrompt(coleo.Receipt{Text: "Read @notes.txt.", Check: c}, coleo.Validated{Error: `"a@b" is wrong`})
 	if strings.Contains(text+again, "@") || !strings.Contains(text, `a&<b>\u0040c`) {
 		t.Errorf("the prompts are %q and %q", text, again)
 	}

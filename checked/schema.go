@@ -66,7 +66,7 @@ func (s *Schema) Validate(raw json.RawMessage) coleo.Validated {
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return coleo.Validated{Error: "not JSON: " + oneLine(err.Error())}
 	}
-	if deeper(value, maxDepth) {
+	if nestedDeeper(value, maxDepth) {
 		return coleo.Validated{Error: fmt.Sprintf("more than %d lists and objects are inside one another", maxDepth)}
 	}
 	done := make(chan error, 1)
@@ -78,7 +78,7 @@ func (s *Schema) Validate(raw json.RawMessage) coleo.Validated {
 		if err == nil {
 			return coleo.Validated{OK: true}
 		}
-		path, text := place(err.Error())
+		path, text := splitError(err.Error())
 		return coleo.Validated{Path: path, Error: text}
 	case <-limit.C:
 		return coleo.Validated{Error: fmt.Sprintf("checking it took longer than %s: the schema has too many alternatives",
@@ -86,9 +86,9 @@ func (s *Schema) Validate(raw json.RawMessage) coleo.Validated {
 	}
 }
 
-// deeper reports whether lists and objects are nested more than n levels deep.
-func deeper(value any, n int) bool {
-	inner := func(v any) bool { return deeper(v, n-1) }
+// nestedDeeper reports whether lists and objects are nested more than n levels deep.
+func nestedDeeper(value any, n int) bool {
+	inner := func(v any) bool { return nestedDeeper(v, n-1) }
 	switch v := value.(type) {
 	case []any:
 		return n == 0 || slices.ContainsFunc(v, inner)
@@ -107,10 +107,10 @@ func (s *Schema) validate(value any) (err error) {
 	return s.resolved.Validate(value)
 }
 
-// place takes an error of the library apart. The error names the schemas on the way to the fault:
+// splitError takes an error of the library apart. The error names the schemas on the way to the fault:
 // "validating root: validating /properties/n: type: ...". The first result is the way through the
 // checked value, as a JSON Pointer. The second one is the remaining error in one line.
-func place(text string) (path, rest string) {
+func splitError(text string) (path, rest string) {
 	const step = "validating "
 	at := ""
 	for strings.HasPrefix(text, step) {
@@ -124,16 +124,16 @@ func place(text string) (path, rest string) {
 			continue
 		}
 		if down, inside := strings.CutPrefix(name, at+"/"); inside {
-			path += descent(down)
+			path += valueStep(down)
 		}
 		at = name
 	}
 	return path, oneLine(text)
 }
 
-// descent returns the step through the checked value that matches one step from a schema to an
+// valueStep returns the step through the checked value that matches one step from a schema to an
 // inner schema. The keys of the step through the schema are a JSON Pointer without its first slash.
-func descent(keys string) string {
+func valueStep(keys string) string {
 	word, key, _ := strings.Cut(keys, "/")
 	switch word {
 	case "properties", "prefixItems":

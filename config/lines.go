@@ -52,7 +52,7 @@ func (f *finder) expression(n *unstable.Node) {
 	f.table = ""
 	for k := n.Key(); k.Next(); {
 		inside, last = f.table, k.Node()
-		f.table = f.below(f.table, string(last.Data))
+		f.table = f.keyPath(f.table, string(last.Data))
 	}
 	if n.Kind == unstable.ArrayTable {
 		list := strings.TrimPrefix(inside+"."+string(last.Data), ".")
@@ -62,9 +62,9 @@ func (f *finder) expression(n *unstable.Node) {
 	f.found(f.table, last)
 }
 
-// below returns the path of a key in a table. If the key is a list of tables, below returns the
+// keyPath returns the path of a key in a table. If the key is a list of tables, keyPath returns the
 // path of the last table in the list.
-func (f *finder) below(table, key string) string {
+func (f *finder) keyPath(table, key string) string {
 	path := key
 	if table != "" {
 		path = table + "." + key
@@ -77,7 +77,7 @@ func (f *finder) below(table, key string) string {
 
 func (f *finder) pair(table string, n *unstable.Node) {
 	for k := n.Key(); k.Next(); {
-		table = f.below(table, string(k.Node().Data))
+		table = f.keyPath(table, string(k.Node().Data))
 		f.found(table, k.Node())
 	}
 	f.value(table, n.Value())

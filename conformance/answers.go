@@ -219,8 +219,8 @@ func (x *attempt) undone(denied bool) error {
 	return nil
 }
 
-// done checks that what the user approved was done, and only once.
-func (x *attempt) done() error {
+// checkDone checks that what the user approved was checkDone, and only once.
+func (x *attempt) checkDone() error {
 	if n, err := x.written(); err != nil || x.ask.Writes != "" && n != 1 {
 		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want once", x.ask.Writes, n))
 	}
@@ -345,11 +345,11 @@ func (x *attempt) denied(ctx context.Context) error {
 	if x.ask.Ends {
 		return errors.New("the agent CLI goes on, and should have ended")
 	}
-	return errors.Join(x.undone(true), x.next(ctx), x.undone(true))
+	return errors.Join(x.undone(true), x.checkNextPrompt(ctx), x.undone(true))
 }
 
-// next sends a prompt and checks that it is answered.
-func (x *attempt) next(ctx context.Context) error {
+// checkNextPrompt sends a prompt and checks that it is answered.
+func (x *attempt) checkNextPrompt(ctx context.Context) error {
 	if err := x.Model.SetScript(modelserver.Script{}); err != nil {
 		return err
 	}
@@ -380,9 +380,9 @@ func (x *attempt) approved(ctx context.Context) error {
 	case x.ask.Restarts:
 		return errors.New("the agent CLI goes on, and should have ended")
 	case x.ask.Start || x.ask.OnlyTyped():
-		return errors.Join(x.next(ctx), x.done())
+		return errors.Join(x.checkNextPrompt(ctx), x.checkDone())
 	}
-	return x.done()
+	return x.checkDone()
 }
 
 // restarted starts the agent CLI again in the same folders. The agent CLI must not open
@@ -396,5 +396,5 @@ func (x *attempt) restarted(ctx context.Context) error {
 	if err := x.spawnIdle(ctx, nil); err != nil {
 		return err
 	}
-	return errors.Join(x.next(ctx), x.done())
+	return errors.Join(x.checkNextPrompt(ctx), x.checkDone())
 }

@@ -67,16 +67,16 @@ func (c *catalogue) checks(list []coleo.Ask, withTools bool) []Check {
 	}
 	return append(out,
 		Check{Name: quietCheck, Doc: "The tools that are listed as such ask nothing.", Required: true, Shared: true,
-			Timeout: askTimeout, Run: c.quiet},
+			Timeout: askTimeout, Run: c.checkQuietTools},
 		Check{Name: listedCheck, Doc: "Each tool that the agent CLI offers is in the catalogue, or listed as one that " +
 			"never asks.",
-			Required: true, Shared: true, Timeout: time.Minute, Run: c.listed})
+			Required: true, Shared: true, Timeout: time.Minute, Run: c.checkAllListed})
 }
 
 // run makes the agent CLI open the dialog of a line of the catalogue several times.
 // Each time, it answers the dialog in another way.
 func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
-	defer c.note(t)
+	defer c.noteTools(t)
 	if a.OwnStart() {
 		changed, err := c.harness.WithAsk(a.Name)
 		if err != nil {
@@ -100,8 +100,8 @@ func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
 	return nil
 }
 
-// note remembers the tools that the agent CLI has offered to the model in this trial.
-func (c *catalogue) note(t *Trial) {
+// noteTools remembers the tools that the agent CLI has offered to the model in this trial.
+func (c *catalogue) noteTools(t *Trial) {
 	for _, q := range t.Model.Record() {
 		for _, tool := range q.Tools {
 			c.offered[tool.Name] = true
@@ -112,10 +112,10 @@ func (c *catalogue) note(t *Trial) {
 	}
 }
 
-// quiet makes the model call the tools that never ask, according to the harness. It checks that no
-// dialog opens. If the harness gives no input for a tool, quiet skips the tool.
-func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
-	defer c.note(t)
+// checkQuietTools makes the model call the tools that never ask, according to the harness. It checks that no
+// dialog opens. If the harness gives no input for a tool, checkQuietTools skips the tool.
+func (c *catalogue) checkQuietTools(ctx context.Context, t *Trial) error {
+	defer c.noteTools(t)
 	list, called := c.harness.QuietTools(), 0
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		if list[name] == "" {
@@ -136,14 +136,14 @@ func (c *catalogue) quiet(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// listed checks that the harness knows all tools that the agent CLI has offered. The harness knows
+// checkAllListed checks that the harness knows all tools that the agent CLI has offered. The harness knows
 // a tool if the catalogue contains the tool, or if the harness lists it as a tool that never asks.
-func (c *catalogue) listed(ctx context.Context, t *Trial) error {
+func (c *catalogue) checkAllListed(ctx context.Context, t *Trial) error {
 	if len(c.offered) == 0 {
 		if err := simplePrompt(ctx, t); err != nil {
 			return err
 		}
-		c.note(t)
+		c.noteTools(t)
 	}
 	known := c.harness.QuietTools()
 	if known == nil {

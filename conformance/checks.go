@@ -237,7 +237,7 @@ const (
 // awaitTools waits until the agent CLI has asked the MCP server for its tools, but at
 // most for toolsTimeout.
 func awaitTools(ctx context.Context, record string) {
-	ctx, cancel := patient(ctx, toolsTimeout)
+	ctx, cancel := withPatience(ctx, toolsTimeout)
 	defer cancel()
 	for {
 		list, err := mcpserver.ReadRecord(record)

@@ -53,7 +53,7 @@ func leaveText(t *testing.T, trial *Trial, text, keys string) {
 	if !ok {
 		t.Skip("it has no composer")
 	}
-	ctx, cancel := patient(t.Context(), leftoverTimeout)
+	ctx, cancel := withPatience(t.Context(), leftoverTimeout)
 	defer cancel()
 	before := picture(term)
 	if err := term.Input(ctx, pty.Paste(text, true)); err != nil {

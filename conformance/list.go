@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// beyond returns the checks that are not in the published suite.
-func beyond() []Check {
+// unpublishedChecks returns the checks that are not in the published suite.
+func unpublishedChecks() []Check {
 	approval := func(c coleo.Capabilities) bool { return c.Approval }
 	return []Check{
 		{Name: "idle_after_the_answer", Doc: "not idle before the model has sent its last byte, whatever pauses it makes",
@@ -50,7 +50,7 @@ func beyond() []Check {
 			Needs:   func(c coleo.Capabilities) bool { return c.Question }, Skip: "it has no tool to ask",
 			Run: answerQuestion},
 		{Name: "liar", Doc: "text of the model that looks like a dialog fools nobody", Required: true, Shared: true,
-			Timeout: 2 * time.Minute, Run: liar},
+			Timeout: 2 * time.Minute, Run: dialogInAnswer},
 		{Name: "error_4xx", Doc: "a refusal by the model ends the turn", Shared: true, Timeout: 2 * time.Minute,
 			Run: refusal},
 		{Name: "retry_5xx", Doc: "a turn that is retried reads as running until it is answered", Shared: true,

@@ -58,7 +58,7 @@ const conversationTimeout = 5 * time.Second
 // conversation returns the id of the session's conversation. If the id is unknown after
 // conversationTimeout, conversation returns "".
 func (t *Trial) conversation(ctx context.Context) string {
-	ctx, cancel := patient(ctx, conversationTimeout)
+	ctx, cancel := withPatience(ctx, conversationTimeout)
 	defer cancel()
 	for range t.Session.Changes(ctx, 0) {
 		if id := t.Session.Handle().Conversation; id != "" {
@@ -145,7 +145,7 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 // at pidFile. processIn returns the command's process. If the turn ends or commandTimeout passes
 // before that, it returns the zero Identity.
 func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) coleo.Identity {
-	ctx, cancel := patient(ctx, commandTimeout)
+	ctx, cancel := withPatience(ctx, commandTimeout)
 	approved := make(chan struct{})
 	go func() {
 		defer close(approved)

@@ -42,7 +42,7 @@ func TestTheCallsOfManyTurnsAreToldAsTheModelMadeThem(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			start, cancel := patient(t.Context(), deedTimeout)
+			start, cancel := withPatience(t.Context(), deedTimeout)
 			defer cancel()
 			switch err := trial.hostArm(start); {
 			case coleo.ErrorCode(err) == coleo.ENotInstalled && !required(name):
@@ -77,14 +77,14 @@ func manyDeeds(w coleo.WorkTold, n int) (out []deed) {
 // doInTime sends the prompt of a deed, which must be done within deedTimeout. With restart,
 // another host agent takes the arm first.
 func (t *Trial) doInTime(ctx context.Context, d deed, restart bool) error {
-	ctx, cancel := patient(ctx, deedTimeout)
+	ctx, cancel := withPatience(ctx, deedTimeout)
 	defer cancel()
 	if restart {
 		if err := t.hosted.Restart(ctx); err != nil {
 			return err
 		}
 	}
-	return t.do(ctx, d)
+	return t.perform(ctx, d)
 }
 
 // checkTold compares what the events of the arm tell with what the model has done.

@@ -49,7 +49,7 @@ func resized(ctx context.Context, trial *Trial, r *rand.Rand) error {
 		return nil
 	}
 	for _, size := range [][2]int{{60, 20}, {100, 30}} {
-		elapse(ctx, midwayMoment(r))
+		waitFor(ctx, midwayMoment(r))
 		if err := term.Resize(ctx, size[0], size[1]); err != nil {
 			return err
 		}
@@ -60,11 +60,11 @@ func resized(ctx context.Context, trial *Trial, r *rand.Rand) error {
 // halted stops the agent CLI for a while.
 func halted(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	process := trial.Session.Handle().Process
-	elapse(ctx, midwayMoment(r))
+	waitFor(ctx, midwayMoment(r))
 	if err := signalGroup(process, syscall.SIGSTOP); err != nil {
 		return err
 	}
-	elapse(ctx, within(r, 200*time.Millisecond, 3*time.Second))
+	waitFor(ctx, within(r, 200*time.Millisecond, 3*time.Second))
 	return signalGroup(process, syscall.SIGCONT)
 }
 
@@ -194,7 +194,7 @@ func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.R
 		if coleo.ErrorCode(err) != coleo.EBusy || ctx.Err() != nil {
 			return receipt, err
 		}
-		elapse(ctx, busyRetry)
+		waitFor(ctx, busyRetry)
 		if _, err := coleo.WaitForIdle(ctx, s); err != nil {
 			return receipt, err
 		}
@@ -238,7 +238,7 @@ func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) ta
 
 func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb disturbance, r *rand.Rand) {
 	t.Helper()
-	ctx, cancel := patient(t.Context(), midwayTimeout)
+	ctx, cancel := withPatience(t.Context(), midwayTimeout)
 	defer cancel()
 	over := make(chan error, 1)
 	began := time.Now()
@@ -278,7 +278,7 @@ func TestMidwayDialogsAreNotAnsweredByAPrompt(t *testing.T) {
 
 func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) {
 	t.Helper()
-	ctx, cancel := patient(t.Context(), midwayTimeout)
+	ctx, cancel := withPatience(t.Context(), midwayTimeout)
 	defer cancel()
 	file := Nonce()
 	asks := askFor(t, trial, file)
@@ -293,7 +293,7 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	elapse(ctx, time.Until(asked.At.Add(askAfter+within(r, -askEarly, askLate))))
+	waitFor(ctx, time.Until(asked.At.Add(askAfter+within(r, -askEarly, askLate))))
 	prompt := midwayPrompt(n)
 	began := time.Now()
 	sent, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})

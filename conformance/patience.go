@@ -43,9 +43,9 @@ func (c patientContext) Err() error {
 	return c.Context.Err()
 }
 
-// patient returns a context that ends when the time d is over. On a loaded or slow
+// withPatience returns a context that ends when the time d is over. On a loaded or slow
 // machine, it allows more time.
-func patient(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+func withPatience(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		tick := time.NewTicker(patienceStep)

@@ -23,7 +23,7 @@ func TestALoadedMachineGetsMoreTime(t *testing.T) {
 // What waits sees the end of the patience as a deadline, and the end of the test as itself.
 func TestTheEndOfPatienceIsADeadline(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := patient(t.Context(), time.Millisecond)
+	ctx, cancel := withPatience(t.Context(), time.Millisecond)
 	defer cancel()
 	child, stop := context.WithCancel(ctx)
 	defer stop()
@@ -32,7 +32,7 @@ func TestTheEndOfPatienceIsADeadline(t *testing.T) {
 		!errors.Is(context.Cause(child), errTimeout) {
 		t.Errorf("the context ended with %v, its child with %v because of %v", ctx.Err(), child.Err(), context.Cause(child))
 	}
-	ctx, cancel = patient(t.Context(), time.Hour)
+	ctx, cancel = withPatience(t.Context(), time.Hour)
 	cancel()
 	if <-ctx.Done(); !errors.Is(ctx.Err(), context.Canceled) || coleo.ErrorCode(ctx.Err()) == coleo.ETimeout {
 		t.Errorf("a context that was cancelled ended with %v", ctx.Err())

@@ -96,7 +96,7 @@ func Play(ctx context.Context, h coleo.Harness, c Config) ([]Played, error) {
 }
 
 func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run func(*player) error) (Played, error) {
-	ctx, cancel := patient(ctx, playTimeout)
+	ctx, cancel := withPatience(ctx, playTimeout)
 	defer cancel()
 	t, err := newTrial(h, c, name)
 	if err != nil {
@@ -114,7 +114,7 @@ func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run fu
 		played.Err = fmt.Errorf("%w%s", played.Err, t.evidence())
 		p.forgetUnproven()
 	}
-	p.become(mend.Unjudged, time.Now()) // the agent CLI is about to be ended
+	p.recordState(mend.Unjudged, time.Now()) // the agent CLI is about to be ended
 	if err := t.close(); err != nil {
 		return played, err
 	}
@@ -140,9 +140,9 @@ type stateSince struct {
 	title string
 }
 
-// become records that a state began at a given time. The recorded times never go back. If the given
-// time is earlier than the last recorded time, become records the last recorded time.
-func (p *player) become(state coleo.State, at time.Time) {
+// recordState records that a state began at a given time. The recorded times never go back. If the given
+// time is earlier than the last recorded time, recordState records the last recorded time.
+func (p *player) recordState(state coleo.State, at time.Time) {
 	if n := len(p.states); n > 0 && at.Before(p.states[n-1].at) {
 		at = p.states[n-1].at
 	}
@@ -167,9 +167,9 @@ func (p *player) forgetUnproven() {
 //   - mend.Changing begins at the time that from() returns.
 //   - The given state begins at the last change of the screen.
 func (p *player) changeTo(state coleo.State, from func() time.Time) error {
-	since, err := p.quiet(quietFor)
-	p.become(mend.Changing, from())
-	p.become(state, since)
+	since, err := p.waitForQuiet(quietFor)
+	p.recordState(mend.Changing, from())
+	p.recordState(state, since)
 	return err
 }
 
@@ -187,12 +187,12 @@ func (p *player) label(start time.Time) string {
 // changing. It then records that the agent CLI is idle. The next prompt proves this.
 func (p *player) start() error {
 	for strings.TrimSpace(p.picture()) == "" {
-		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
+		if waitFor(p.ctx, playPoll); p.ctx.Err() != nil {
 			return fmt.Errorf("it draws nothing: %w", context.Cause(p.ctx))
 		}
 	}
-	since, err := p.quiet(startedFor)
-	p.become(coleo.Idle, since)
+	since, err := p.waitForQuiet(startedFor)
+	p.recordState(coleo.Idle, since)
 	return err
 }
 
@@ -223,11 +223,11 @@ func (p *player) send(prompt string) (modelserver.Request, error) {
 	if _, err := p.waitUnchanged(typedFor); err != nil {
 		return modelserver.Request{}, err
 	}
-	p.become(mend.Working, time.Now())
+	p.recordState(mend.Working, time.Now())
 	if err := p.press("\r"); err != nil {
 		return modelserver.Request{}, err
 	}
-	ctx, cancel := patient(p.ctx, arrivalTimeout)
+	ctx, cancel := withPatience(p.ctx, arrivalTimeout)
 	defer cancel()
 	q, err := p.Model.Wait(ctx, func(q modelserver.Request) bool {
 		return q.Side == "" && strings.TrimSpace(q.Prompt) == prompt && (q.Done || !q.First.IsZero())
@@ -265,7 +265,7 @@ func (p *player) approves() error {
 		if err != nil {
 			return fmt.Errorf("nothing approves %s: %w", fmt.Sprintf(ask, file), err)
 		}
-		p.become(mend.Working, at)
+		p.recordState(mend.Working, at)
 		ended := func() time.Time { return later(p.lastReply(), modified(path)) }
 		if err := p.changeTo(coleo.Idle, ended); err != nil {
 			return err
@@ -291,12 +291,12 @@ func (p *player) denies() error {
 		if err != nil {
 			return fmt.Errorf("nothing denies %s: %w", fmt.Sprintf(ask, file), err)
 		}
-		p.become(mend.Unjudged, at) // after a denial, some agent CLIs ask the model once more
-		since, err := p.quiet(quietFor)
+		p.recordState(mend.Unjudged, at) // after a denial, some agent CLIs ask the model once more
+		since, err := p.waitForQuiet(quietFor)
 		if err != nil {
 			return err
 		}
-		p.become(coleo.Idle, since)
+		p.recordState(coleo.Idle, since)
 		if err := p.turn("say " + Nonce()); err != nil {
 			return err
 		}
@@ -322,18 +322,18 @@ func (p *player) stops() error {
 	if _, err := p.send(prompt); err != nil {
 		return err
 	}
-	elapse(p.ctx, quietFor)
+	waitFor(p.ctx, quietFor)
 	at, err := p.tryKeys(stoppingKeys, func() bool {
 		return slices.ContainsFunc(p.Model.Record(), func(q modelserver.Request) bool { return q.Aborted })
 	})
 	if err != nil {
 		return fmt.Errorf("nothing stops a turn: %w", err)
 	}
-	p.become(mend.Unjudged, at)
-	since, err := p.quiet(quietFor)
+	p.recordState(mend.Unjudged, at)
+	since, err := p.waitForQuiet(quietFor)
 	if err != nil {
 		return err
 	}
-	p.become(coleo.Idle, since)
+	p.recordState(coleo.Idle, since)
 	return p.turn("say " + Nonce())
 }

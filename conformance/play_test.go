@@ -56,7 +56,7 @@ func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 func TestAPlayThatIsBrokenOffProvesNothing(t *testing.T) {
 	t.Parallel()
 	p := &player{}
-	p.become(coleo.Idle, time.Now())
+	p.recordState(coleo.Idle, time.Now())
 	p.forgetUnproven()
 	if len(p.states) != 1 || p.states[0].state != mend.Unjudged {
 		t.Errorf("the states are %v", p.states)

@@ -25,7 +25,7 @@ func (p *player) tryKeys(keys []string, hasEffect func() bool) (time.Time, error
 			if hasEffect() {
 				return at, nil
 			}
-			if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
+			if waitFor(p.ctx, playPoll); p.ctx.Err() != nil {
 				return at, context.Cause(p.ctx)
 			}
 		}
@@ -51,12 +51,12 @@ func (p *player) picture() string {
 	return strings.Join(term.Screen().Lines, "\n")
 }
 
-// quiet waits until the model has answered all requests and the screen has stayed unchanged for the
+// waitForQuiet waits until the model has answered all requests and the screen has stayed unchanged for the
 // time d. It returns the time of the screen's last change. If the screen does not stop changing,
-// quiet returns after quietTimeout.
-func (p *player) quiet(d time.Duration) (time.Time, error) {
+// waitForQuiet returns after quietTimeout.
+func (p *player) waitForQuiet(d time.Duration) (time.Time, error) {
 	for p.isAsked() {
-		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
+		if waitFor(p.ctx, playPoll); p.ctx.Err() != nil {
 			return time.Now(), context.Cause(p.ctx)
 		}
 	}
@@ -77,7 +77,7 @@ func (p *player) waitUnchanged(d time.Duration) (since time.Time, err error) {
 	since = time.Now()
 	before, end := p.picture(), time.Now().Add(quietTimeout)
 	for time.Since(since) < d && time.Now().Before(end) {
-		if elapse(p.ctx, playPoll); p.ctx.Err() != nil {
+		if waitFor(p.ctx, playPoll); p.ctx.Err() != nil {
 			return since, context.Cause(p.ctx)
 		}
 		if now := p.picture(); now != before || p.isAsked() {

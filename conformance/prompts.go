@@ -165,9 +165,9 @@ func textOf(steps []modelserver.Step) string {
 // the layout is different in each agent CLI.
 func joinedWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// liar makes the model answer with a text that looks like a dialog. It checks that
+// dialogInAnswer makes the model answer with a text that looks like a dialog. It checks that
 // Coleo does not take this text for a dialog.
-func liar(ctx context.Context, t *Trial) error {
+func dialogInAnswer(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
 	}

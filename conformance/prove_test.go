@@ -12,7 +12,7 @@ import (
 // Over HTTP a prompt is proven by the server's own list of messages. The test uses a real
 // server. Both the session that sent the prompt and the next session ask it.
 func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
-	ctx, cancel := patient(t.Context(), 2*time.Minute)
+	ctx, cancel := withPatience(t.Context(), 2*time.Minute)
 	defer cancel()
 	trial := safetyTrial(t, "opencode-api")
 	before := time.Now()
@@ -67,7 +67,7 @@ func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 // Several questions of one request are asked one after another, and the model gets each
 // answer to its own question.
 func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
-	ctx, cancel := patient(t.Context(), 2*time.Minute)
+	ctx, cancel := withPatience(t.Context(), 2*time.Minute)
 	defer cancel()
 	trial := safetyTrial(t, "opencode-api")
 	prompt := "ask Which colour? with Red or Blue and ask Which size? with Small or Large"

@@ -102,7 +102,7 @@ func sendAtBadMoments(t *testing.T, trial *Trial, r *rand.Rand, prompts int) tal
 // sendAboutTheEnd sends a prompt about when the turn of another one ends.
 func (f *fates) sendAboutTheEnd(t *testing.T, trial *Trial, n int, r *rand.Rand) {
 	t.Helper()
-	ctx, cancel := patient(t.Context(), midwayTimeout)
+	ctx, cancel := withPatience(t.Context(), midwayTimeout)
 	defer cancel()
 	word := Nonce()
 	first, end := endsSoon(t, trial, word, r)
@@ -118,7 +118,7 @@ func (f *fates) sendAboutTheEnd(t *testing.T, trial *Trial, n int, r *rand.Rand)
 	if err != nil {
 		t.Fatal(err)
 	}
-	elapse(ctx, time.Until(asked.At.Add(end+within(r, -endEarly, endLate))))
+	waitFor(ctx, time.Until(asked.At.Add(end+within(r, -endEarly, endLate))))
 	prompt := midwayPrompt(n)
 	sent, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	f.record(t, prompt, err)
@@ -158,7 +158,7 @@ func endsSoon(t *testing.T, trial *Trial, word string, r *rand.Rand) (string, ti
 // arrives waits until the model has answered a prompt that was taken.
 func (f *fates) arrives(ctx context.Context, t *testing.T, trial *Trial, prompt string, proof coleo.Proof) {
 	t.Helper()
-	ctx, cancel := patient(ctx, queuedTimeout)
+	ctx, cancel := withPatience(ctx, queuedTimeout)
 	defer cancel()
 	is := func(q modelserver.Request) bool {
 		return q.Side == "" && strings.TrimSpace(q.Prompt) == prompt && q.Done

@@ -134,7 +134,7 @@ func (t *Trial) writeRecording(name string, taped *recordedSession) error {
 	}
 	lines := changes.String()
 	for _, text := range hidden {
-		lines = string(journal.Cover([]byte(lines), text))
+		lines = string(journal.MaskPath([]byte(lines), text))
 	}
 	path := filepath.Join(t.config.Record, name)
 	return errors.Join(os.WriteFile(path+castFile, cast.Bytes(), 0o600),

@@ -111,7 +111,7 @@ func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, 
 func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	last, since := term.Screen().Lines, time.Now()
 	for ctx.Err() == nil && time.Since(since) < redrawStill {
-		elapse(ctx, redrawLook)
+		waitFor(ctx, redrawLook)
 		now := term.Screen().Lines
 		if withoutClock(strings.Join(now, "\n")) != withoutClock(strings.Join(last, "\n")) {
 			since = time.Now()
@@ -184,7 +184,7 @@ func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo
 			r.Dialog.Fingerprint == was.Dialog.Fingerprint) && differs == "" {
 			return len(now), nil
 		}
-		if elapse(ctx, redrawLook); ctx.Err() != nil {
+		if waitFor(ctx, redrawLook); ctx.Err() != nil {
 			return 0, fmt.Errorf("it reads %s, known: %t, dialog %+v; %s", r.State, r.Known, r.Dialog, differs)
 		}
 	}

@@ -84,9 +84,9 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 	}
 	switch {
 	case x.ask.Start || x.ask.OnlyTyped() || x.ask.Prompt != "" && x.ask.Result == "":
-		return x.next(ctx)
+		return x.checkNextPrompt(ctx)
 	case x.ask.Result != "":
-		return x.done()
+		return x.checkDone()
 	}
 	got := strings.Join(x.results(), "\n")
 	for _, text := range wanted {

@@ -90,7 +90,7 @@ func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	limit, cancel := context.WithTimeout(ctx, frozenSize)
 	defer cancel()
 	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo can set this size with a delay
-		elapse(limit, frozenLook)
+		waitFor(limit, frozenLook)
 	}
 	errs = append(errs, signalGroup(process, syscall.SIGCONT))
 	return errors.Join(errs...)
@@ -107,8 +107,8 @@ func signalGroup(id coleo.Identity, signal syscall.Signal) error {
 	return nil
 }
 
-// elapse waits until the given time has passed or ctx has ended.
-func elapse(ctx context.Context, d time.Duration) {
+// waitFor waits until the given time has passed or ctx has ended.
+func waitFor(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

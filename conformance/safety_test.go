@@ -118,7 +118,7 @@ func sendAtDialogs(t *testing.T, trial *Trial) tally {
 
 func openDialog(t *testing.T, trial *Trial, prompt string) (*coleo.Dialog, coleo.Receipt) {
 	t.Helper()
-	ctx, cancel := patient(t.Context(), time.Minute)
+	ctx, cancel := withPatience(t.Context(), time.Minute)
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -239,7 +239,7 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 
 func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {
 	t.Helper()
-	ctx, cancel := patient(t.Context(), 5*time.Minute) // Gemini CLI stalls over 100 kB in one line
+	ctx, cancel := withPatience(t.Context(), 5*time.Minute) // Gemini CLI stalls over 100 kB in one line
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	// Nothing of the prompt was typed: the agent CLI works, or stalls.

@@ -51,7 +51,7 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 // it is sent again.
 func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
 	tb.Helper()
-	ctx, cancel := patient(tb.Context(), shellTimeout)
+	ctx, cancel := withPatience(tb.Context(), shellTimeout)
 	defer cancel()
 	var err error
 	awaitTrue(ctx, func() bool {
@@ -207,7 +207,7 @@ func (f *followed) printed(word string) bool {
 // soon waits until ok returns true.
 func soon(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
-	ctx, cancel := patient(tb.Context(), shellTimeout)
+	ctx, cancel := withPatience(tb.Context(), shellTimeout)
 	defer cancel()
 	awaitTrue(ctx, ok)
 	if !ok() {

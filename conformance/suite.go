@@ -58,7 +58,7 @@ type Report struct {
 
 // Checks returns all checks of the suite, in the order in which they run.
 func Checks() []Check {
-	return slices.Concat(Published(), beyond())
+	return slices.Concat(Published(), unpublishedChecks())
 }
 
 // Quick returns the checks of `coleo harness test --quick`: the published suite and all
@@ -149,7 +149,7 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 		return result, nil
 	}
 	start := time.Now()
-	ctx, cancel := patient(ctx, check.Timeout)
+	ctx, cancel := withPatience(ctx, check.Timeout)
 	defer cancel()
 	t, err := b.trial(check)
 	if err != nil {
@@ -157,7 +157,7 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 	}
 	err = check.Run(ctx, t)
 	evidence := t.evidence()
-	if closeErr := b.done(check, err); err == nil {
+	if closeErr := b.afterCheck(check, err); err == nil {
 		err = closeErr
 	}
 	if coleo.ErrorCode(err) == coleo.ENotInstalled {
@@ -170,7 +170,7 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 	case errors.As(err, &why):
 		result.skip(string(why))
 	case err != nil:
-		result.Details = because(ctx, err) + evidence
+		result.Details = reasonOf(ctx, err) + evidence
 	}
 	return result, nil
 }
@@ -209,9 +209,9 @@ func (b *checkRunner) nextShared() string {
 	return shared
 }
 
-// done is called after each check, with the error of the check. It ends the check's
+// afterCheck is called after each check, with the error of the check. It ends the check's
 // trial if the trial is not shared, or if the check has failed.
-func (b *checkRunner) done(check Check, err error) error {
+func (b *checkRunner) afterCheck(check Check, err error) error {
 	var why skip
 	if check.Shared && (err == nil || errors.As(err, &why)) {
 		return nil

@@ -199,9 +199,9 @@ func (t *Trial) close() error {
 	return err
 }
 
-// because returns the reason why a check failed. If ctx has ended, the reason also contains the
+// reasonOf returns the reason why a check failed. If ctx has ended, the reason also contains the
 // cause of that.
-func because(ctx context.Context, err error) string {
+func reasonOf(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()
 	}

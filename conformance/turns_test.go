@@ -116,7 +116,7 @@ func upTo(after time.Time, told <-chan time.Time) (list []time.Time) {
 
 func takeTurn(t *testing.T, trial *Trial, how string) turn {
 	t.Helper()
-	ctx, cancel := patient(t.Context(), turnTimeout)
+	ctx, cancel := withPatience(t.Context(), turnTimeout)
 	defer cancel()
 	next := turn{nonce: Nonce(), sent: time.Now()}
 	prompt := fmt.Sprintf("Say it %s, %s.", how, next.nonce)

@@ -39,7 +39,7 @@ func usage(ctx context.Context, t *Trial) error {
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return err
 	}
-	ctx, cancel := patient(ctx, accountTimeout)
+	ctx, cancel := withPatience(ctx, accountTimeout)
 	defer cancel()
 	var used, turn, all coleo.Usage
 	for {

@@ -218,14 +218,14 @@ func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string)
 // awaitWindow waits until the window is in the wanted state.
 func (t *Trial) awaitWindow(ctx context.Context, s coleo.Windowed, limit time.Duration, want coleo.WindowState) (
 	coleo.Window, error) {
-	ctx, cancel := patient(ctx, limit)
+	ctx, cancel := withPatience(ctx, limit)
 	defer cancel()
 	for {
 		w := s.Window()
 		if w.State == want {
 			return w, nil
 		}
-		if elapse(ctx, windowLook); ctx.Err() != nil {
+		if waitFor(ctx, windowLook); ctx.Err() != nil {
 			return w, fmt.Errorf("the window is %q (%s), want %q within %s", w.State, w.Reason, want, limit)
 		}
 	}
@@ -233,7 +233,7 @@ func (t *Trial) awaitWindow(ctx context.Context, s coleo.Windowed, limit time.Du
 
 // windowShows waits until the window shows a text.
 func (t *Trial) windowShows(ctx context.Context, text string) error {
-	ctx, cancel := patient(ctx, windowTimeout)
+	ctx, cancel := withPatience(ctx, windowTimeout)
 	defer cancel()
 	for {
 		shown := ""
@@ -244,7 +244,7 @@ func (t *Trial) windowShows(ctx context.Context, text string) error {
 		if err == nil && strings.Contains(shown, text) {
 			return nil
 		}
-		if elapse(ctx, windowLook); ctx.Err() != nil {
+		if waitFor(ctx, windowLook); ctx.Err() != nil {
 			return errors.Join(err, fmt.Errorf("the window does not show %q; it shows\n%s", text, shown))
 		}
 	}

@@ -71,7 +71,7 @@ func (t *Trial) hostArm(ctx context.Context) error {
 // doDeeds sends the prompts one after another. It returns what the events of the arm report.
 func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
 	for _, d := range deeds {
-		if err := t.do(ctx, d); err != nil {
+		if err := t.perform(ctx, d); err != nil {
 			return told.Log{}, err
 		}
 	}
@@ -85,9 +85,9 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
 // busyLook is the time between two attempts to send a prompt to a busy agent CLI.
 const busyLook = 100 * time.Millisecond
 
-// do sends the prompt of the deed d. If the agent CLI has begun a turn by itself, do first waits
-// for the end of that turn. If the end of the last turn is not proven, do sends no prompt.
-func (t *Trial) do(ctx context.Context, d deed) error {
+// perform sends the prompt of the deed d. If the agent CLI has begun a turn by itself, perform first waits
+// for the end of that turn. If the end of the last turn is not proven, perform sends no prompt.
+func (t *Trial) perform(ctx context.Context, d deed) error {
 	for {
 		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())
 		if err != nil {
@@ -115,7 +115,7 @@ func toolEvents(ctx context.Context, t *Trial) error {
 	deeds := callDeeds(t.Harness.Info().Work)
 	last := len(deeds) - 1
 	for _, d := range deeds[:last] {
-		if err := t.do(ctx, d); err != nil {
+		if err := t.perform(ctx, d); err != nil {
 			return err
 		}
 	}

@@ -15,7 +15,7 @@ const deedTimeout = 90 * time.Second
 // doInSession sends the prompt of a deed, and answers all dialogs until the turn has ended.
 func (t *Trial) doInSession(tb testing.TB, d deed) {
 	tb.Helper()
-	ctx, cancel := patient(tb.Context(), deedTimeout)
+	ctx, cancel := withPatience(tb.Context(), deedTimeout)
 	defer cancel()
 	r, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: d.prompt})
 	if err != nil {

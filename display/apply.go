@@ -21,12 +21,12 @@ func Apply(s Snapshot, e coleo.Event) Snapshot {
 	switch e.Kind {
 	case coleo.EventSpawned, coleo.EventReattached:
 		if e.Kind == coleo.EventSpawned {
-			s = s.stopped()
+			s = s.afterExit()
 			s.State, s.Rule, s.Usage = coleo.Initializing, "", nil
 		}
 	case coleo.EventStopped:
 		r, _ := payload[coleo.Reading](e)
-		s = s.stopped()
+		s = s.afterExit()
 		s.State, s.Rule, s.Detail = coleo.Dead, r.Rule, r.Detail
 	case coleo.EventRemoved:
 		return Snapshot{Arm: s.Arm, Host: s.Host, Epoch: s.Epoch, Seq: s.Seq, Time: s.Time}
@@ -48,8 +48,8 @@ func Apply(s Snapshot, e coleo.Event) Snapshot {
 	return s
 }
 
-// stopped returns s without the values that end with the agent CLI, such as its dialog.
-func (s Snapshot) stopped() Snapshot {
+// afterExit returns s without the values that end with the agent CLI, such as its dialog.
+func (s Snapshot) afterExit() Snapshot {
 	s.Dialog, s.Tools, s.Background, s.Detail, s.Thinking = nil, nil, "", "", false
 	return s
 }
@@ -61,7 +61,7 @@ func (s Snapshot) read(e coleo.Event) Snapshot {
 	}
 	r := c.Reading
 	if r.State == coleo.Dead {
-		s = s.stopped()
+		s = s.afterExit()
 	}
 	s.State, s.Rule, s.Detail, s.Background, s.Dialog = r.State, r.Rule, r.Detail, r.Background, r.Dialog
 	return s
@@ -112,7 +112,7 @@ func (s Snapshot) work(e coleo.Event) Snapshot {
 		s.Tools = without(s.Tools, func(t Tool) bool { return t.ID == w.ID && t.Run == e.Run })
 	default:
 		if e.Run == s.Run { // the other fields describe the newest run
-			return s.told(e, w)
+			return s.withWork(e, w)
 		}
 	}
 	return s
@@ -153,8 +153,8 @@ func (s Snapshot) call(e coleo.Event, c coleo.ToolCall) Snapshot {
 	return s
 }
 
-// told applies work that a snapshot shows only for its newest run.
-func (s Snapshot) told(e coleo.Event, w coleo.Work) Snapshot {
+// withWork applies work that a snapshot shows only for its newest run.
+func (s Snapshot) withWork(e coleo.Event, w coleo.Work) Snapshot {
 	switch w := w.(type) {
 	case coleo.Turn:
 		s.Turn = max(s.Turn, e.Turn)

@@ -68,7 +68,7 @@ func (l *Listener) Add(folder string) error {
 	if w.folders[folder] == nil {
 		if err := w.kernel.Add(folder); err != nil {
 			w.stop()
-			return full(err)
+			return asErrFull(err)
 		}
 		w.folders[folder] = map[*Listener]bool{}
 	}
@@ -76,8 +76,8 @@ func (l *Listener) Add(folder string) error {
 	return nil
 }
 
-// full returns ErrFull for the error with which the kernel refuses one more folder.
-func full(err error) error {
+// asErrFull returns ErrFull for the error with which the kernel refuses one more folder.
+func asErrFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return errors.Join(ErrFull, err)
 	}
@@ -130,7 +130,7 @@ func (w *Watcher) start() error {
 	}
 	kernel, err := fsnotify.NewWatcher()
 	if err != nil {
-		return full(err)
+		return asErrFull(err)
 	}
 	w.kernel = kernel
 	go w.run(kernel)
@@ -153,18 +153,18 @@ func (w *Watcher) run(kernel *fsnotify.Watcher) {
 			if !ok {
 				return
 			}
-			w.tell(kernel, Change{Path: e.Name, Made: e.Has(fsnotify.Create), Gone: e.Has(fsnotify.Remove) ||
+			w.deliver(kernel, Change{Path: e.Name, Made: e.Has(fsnotify.Create), Gone: e.Has(fsnotify.Remove) ||
 				e.Has(fsnotify.Rename)})
 		case _, ok := <-kernel.Errors:
 			if !ok {
 				return
 			}
-			w.tell(kernel, Change{Lost: true})
+			w.deliver(kernel, Change{Lost: true})
 		}
 	}
 }
 
-func (w *Watcher) tell(kernel *fsnotify.Watcher, c Change) {
+func (w *Watcher) deliver(kernel *fsnotify.Watcher, c Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.kernel != kernel {

@@ -110,7 +110,7 @@ func (w *writer) decidedCall(a *Approval, nodeNumber int) (string, Match) {
 			calls = append(calls, c.id)
 		}
 	}
-	for _, id := range w.run.open.all() {
+	for _, id := range w.run.open.sortedEntries() {
 		if calls = append(calls, id); len(calls) == mostLooked {
 			break
 		}

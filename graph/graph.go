@@ -233,10 +233,10 @@ type Document struct {
 // graph. The caller must not change what the pointers in the nodes point to.
 func (g Graph) Document() Document {
 	d := Document{Nodes: make([]Node, 0, g.nodes.size), Edges: make([]Edge, 0, g.edges.size)}
-	for _, n := range g.nodes.all() {
-		d.Nodes = append(d.Nodes, n.full())
+	for _, n := range g.nodes.sortedEntries() {
+		d.Nodes = append(d.Nodes, n.withFullText())
 	}
-	for _, e := range g.edges.all() {
+	for _, e := range g.edges.sortedEntries() {
 		d.Edges = append(d.Edges, *e)
 	}
 	slices.SortFunc(d.Nodes, func(a, b Node) int { return a.number - b.number })
@@ -253,11 +253,11 @@ func (g Graph) Node(id string) (Node, bool) {
 	if !ok {
 		return Node{}, false
 	}
-	return n.full(), true
+	return n.withFullText(), true
 }
 
-// full returns a copy of the node with the whole text.
-func (n *Node) full() Node {
+// withFullText returns a copy of the node with the whole text.
+func (n *Node) withFullText() Node {
 	out := *n
 	if n.Text != nil {
 		text := *n.Text
@@ -275,7 +275,7 @@ func (g Graph) Of(run string) Graph {
 		return out
 	}
 	out.runs = out.runs.with(run, state)
-	for id, n := range g.nodes.all() {
+	for id, n := range g.nodes.sortedEntries() {
 		if n.Run == run {
 			out.nodes = out.nodes.with(id, n)
 		}
@@ -285,7 +285,7 @@ func (g Graph) Of(run string) Graph {
 			out.nodes = out.nodes.with(id, n)
 		}
 	}
-	for key, e := range g.edges.all() {
+	for key, e := range g.edges.sortedEntries() {
 		_, from := out.nodes.get(e.From)
 		if _, to := out.nodes.get(e.To); from && to {
 			out.edges = out.edges.with(key, e)

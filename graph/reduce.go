@@ -170,7 +170,7 @@ func (w *writer) end() {
 	w.closeSuspension()
 	var orphans []string
 	for _, calls := range []tree[string]{w.run.open, w.run.decided} {
-		for _, id := range calls.all() {
+		for _, id := range calls.sortedEntries() {
 			orphans = append(orphans, id)
 			w.change(id, func(n *Node) { n.Call.Orphan = true })
 		}

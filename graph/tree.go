@@ -47,25 +47,25 @@ func (t tree[V]) with(key string, value V) tree[V] {
 	if _, ok := t.get(key); !ok {
 		added = 1
 	}
-	return tree[V]{put(t.root, key, maphash.String(ranks, key), value), t.size + added}
+	return tree[V]{insert(t.root, key, maphash.String(ranks, key), value), t.size + added}
 }
 
-// put adds a key and returns a new branch. The branches on the path to the key are new too, so that
-// put can rotate them.
-func put[V any](b *branch[V], key string, rank uint64, value V) *branch[V] {
+// insert adds a key and returns a new branch. The branches on the path to the key are new too, so that
+// insert can rotate them.
+func insert[V any](b *branch[V], key string, rank uint64, value V) *branch[V] {
 	if b == nil {
 		return &branch[V]{key: key, rank: rank, value: value}
 	}
 	c := *b
 	switch {
 	case key < c.key:
-		l := put(c.left, key, rank, value)
+		l := insert(c.left, key, rank, value)
 		if c.left = l; l.rank > c.rank {
 			c.left, l.right = l.right, &c
 			return l
 		}
 	case key > c.key:
-		r := put(c.right, key, rank, value)
+		r := insert(c.right, key, rank, value)
 		if c.right = r; r.rank > c.rank {
 			c.right, r.left = r.left, &c
 			return r
@@ -115,8 +115,8 @@ func join[V any](a, b *branch[V]) *branch[V] {
 	return &c
 }
 
-// all returns the keys and values in the order of the keys.
-func (t tree[V]) all() iter.Seq2[string, V] {
+// sortedEntries returns the keys and values in the order of the keys.
+func (t tree[V]) sortedEntries() iter.Seq2[string, V] {
 	return func(yield func(string, V) bool) { t.root.walk(yield) }
 }
 

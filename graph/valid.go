@@ -21,7 +21,7 @@ import (
 // The error names every recorded fault. Its code is EInvalid.
 func Valid(g Graph) error {
 	var all []error
-	for id, r := range g.runs.all() {
+	for id, r := range g.runs.sortedEntries() {
 		for _, f := range r.faults {
 			all = append(all, fmt.Errorf("run %s: %s", id, f))
 		}
@@ -37,7 +37,7 @@ func Valid(g Graph) error {
 func (g Graph) sound() []error {
 	var all []error
 	parents := map[string]int{}
-	for _, e := range g.edges.all() {
+	for _, e := range g.edges.sortedEntries() {
 		_, from := g.nodes.get(e.From)
 		_, to := g.nodes.get(e.To)
 		if !from || !to {
@@ -47,7 +47,7 @@ func (g Graph) sound() []error {
 			parents[e.From]++
 		}
 	}
-	for id, n := range g.nodes.all() {
+	for id, n := range g.nodes.sortedEntries() {
 		if want := map[bool]int{false: 1}[n.Kind == KindArm]; parents[id] != want {
 			all = append(all, fmt.Errorf("node %s has %d parents", id, parents[id]))
 		}

@@ -98,7 +98,7 @@ func (s *search) read(e coleo.Event) {
 			return
 		}
 		if c, ok := s.calls[key+end.ID]; ok && end.Outcome == coleo.ToolSuccess {
-			s.take(e, c)
+			s.addCall(e, c)
 		}
 		delete(s.calls, key+end.ID)
 	case coleo.EventFileChanged:
@@ -115,8 +115,8 @@ func (s *search) has(run, call string) bool {
 	return s.found.Run == run && s.found.Call == call || s.changed.Run == run && s.changed.Call == call
 }
 
-// take stores a call that has changed the file.
-func (s *search) take(e coleo.Event, c coleo.ToolCall) {
+// addCall stores a call that has changed the file.
+func (s *search) addCall(e coleo.Event, c coleo.ToolCall) {
 	edits := s.edits(e.Arm, c)
 	f := Finding{Changed, e.Run, e.Arm, c.ID, s.generation[e.Arm], len(edits) == 0}
 	if strings.TrimSpace(s.Text) != "" && slices.ContainsFunc(edits, func(x edit) bool { return x.wrote(s.Text) }) {
@@ -213,9 +213,9 @@ type Answer struct {
 	Possible   []Mention `json:"possible,omitempty"`   // the newest commands that name the file, newest first
 }
 
-// Tell makes the answer from a finding. The graph must contain the run of the finding. The mentions
+// MakeAnswer makes the answer from a finding. The graph must contain the run of the finding. The mentions
 // must be in the order of the log.
-func Tell(q Question, f Finding, g Graph, mentions []Mention) Answer {
+func MakeAnswer(q Question, f Finding, g Graph, mentions []Mention) Answer {
 	a := Answer{Line: q.Line, Text: q.Text, Certainty: f.Certainty, Arm: f.Arm, Generation: f.Generation}
 	if len(q.Paths) > 0 {
 		a.Path = q.Paths[0]
@@ -235,20 +235,20 @@ func Tell(q Question, f Finding, g Graph, mentions []Mention) Answer {
 		run, _ := g.Node(state.node)
 		a.Run = &run
 	}
-	for _, n := range g.nodes.all() {
+	for _, n := range g.nodes.sortedEntries() {
 		switch {
 		case n.Run != f.Run:
 		case n.Kind == KindCall && raw(n.ID, n.Run) == f.Call:
-			call := n.full()
+			call := n.withFullText()
 			a.Call = &call
 		}
 	}
 	if a.Call == nil {
 		return a
 	}
-	for _, n := range g.nodes.all() {
+	for _, n := range g.nodes.sortedEntries() {
 		if n.Kind == KindApproval && n.Approval.Call == a.Call.ID {
-			approval := n.full()
+			approval := n.withFullText()
 			a.Approval = &approval
 		}
 	}
@@ -285,5 +285,5 @@ func Why(q Question, events []coleo.Event) Answer {
 		}
 		g = Reduce(g, e)
 	}
-	return Tell(q, Search(q, events), g, mentions)
+	return MakeAnswer(q, Search(q, events), g, mentions)
 }

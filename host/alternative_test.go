@@ -59,7 +59,7 @@ func (s *stage) toldNoMore(id string, n int) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
 	s.check(err)
-	session, err := a.live()
+	session, err := a.liveSession()
 	s.check(err)
 	a.sendFirst(s.t.Context(), session)
 	if got := s.promptsOfAda(); len(got) != n {
@@ -251,7 +251,7 @@ func TestAHandOverAtALimitIsDoneOnce(t *testing.T) {
 	s.refused(coleo.EStale, bus.OpSucceed, again)
 	s.restart()
 	s.refused(coleo.EStale, bus.OpSucceed, again)
-	if len(s.host.all()) != 2 {
-		t.Errorf("%d arms", len(s.host.all()))
+	if len(s.host.allArms()) != 2 {
+		t.Errorf("%d arms", len(s.host.allArms()))
 	}
 }

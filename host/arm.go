@@ -67,9 +67,9 @@ type arm struct {
 	seenAlive time.Time      // when watch last saw the process alive; zero if the process must be checked again
 }
 
-// live returns the live session. It returns EExited if the arm has no live session. It
+// liveSession returns the liveSession session. It returns EExited if the arm has no liveSession session. It
 // returns ENotFound if another host has taken the arm.
-func (a *arm) live() (coleo.Session, error) {
+func (a *arm) liveSession() (coleo.Session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.gone {
@@ -93,9 +93,9 @@ func (a *arm) dirOf(generation int) string {
 // root returns the folder of all the arm's files.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// hold stores a session and starts to follow it. The harness is the one that started the session or
+// holdSession stores a session and starts to follow it. The harness is the one that started the session or
 // attached to it.
-func (a *arm) hold(s coleo.Session, by coleo.Harness) {
+func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
 	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})

@@ -91,7 +91,7 @@ func (h *Host) keepBudgets(ctx context.Context, a *arm, call budget.Call) {
 		a.overspent(ctx, d)
 	}
 	call.Price = &coleo.Price{} // the price of this call concerns no other arm
-	for _, other := range h.all() {
+	for _, other := range h.allArms() {
 		if other == a || other.openRun() == "" {
 			continue
 		}

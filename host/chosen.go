@@ -29,7 +29,7 @@ type choosing struct {
 //   - It switches the mode.
 //   - It sets the model of the new mode.
 func (a *arm) switchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeReport, error) {
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return bus.ModeReport{}, err
 	}
@@ -299,7 +299,7 @@ func (a *arm) switchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelRepor
 	if o.Scope == coleo.ScopeDefault {
 		return a.setDefaultModel(ctx, o.Model)
 	}
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return bus.ModelReport{}, err
 	}

@@ -194,7 +194,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 		return nil, err
 	}
 	defer a.begin()()
-	if _, err := a.live(); err == nil {
+	if _, err := a.liveSession(); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.name())
 	}
 	if err := a.driveOwn(); err != nil {
@@ -203,7 +203,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err := a.vacant(); err != nil {
 		return nil, err
 	}
-	if _, err := a.sweep(a.newest() + 1); err != nil {
+	if _, err := a.endEarlierGenerations(a.newest() + 1); err != nil {
 		return nil, err
 	}
 	kept, err := a.removeWorktree(ctx, o.Force)
@@ -283,8 +283,8 @@ type look struct {
 	found   map[string][]int
 }
 
-// of returns those generations of an arm whose mark is found on a running process.
-func (t *traces) of(arm string) []int {
+// generationsOf returns those generations generationsOf an arm whose mark is found on a running process.
+func (t *traces) generationsOf(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {
 		t.next = &look{}
@@ -304,10 +304,10 @@ func (t *traces) of(arm string) []int {
 	return mine.found[arm]
 }
 
-// sweep ends all processes of the generations before the given one. It returns the generations
+// endEarlierGenerations ends all processes of the generations before the given one. It returns the generations
 // whose marks it found. It relies on the marks even if the database contradicts them.
-func (a *arm) sweep(next int) (found []int, err error) {
-	found = a.host.marks.of(a.record.ID)
+func (a *arm) endEarlierGenerations(next int) (found []int, err error) {
+	found = a.host.marks.generationsOf(a.record.ID)
 	older := func(generation int) bool { return generation < next }
 	if !slices.ContainsFunc(found, older) {
 		return found, nil
@@ -323,7 +323,7 @@ func (a *arm) sweep(next int) (found []int, err error) {
 // sweepToStart calls sweep before the start of a generation. It returns EConflict if that
 // generation or a later one already runs.
 func (a *arm) sweepToStart(next int) error {
-	found, err := a.sweep(next)
+	found, err := a.endEarlierGenerations(next)
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {
 		return err
 	}

@@ -124,7 +124,7 @@ func TestAPromptOfTheQueueGetsTheOrderedMode(t *testing.T) {
 			kinds = append(kinds, e.Kind)
 		}
 	}
-	session, err := a.live()
+	session, err := a.liveSession()
 	s.check(err)
 	if got := session.State().Mode; got != "edits" {
 		t.Errorf("the mode is %q, want edits", got)

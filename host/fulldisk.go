@@ -26,9 +26,9 @@ type fullDisk struct {
 // does so only if the disk is almost full, or if an arm is blocked. At other times, the
 // host agent asks the holders only before each beat.
 func (h *Host) lookBlocked() {
-	left, known := store.Room(h.Dir)
+	left, known := store.FreeBytes(h.Dir)
 	need := known && left < littleRoom
-	arms := h.all()
+	arms := h.allArms()
 	for _, a := range arms {
 		need = need || a.blockedReason() != ""
 	}

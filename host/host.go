@@ -207,7 +207,7 @@ func (h *Host) giveUpID(because error) error {
 
 // letGo closes all sessions. The agent CLIs continue to run.
 func (h *Host) letGo() {
-	for _, a := range h.all() {
+	for _, a := range h.allArms() {
 		a.letGo()
 	}
 	if err := h.threads.keeper.Close(); err != nil {
@@ -287,7 +287,7 @@ func (a *arm) name() string {
 	return a.record.Name
 }
 
-func (h *Host) all() []*arm {
+func (h *Host) allArms() []*arm {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	out := make([]*arm, 0, len(h.arms))
@@ -315,7 +315,7 @@ func each(arms []*arm, look func(*arm) bus.ArmReport) []bus.ArmReport {
 func (h *Host) beat() {
 	b := h.newBeat()
 	b.Capabilities = h.capabilities()
-	arms := h.all()
+	arms := h.allArms()
 	for i, r := range each(arms, (*arm).reportForBeat) {
 		if r.Proof == bus.Proven || r.Proof == bus.Silent {
 			arms[i].noteBlocked(h.ctx, r.Blocked)

@@ -82,11 +82,11 @@ func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 	defer a.mu.Unlock()
 	r := &a.record
 	died := r.Status == coleo.StatusStopped && r.Desired == coleo.DesiredRunning
-	return r.Handle != nil && (!died || o.First == nil || !waits(r, o.First.ID))
+	return r.Handle != nil && (!died || o.First == nil || !isQueued(r, o.First.ID))
 }
 
-// waits reports whether the prompt with the given id is in the queue of a record.
-func waits(r *store.ArmRecord, id string) bool {
+// isQueued reports whether the prompt with the given id is in the queue of a record.
+func isQueued(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
 }
 
@@ -102,7 +102,7 @@ func (h *Host) delist(a *arm) {
 // start starts the next generation of the arm. It refuses to do so if a process of an earlier
 // generation still runs. The caller must have the lock on the arm's folder.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
-	if _, err := a.live(); err == nil {
+	if _, err := a.liveSession(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
 	}
 	if err := a.withinParent(o); err != nil {
@@ -214,7 +214,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 		return err
 	}
 	a.fileOrLog()
-	a.hold(s, harness)
+	a.holdSession(s, harness)
 	a.host.beatOf(a)
 	return nil
 }
@@ -239,7 +239,7 @@ func (a *arm) withinParent(o bus.SpawnOrder) error {
 // session must prove its identity.
 func (a *arm) adopt(ctx context.Context) error {
 	defer a.begin()()
-	if _, err := a.live(); err == nil {
+	if _, err := a.liveSession(); err == nil {
 		return nil
 	}
 	a.mu.Lock()
@@ -281,7 +281,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	}
 	a.fileOrLog()
 	a.recallContext(ctx)
-	a.hold(s, harness)
+	a.holdSession(s, harness)
 	a.showMissing(s)
 	a.awaitReading(ctx, s)
 	a.resolve(ctx, s, record.Intended)
@@ -291,7 +291,7 @@ func (a *arm) adopt(ctx context.Context) error {
 // adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. Each
 // beat asks the other silent holders.
 func (h *Host) adoptSilent() {
-	for _, a := range h.all() {
+	for _, a := range h.allArms() {
 		a.mu.Lock()
 		handle, woken := a.record.Handle, a.silent && a.asleep
 		a.mu.Unlock()

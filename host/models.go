@@ -186,7 +186,7 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 		return bus.ModelReport{}, false, coleo.Errorf(coleo.EBusy, "somebody is typing into arm %s", a.name())
 	}
 	defer a.typing.Unlock()
-	s, dead := a.live()
+	s, dead := a.liveSession()
 	a.mu.Lock()
 	doing, same := false, a.runsModel() == o.Model
 	p, err := stillParked(&a.record, o.At)

@@ -136,7 +136,7 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 		a = &arm{host: h, record: kept.Record}
 	}
 	defer a.begin()()
-	if _, err := a.live(); err == nil {
+	if _, err := a.liveSession(); err == nil {
 		return a, nil
 	}
 	if err := a.driveOwn(); err != nil {
@@ -168,7 +168,7 @@ func (h *Host) takeStrays(ctx context.Context) {
 	for _, id := range armFolders(h.Dir) {
 		a, err := h.arm(id)
 		if err == nil {
-			if _, err := a.live(); err == nil {
+			if _, err := a.liveSession(); err == nil {
 				continue
 			}
 		}
@@ -255,7 +255,7 @@ func replaceFile(path string, data []byte) error {
 // worksIn returns the name of an arm that is not stopped and works in a folder or below it. It ignores
 // the arm with the id except. If there is no such arm, it returns "".
 func (h *Host) worksIn(dir, except string) string {
-	for _, a := range h.all() {
+	for _, a := range h.allArms() {
 		a.mu.Lock()
 		name, id, folder, status := a.record.Name, a.record.ID, a.record.Workdir, a.record.Status
 		a.mu.Unlock()

@@ -173,7 +173,7 @@ func (h *Host) kill(ctx context.Context, o bus.ArmOrder) (any, error) {
 }
 
 func (h *Host) list(_ context.Context, _ struct{}) (any, error) {
-	return reports(h.all()), nil
+	return reports(h.allArms()), nil
 }
 
 // eventsAtOnce is the maximum number of events in one report.
@@ -206,7 +206,7 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 }
 
 func explain(ctx context.Context, a *arm) (any, error) {
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return nil, err
 	}

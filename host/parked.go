@@ -321,7 +321,7 @@ func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receip
 	}
 	reading := s.State()
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Intended = without(r.Intended, run.ID)
+		r.Intended = withoutReceipt(r.Intended, run.ID)
 		if told {
 			return pauseAfter(r, run)
 		}

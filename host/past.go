@@ -34,7 +34,7 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 		s.History = lastLines(s.History, o.History)
 		return s, err
 	}
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +243,7 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 	}
 	defer a.delivering.Unlock()
 	return h.diffs.Restore(ctx, a.inFolder(), o.N, func(root string) error {
-		for _, other := range h.all() {
+		for _, other := range h.allArms() {
 			if in := other.inFolder(); in.ID != o.Arm && !diffs.Below(root, in.Folder) {
 				continue
 			}
@@ -326,7 +326,7 @@ func (h *Host) lockForMerge(a *arm, dir string) (unlock func(), err error) {
 		a.delivering.Unlock()
 		a.starting.Unlock()
 	}
-	for _, other := range h.all() {
+	for _, other := range h.allArms() {
 		if other != a && !diffs.Below(dir, other.inFolder().Folder) {
 			continue
 		}

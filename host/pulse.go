@@ -27,7 +27,7 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 		return p, err
 	}
 	h.lookBlocked()
-	p.Arms, p.Mark = h.marked.pulses(h.all())
+	p.Arms, p.Mark = h.marked.pulses(h.allArms())
 	p.Mark = h.instance + "." + p.Mark
 	if p.Mark == o.Known {
 		p.Arms, p.Same = nil, true
@@ -122,7 +122,7 @@ func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) proces
 // existing connection. If the reply proves nothing, reportForBeat opens a new connection.
 func (a *arm) reportForBeat() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
-		s, err := a.live()
+		s, err := a.liveSession()
 		if held, can := s.(coleo.Held); err == nil && can && s.Handle().Nonce == h.Nonce {
 			if blocked, err := held.Held(); err == nil {
 				return bus.Proven, blocked

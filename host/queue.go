@@ -371,9 +371,9 @@ func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64,
 		a.following.tried, a.following.unpermitted = changesBefore, coleo.ErrorCode(refusal) == coleo.EUnproven
 		q := queueOf(r)
 		if len(q.Entries) == 0 || q.Entries[0].ID != e.ID {
-			q = queue.Back(q, e, refusal.Error())
+			q = queue.PutBack(q, e, refusal.Error())
 		}
-		r.Intended = without(r.Intended, e.ID)
+		r.Intended = withoutReceipt(r.Intended, e.ID)
 		q.Held = refusal.Error()
 		events = setQueue(r, q, coleo.QueueHeld, e.ID)
 		if code := coleo.ErrorCode(refusal); code == coleo.EInvalid || code == coleo.EUnsupported {

@@ -52,7 +52,7 @@ func (s *stage) checkNothingSent(id, name string, n int) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
 	s.check(err)
-	session, err := a.live()
+	session, err := a.liveSession()
 	s.check(err)
 	a.sendFirst(s.t.Context(), session)
 	if got := s.prompted(name); len(got) != n {

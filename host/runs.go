@@ -23,7 +23,7 @@ func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, err
 
 // promptHeld is like prompt, but must be called with delivering held.
 func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
@@ -74,7 +74,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 // same rules apply as for a prompt. compact returns EUnsupported if the session cannot
 // shorten its conversation.
 func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
@@ -137,7 +137,7 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 		err = a.settle(context.WithoutCancel(ctx), s, run)
 	default:
 		err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-			r.Intended = without(r.Intended, run.ID)
+			r.Intended = withoutReceipt(r.Intended, run.ID)
 			return nil
 		})
 	}
@@ -153,7 +153,7 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		run.Unsettled = true
-		r.Intended = append(without(r.Intended, run.ID), run)
+		r.Intended = append(withoutReceipt(r.Intended, run.ID), run)
 		return nil
 	})
 	if err != nil {
@@ -182,7 +182,7 @@ func (a *arm) forgetUnsettled(ctx context.Context) error {
 		return nil
 	}
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Intended = without(r.Intended, run.ID)
+		r.Intended = withoutReceipt(r.Intended, run.ID)
 		return pauseAfter(r, run)
 	})
 }
@@ -195,7 +195,7 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 			r.Earlier = append(slices.Clip(r.Earlier), *r.Run)
 		}
 		a.run, r.Run = &receipt, &receipt
-		r.Intended = without(r.Intended, receipt.ID)
+		r.Intended = withoutReceipt(r.Intended, receipt.ID)
 		events := []coleo.Event{runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt)}
 		if receipt.Continues == 0 {
 			events = append(events, unpark(r, "another turn has begun")...)
@@ -230,9 +230,9 @@ func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 		Proof: coleo.ProofReported})
 }
 
-// without returns a copy of a list that leaves out the receipt with the given id. It returns nil if
+// withoutReceipt returns a copy of a list that leaves out the receipt with the given id. It returns nil if
 // the copy is empty.
-func without(list []coleo.Receipt, id string) []coleo.Receipt {
+func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 	var out []coleo.Receipt
 	for _, r := range list {
 		if r.ID != id {
@@ -385,7 +385,7 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	}
 	reading := s.State()
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		r.Intended = without(r.Intended, p.ID)
+		r.Intended = withoutReceipt(r.Intended, p.ID)
 		return lostPromptEvents(r, p, reading)
 	})
 }

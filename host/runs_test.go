@@ -157,7 +157,7 @@ func TestATurnThatBeginsByItselfIsARun(t *testing.T) {
 	id := s.arm("ada")
 	a, err := s.host.arm(id)
 	s.check(err)
-	session, err := a.live()
+	session, err := a.liveSession()
 	s.check(err)
 	cursor := coleo.Cursor(100)
 	change := func(c coleo.Change) {
@@ -223,7 +223,7 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			id := s.arm("ada")
 			a, err := s.host.arm(id)
 			s.check(err)
-			session, err := a.live()
+			session, err := a.liveSession()
 			s.check(err)
 			a.mu.Lock()
 			a.session = unsettledSession{session}

@@ -29,7 +29,7 @@ func (h *Host) reread(ctx context.Context) {
 		return
 	}
 	h.rules = rereader{revision: revision}
-	for _, a := range h.all() {
+	for _, a := range h.allArms() {
 		if !a.reread(ctx) {
 			h.rules.again = true
 		}
@@ -114,7 +114,7 @@ func (h *Host) openWindow(ctx context.Context, o bus.WindowOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,7 @@ func (s *stage) restart() {
 }
 
 func (s *stage) end() {
-	for _, a := range s.host.all() {
+	for _, a := range s.host.allArms() {
 		if err := s.ask(bus.OpKill, bus.ArmOrder{Arm: a.record.ID}, nil); err != nil {
 			s.t.Errorf("kill arm %s: %v", a.record.Name, err)
 		}

@@ -81,7 +81,7 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt s
 	defer a.typing.RUnlock()
 	a.delivering.Lock() // so that no prompt is on its way
 	defer a.delivering.Unlock()
-	if s, err := a.live(); err == nil {
+	if s, err := a.liveSession(); err == nil {
 		a.endRun(ctx, s) // the turn may have just ended
 	}
 	var refusal error
@@ -188,7 +188,7 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 // successor has started, it keeps the task. Otherwise the first arm gets the task back, and the
 // successor is removed.
 func (h *Host) settleHandovers(ctx context.Context) {
-	for _, a := range h.all() {
+	for _, a := range h.allArms() {
 		a.mu.Lock()
 		to := queueOf(&a.record).Handover
 		a.mu.Unlock()
@@ -245,7 +245,7 @@ func queueFirst(r *store.ArmRecord, o bus.SpawnOrder) (events []coleo.Event) {
 		return nil
 	}
 	for at, e := range append([]coleo.Queued{*o.First}, o.Then...) {
-		if waits(r, e.ID) {
+		if isQueued(r, e.ID) {
 			continue
 		}
 		q := queueOf(r)

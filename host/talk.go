@@ -48,7 +48,7 @@ func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error { return a.
 // respondBy is like respond, but also takes the rule of the policy that answers. If no policy
 // answers, rule is "".
 func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) error {
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (a *arm) promptAfterDenial(ctx context.Context, s coleo.Session, denied col
 
 // usage returns the tokens that the arm's conversation has used so far.
 func usage(ctx context.Context, a *arm) (any, error) {
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func usage(ctx context.Context, a *arm) (any, error) {
 }
 
 func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return coleo.Interruption{}, err
 	}
@@ -134,7 +134,7 @@ func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, err
 	defer a.delivering.Unlock()
 	out, stop := coleo.Steering{How: coleo.SteerPrompted}, o.Prompt.Interrupt
 	o.Prompt.Interrupt = false
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return out, err
 	}
@@ -178,7 +178,7 @@ func steeringError(done coleo.Interruption, err error) error {
 // stays idle after the abort.
 func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	var out coleo.Aborted
-	if _, err := a.live(); err != nil {
+	if _, err := a.liveSession(); err != nil {
 		return out, err
 	}
 	if err := a.mayType(""); err != nil {
@@ -236,7 +236,7 @@ func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		return nil, err
 	}
@@ -282,7 +282,7 @@ func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 		return coleo.Output{End: true}, nil
 	}
 	out := coleo.Output{Offset: o.From}
-	if s, err := a.live(); err == nil {
+	if s, err := a.liveSession(); err == nil {
 		if t, ok := s.(coleo.Terminal); ok {
 			view := t.Screen()
 			out.Cols, out.Rows = view.Cols, view.Rows
@@ -320,7 +320,7 @@ func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, err
 func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
 	defer cancel()
-	s, err := a.live()
+	s, err := a.liveSession()
 	if err != nil {
 		out.End = true
 		return out, nil

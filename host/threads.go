@@ -27,10 +27,10 @@ func newThreads(c Config) threads {
 	return threads{keeper: &thread.Keeper{Dir: c.Dir, Name: name}, taking: map[string]string{}}
 }
 
-// place returns the place of a harness's conversations in one HOME. Several harnesses can drive the
-// same agent CLI. The place therefore names the harness under which the conversations are listed.
-// place returns false if Coleo cannot list the conversations.
-func (h *Host) place(harness, home string) (p thread.Place, ok bool) {
+// threadPlace returns the threadPlace of a harness's conversations in one HOME. Several harnesses can drive the
+// same agent CLI. The threadPlace therefore names the harness under which the conversations are listed.
+// threadPlace returns false if Coleo cannot list the conversations.
+func (h *Host) threadPlace(harness, home string) (p thread.Place, ok bool) {
 	got, err := h.Registry.Get(harness)
 	if err != nil || home == "" {
 		return p, false
@@ -58,7 +58,7 @@ func (h *Host) places() []thread.Place {
 	var out []thread.Place
 	seen := map[[2]string]bool{}
 	add := func(harness, home string) {
-		p, ok := h.place(harness, home)
+		p, ok := h.threadPlace(harness, home)
 		if at := [2]string{p.Harness, home}; ok && !seen[at] {
 			seen[at] = true
 			out = append(out, p)
@@ -67,7 +67,7 @@ func (h *Host) places() []thread.Place {
 	for _, name := range h.Registry.List() {
 		add(name, h.userHome())
 	}
-	for _, a := range h.all() {
+	for _, a := range h.allArms() {
 		a.mu.Lock()
 		harness, home := a.record.Harness, a.home()
 		a.mu.Unlock()
@@ -100,7 +100,7 @@ func (a *arm) home() string {
 // listThreads lists conversations, or searches them.
 func (h *Host) listThreads(ctx context.Context, f coleo.ThreadFilter) (any, error) {
 	q := thread.Query{ThreadFilter: f}
-	if p, ok := h.place(f.Harness, h.userHome()); ok {
+	if p, ok := h.threadPlace(f.Harness, h.userHome()); ok {
 		q.Harness = p.Harness
 	}
 	if f.Arm != "" {
@@ -111,7 +111,7 @@ func (h *Host) listThreads(ctx context.Context, f coleo.ThreadFilter) (any, erro
 		a.mu.Lock()
 		harness, home, folder := a.record.Harness, a.home(), a.record.Workdir
 		a.mu.Unlock()
-		p, ok := h.place(harness, home)
+		p, ok := h.threadPlace(harness, home)
 		if !ok {
 			return nil, coleo.Errorf(coleo.EUnsupported, "Coleo cannot list the conversations of %s", harness)
 		}
@@ -122,13 +122,13 @@ func (h *Host) listThreads(ctx context.Context, f coleo.ThreadFilter) (any, erro
 		return nil, err
 	}
 	for i := range out.Threads {
-		h.complete(&out.Threads[i])
+		h.addHostFacts(&out.Threads[i])
 	}
 	return out, nil
 }
 
-// complete adds to a conversation what this host knows about it.
-func (h *Host) complete(t *coleo.Thread) {
+// addHostFacts adds to a conversation what this host knows about it.
+func (h *Host) addHostFacts(t *coleo.Thread) {
 	t.Host = h.ID
 	if t.Home == h.userHome() {
 		t.Home = ""
@@ -141,7 +141,7 @@ func (h *Host) showThread(ctx context.Context, o bus.ThreadOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.complete(&page.Thread)
+	h.addHostFacts(&page.Thread)
 	return page, nil
 }
 
@@ -159,7 +159,7 @@ func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, 
 	if err != nil {
 		return nil, err
 	}
-	h.complete(&t)
+	h.addHostFacts(&t)
 	return t, nil
 }
 
@@ -202,7 +202,7 @@ func (h *Host) holderOf(conversation, except string) string {
 	if conversation == "" {
 		return ""
 	}
-	for _, a := range h.all() {
+	for _, a := range h.allArms() {
 		if a.record.ID != except && a.has(conversation) {
 			return a.name()
 		}

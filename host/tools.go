@@ -241,7 +241,7 @@ func (o otherArms) Relatives(id string) []toolcalls.Relative {
 	parent := own.record.Spec.Parent
 	own.mu.Unlock()
 	var out []toolcalls.Relative
-	for _, a := range o.host.all() {
+	for _, a := range o.host.allArms() {
 		a.mu.Lock()
 		r, q := a.record, queueOf(&a.record)
 		related := !a.gone && (r.Spec.Parent == id || r.ID == parent)
@@ -258,7 +258,7 @@ func (o otherArms) Relatives(id string) []toolcalls.Relative {
 
 // Living returns the number of subarms on this host that have not ended.
 func (o otherArms) Living() (n int) {
-	for _, a := range o.host.all() {
+	for _, a := range o.host.allArms() {
 		a.mu.Lock()
 		if a.record.Spec.Parent != "" && !a.gone && a.record.Status != coleo.StatusStopped {
 			n++

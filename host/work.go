@@ -192,11 +192,11 @@ func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []col
 	if end.Retry == "" {
 		return events
 	}
-	next, text := checked.Again(run, *v)
+	next, text := checked.RetryPrompt(run, *v)
 	events = append(events, runEvent(r.ID, run.ID, coleo.EventOutputRetry, coleo.Retry{Attempt: next.Attempt,
 		Left: next.Retries, Error: v.Error, Path: v.Path, Run: end.Retry}))
 	entry := coleo.Queued{ID: end.Retry, Text: text, Added: time.Now().UTC(), By: "coleo", Check: &next}
-	return append(events, setQueue(r, queue.Back(queueOf(r), entry, ""), coleo.QueueAdded, entry.ID)...)
+	return append(events, setQueue(r, queue.PutBack(queueOf(r), entry, ""), coleo.QueueAdded, entry.ID)...)
 }
 
 // isWhole reports whether the answer of a run comes from the agent CLI's own report.

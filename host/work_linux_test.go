@@ -135,7 +135,7 @@ func TestStartsThatWaitShareALook(t *testing.T) {
 	}}
 	const waiting = 5
 	got := make(chan int, 1+waiting)
-	ask := func() { got <- marks.of("ada")[0] }
+	ask := func() { got <- marks.generationsOf("ada")[0] }
 	go ask()
 	<-began // all of them ask during the first look
 	var asked sync.WaitGroup

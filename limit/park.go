@@ -51,7 +51,7 @@ func Plan(l coleo.Limit, run, arm string, tryCount int, on, alreadyTried coleo.O
 	case tryCount >= MaxTries:
 		p.Why = "it has continued many times and has met a limit each time"
 	default:
-		p.Wake = l.Seen.Add(spread(untilPassed(l, tryCount), arm))
+		p.Wake = l.Seen.Add(jittered(untilPassed(l, tryCount), arm))
 	}
 	return p
 }
@@ -81,9 +81,9 @@ func doubled(w wait, times int) time.Duration {
 	return min(d, w.longest)
 }
 
-// spread returns a wait that is up to a tenth longer than d. The arm's id determines how
+// jittered returns a wait that is up to a tenth longer than d. The arm's id determines how
 // much longer.
-func spread(d time.Duration, arm string) time.Duration {
+func jittered(d time.Duration, arm string) time.Duration {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(arm)) // a hash never returns an error
 	most := min(d/jitterPart, maxJitter)

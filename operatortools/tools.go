@@ -174,10 +174,10 @@ func questions(ctx context.Context, c *api.Client, arm string) (any, error) {
 	return map[string]any{"waits": waiting}, err
 }
 
-// during returns a context for a call that waits. The context ends after the given number of
+// withBound returns a context for a call that waits. The context ends after the given number of
 // seconds, but not later than after longestWait. If this number is 0, the context ends after
 // usualWait.
-func during(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
+func withBound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
 	wait := usualWait
 	if seconds > 0 {
 		wait = min(time.Duration(seconds)*time.Second, longestWait)
@@ -190,13 +190,13 @@ func waitArm(ctx context.Context, c *api.Client, in waitInput) (any, error) {
 	for i, s := range in.States {
 		states[i] = coleo.State(s)
 	}
-	ctx, cancel := during(ctx, in.Seconds)
+	ctx, cancel := withBound(ctx, in.Seconds)
 	defer cancel()
 	return c.WaitArm(ctx, in.Arm, states...)
 }
 
 func waitRun(ctx context.Context, c *api.Client, in runWaitInput) (any, error) {
-	ctx, cancel := during(ctx, in.Seconds)
+	ctx, cancel := withBound(ctx, in.Seconds)
 	defer cancel()
 	return c.WaitRun(ctx, in.Run)
 }

@@ -95,7 +95,7 @@ func (d *decider) scope(s Scope) Decision {
 	best := Decision{}
 	level := 0
 	for _, r := range s.Rules {
-		if r.Command != "" || !r.fits(d.request) {
+		if r.Command != "" || !r.appliesTo(d.request) {
 			continue
 		}
 		if r.level() > level || r.level() == level && stricter(r.Verdict, best.Verdict) {
@@ -112,8 +112,8 @@ func (d *decider) scope(s Scope) Decision {
 	return d.preset(s)
 }
 
-// fits reports whether a rule for a tool or a category applies to the request.
-func (r Rule) fits(q Request) bool {
+// appliesTo reports whether a rule for a tool or a category applies to the request.
+func (r Rule) appliesTo(q Request) bool {
 	if r.Tool != "" {
 		return r.Tool == q.Tool
 	}
@@ -158,17 +158,17 @@ func (d *decider) opensFiles() bool {
 func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
 	var best Rule
 	for _, r := range rules {
-		if r.names(c) && stricter(r.Verdict, best.Verdict) {
+		if r.appliesToCommand(c) && stricter(r.Verdict, best.Verdict) {
 			best = r
 		}
 	}
 	return best, best.Verdict != ""
 }
 
-// names reports whether a rule for commands applies to the command. If the command contains an
+// appliesToCommand reports whether a rule for commands applies to the command. If the command contains an
 // unknown word, a rule that allows never applies. For every other rule, an unknown word fits any
 // word of the rule.
-func (r Rule) names(c commandline.Command) bool {
+func (r Rule) appliesToCommand(c commandline.Command) bool {
 	words := strings.Fields(r.Command)
 	open := words[len(words)-1] == "*"
 	if open {
@@ -232,7 +232,7 @@ func (d *decider) granted(grants []Grant) (Decision, bool) {
 			continue
 		}
 		g.Verdict = Allow
-		if g.Command == "" && g.fits(d.request) || g.Command != "" && d.grantsAll(g.Rule) {
+		if g.Command == "" && g.appliesTo(d.request) || g.Command != "" && d.grantsAll(g.Rule) {
 			return Decision{Verdict: Allow, Rule: "grant " + g.ID + ": " + g.name(), Why: "a person has granted it"}, true
 		}
 	}
@@ -250,5 +250,5 @@ func (d *decider) grantsAll(r Rule) bool {
 	if d.request.Category != Execute || d.unclear != nil || len(d.commands) == 0 || d.opensFiles() {
 		return false
 	}
-	return !slices.ContainsFunc(d.commands, func(c commandline.Command) bool { return !r.names(c) })
+	return !slices.ContainsFunc(d.commands, func(c commandline.Command) bool { return !r.appliesToCommand(c) })
 }

@@ -89,14 +89,14 @@ func parseDocument(data []byte) (map[string]coleo.Price, error) {
 }
 
 func (c *cost) price() (coleo.Price, error) {
-	own, err := c.of()
+	own, err := c.toRates()
 	out := coleo.Price{Rates: own}
 	for _, t := range c.Tiers {
 		if t.Tier.Type != "context" || err != nil {
 			continue
 		}
 		var r coleo.Rates
-		if r, err = t.of(); err == nil {
+		if r, err = t.toRates(); err == nil {
 			out.Tiers = append(out.Tiers, coleo.PriceTier{Above: coleo.ContextStep(t.Tier.Size), Rates: r})
 		}
 	}
@@ -104,9 +104,9 @@ func (c *cost) price() (coleo.Price, error) {
 	return out, err
 }
 
-// of returns the rates. If a cache rate is missing, it is the rate of input. of returns an error if
-// the rate of input or output is missing, or if CheckRates refuses a rate.
-func (r rates) of() (coleo.Rates, error) {
+// toRates returns the rates. If a cache rate is missing, it is the rate toRates input. toRates returns an error if
+// the rate toRates input or output is missing, or if CheckRates refuses a rate.
+func (r rates) toRates() (coleo.Rates, error) {
 	if r.Input == nil || r.Output == nil {
 		return coleo.Rates{}, fmt.Errorf("the price lacks input or output")
 	}

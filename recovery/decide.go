@@ -67,7 +67,7 @@ func (e Evidence) proven() bool {
 	if e.Found.Proof != Proven {
 		return false
 	}
-	_, live := e.live(e.Found.Host)
+	_, live := e.liveHost(e.Found.Host)
 	return live || e.Found.Host == LocalHost
 }
 
@@ -142,7 +142,7 @@ func (e Evidence) unproven() string {
 	case Proven:
 		return "The host agent that had found it is not live any more"
 	}
-	if _, live := e.live(e.Arm.AgentID); e.Arm.AgentID != "" && e.Arm.AgentID != LocalHost && !live {
+	if _, live := e.liveHost(e.Arm.AgentID); e.Arm.AgentID != "" && e.Arm.AgentID != LocalHost && !live {
 		return "Its host agent is not live, so its session cannot be confirmed"
 	}
 	return "Its session could not be looked for"

@@ -73,7 +73,7 @@ func (e Evidence) noHostReason() string {
 		e.Harness.Name)
 }
 
-func (e Evidence) live(id string) (coleo.HostInfo, bool) {
+func (e Evidence) liveHost(id string) (coleo.HostInfo, bool) {
 	for _, h := range e.Hosts {
 		if h.Live && h.ID == id && id != "" {
 			return h, true
@@ -85,7 +85,7 @@ func (e Evidence) live(id string) (coleo.HostInfo, bool) {
 // usable returns the host agent with the given id. It returns false if this host agent
 // is not live or cannot start the arm.
 func (e Evidence) usable(id string) (coleo.HostInfo, bool) {
-	h, ok := e.live(id)
+	h, ok := e.liveHost(id)
 	return h, ok && e.canStart(h)
 }
 

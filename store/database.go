@@ -57,7 +57,7 @@ type database struct {
 
 // open locks the database, creates it if it is missing, and migrates its tables.
 func open(path string, s schema) (*database, error) {
-	path, err := settle(path)
+	path, err := resolvePath(path)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -76,9 +76,9 @@ func open(path string, s schema) (*database, error) {
 	return nil, errors.Join(err, d.Close())
 }
 
-// settle creates the database's folder. It returns the absolute path without symbolic links. So two
+// resolvePath creates the database's folder. It returns the absolute path without symbolic links. So two
 // different paths to the same database share one lock.
-func settle(path string) (string, error) {
+func resolvePath(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {
 		return "", err

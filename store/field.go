@@ -183,9 +183,9 @@ func insertion(table string, fields []field) string {
 	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, columns(fields), marks)
 }
 
-// upsertion returns a statement that inserts a row. If a row with the same id exists,
+// upsertStatement returns a statement that inserts a row. If a row with the same id exists,
 // the statement updates that row. The first field is the id.
-func upsertion(table string, fields []field) string {
+func upsertStatement(table string, fields []field) string {
 	set := make([]string, 0, len(fields))
 	for _, f := range fields[1:] {
 		set = append(set, f.name+" = excluded."+f.name)

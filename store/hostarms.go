@@ -101,7 +101,7 @@ func (h *HostDB) PutArmWith(ctx context.Context, r ArmRecord, c *ToolChange, eve
 		return err
 	}
 	_, err := h.append(ctx, intent, events, func(tx *sql.Tx) error {
-		_, err := tx.Exec(upsertion("arms", recordFields(&r)), recordCells(&r)...)
+		_, err := tx.Exec(upsertStatement("arms", recordFields(&r)), recordCells(&r)...)
 		if err == nil && c != nil {
 			err = c.write(tx)
 		}

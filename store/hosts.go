@@ -32,7 +32,7 @@ func (s *ServeDB) PutHost(ctx context.Context, h coleo.Host) error {
 		return coleo.Errorf(coleo.EInvalid, "a host on %q has no id", h.Hostname)
 	}
 	err := s.db.write(ctx, ordinary, func(tx *sql.Tx) error {
-		_, err := tx.Exec(upsertion("hosts", hostFields(&h)), hostCells(&h)...)
+		_, err := tx.Exec(upsertStatement("hosts", hostFields(&h)), hostCells(&h)...)
 		if err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func (c ToolChange) write(tx *sql.Tx) error {
 		}
 	}
 	if s := c.Suspension; s != nil {
-		do(upsertion("suspensions", suspensionFields(s)), suspensionCells(s)...)
+		do(upsertStatement("suspensions", suspensionFields(s)), suspensionCells(s)...)
 		do(`DELETE FROM suspensions WHERE arm_id = ?1 AND answered_at <= (SELECT answered_at FROM suspensions
 			WHERE arm_id = ?1 AND answered_at IS NOT NULL ORDER BY answered_at DESC LIMIT 1 OFFSET ?2)`,
 			c.Arm, keptSuspensions)

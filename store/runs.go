@@ -199,7 +199,7 @@ func fillRuns(tx *sql.Tx) error {
 	p := newProjection(context.Background(), tx)
 	var errs [2]error
 	p.readRow, errs[0] = tx.Prepare(selectRun)
-	p.saveRow, errs[1] = tx.Prepare(upsertion("runs", runFields(&runRow{})))
+	p.saveRow, errs[1] = tx.Prepare(upsertStatement("runs", runFields(&runRow{})))
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}

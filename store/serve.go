@@ -52,7 +52,7 @@ func (s *ServeDB) prepare() error {
 	var errs [3]error
 	s.insertEvent, errs[0] = s.db.writer.Prepare(serveInsertion)
 	s.readRow, errs[1] = s.db.writer.Prepare(selectRun)
-	s.saveRow, errs[2] = s.db.writer.Prepare(upsertion("runs", runFields(&runRow{})))
+	s.saveRow, errs[2] = s.db.writer.Prepare(upsertStatement("runs", runFields(&runRow{})))
 	return errors.Join(errs[:]...)
 }
 

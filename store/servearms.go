@@ -126,7 +126,7 @@ func readArm(ctx context.Context, q queryer, where string, args ...any) (coleo.A
 }
 
 func updateArm(tx *sql.Tx, a *coleo.Arm) error {
-	_, err := tx.Exec(upsertion("arms", armFields(a)), armCells(a)...)
+	_, err := tx.Exec(upsertStatement("arms", armFields(a)), armCells(a)...)
 	return err
 }
 

@@ -50,7 +50,7 @@ func (d *database) check() error {
 // returns "" if the database does not exist or is not damaged. If a process has the
 // database open, SetAside returns an EConflict error that names the process.
 func SetAside(path string, now time.Time) (string, error) {
-	path, err := settle(path)
+	path, err := resolvePath(path)
 	if err != nil {
 		return "", err
 	}

@@ -64,9 +64,9 @@ type shelf struct {
 	host       string // the SQL expression for the host of an event
 }
 
-// next returns the next arm id after the given one, in the order of the ids. It returns "" if no id
+// nextArm returns the nextArm arm id after the given one, in the order of the ids. It returns "" if no id
 // follows.
-func (l shelf) next(ctx context.Context, q queryer, arm string) (string, error) {
+func (l shelf) nextArm(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(id) FROM (SELECT MIN(arm_id) AS id FROM "+l.table+" WHERE arm_id > ?1 AND "+
 		ownEvents+" UNION ALL SELECT MIN(arm_id) FROM "+l.table+" WHERE arm_id > ?1 AND "+workEvents+")", arm).Scan(&id)
@@ -202,7 +202,7 @@ func (h *HostDB) Deleted() uint64 { return h.deleted.Load() }
 //   - if the arm still has a record, its newest own event of each kind.
 func (h *HostDB) Thin(ctx context.Context, after string, firstUnread uint64, now time.Time,
 	b Bound) (arm string, deleted int, err error) {
-	arm, err = hostShelf.next(ctx, h.db.reader, after)
+	arm, err = hostShelf.nextArm(ctx, h.db.reader, after)
 	if err != nil || arm == "" {
 		return "", 0, err
 	}
@@ -240,7 +240,7 @@ var serveShelf = shelf{"run_events", "pos", "host"}
 //   - the last event of each host;
 //   - if the arm still has a row, its newest own event of each kind.
 func (s *ServeDB) Thin(ctx context.Context, after string, now time.Time, b Bound) (arm string, deleted int, err error) {
-	arm, err = serveShelf.next(ctx, s.db.reader, after)
+	arm, err = serveShelf.nextArm(ctx, s.db.reader, after)
 	if err != nil || arm == "" {
 		return "", 0, err
 	}

@@ -38,7 +38,7 @@ func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed
 	if err := x.takeOurs(ctx); err != nil {
 		return 0, nil, err
 	}
-	all, err := x.known(ctx)
+	all, err := x.storedRows(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -66,8 +66,8 @@ func (x *Index) Refresh(ctx context.Context, places []Place) (unread int, failed
 	return unread, failed, nil
 }
 
-// known returns what the index stores, by place.
-func (x *Index) known(ctx context.Context) (map[place]map[row]known, error) {
+// storedRows returns what the index stores, by place.
+func (x *Index) storedRows(ctx context.Context) (map[place]map[row]known, error) {
 	rows, err := x.db.QueryContext(ctx, "SELECT harness, home, path, name, key, stamp FROM threads")
 	if err != nil {
 		return nil, fmt.Errorf("read the index of conversations: %w", err)
@@ -95,7 +95,7 @@ func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, inde
 	projects map[string]string) (unread int, err error) {
 	var changed []record.Found
 	for _, f := range found {
-		if !indexed[row{f.Path, f.Name}].is(f.Stamp) {
+		if !indexed[row{f.Path, f.Name}].matches(f.Stamp) {
 			changed = append(changed, f)
 		}
 	}
@@ -116,7 +116,7 @@ func (x *Index) refresh(ctx context.Context, p Place, found []record.Found, inde
 	return unread + len(changed), x.forget(context.WithoutCancel(ctx), indexed)
 }
 
-func (k known) is(stamp string) bool { return k.key != 0 && k.stamp == stamp }
+func (k known) matches(stamp string) bool { return k.key != 0 && k.stamp == stamp }
 
 // putAll reads the headers of some threads and stores them.
 func (x *Index) putAll(ctx context.Context, p Place, list []record.Found, projects map[string]string) error {

@@ -69,7 +69,7 @@ func (s Workspaces) keep(ctx context.Context, w Workspace) (string, error) {
 	}
 	defer tree.Close()
 	k := keeping{header: header{Version: keptVersion, Workspace: w, Time: s.Now().UTC()}}
-	if err := k.look(ctx, tree, common); err != nil {
+	if err := k.findAll(ctx, tree, common); err != nil {
 		return "", err
 	}
 	ref := keptRefs + refName(w) + "/" + k.header.Time.Format("20060102T150405.000000000Z")
@@ -114,8 +114,8 @@ type file struct {
 	at string // its path on this machine
 }
 
-// look finds everything that is kept.
-func (k *keeping) look(ctx context.Context, tree, common *git.Repo) error {
+// findAll finds everything that is kept.
+func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	k.header.Head, _ = commitOf(ctx, tree, "HEAD")
 	if head := tree.Head(); strings.HasPrefix(head, heads) {
 		k.header.Branch = head

@@ -118,7 +118,7 @@ func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, 
 	if err := s.chooseBranch(ctx, r, o, &w); err != nil {
 		return w, err
 	}
-	if w.Path, err = s.place(w); err != nil {
+	if w.Path, err = s.worktreeFolder(w); err != nil {
 		return w, err
 	}
 	return w, errors.Join(checkNew(w), s.remember(w.Common))
@@ -148,7 +148,7 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	if err != nil {
 		return coleo.Errorf(coleo.EInvalid, "--base %s names no commit of the repository %s", o.Base, r.Work)
 	}
-	w.Start, w.MadeBranch, w.Onto = start, true, onto(ctx, r, o)
+	w.Start, w.MadeBranch, w.Onto = start, true, startBranch(ctx, r, o)
 	if o.Branch == "" {
 		w.Branch, err = freeBranch(ctx, r, "coleo/"+o.Name)
 		return err
@@ -176,9 +176,9 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	return checkFree(r, w.ref())
 }
 
-// onto returns the branch on which the work begins, or "" if there is none. The base can name this
+// startBranch returns the branch on which the work begins, or "" if there is none. The base can name this
 // branch. The base can also be the commit that the work folder has checked out from this branch.
-func onto(ctx context.Context, r *git.Repo, o Order) string {
+func startBranch(ctx context.Context, r *git.Repo, o Order) string {
 	head := r.Head()
 	tip, err := commitOf(ctx, r, head)
 	if o.Base != "" {
@@ -260,8 +260,8 @@ func checkFree(r *git.Repo, ref string) error {
 	return err
 }
 
-// place returns the folder of a new worktree.
-func (s Workspaces) place(w Workspace) (string, error) {
+// worktreeFolder returns the folder of a new worktree.
+func (s Workspaces) worktreeFolder(w Workspace) (string, error) {
 	main := strings.TrimSuffix(w.Common, string(filepath.Separator)+".git")
 	repo := strings.TrimSuffix(filepath.Base(main), ".git")
 	if s.Path == "" {

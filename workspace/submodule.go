@@ -134,7 +134,7 @@ func (m *submodules) examine(ctx context.Context, modules, saved, prefix string,
 			saved: filepath.Join(saved, name), base: base}
 		m.all = append(m.all, one)
 		inner, err := m.commits(ctx, one)
-		if err := one.note(ctx, err); err != nil {
+		if err := one.storeProblem(ctx, err); err != nil {
 			return err
 		}
 		err = m.examine(ctx, filepath.Join(one.dir, "modules"), filepath.Join(one.saved, "modules"), one.Path+"/", inner)
@@ -145,8 +145,8 @@ func (m *submodules) examine(ctx context.Context, modules, saved, prefix string,
 	return nil
 }
 
-// note stores an error as the problem of a submodule. It returns the error of an ended context.
-func (one *repository) note(ctx context.Context, err error) error {
+// storeProblem stores an error as the problem of a submodule. It returns the error of an ended context.
+func (one *repository) storeProblem(ctx context.Context, err error) error {
 	if ctx.Err() == nil && err != nil && one.Problem == "" {
 		one.Problem = "a repository that Coleo cannot examine: " + strings.ReplaceAll(err.Error(), "\n", " ")
 	}
@@ -258,7 +258,7 @@ func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, 
 	}
 	for _, l := range links {
 		path := prefix + l.path
-		one, err := m.at(ctx, root, path)
+		one, err := m.submoduleIn(ctx, root, path)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -279,16 +279,16 @@ func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, 
 			err = errors.Join(err, m.checkouts(ctx, sub, root, path+"/"))
 			sub.Close()
 		}
-		if err := one.note(ctx, err); err != nil {
+		if err := one.storeProblem(ctx, err); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// at returns the repository of the submodule that is checked out in a folder. It returns nil if the
+// submoduleIn returns the repository of the submodule that is checked out in a folder. It returns nil if the
 // folder is missing or empty.
-func (m *submodules) at(ctx context.Context, root *os.Root, path string) (*repository, error) {
+func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string) (*repository, error) {
 	dir, err := root.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -337,5 +337,5 @@ func (m *submodules) finish(ctx context.Context, one *repository) error {
 		err = one.Unsaved.takeIndex(ctx, r)
 		r.Close()
 	}
-	return one.note(ctx, err)
+	return one.storeProblem(ctx, err)
 }

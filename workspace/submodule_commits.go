@@ -71,7 +71,7 @@ func (m *submodules) unsavedIn(ctx context.Context, r *git.Repo, one *repository
 		_, twice := slices.BinarySearch(tagged, id)
 		return twice
 	}), tagged...)
-	if added, err = kept.without(ctx, added); err != nil {
+	if added, err = kept.missingCommits(ctx, added); err != nil {
 		return err
 	}
 	if len(added) > 0 {
@@ -128,8 +128,8 @@ func (c counterpart) close() {
 	}
 }
 
-// without returns those of the given commits that no ref of the counterpart contains.
-func (c counterpart) without(ctx context.Context, commits []string) ([]string, error) {
+// missingCommits returns those of the given commits that no ref of the counterpart contains.
+func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]string, error) {
 	if c.Repo == nil || len(commits) == 0 {
 		return commits, nil
 	}
@@ -226,7 +226,7 @@ func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repos
 	if err != nil {
 		return err
 	}
-	logged, err = c.without(ctx, logged)
+	logged, err = c.missingCommits(ctx, logged)
 	one.Unsaved.replaced = append(one.Unsaved.replaced, logged...)
 	return err
 }

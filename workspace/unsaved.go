@@ -203,15 +203,15 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	if err != nil {
 		return err
 	}
-	if err := u.take(out, ours); err != nil {
+	if err := u.addStatus(out, ours); err != nil {
 		return err
 	}
 	return u.takeIndex(ctx, r)
 }
 
-// take adds the files in the output of `git status --porcelain=v2 -z`. It leaves out those for which
+// addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out those for which
 // the function ours reports true.
-func (u *Unsaved) take(out []byte, ours func(name string, ignored bool) bool) error {
+func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		kind, rest, _ := strings.Cut(entry, " ")

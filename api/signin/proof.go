@@ -67,13 +67,13 @@ func (b *Browsers) Nonce(cookie string) (string, time.Duration, error) {
 	raw := make([]byte, 24, nonceSize)
 	binary.BigEndian.PutUint64(raw, uint64((b.now().Sub(b.began) + nonceLife).Milliseconds()))
 	_, _ = rand.Read(raw[8:])
-	raw = append(raw, b.mark(one, raw)...)
+	raw = append(raw, b.authCode(one, raw)...)
 	return base64.RawURLEncoding.EncodeToString(raw), nonceLife, nil
 }
 
-// mark returns the authentication code for a nonce of the given browser. Only this
+// authCode returns the authentication code for a nonce of the given browser. Only this
 // process can compute it.
-func (b *Browsers) mark(of *browser, nonce []byte) []byte {
+func (b *Browsers) authCode(of *browser, nonce []byte) []byte {
 	mac := hmac.New(sha256.New, b.processKey[:])
 	mac.Write(nonce)
 	mac.Write([]byte(of.ID))
@@ -126,7 +126,7 @@ func split(proof string) (nonce string, number uint64, signature []byte, err err
 // this process did not create the nonce for this browser, or if the nonce has expired.
 func (b *Browsers) drawn(of *browser, nonce string) (time.Duration, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(nonce)
-	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.mark(of, raw[:24])) {
+	if err != nil || len(raw) != nonceSize || !hmac.Equal(raw[24:], b.authCode(of, raw[:24])) {
 		return 0, errNonce
 	}
 	until := time.Duration(binary.BigEndian.Uint64(raw)) * time.Millisecond

@@ -6,9 +6,9 @@ import (
 	"coleo.dev"
 )
 
-// Started returns the note of a new arm that a token starts. The note stands for the arm until the
+// StartedNote returns the note of a new arm that a token starts. The note stands for the arm until the
 // arm has an id. No id begins like this note.
-func Started(name string) string { return "=" + name }
+func StartedNote(name string) string { return "=" + name }
 
 // CheckAnswer returns EForbidden if a token must not answer a dialog of an arm or switch the arm's
 // mode. This is forbidden for the arm in which the token runs, and for the ancestors and
@@ -28,7 +28,7 @@ func CheckAnswer(ownLine, targetLine []string, targetName string, promptedNotes 
 	case related:
 		return coleo.Errorf(coleo.EForbidden, "no operator token answers for the arm in which it runs, or for a parent or "+
 			"child of that arm: a person answers for %s; nothing was done", targetName)
-	case slices.ContainsFunc(targetLine, contains(promptedNotes)), slices.Contains(promptedNotes, Started(targetName)):
+	case slices.ContainsFunc(targetLine, contains(promptedNotes)), slices.Contains(promptedNotes, StartedNote(targetName)):
 		return coleo.Errorf(coleo.EForbidden, "no operator token answers for an arm that it has prompted or started, or for "+
 			"a child of one: a person answers for %s; nothing was done", targetName)
 	}

@@ -106,7 +106,7 @@ func ReachOf(route string) (Reach, bool) {
 			return reach, true
 		}
 	}
-	need, ok := Of(route)
+	need, ok := NeedOf(route)
 	_, path, _ := strings.Cut(route, " ")
 	switch {
 	case strings.HasPrefix(path, "/api/arms/{id}"), strings.HasPrefix(path, "/ws/terminal/{id}"):
@@ -117,8 +117,8 @@ func ReachOf(route string) (Reach, bool) {
 	return Beyond, false
 }
 
-// Of returns what a route needs. It returns false if the route is not in the table.
-func Of(route string) (Need, bool) {
+// NeedOf returns what a route needs. It returns false if the route is not in the table.
+func NeedOf(route string) (Need, bool) {
 	for need, list := range routes {
 		if slices.Contains(list, route) {
 			return need, true
@@ -129,7 +129,7 @@ func Of(route string) (Need, bool) {
 
 // Check returns EForbidden if a token does not allow a route.
 func Check(t coleo.OperatorToken, route string) error {
-	need, _ := Of(route)
+	need, _ := NeedOf(route)
 	switch {
 	case need == Any:
 		return nil

@@ -299,7 +299,7 @@ func TestWhoMayAnswer(t *testing.T) {
 		"an arm that it has prompted":           {nil, []string{"a"}, []string{"x", "a"}, false},
 		"a child of an arm it has prompted":     {nil, []string{"a", "p"}, []string{"p"}, false},
 		"a parent of an arm it has prompted":    {nil, []string{"p"}, []string{"a"}, true},
-		"an arm that it starts, without an id":  {nil, []string{"a"}, []string{Started("fix")}, false},
+		"an arm that it starts, without an id":  {nil, []string{"a"}, []string{StartedNote("fix")}, false},
 		"an arm whose name looks like a prompt": {nil, []string{"a"}, []string{"fix"}, true},
 	} {
 		if err := CheckAnswer(c.own, c.target, "fix", c.prompted); (err == nil) != c.may ||
@@ -323,9 +323,9 @@ func TestAPromptIsRecordedBeforeItIsSent(t *testing.T) {
 		}
 	}
 	note("a", "")
-	note(Started("fix"), "")
+	note(StartedNote("fix"), "")
 	note("a", "")
-	note("b", Started("fix"))
+	note("b", StartedNote("fix"))
 	again, err := Open(t.Context(), s, c.now)
 	if err != nil {
 		t.Fatal(err)

@@ -36,9 +36,9 @@ func (s store) hash() hash.Hash {
 	return sha1.New() // #nosec: the format of the repository
 }
 
-// put stores a text and returns the id of its object. If the repository already contains the
-// object, put writes nothing.
-func (s store) put(text []byte) (id string, err error) {
+// storeText stores a text and returns the id of its object. If the repository already contains the
+// object, storeText writes nothing.
+func (s store) storeText(text []byte) (id string, err error) {
 	h := s.hash()
 	h.Write([]byte(object(int64(len(text)))))
 	h.Write(text)

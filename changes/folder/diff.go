@@ -115,7 +115,7 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 	direct = true
 	in := &parents{files: f.files}
 	for _, p := range paths {
-		found, why := f.look(p, in, changes.MaxFile)
+		found, why := f.canBeRead(p, in, changes.MaxFile)
 		switch {
 		case why != "":
 			left = append(left, changes.LeaveOut(p.name, why))

@@ -151,7 +151,7 @@ func (k *keeping) all(ctx context.Context, paths []path) error {
 }
 
 func (k *keeping) keepPath(p path) error {
-	found, why := k.f.look(p, k.in, MaxKeptFile)
+	found, why := k.f.canBeRead(p, k.in, MaxKeptFile)
 	var info fs.FileInfo
 	if why == "" && found {
 		var err error
@@ -200,7 +200,7 @@ func (k *keeping) file(name string, info fs.FileInfo) error {
 			"checkpoint was made",
 			MaxKeptBytes>>20)
 	}
-	id, err := k.store.put(text)
+	id, err := k.store.storeText(text)
 	if err == nil {
 		k.present.WriteString(indexLine(mode, id, name))
 	}

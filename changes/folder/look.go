@@ -60,9 +60,9 @@ func (f *Folder) isSubmodule(name string) bool {
 	return err == nil
 }
 
-// look reports whether git can read what is at a path now, and the reason if it cannot. If the path
+// canBeRead reports whether git can read what is at a path now, and the reason if it cannot. If the path
 // contains nothing that git could store, there is no reason: the results are false and "".
-func (f *Folder) look(p path, in *parents, most int64) (found bool, why string) {
+func (f *Folder) canBeRead(p path, in *parents, most int64) (found bool, why string) {
 	info, err := in.lstat(p.name)
 	if err != nil {
 		return false, "it cannot be read: " + err.Error()

@@ -70,7 +70,7 @@ type identity struct {
 func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, error) {
 	call := git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
 		"--no-ahead-behind"}}
-	if own := x.take(f); own != nil {
+	if own := x.lockCopy(f); own != nil {
 		defer own.mu.Unlock()
 		call.OwnIndex = own.path
 		out, err := f.repo.Run(ctx, call)
@@ -90,9 +90,9 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, error)
 	return changes.ParseStatus(out)
 }
 
-// take returns the copy of a folder's index, and locks the copy. It first copies the index if it
+// lockCopy returns the copy of a folder's index, and locks the copy. It first copies the index if it
 // has changed. It returns nil if there is no copy, or if another diff uses the copy.
-func (x *Indexes) take(f *Folder) *ownIndex {
+func (x *Indexes) lockCopy(f *Folder) *ownIndex {
 	if x == nil || x.Dir == "" || !keepsTimes(f.repo.Work) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (x *Indexes) take(f *Folder) *ownIndex {
 	if err != nil || !info.Mode().IsRegular() || info.Size() < least || info.Size() > mostIndex {
 		return nil
 	}
-	own, err := x.of(f.repo.Git)
+	own, err := x.copyOf(f.repo.Git)
 	if err != nil || !own.mu.TryLock() {
 		return nil
 	}
@@ -123,9 +123,9 @@ func (x *Indexes) take(f *Folder) *ownIndex {
 	return own
 }
 
-// of returns the record of the copy for a git folder. If there are too many copies, it forgets the
+// copyOf returns the record copyOf the copy for a git folder. If there are too many copies, it forgets the
 // copy that was used least recently.
-func (x *Indexes) of(gitDir string) (*ownIndex, error) {
+func (x *Indexes) copyOf(gitDir string) (*ownIndex, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.kept == nil {

@@ -200,7 +200,7 @@ func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
 		if err != nil {
 			return err
 		}
-		if err := p.put(e, text); err != nil {
+		if err := p.replaceEntry(e, text); err != nil {
 			p.leave(e.Path, "it could not be written: "+err.Error())
 			continue
 		}
@@ -249,9 +249,9 @@ func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEn
 	return checkedOut.ReadFile(e.Path)
 }
 
-// put replaces what is at the entry's path with one file or symbolic link. It writes a draft first
+// replaceEntry replaces what is at the entry's path with one file or symbolic link. It writes a draft first
 // and then renames it, so no reader sees half of a file.
-func (p *putting) put(e changes.RawEntry, text []byte) error {
+func (p *putting) replaceEntry(e changes.RawEntry, text []byte) error {
 	files := p.f.files
 	if err := files.MkdirAll(filepath.Dir(e.Path), 0o777); err != nil {
 		return err

@@ -132,7 +132,7 @@ func TestATokenOfOneTeamReachesNoArmOfAnother(t *testing.T) {
 	}
 	for _, route := range token.Routes() {
 		method, path, ok := strings.Cut(route, " ")
-		if need, _ := token.Of(route); !ok || need == token.Any || need == token.None || strings.Contains(path, "/ws") {
+		if need, _ := token.NeedOf(route); !ok || need == token.Any || need == token.None || strings.Contains(path, "/ws") {
 			continue
 		}
 		path = strings.NewReplacer("{id}", other.name, "{run}", theirs, "{entry}", "x", "{harness}", "fake").Replace(path)

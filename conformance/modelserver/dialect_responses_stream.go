@@ -34,9 +34,9 @@ func (s *responsesStream) response(status string) fields {
 		"output": append([]fields{}, s.items...)}
 }
 
-// within makes sure that an item of the given kind is open. If another item is open,
-// within closes it first.
-func (s *responsesStream) within(kind string, item fields) {
+// openItem makes sure that an item of the given kind is open. If another item is open,
+// openItem closes it first.
+func (s *responsesStream) openItem(kind string, item fields) {
 	if s.open == kind {
 		return
 	}
@@ -52,21 +52,21 @@ func (s *responsesStream) shut() {
 	case "":
 		return
 	case "message":
-		s.done(responsesText(s.itemID, s.words))
+		s.closeItem(responsesText(s.itemID, s.words))
 	case "reasoning":
-		s.done(responsesThought(s.itemID, s.words))
+		s.closeItem(responsesThought(s.itemID, s.words))
 	}
 	s.open = ""
 }
 
-func (s *responsesStream) done(item fields) {
+func (s *responsesStream) closeItem(item fields) {
 	s.event("response.output_item.done", fields{"output_index": s.index, "item": item})
 	s.items = append(s.items, item)
 	s.index++
 }
 
 func (s *responsesStream) text(text string) {
-	s.within("message", fields{"role": "assistant", "content": []any{}})
+	s.openItem("message", fields{"role": "assistant", "content": []any{}})
 	s.words += text
 	s.event("response.output_text.delta", fields{"item_id": s.itemID, "output_index": s.index, "content_index": 0,
 		"delta": text})
@@ -74,7 +74,7 @@ func (s *responsesStream) text(text string) {
 
 func (s *responsesStream) thinking(text string) {
 	if s.open != "reasoning" {
-		s.within("reasoning", fields{"summary": []any{}})
+		s.openItem("reasoning", fields{"summary": []any{}})
 		s.event("response.reasoning_summary_part.added", fields{
 			"item_id": s.itemID, "output_index": s.index, "summary_index": 0,
 			"part": fields{"type": "summary_text", "text": ""},
@@ -89,7 +89,7 @@ func (s *responsesStream) call(c toolCall) {
 	s.shut()
 	item := responsesCall(c)
 	s.event("response.output_item.added", fields{"output_index": s.index, "item": item})
-	s.done(item)
+	s.closeItem(item)
 }
 
 func (s *responsesStream) fail(f Failure) {

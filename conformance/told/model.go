@@ -60,15 +60,15 @@ func SentIn(requests []modelserver.Request) (out []Sent) {
 		for _, step := range q.Reply {
 			text += step.Text
 		}
-		if q.Side == "" && bare(text) != "" {
+		if q.Side == "" && withoutBlanks(text) != "" {
 			out = append(out, Sent{q.Prompt, text})
 		}
 	}
 	return out
 }
 
-// bare removes all blanks and line ends from a text, because agent CLIs change them.
-func bare(text string) string { return strings.Join(strings.Fields(text), "") }
+// withoutBlanks removes all blanks and line ends from a text, because agent CLIs change them.
+func withoutBlanks(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // CheckCalls compares the calls in the log with the calls that the model made. Each call must have
 // the right id, name, place and outcome. The log must contain no other call.
@@ -124,7 +124,7 @@ func (l Log) CheckTexts(sent []Sent) error {
 			wrong = append(wrong, fmt.Errorf("the text %q is told, and the model has not sent it", l.Replies[i].Text))
 		case i >= len(l.Replies):
 			wrong = append(wrong, fmt.Errorf("the text %q is not told", sent[i].Text))
-		case bare(l.Replies[i].Text) != bare(sent[i].Text):
+		case withoutBlanks(l.Replies[i].Text) != withoutBlanks(sent[i].Text):
 			wrong = append(wrong, fmt.Errorf("text %d is told as %q, the model has sent %q", i+1, l.Replies[i].Text,
 				sent[i].Text))
 		case !l.inRunOf(l.Replies[i].Run, sent[i].Prompt):

@@ -64,7 +64,7 @@ func Read(events []coleo.Event) (Log, error) {
 	r := reader{log: Log{ended: map[string]coleo.SubagentEnd{}, prompts: map[string]string{}}, open: map[string]bool{},
 		ended: map[string]bool{}}
 	for _, e := range events {
-		r.place(e)
+		r.checkPlace(e)
 		if !e.Kind.IsWork() {
 			continue
 		}
@@ -85,8 +85,8 @@ func (r *reader) fail(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Errorf(format, args...))
 }
 
-// place checks that an event is allowed at its position in the run.
-func (r *reader) place(e coleo.Event) {
+// checkPlace checks that an event is allowed at its position in the run.
+func (r *reader) checkPlace(e coleo.Event) {
 	switch {
 	case e.Run == "" && judged(e.Kind):
 		r.fail("event %d, a %s, belongs to no run: %s", e.Seq, e.Kind, e.Payload)

@@ -66,7 +66,7 @@ func (a account) open(f terminal.Facts) (*sql.DB, string, error) {
 func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
 	var texts []string
 	last := ""
-	err := a.each(ctx, f,
+	err := a.eachRow(ctx, f,
 		"SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id WHERE m.session_id = ? ORDER "+
 			"BY m.time_created, m.id, p.id",
 		func(id string, m Info, part []byte) {
@@ -91,7 +91,7 @@ func (a account) answer(ctx context.Context, f terminal.Facts, _ coleo.Receipt) 
 // database yet.
 func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, error) {
 	var all []coleo.Usage
-	err := a.each(ctx, f, "SELECT id, data, '' FROM message WHERE session_id = ?", func(_ string, m Info, _ []byte) {
+	err := a.eachRow(ctx, f, "SELECT id, data, '' FROM message WHERE session_id = ?", func(_ string, m Info, _ []byte) {
 		all = append(all, m.Usage())
 	})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,8 +100,8 @@ func (a account) usage(ctx context.Context, f terminal.Facts) (coleo.Usage, erro
 	return coleo.SumUsage(slices.Values(all)), err
 }
 
-// each runs a query about the conversation. It calls a function with each row of the result.
-func (a account) each(ctx context.Context, f terminal.Facts, question string,
+// eachRow runs a query about the conversation. It calls a function with eachRow row of the result.
+func (a account) eachRow(ctx context.Context, f terminal.Facts, question string,
 	row func(id string, m Info, part []byte)) error {
 	db, conversation, err := a.open(f)
 	if err != nil {

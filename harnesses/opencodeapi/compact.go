@@ -28,7 +28,7 @@ func (s *Session) Compact(ctx context.Context) (coleo.Receipt, error) {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EInvalid,
 			"name a provider and a model for the arm: a summary needs them")
 	}
-	if err := coleo.Wanted(ctx); err != nil {
+	if err := coleo.MayType(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
 	defer s.deliver()()

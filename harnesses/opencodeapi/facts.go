@@ -165,8 +165,8 @@ func (q questionBody) asked() asked {
 	return a
 }
 
-// take updates the facts after one event of the server.
-func (s *Session) take(e event) {
+// apply updates the facts after one event of the server.
+func (s *Session) apply(e event) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
 		Status    statusBody      `json:"status"`
@@ -183,7 +183,7 @@ func (s *Session) take(e event) {
 	switch e.Type {
 	case "session.status":
 		if mine {
-			s.update(func(f *facts) { f.take(p.Status) })
+			s.update(func(f *facts) { f.applyStatus(p.Status) })
 		}
 	case "session.error":
 		if mine && p.Error.Name != aborted {
@@ -259,7 +259,7 @@ func (s *Session) takePart(raw json.RawMessage) {
 	})
 }
 
-func (f *facts) take(s statusBody) {
+func (f *facts) applyStatus(s statusBody) {
 	f.known = true
 	if s.Type != "idle" && (f.status == "idle" || f.status == "") {
 		f.busied++
@@ -307,7 +307,7 @@ func askFacts(ctx context.Context, srv *server, conversation string) (facts, err
 		}
 	}
 	if s, ok := statuses[conversation]; ok {
-		f.take(s)
+		f.applyStatus(s)
 	}
 	for _, p := range permissions {
 		f.asked = append(f.asked, p.asked())

@@ -111,7 +111,7 @@ func (s *server) request(ctx context.Context, method, path string, in any) (*htt
 // command sends a request that commands the server. It is like do, but it sends no request if
 // nobody still waits for the result.
 func (s *server) command(ctx context.Context, path string, in, out any) error {
-	if err := coleo.Wanted(ctx); err != nil {
+	if err := coleo.MayType(ctx); err != nil {
 		return err
 	}
 	return s.do(ctx, http.MethodPost, path, in, out)

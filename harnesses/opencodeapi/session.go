@@ -92,7 +92,7 @@ func (s *Session) begin() {
 			break
 		}
 		s.tellTrouble(err, failing, srv.bounds.trouble)
-		if !s.rest(followRetry) {
+		if !s.waitWhileOpen(followRetry) {
 			return
 		}
 	}
@@ -108,7 +108,7 @@ func (s *Session) followEvents(srv *server) {
 		attempt, connected := time.Now(), false
 		err := srv.events(s.ctx, func(e event) error {
 			if e.Type != "server.connected" {
-				s.take(e)
+				s.apply(e)
 				return nil
 			}
 			err := s.resync(srv)
@@ -124,7 +124,7 @@ func (s *Session) followEvents(srv *server) {
 		if !connected {
 			s.tellTrouble(err, failing, srv.bounds.trouble)
 		}
-		if !s.rest(followRetry) {
+		if !s.waitWhileOpen(followRetry) {
 			return
 		}
 	}
@@ -143,7 +143,7 @@ func (s *Session) tellTrouble(err error, faultBegan time.Time, minDuration time.
 		return // the texts of one fault differ, for example by a port
 	}
 	s.facts.trouble, s.facts.refused = err.Error(), refused
-	s.become(s.facts.reading(), "")
+	s.setReading(s.facts.reading(), "")
 }
 
 // converse makes sure that the conversation exists. A new conversation may be a copy of another
@@ -189,9 +189,9 @@ func (s *Session) resync(srv *server) error {
 	return nil
 }
 
-// rest waits for a duration, or until the session is closed. It reports whether the session is
+// waitWhileOpen waits for a duration, or until the session is closed. It reports whether the session is
 // still open.
-func (s *Session) rest(d time.Duration) bool {
+func (s *Session) waitWhileOpen(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -241,7 +241,7 @@ func ruleOf(e holder.Exit) string {
 func (s *Session) ended(rule string, code int, how string) {
 	s.catchUp()
 	s.mu.Lock()
-	s.become(coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, how)
+	s.setReading(coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, how)
 	s.mu.Unlock()
 	s.cancel()
 }
@@ -263,11 +263,11 @@ func (s *Session) update(change func(*facts)) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.become(s.facts.reading(), "")
+	s.setReading(s.facts.reading(), "")
 }
 
-// become stores a new reading, and reports the change. The caller holds mu.
-func (s *Session) become(next coleo.Reading, note string) {
+// setReading stores a new reading, and reports the change. The caller holds mu.
+func (s *Session) setReading(next coleo.Reading, note string) {
 	last, now := s.reading, time.Now()
 	if last.State == coleo.Dead {
 		return

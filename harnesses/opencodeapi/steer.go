@@ -117,7 +117,7 @@ func (s *Session) mayBegin() (*server, error) {
 	if now.State.Working() {
 		return nil, coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it", s.h.spec.Title)
 	}
-	if now.State == coleo.Failed && !s.rest(failureSettle-time.Since(now.Since)) {
+	if now.State == coleo.Failed && !s.waitWhileOpen(failureSettle-time.Since(now.Since)) {
 		return nil, coleo.Errorf(coleo.EExited, "the server has ended: recover the arm first")
 	}
 	return srv, nil

@@ -57,7 +57,9 @@ func serverless(t *testing.T) (*Session, *silentRecord) {
 }
 
 // status takes the place of an event of the server.
-func (s *Session) status(kind string) { s.update(func(f *facts) { f.take(statusBody{Type: kind}) }) }
+func (s *Session) status(kind string) {
+	s.update(func(f *facts) { f.applyStatus(statusBody{Type: kind}) })
+}
 
 // told returns the states, the turns and the kinds of all work that a session has told.
 func told(t *testing.T, s *Session) (out []string) {

@@ -48,8 +48,8 @@ type bucket struct {
 	filled time.Time // when spent was last updated
 }
 
-// take spends n bytes of the bucket. The bucket refills at the given rate in bytes per second.
-func (b *bucket) take(n int, rate int64, now time.Time) {
+// spend spends n bytes of the bucket. The bucket refills at the given rate in bytes per second.
+func (b *bucket) spend(n int, rate int64, now time.Time) {
 	rested := min(max(0, now.Sub(b.filled)), floodBurst/time.Duration(rate)*time.Second)
 	back := int64(rested.Seconds() * float64(rate))
 	b.spent = min(floodBurst, max(0, b.spent-back)+int64(n))
@@ -63,18 +63,18 @@ type pace struct {
 	busy  atomic.Bool
 }
 
-// take counts n bytes of output of a session. It returns the rate in bytes per second
+// limitFor counts n bytes of output of a session. It returns the rate in bytes per second
 // that the session must not exceed, or 0 if there is no limit.
-func (f *Floods) take(p *pace, n int, now time.Time) int64 {
+func (f *Floods) limitFor(p *pace, n int, now time.Time) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.burst.take(n, floodTotal, now)
+	f.burst.spend(n, floodTotal, now)
 	_, slow := f.slow[p]
 	rate := int64(floodRate)
 	if slow {
 		rate = f.share(now)
 	}
-	p.take(n, rate, now)
+	p.spend(n, rate, now)
 	switch {
 	case slow && p.spent < floodBurst/2:
 		delete(f.slow, p)
@@ -114,7 +114,7 @@ func (f *Floods) leave(p *pace) {
 // A holder of an old version may not know this command. It then takes output from the program as
 // fast as it can, until the unread output reaches the limit of Client.Lead.
 func (s *session) keepPace(n int, now time.Time) {
-	rate := s.harness.shared.floods.take(&s.pace, n, now)
+	rate := s.harness.shared.floods.limitFor(&s.pace, n, now)
 	if rate == s.pace.given || !s.pace.busy.CompareAndSwap(false, true) {
 		return
 	}

@@ -9,23 +9,23 @@ func TestAFloodIsSlowedUntilItIsOver(t *testing.T) {
 	t.Parallel()
 	f, now := NewFloods(), time.Unix(1, 0)
 	var p pace
-	if f.take(&p, floodBurst-1, now) != 0 {
+	if f.limitFor(&p, floodBurst-1, now) != 0 {
 		t.Error("slowed within the burst")
 	}
 	now = now.Add(time.Second / 2)
-	if f.take(&p, floodRate/2, now) != 0 {
+	if f.limitFor(&p, floodRate/2, now) != 0 {
 		t.Error("slowed at the rate that is allowed")
 	}
-	if rate := f.take(&p, floodRate, now.Add(time.Millisecond)); rate != floodRate {
+	if rate := f.limitFor(&p, floodRate, now.Add(time.Millisecond)); rate != floodRate {
 		t.Errorf("slowed to %d beyond the burst, want %d", rate, floodRate)
 	}
 	for range 20 {
 		now = now.Add(time.Second)
-		if f.take(&p, floodRate, now) == 0 {
+		if f.limitFor(&p, floodRate, now) == 0 {
 			t.Fatal("let go while it floods")
 		}
 	}
-	if f.take(&p, 1, now.Add(24*time.Hour)) != 0 {
+	if f.limitFor(&p, 1, now.Add(24*time.Hour)) != 0 {
 		t.Error("not let go after the flood")
 	}
 }
@@ -39,7 +39,7 @@ func TestFloodsShareWhatTheyMayWrite(t *testing.T) {
 	for slowed := 0; slowed < arms; now = now.Add(time.Millisecond) {
 		slowed = 0
 		for i := range paces {
-			if f.take(&paces[i], 64<<10, now) != 0 {
+			if f.limitFor(&paces[i], 64<<10, now) != 0 {
 				slowed++
 			}
 			written += 64 << 10
@@ -48,18 +48,18 @@ func TestFloodsShareWhatTheyMayWrite(t *testing.T) {
 	if most := floodBurst + arms*(floodSmall+256<<10); written > most {
 		t.Errorf("all of them wrote %d bytes before they were slowed, want %d at most", written, most)
 	}
-	if rate := f.take(&paces[0], 1, now); rate != floodTotal/arms {
+	if rate := f.limitFor(&paces[0], 1, now); rate != floodTotal/arms {
 		t.Errorf("each may write %d bytes a second, want %d", rate, floodTotal/arms)
 	}
 	var quiet pace
-	if f.take(&quiet, 100<<10, now) != 0 {
+	if f.limitFor(&quiet, 100<<10, now) != 0 {
 		t.Error("an arm that does not flood is slowed with the others")
 	}
-	if rate := f.take(&paces[0], 1, now.Add(2*floodPause)); rate != floodRate {
+	if rate := f.limitFor(&paces[0], 1, now.Add(2*floodPause)); rate != floodRate {
 		t.Errorf("alone after a pause of the others it may write %d, want %d", rate, floodRate)
 	}
 	f.leave(&paces[0])
-	if f.take(&paces[1], 1, now.Add(2*floodPause)) != floodRate {
+	if f.limitFor(&paces[1], 1, now.Add(2*floodPause)) != floodRate {
 		t.Error("one that has ended keeps its share")
 	}
 }

@@ -25,7 +25,7 @@ func (s *session) rebuild(at holder.Status) (*reading.Reader, *past.Replay) {
 	} else {
 		size, exact := replay.From(dir, snapshot.Offset, snapshot.Offset)
 		r = reading.New(s.harness.spec, at.Cols, at.Rows, now, s.changed)
-		r.Runs(s.facts.Version)
+		r.SetVersion(s.facts.Version)
 		if r.Resume(snapshot, now); exact {
 			r.Core().Resize(size.Cols, size.Rows)
 		}
@@ -51,7 +51,7 @@ func (s *session) beginAt(at holder.Status, from int64, replay *past.Replay) *re
 		size = past.Size{Cols: at.Cols, Rows: at.Rows}
 	}
 	r := reading.New(s.harness.spec, size.Cols, size.Rows, time.Now(), s.changed)
-	r.Runs(s.facts.Version)
+	r.SetVersion(s.facts.Version)
 	r.StartAt(from)
 	s.snapshots.StartFrom(from)
 	if from > 0 {

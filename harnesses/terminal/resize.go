@@ -67,9 +67,9 @@ func (z *sizes) postpone(size past.Size, typing bool, give func()) bool {
 	return true
 }
 
-// take returns the pending size, if there is one, and removes it. The gap before the
+// takePending returns the pending size, if there is one, and removes it. The gap before the
 // next size, resizeGap, begins with this call.
-func (z *sizes) take() (size past.Size, pending bool) {
+func (z *sizes) takePending() (size past.Size, pending bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if z.timer == nil {
@@ -88,8 +88,8 @@ func (z *sizes) await(framesShown uint64, willDraw bool) {
 	z.frames, z.awaited = framesShown, willDraw
 }
 
-// note records that a size was given, or that the attempt to give it failed.
-func (z *sizes) note(failed bool) {
+// recordAttempt records that a size was given, or that the attempt to give it failed.
+func (z *sizes) recordAttempt(failed bool) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.given, z.awaited = time.Now(), z.awaited && !failed
@@ -148,7 +148,7 @@ func (s *session) resizeAfterTyping() {
 
 // resizePostponed gives the size that was postponed, if it is still pending.
 func (s *session) resizePostponed() {
-	size, pending := s.sizes.take()
+	size, pending := s.sizes.takePending()
 	if !pending || s.State().State == coleo.Dead || s.ctx.Err() != nil {
 		return
 	}
@@ -164,7 +164,7 @@ func (s *session) resize(size past.Size) error {
 	s.awaitPictureEnd()
 	was := s.resizeScreen(size)
 	err := s.client.Resize(size.Cols, size.Rows)
-	s.sizes.note(err != nil)
+	s.sizes.recordAttempt(err != nil)
 	if err != nil {
 		r, unlock := s.live.lock()
 		defer unlock()

@@ -87,7 +87,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	}
 	reader, replay := s.rebuild(at)
 	if justStarted {
-		reader.FromStart()
+		reader.SetFromStart()
 	}
 	stream, err := client.Lead(ctx, reader.End(), floodAhead)
 	if err != nil {
@@ -99,7 +99,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	s.record = s.followRecord()
 	if s.record.follower != nil {
 		reader.ExpectRecord()
-		reader.AskForNews(s.record.catchUp)
+		reader.SetEntryCheck(s.record.catchUp)
 	}
 	starting := justStarted || time.Since(facts.Started) < startLasts
 	switch {
@@ -250,7 +250,7 @@ func (s *session) Reload(h coleo.Harness) error {
 	return s.typist.Reload(next.spec, func() {
 		r, unlock := s.live.lock()
 		defer unlock()
-		r.Use(next.spec)
+		r.SetSpec(next.spec)
 		select {
 		case s.reread <- struct{}{}:
 		default: // another look is already pending

@@ -28,7 +28,7 @@ func TestSizesArePostponed(t *testing.T) {
 				var z sizes
 				begun, given := time.Now(), make(chan past.Size, 2)
 				give := func() {
-					if size, pending := z.take(); pending {
+					if size, pending := z.takePending(); pending {
 						given <- size
 					}
 				}
@@ -36,7 +36,7 @@ func TestSizesArePostponed(t *testing.T) {
 					t.Fatal("the first size is postponed")
 				}
 				z.await(1, tt.awaited)
-				if z.note(false); !z.postpone(small, false, give) || !z.postpone(large, false, give) {
+				if z.recordAttempt(false); !z.postpone(small, false, give) || !z.postpone(large, false, give) {
 					t.Fatal("a size that comes at once is not postponed")
 				}
 				if tt.shown > 0 {

@@ -100,11 +100,11 @@ func (v view) Update(change func(*reading.Reader) bool) {
 // This process or the holder may have been stopped for too long while the keys were on their way.
 // Then the holder does not type them.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
-	if err := coleo.Wanted(ctx); err != nil {
+	if err := coleo.MayType(ctx); err != nil {
 		return false, typing.Unwanted{Err: err}
 	}
 	w := holder.Write{ID: k.ID, Kind: holder.WriteKeys, Data: k.Data, OnlyIfEnd: k.IfSeen, SeenOffset: k.Seen}
-	if left, bounded := coleo.Left(ctx); bounded {
+	if left, bounded := coleo.TypingTimeLeft(ctx); bounded {
 		w.TypeWithin(left)
 	}
 	r, unlock := v.live.lock()

@@ -24,10 +24,10 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// Cover replaces each occurrence of a path in the output by its mask. A program may cut a path off
-// at the end of a row. So Cover also replaces any beginning of the path that contains at least the
+// MaskPath replaces each occurrence of a path in the output by its mask. A program may cut a path off
+// at the end of a row. So MaskPath also replaces any beginning of the path that contains at least the
 // first two names.
-func Cover(output []byte, path string) []byte {
+func MaskPath(output []byte, path string) []byte {
 	begin := []byte(beginOf(path))
 	if len(begin) == 0 {
 		return output
@@ -89,7 +89,7 @@ func (m *maskedOutput) Read(p []byte) (int, error) {
 			return 0, fmt.Errorf("read what is to be covered: %w", err)
 		}
 		for _, text := range m.texts {
-			all = Cover(all, text)
+			all = MaskPath(all, text)
 		}
 		m.rest = all
 	}

@@ -14,11 +14,11 @@ func TestAPathIsCoveredAlsoIfItIsCutOff(t *testing.T) {
 		"/home/bob and /home":            "/home/bob and /home",
 		"":                               "",
 	} {
-		if got := string(Cover([]byte(output), path)); got != want {
+		if got := string(MaskPath([]byte(output), path)); got != want {
 			t.Errorf("%q becomes %q, want %q", output, got, want)
 		}
 	}
-	if got := string(Cover([]byte("/srv/x"), "/srv")); got != Mask("/srv")+"/x" {
+	if got := string(MaskPath([]byte("/srv/x"), "/srv")); got != Mask("/srv")+"/x" {
 		t.Errorf("a path with one name becomes %q", got)
 	}
 }

@@ -182,7 +182,7 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 	if err != nil {
 		return bus.Piece{}, err
 	}
-	return d.first(data), nil
+	return d.firstPiece(data), nil
 }
 
 // wished returns the diff that somebody wishes.
@@ -201,9 +201,9 @@ func (d *Diffs) wished(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 	return f.DiffOf(ctx, a.ID, w, d.Now().UTC())
 }
 
-// first returns the first piece of a diff, and keeps the diff until its other pieces are
+// firstPiece returns the firstPiece piece of a diff, and keeps the diff until its other pieces are
 // read.
-func (d *Diffs) first(data []byte) bus.Piece {
+func (d *Diffs) firstPiece(data []byte) bus.Piece {
 	if len(data) <= pieceSize {
 		return bus.Piece{Data: data, Total: len(data)}
 	}

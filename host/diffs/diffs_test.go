@@ -89,7 +89,7 @@ func TestManyDiffsAreNotKept(t *testing.T) {
 	var d Diffs
 	d.Now = time.Now
 	for range 3 * mostRead {
-		d.first(make([]byte, pieceSize+1))
+		d.firstPiece(make([]byte, pieceSize+1))
 	}
 	if n := len(d.read); n > mostRead {
 		t.Errorf("%d diffs are kept, want at most %d", n, mostRead)

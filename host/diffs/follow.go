@@ -56,7 +56,7 @@ func (d *Diffs) follow(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 	defer till.Stop()
 	key := keyOf(w)
 	for {
-		number, changed := t.now()
+		number, changed := t.changeCount()
 		last := t.lastOf(key)
 		if last.mark == "" || last.mark != w.Since || last.number != number {
 			diff, err := d.reread(ctx, a, f, t, w)
@@ -66,8 +66,8 @@ func (d *Diffs) follow(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 		}
 		select {
 		case <-changed:
-			t.settle(ctx)
-			rest(ctx, t.lastOf(key))
+			t.waitForQuiet(ctx)
+			waitForNextDiff(ctx, t.lastOf(key))
 		case <-till.C:
 			return changes.Diff{Root: f.Root(), Time: d.Now().UTC(), Files: []changes.File{}, Mark: w.Since,
 				Unchanged: true}, nil
@@ -79,8 +79,8 @@ func (d *Diffs) follow(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 
 // reread watches new folders, and reads the diff.
 func (d *Diffs) reread(ctx context.Context, a Arm, f *folder.Folder, t *tree, w changes.Wish) (changes.Diff, error) {
-	number, _ := t.now()
-	if err := t.catchUp(ctx, f, d.room(t)); err != nil {
+	number, _ := t.changeCount()
+	if err := t.catchUp(ctx, f, d.watchRoom(t)); err != nil {
 		return changes.Diff{}, err
 	}
 	began := d.Now()
@@ -125,12 +125,12 @@ func (t *tree) remember(key string, l lastRead) {
 	t.last[key] = l
 }
 
-// settle waits until no more changes are told, or until mostQuiet has passed.
-func (t *tree) settle(ctx context.Context) {
+// waitForQuiet waits until no more changes are told, or until mostQuiet has passed.
+func (t *tree) waitForQuiet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, mostQuiet)
 	defer cancel()
 	for {
-		_, changed := t.now()
+		_, changed := t.changeCount()
 		select {
 		case <-changed:
 		case <-time.After(quiet):
@@ -141,8 +141,8 @@ func (t *tree) settle(ctx context.Context) {
 	}
 }
 
-// rest waits until the next diff may be read.
-func rest(ctx context.Context, last lastRead) {
+// waitForNextDiff waits until the next diff may be read.
+func waitForNextDiff(ctx context.Context, last lastRead) {
 	select {
 	case <-time.After(time.Until(last.ended.Add(max(pause, restTimes*last.took)))):
 	case <-ctx.Done():

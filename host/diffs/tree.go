@@ -61,12 +61,12 @@ type tree struct {
 func newTree(w *filewatch.Watcher, root, gitDir string) *tree {
 	t := &tree{root: root, gitDir: gitDir, changed: make(chan struct{}), fresh: map[string]bool{}, relist: true,
 		last: map[string]lastRead{}}
-	t.listener = w.Listen(t.note)
+	t.listener = w.Listen(t.noteChange)
 	return t
 }
 
-// note remembers a change. Most changes in the git folder do not change a diff.
-func (t *tree) note(c filewatch.Change) {
+// noteChange remembers a change. Most changes in the git folder do not change a diff.
+func (t *tree) noteChange(c filewatch.Change) {
 	name := filepath.Base(c.Path)
 	inGit := below(t.gitDir, c.Path)
 	if inGit && name != "index" && name != "HEAD" && name != "exclude" {
@@ -91,8 +91,8 @@ func (t *tree) note(c filewatch.Change) {
 // below is like Below, for paths without symbolic links.
 func below(dir, path string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
-// now returns the number of changes so far, and a channel that is closed at the next one.
-func (t *tree) now() (number int, changed <-chan struct{}) {
+// changeCount returns the number of changes so far, and a channel that is closed at the next one.
+func (t *tree) changeCount() (number int, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.told {
@@ -202,8 +202,8 @@ func tooMany(err error, most int) error {
 		"without following it", err, most)
 }
 
-// room returns how many more folders this process may watch.
-func (d *Diffs) room(except *tree) int {
+// watchRoom returns how many more folders this process may watch.
+func (d *Diffs) watchRoom(except *tree) int {
 	limit := usualLimit
 	if data, err := os.ReadFile(limitFile); err == nil {
 		if n, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil {

@@ -37,7 +37,7 @@ func Continue(q coleo.Queue, id, text string, now time.Time) coleo.Queue {
 		try, tried = q.Parked.Try, q.Parked.Tried
 	}
 	q, _ = Unpark(q)
-	return Back(q, coleo.Queued{ID: id, Text: text, Added: now.UTC(), By: "coleo", Continues: try, Tried: tried}, "")
+	return PutBack(q, coleo.Queued{ID: id, Text: text, Added: now.UTC(), By: "coleo", Continues: try, Tried: tried}, "")
 }
 
 func withoutContinuation(q coleo.Queue) coleo.Queue {
@@ -46,5 +46,5 @@ func withoutContinuation(q coleo.Queue) coleo.Queue {
 		first = q.Entries[0].ID
 	}
 	q.Entries = slices.DeleteFunc(slices.Clone(q.Entries), func(e coleo.Queued) bool { return e.Continues > 0 })
-	return unheld(q, first)
+	return clearHeld(q, first)
 }

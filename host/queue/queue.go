@@ -58,7 +58,7 @@ func Move(q coleo.Queue, id string, to int) (coleo.Queue, error) {
 	e, first := q.Entries[at], q.Entries[0].ID
 	rest := slices.Delete(slices.Clone(q.Entries), at, at+1)
 	q.Entries = slices.Insert(rest, min(to-1, len(rest)), e)
-	return unheld(q, first), nil
+	return clearHeld(q, first), nil
 }
 
 // Remove returns the queue without the entry with the given id. It returns ENotFound if
@@ -70,7 +70,7 @@ func Remove(q coleo.Queue, id string) (coleo.Queue, error) {
 	}
 	first := q.Entries[0].ID
 	q.Entries = slices.Delete(slices.Clone(q.Entries), at, at+1)
-	return unheld(q, first), nil
+	return clearHeld(q, first), nil
 }
 
 // Take returns the first entry of the queue, and the queue without this entry. It returns false if
@@ -84,10 +84,10 @@ func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
 	return first, q, true
 }
 
-// Back puts an entry that was taken back at the head of the queue. It returns the changed queue,
-// with the reason why the entry was not sent. Back ignores the bounds, because the entry was in the
+// PutBack puts an entry that was taken back at the head of the queue. It returns the changed queue,
+// with the reason why the entry was not sent. PutBack ignores the bounds, because the entry was in the
 // queue before.
-func Back(q coleo.Queue, e coleo.Queued, why string) coleo.Queue {
+func PutBack(q coleo.Queue, e coleo.Queued, why string) coleo.Queue {
 	q.Entries, q.Held = slices.Insert(slices.Clone(q.Entries), 0, e), why
 	return q
 }
@@ -112,9 +112,9 @@ func Resume(q coleo.Queue) (coleo.Queue, error) {
 	return q, nil
 }
 
-// unheld clears q.Held if the first entry is no longer the one with the given id. Held says why
-// that entry was not sent, so it does not apply to another entry. unheld returns the queue.
-func unheld(q coleo.Queue, first string) coleo.Queue {
+// clearHeld clears q.Held if the first entry is no longer the one with the given id. Held says why
+// that entry was not sent, so it does not apply to another entry. clearHeld returns the queue.
+func clearHeld(q coleo.Queue, first string) coleo.Queue {
 	if len(q.Entries) == 0 || q.Entries[0].ID != first {
 		q.Held = ""
 	}

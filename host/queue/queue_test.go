@@ -83,7 +83,7 @@ func TestAQueueIsAListOfWhatWasAdded(t *testing.T) {
 				q, model, taken = rest, model[1:], append(taken, e)
 			}
 			if ok && r.IntN(2) == 0 {
-				q, model, taken = Back(q, e, "held"), append([]string{e.ID}, model...), taken[:len(taken)-1]
+				q, model, taken = PutBack(q, e, "held"), append([]string{e.ID}, model...), taken[:len(taken)-1]
 			}
 		case 7:
 			if what = "pause or resume"; q.Paused == "" {
@@ -126,7 +126,7 @@ func TestAQueueIsBounded(t *testing.T) {
 	}
 	e, rest, _ := Take(q)
 	rest, err := Add(rest, coleo.Queued{ID: "last", Text: "x"})
-	if back := Back(rest, e, "busy"); err != nil || len(back.Entries) != coleo.MaxQueued+1 || back.Held != "busy" {
+	if back := PutBack(rest, e, "busy"); err != nil || len(back.Entries) != coleo.MaxQueued+1 || back.Held != "busy" {
 		t.Errorf("an entry that goes back: %v, %d entries", err, len(back.Entries))
 	}
 	if _, err := Add(coleo.Queue{}, coleo.Queued{Text: " \n"}); coleo.ErrorCode(err) != coleo.EInvalid {

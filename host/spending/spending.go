@@ -154,7 +154,7 @@ func (l *Ledger) Budgets(a Arm, now time.Time) []coleo.BudgetState {
 	shared := func(dollars float64) coleo.Budget { return coleo.Budget{Dollars: dollars, Policy: l.common.Policy} }
 	for _, folder := range slices.Sorted(maps.Keys(l.common.Projects)) {
 		if within(folder, a.Folder) {
-			add(coleo.BudgetOfProject, folder, shared(l.common.Projects[folder]), l.below(folder))
+			add(coleo.BudgetOfProject, folder, shared(l.common.Projects[folder]), l.sumWithin(folder))
 		}
 	}
 	add(coleo.BudgetOfDay, day(now), shared(l.common.Day), l.sums[fleet][day(now)])
@@ -171,8 +171,8 @@ func (l *Ledger) total(account string) float64 {
 	return sum
 }
 
-// below returns the sum of all projects within a folder: see within. The caller holds mu.
-func (l *Ledger) below(folder string) float64 {
+// sumWithin returns the sum of all projects within a folder: see within. The caller holds mu.
+func (l *Ledger) sumWithin(folder string) float64 {
 	sum := 0.0
 	for account := range l.sums {
 		if of, ok := strings.CutPrefix(account, project); ok && within(folder, of) {

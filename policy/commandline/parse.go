@@ -272,7 +272,7 @@ func (w *walker) chain(c *syntax.BinaryCmd) error {
 			dir = w.dir
 		}
 		for i := len(parts) - 1; i >= 0; i-- {
-			if err := w.in(dir, parts[i]); err != nil {
+			if err := w.walkInFolder(dir, parts[i]); err != nil {
 				return err
 			}
 		}
@@ -280,8 +280,8 @@ func (w *walker) chain(c *syntax.BinaryCmd) error {
 	})
 }
 
-// in follows a statement that runs in the folder dir.
-func (w *walker) in(dir string, s *syntax.Stmt) error {
+// walkInFolder follows a statement that runs walkInFolder the folder dir.
+func (w *walker) walkInFolder(dir string, s *syntax.Stmt) error {
 	was := w.dir
 	w.dir = dir
 	err := w.inside(func(w *walker) error { return w.stmt(s) })

@@ -145,7 +145,7 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 		if i++; i == len(words) || words[i].Matched {
 			return fmt.Errorf("the value of %s is not known", word)
 		}
-		if err := lookedFor(words, i); err != nil {
+		if err := refusePrivateNames(words, i); err != nil {
 			return err
 		}
 		if isFile {
@@ -157,9 +157,9 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 	return nil
 }
 
-// lookedFor refuses a test of find that looks for private names. The value of the test is words[i].
+// refusePrivateNames refuses a test of find that looks for private names. The value of the test is words[i].
 // A test may exclude private names: `! -name .git`, or `-name .git -prune`.
-func lookedFor(words []commandline.Word, i int) error {
+func refusePrivateNames(words []commandline.Word, i int) error {
 	text := words[i].Text
 	isName := strings.HasSuffix(words[i-1].Text, "name") || strings.HasSuffix(words[i-1].Text, "path")
 	if !isName || privateName(text) == "" {

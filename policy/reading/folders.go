@@ -115,7 +115,7 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 		}
 		return len(included) > 0 && !slices.ContainsFunc(included, func(glob string) bool { return canMatch(glob, name) })
 	}
-	return w.checkFolders(dir, a.searched(), s)
+	return w.checkFolders(dir, a.searchedPaths(), s)
 }
 
 // plainGlob matches a glob that contains only plain characters and *.
@@ -174,7 +174,7 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 	s := selection{leaves: nothing, visit: w.checkList, hidden: func(name string) bool {
 		return slices.ContainsFunc(globs, func(glob string) bool { return canMatch(glob, name) })
 	}}
-	return w.checkFolders(dir, a.searched(), s)
+	return w.checkFolders(dir, a.searchedPaths(), s)
 }
 
 // checkAbove checks three kinds of ignore lists that rg reads: those in the root of the workspace,

@@ -18,19 +18,19 @@ var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true},
 	"show": {options: gitLog, patches: true, always: true, check: onlyCommits},
 	"diff": {options: gitLog, patches: true, always: true, check: onlyRevisions},
-	"rev-parse": {options: options{long: long([]string{"show-toplevel", "abbrev-ref", "short", "is-inside-work-tree",
-		"verify", "git-dir", "show-prefix", "quiet"}, nil)}},
-	"rev-list": {options: options{counts: "n", digits: true, long: long([]string{"count", "all", "no-merges"},
+	"rev-parse": {options: options{long: longOptions([]string{"show-toplevel", "abbrev-ref", "short",
+		"is-inside-work-tree", "verify", "git-dir", "show-prefix", "quiet"}, nil)}},
+	"rev-list": {options: options{counts: "n", digits: true, long: longOptions([]string{"count", "all", "no-merges"},
 		[]string{"max-count", "since", "until", "author"})}},
-	"branch": {options: options{flags: "avr", long: long([]string{"all", "remotes", "show-current", "list", "verbose"},
-		nil)}, check: noNames},
-	"tag":        {options: options{flags: "l", long: long([]string{"list"}, nil)}, check: noNames},
+	"branch": {options: options{flags: "avr",
+		long: longOptions([]string{"all", "remotes", "show-current", "list", "verbose"}, nil)}, check: noNames},
+	"tag":        {options: options{flags: "l", long: longOptions([]string{"list"}, nil)}, check: noNames},
 	"remote":     {check: noNames},
-	"describe":   {options: options{long: long([]string{"tags", "always", "all", "long"}, nil)}},
-	"merge-base": {options: options{long: long([]string{"is-ancestor"}, nil)}},
-	"ls-files":   {options: options{flags: "sz", long: long([]string{"stage", "cached"}, nil)}},
-	"ls-tree":    {options: options{flags: "rdtl", long: long([]string{"name-only", "full-tree"}, nil)}},
-	"shortlog":   {options: options{flags: "sne", long: long([]string{"summary", "numbered", "all"}, nil)}},
+	"describe":   {options: options{long: longOptions([]string{"tags", "always", "all", "long"}, nil)}},
+	"merge-base": {options: options{long: longOptions([]string{"is-ancestor"}, nil)}},
+	"ls-files":   {options: options{flags: "sz", long: longOptions([]string{"stage", "cached"}, nil)}},
+	"ls-tree":    {options: options{flags: "rdtl", long: longOptions([]string{"name-only", "full-tree"}, nil)}},
+	"shortlog":   {options: options{flags: "sne", long: longOptions([]string{"summary", "numbered", "all"}, nil)}},
 }
 
 var gitLog = options{flags: "psz", counts: "nU", texts: "SG", digits: true, long: map[string]value{"oneline": none,
@@ -113,21 +113,21 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments, paths []comma
 		if err != nil {
 			return err
 		}
-		if c.patches && w.Machine.IsFolder(resolved) && a.shows(c) {
+		if c.patches && w.Machine.IsFolder(resolved) && a.showsContent(c) {
 			return fmt.Errorf("%s is a folder, which can have had private files", path.Text)
 		}
 	}
-	if a.given["follow"] && a.shows(c) {
+	if a.given["follow"] && a.showsContent(c) {
 		return fmt.Errorf("--follow shows files under their earlier names")
 	}
-	if c.patches && len(paths) == 0 && a.shows(c) && !onlyFiles(a.operands) {
+	if c.patches && len(paths) == 0 && a.showsContent(c) && !onlyFiles(a.operands) {
 		return fmt.Errorf("it shows the content of files that are not named: write --stat, or the names behind --")
 	}
 	return nil
 }
 
-// shows reports whether the command shows the content of files.
-func (a arguments) shows(c gitCommand) bool {
+// showsContent reports whether the command showsContent the content of files.
+func (a arguments) showsContent(c gitCommand) bool {
 	for _, patch := range []string{"p", "patch", "U", "unified"} {
 		if a.given[patch] {
 			return true

@@ -162,15 +162,15 @@ func (p program) paths(a arguments) ([]commandline.Word, error) {
 			return nil, fmt.Errorf("it would write to %s", a.operands[1].Text)
 		}
 	case toPatternFiles:
-		return a.searched(), nil
+		return a.searchedPaths(), nil
 	case toFiles:
 	}
 	return a.operands, nil
 }
 
-// searched returns the paths in which a program searches. The first operand is the pattern, unless
+// searchedPaths returns the paths in which a program searches. The first operand is the pattern, unless
 // an option contains the pattern.
-func (a arguments) searched() []commandline.Word {
+func (a arguments) searchedPaths() []commandline.Word {
 	if a.given["e"] || a.given["f"] || a.given["regexp"] || a.given["files"] || a.given["type-list"] {
 		return a.operands
 	}

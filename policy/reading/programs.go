@@ -22,7 +22,7 @@ type program struct {
 	own judge
 }
 
-func long(flags, texts []string) map[string]value {
+func longOptions(flags, texts []string) map[string]value {
 	m := map[string]value{"help": none, "version": none}
 	for _, f := range flags {
 		m[f] = none
@@ -33,14 +33,14 @@ func long(flags, texts []string) map[string]value {
 	return m
 }
 
-// with adds one long option to the options, and returns the options.
-func (o options) with(name string, v value) options {
+// withLongOption adds one long option to the options, and returns the options.
+func (o options) withLongOption(name string, v value) options {
 	o.long[name] = v
 	return o
 }
 
 // plainLong contains the options that every GNU program has.
-var plainLong = long(nil, nil)
+var plainLong = longOptions(nil, nil)
 
 // programs lists the programs that can be allowed. The options of each program are those of its GNU
 // version. On other systems, these options write nothing either.
@@ -56,24 +56,24 @@ var programs = map[string]program{
 	"[":      {own: bracket, builtin: true},
 	"printf": {own: format, builtin: true},
 
-	"cat": {options: options{flags: "AbeEnstTuv", long: long([]string{"number", "number-nonblank", "show-all",
+	"cat": {options: options{flags: "AbeEnstTuv", long: longOptions([]string{"number", "number-nonblank", "show-all",
 		"show-ends", "show-tabs", "squeeze-blank", "show-nonprinting"}, nil)}, operands: toFiles},
 	"head": {options: options{flags: "qvz", counts: "nc", digits: true,
-		long: long([]string{"quiet", "silent", "verbose"}, []string{"lines", "bytes"})}, operands: toFiles},
+		long: longOptions([]string{"quiet", "silent", "verbose"}, []string{"lines", "bytes"})}, operands: toFiles},
 	"tail": {options: options{flags: "qvz", counts: "nc", digits: true,
-		long: long([]string{"quiet", "silent", "verbose"}, []string{"lines", "bytes"})}, operands: toFiles,
+		long: longOptions([]string{"quiet", "silent", "verbose"}, []string{"lines", "bytes"})}, operands: toFiles,
 		check: noFollowing},
 	"rev": {options: options{long: plainLong}, operands: toFiles},
 	"nl":  {options: options{flags: "p", texts: "bdfhilnsvw", long: plainLong}, operands: toFiles},
-	"wc": {options: options{flags: "cmlLw", long: long([]string{"bytes", "chars", "lines", "words",
+	"wc": {options: options{flags: "cmlLw", long: longOptions([]string{"bytes", "chars", "lines", "words",
 		"max-line-length"}, nil)}, operands: toFiles},
-	"ls": {options: options{flags: "1aAbBcCdfFgGhiklmnNopqQrRsStuUvxX", long: long([]string{"all", "almost-all",
+	"ls": {options: options{flags: "1aAbBcCdfFgGhiklmnNopqQrRsStuUvxX", long: longOptions([]string{"all", "almost-all",
 		"human-readable", "recursive", "reverse", "directory", "size", "inode", "classify",
 		"group-directories-first", "no-group", "numeric-uid-gid"}, []string{"sort", "time", "time-style", "format"})}.
-		with("color", optional), operands: toFiles, check: deepNames("aAf", "R")},
-	"stat": {options: options{flags: "t", texts: "c", long: long([]string{"terse"},
+		withLongOption("color", optional), operands: toFiles, check: deepNames("aAf", "R")},
+	"stat": {options: options{flags: "t", texts: "c", long: longOptions([]string{"terse"},
 		[]string{"format", "printf"})}, operands: toFiles},
-	"du": {options: options{flags: "abchkmsSx0", counts: "d", long: long([]string{"all", "bytes", "human-readable",
+	"du": {options: options{flags: "abchkmsSx0", counts: "d", long: longOptions([]string{"all", "bytes", "human-readable",
 		"summarize", "total", "apparent-size", "one-file-system"}, []string{"max-depth"})}, operands: toFiles,
 		check: deepNames("a", "")},
 	"readlink": {options: options{flags: "fenqvz", long: plainLong}, operands: toFiles},
@@ -81,17 +81,18 @@ var programs = map[string]program{
 	"basename": {options: options{flags: "az", texts: "s", long: plainLong}, operands: toTexts},
 	"dirname":  {options: options{flags: "z", long: plainLong}, operands: toTexts},
 	"seq":      {options: options{flags: "w", texts: "fs", long: plainLong}, operands: toTexts, check: smallNumbers},
-	"uname":    {options: options{flags: "asnrvmpio", long: long([]string{"all"}, nil)}, operands: toNothing},
-	"date":     {options: options{flags: "uR", long: long([]string{"utc"}, nil)}, operands: toTexts, check: onlyFormat},
+	"uname":    {options: options{flags: "asnrvmpio", long: longOptions([]string{"all"}, nil)}, operands: toNothing},
+	"date": {options: options{flags: "uR", long: longOptions([]string{"utc"}, nil)}, operands: toTexts,
+		check: onlyFormat},
 
-	"sort": {options: options{flags: "bdfghiMnrRuVzscC", texts: "kt", long: long([]string{"reverse", "unique",
+	"sort": {options: options{flags: "bdfghiMnrRuVzscC", texts: "kt", long: longOptions([]string{"reverse", "unique",
 		"numeric-sort", "human-numeric-sort", "version-sort", "ignore-case", "stable"},
 		[]string{"key", "field-separator"})}, operands: toFiles},
-	"uniq": {options: options{flags: "cduiz", counts: "fsw", long: long([]string{"count", "repeated", "unique",
+	"uniq": {options: options{flags: "cduiz", counts: "fsw", long: longOptions([]string{"count", "repeated", "unique",
 		"ignore-case"}, []string{"skip-fields", "skip-chars"})}, operands: toOneFile},
-	"cut": {options: options{flags: "nsz", texts: "bcdf", long: long([]string{"complement", "only-delimited"},
+	"cut": {options: options{flags: "nsz", texts: "bcdf", long: longOptions([]string{"complement", "only-delimited"},
 		[]string{"bytes", "characters", "delimiter", "fields", "output-delimiter"})}, operands: toFiles},
-	"tr": {options: options{flags: "cCdst", long: long([]string{"complement", "delete", "squeeze-repeats",
+	"tr": {options: options{flags: "cCdst", long: longOptions([]string{"complement", "delete", "squeeze-repeats",
 		"truncate-set1"}, nil)}, operands: toTexts},
 	"fold":     {options: options{flags: "bs", counts: "w", long: plainLong}, operands: toFiles},
 	"expand":   {options: options{flags: "i", texts: "t", long: plainLong}, operands: toFiles},
@@ -99,7 +100,7 @@ var programs = map[string]program{
 	"paste":    {options: options{flags: "sz", texts: "d", long: plainLong}, operands: toFiles},
 	"comm":     {options: options{flags: "123iz", long: plainLong}, operands: toFiles},
 	"cmp":      {options: options{flags: "bls", texts: "in", long: plainLong}, operands: toFiles, check: noFolders},
-	"diff": {options: options{flags: "uyqsbBwiaEZdt", texts: "UCW", long: long([]string{"unified", "brief",
+	"diff": {options: options{flags: "uyqsbBwiaEZdt", texts: "UCW", long: longOptions([]string{"unified", "brief",
 		"side-by-side", "ignore-all-space", "ignore-case", "ignore-blank-lines", "ignore-space-change"},
 		nil)}, operands: toFiles, check: noFolders},
 	"md5sum":    {options: options{flags: "btz", long: plainLong}, operands: toFiles},
@@ -110,15 +111,15 @@ var programs = map[string]program{
 	"od":        {options: options{flags: "bcdoxv", texts: "AtjN", long: plainLong}, operands: toFiles},
 
 	"grep": {options: options{flags: "EFGPiyvwxcLlqsonHhabzTUrI", texts: "e", counts: "mABC", files: "f", digits: true,
-		long: long([]string{"ignore-case", "invert-match", "word-regexp", "line-regexp", "count",
+		long: longOptions([]string{"ignore-case", "invert-match", "word-regexp", "line-regexp", "count",
 			"files-with-matches", "files-without-match", "quiet", "no-messages", "only-matching", "line-number",
 			"with-filename", "no-filename", "extended-regexp", "fixed-strings", "basic-regexp", "perl-regexp",
 			"recursive", "text", "null"},
 			[]string{"regexp", "max-count", "context", "after-context", "before-context", "include", "exclude",
-				"exclude-dir", "binary-files"})}.with("color", optional).with("colour", optional),
+				"exclude-dir", "binary-files"})}.withLongOption("color", optional).withLongOption("colour", optional),
 		operands: toPatternFiles, check: grepFolders},
 	"rg": {options: options{flags: "niSswFlcovxHNUPpI0", texts: "gtTe", counts: "ABCmjM", files: "f",
-		long: long([]string{"files", "line-number", "no-line-number", "no-heading", "heading", "json", "count",
+		long: longOptions([]string{"files", "line-number", "no-line-number", "no-heading", "heading", "json", "count",
 			"count-matches", "fixed-strings", "ignore-case", "smart-case", "case-sensitive", "stats", "multiline",
 			"files-with-matches", "files-without-match", "word-regexp", "line-regexp", "invert-match",
 			"only-matching", "with-filename", "no-filename", "trim", "column", "vimgrep", "no-messages", "null",
@@ -126,7 +127,7 @@ var programs = map[string]program{
 			[]string{"glob", "iglob", "type", "type-not", "regexp", "max-count", "max-depth", "context",
 				"after-context", "before-context", "color", "sort", "sortr", "max-columns", "threads"})},
 		operands: toPatternFiles, check: rgFolders},
-	"tree": {options: options{flags: "adfishDFC", counts: "L", texts: "IP", long: long([]string{"noreport",
+	"tree": {options: options{flags: "adfishDFC", counts: "L", texts: "IP", long: longOptions([]string{"noreport",
 		"dirsfirst"}, nil)}, operands: toFiles, check: deepNames("a", "")},
 	"column":  {options: options{flags: "tx", texts: "s", long: plainLong}, operands: toFiles},
 	"hexdump": {options: options{flags: "bcCdovx", counts: "ns"}, operands: toFiles},

@@ -22,7 +22,7 @@ var sedScript = func() *regexp.Regexp {
 }()
 
 func sed(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{flags: "nErsz", long: long([]string{"quiet", "silent", "regexp-extended"}, nil)}.divide(words)
+	a, err := options{flags: "nErsz", long: longOptions([]string{"quiet", "silent", "regexp-extended"}, nil)}.divide(words)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ var jqFilter = regexp.MustCompile(`^\s*(\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]
 	`\s*\|\s*(keys|length|type|\.)|\?)+\s*$`)
 
 func jq(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{flags: "rcSMCje", long: long([]string{"raw-output", "compact-output", "sort-keys"},
+	a, err := options{flags: "rcSMCje", long: longOptions([]string{"raw-output", "compact-output", "sort-keys"},
 		nil)}.divide(words)
 	if err != nil {
 		return err
@@ -66,15 +66,15 @@ func jq(w Workspace, dir string, words []commandline.Word) error {
 	if len(a.operands) == 0 || a.operands[0].Matched || !jqFilter.MatchString(a.operands[0].Text) {
 		return fmt.Errorf("its filter does more than to take parts of the input")
 	}
-	if err := w.noneOfHome(".jq"); err != nil {
+	if err := w.refuseHomeFiles(".jq"); err != nil {
 		return err
 	}
 	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
 }
 
-// noneOfHome returns an error if one of the named files exists in HOME, because a program would
+// refuseHomeFiles returns an error if one of the named files exists in HOME, because a program would
 // read this file.
-func (w Workspace) noneOfHome(names ...string) error {
+func (w Workspace) refuseHomeFiles(names ...string) error {
 	home := w.Machine.Env("HOME")
 	if home == "" {
 		return nil

@@ -94,7 +94,7 @@ var madeNarrowTable = sync.OnceValue(func() *Table {
 
 // Next returns the state after the character r. The bool is true if r joins the cluster before it.
 func (p *Table) Next(s State, r rune) (State, bool) {
-	after, joined := s.next(p.of(r))
+	after, joined := s.after(p.propertyOf(r))
 	switch {
 	case !joined || !p.Narrow:
 	case r == EmojiSelector:
@@ -105,9 +105,9 @@ func (p *Table) Next(s State, r rune) (State, bool) {
 	return after, joined
 }
 
-// of returns the property of r, which is its kind, plus kindWide if r is wide. r must be a Unicode
+// propertyOf returns the property propertyOf r, which is its kind, plus kindWide if r is wide. r must be a Unicode
 // character.
-func (p *Table) of(r rune) uint8 {
+func (p *Table) propertyOf(r rune) uint8 {
 	return p.blocks[p.index[r>>8]][r&0xff]
 }
 
@@ -118,14 +118,14 @@ type State struct {
 	Cells uint8 // number of cells of the cluster so far; 0: nothing can join it
 }
 
-// next returns the state after a character with property p. The bool is true if the character joins
+// after returns the state after a character with property p. The bool is true if the character joins
 // the cluster before it.
-func (s State) next(p uint8) (State, bool) {
+func (s State) after(p uint8) (State, bool) {
 	kind, width := p&kindMask, uint8(1)
 	if p&kindWide != 0 {
 		width = 2
 	}
-	if s.Cells == 0 || !joins(s.Kind, kind) {
+	if s.Cells == 0 || !joinsCluster(s.Kind, kind) {
 		return State{kind, width}, false
 	}
 	if kind == kindRegional {
@@ -134,8 +134,8 @@ func (s State) next(p uint8) (State, bool) {
 	return State{kind, max(width, s.Cells)}, true
 }
 
-// joins reports whether a character of kind b joins a cluster whose last character is of kind a.
-func joins(a, b uint8) bool {
+// joinsCluster reports whether a character of kind b joinsCluster a cluster whose last character is of kind a.
+func joinsCluster(a, b uint8) bool {
 	switch b {
 	case kindExtend, kindZWJ, kindSpacing:
 		return true

@@ -84,7 +84,7 @@ func (r *Runner) Run(ctx context.Context) {
 		case <-timer.C:
 		case <-r.wake:
 		}
-		wait, err := r.look(ctx)
+		wait, err := r.runDue(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return
@@ -103,8 +103,8 @@ func (r *Runner) wakeUp() {
 	}
 }
 
-// look does everything that is due now. It returns the time until something can be due again.
-func (r *Runner) look(ctx context.Context) (time.Duration, error) {
+// runDue does everything that is due now. It returns the time until something can be due again.
+func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 	r.writeRefused(ctx)
 	if !r.On {
 		return lookEvery, r.giveUp(ctx)
@@ -187,7 +187,7 @@ func (r *Runner) startOpen(ctx context.Context) error {
 		return err
 	}
 	for _, e := range open {
-		if !r.take(e.ID) {
+		if !r.reserve(e.ID) {
 			continue
 		}
 		r.starting.Go(func() {
@@ -212,9 +212,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// take reserves a run for the caller, and reports whether it has done so. It refuses if another
+// reserve reserves a run for the caller, and reports whether it has done so. It refuses if another
 // goroutine has the run, or if atOnce runs are reserved.
-func (r *Runner) take(id int64) bool {
+func (r *Runner) reserve(id int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.busy[id] || len(r.busy) >= atOnce {

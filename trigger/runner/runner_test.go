@@ -74,7 +74,7 @@ func (b *bench) start(_ context.Context, q wire.SpawnRequest, o brain.Once) (bra
 // does carries out what is due, and waits for it.
 func (b *bench) does() {
 	b.t.Helper()
-	if _, err := b.look(b.t.Context()); err != nil {
+	if _, err := b.runDue(b.t.Context()); err != nil {
 		b.t.Fatal(err)
 	}
 	b.starting.Wait()

@@ -60,12 +60,12 @@ type Record struct {
 	Detail   string         `json:"detail,omitempty"` // for EndCrashed: "exit status 1"
 }
 
-// place writes an order into the arm's folder.
-func place(dir string, o Order) error { return replace(filepath.Join(dir, orderFile), o) }
+// writeOrder writes an order into the arm's folder.
+func writeOrder(dir string, o Order) error { return replace(filepath.Join(dir, orderFile), o) }
 
-// take reads the order from the arm's folder and removes it. It returns ENotFound if there is no
+// takeOrder reads the order from the arm's folder and removes it. It returns ENotFound if there is no
 // order.
-func take(dir string) (Order, error) {
+func takeOrder(dir string) (Order, error) {
 	var o Order
 	path := filepath.Join(dir, orderFile)
 	switch found, err := load(path, &o); {

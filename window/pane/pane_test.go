@@ -283,7 +283,7 @@ func TestAWindowThatIsJustBeingOpenedIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := place(s.dir, Order{ID: "one", Terminal: asTerminal, Title: "coleo:one", Argv: []string{"sleep", "600"},
+	if err := writeOrder(s.dir, Order{ID: "one", Terminal: asTerminal, Title: "coleo:one", Argv: []string{"sleep", "600"},
 		Workdir: s.dir, Arm: arm}); err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ var terminalVariables = []string{
 // Run returns ENotFound if there is no order. It returns an error if the program has crashed or
 // cannot be started.
 func Run(dir string, environ []string) error {
-	o, err := take(dir)
+	o, err := takeOrder(dir)
 	if err != nil {
 		return err
 	}

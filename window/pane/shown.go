@@ -82,7 +82,7 @@ func (s *Shown) change(state coleo.WindowState, reason string) {
 // runs in the window.
 func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o Order) error {
 	o.ID, o.Terminal, o.Title = rand.Text(), string(w.Terminal), window.Title(w.Name)
-	err := place(s.dir, o)
+	err := writeOrder(s.dir, o)
 	if err == nil {
 		err = window.Open(ctx, w, environ)
 	}

@@ -104,15 +104,15 @@ func (j *job) commitTree(ctx context.Context, tree, message string, env []string
 		args = append(args, "-p", p)
 	}
 	out, err := j.repo.Run(ctx, git.Call{Args: args, Env: append(env, j.env...), Stdin: strings.NewReader(message)})
-	if err != nil && nameless(err) {
+	if err != nil && lacksUser(err) {
 		return "", coleo.Errorf(coleo.EInvalid, "git does not know who you are, so no commit was made: "+
 			"run 'git config --global user.name NAME' and 'git config --global user.email ADDRESS'")
 	}
 	return strings.TrimSpace(string(out)), err
 }
 
-// nameless reports whether git refused to make a commit because it knows no user.
-func nameless(err error) bool {
+// lacksUser reports whether git refused to make a commit because it knows no user.
+func lacksUser(err error) bool {
 	var e *git.Error
 	if !errors.As(err, &e) {
 		return false

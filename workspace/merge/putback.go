@@ -149,7 +149,7 @@ func (b *putting) sort() error {
 		switch {
 		case c.before.id != "" && !notBefore[name], missing != nil && c.before.id == "":
 		case missing != nil, c.after.id != "" && !notAfter[name]:
-			b.take(name, c)
+			b.putBack(name, c)
 		default:
 			unknown = append(unknown, name)
 		}
@@ -157,8 +157,8 @@ func (b *putting) sort() error {
 	return b.sortUnknown(unknown)
 }
 
-// take puts a file back.
-func (b *putting) take(name string, c change) {
+// putBack puts a file back.
+func (b *putting) putBack(name string, c change) {
 	if c.before.id == "" {
 		b.delete = append(b.delete, name)
 	} else {
@@ -186,7 +186,7 @@ func (b *putting) sortUnknown(names []string) error {
 			now, e1 := b.root.ReadFile(name)
 			all, e2 := os.ReadFile(whole + name)
 			if e1 == nil && e2 == nil && bytes.HasPrefix(all, now) {
-				b.take(name, b.changed[name])
+				b.putBack(name, b.changed[name])
 				continue
 			}
 		}

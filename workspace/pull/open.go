@@ -176,7 +176,7 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 		found, err = p.forge.create(ctx, p.draft())
 	}
 	if err == nil {
-		p.record.become(found)
+		p.record.setRequest(found)
 	}
 	p.record.Changed = p.trees.Now().UTC()
 	if writeErr := p.record.write(p.trees.Dir); err == nil && writeErr != nil {
@@ -190,9 +190,9 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 	return out, refErr
 }
 
-// become stores the number and the URL of a pull request. If the pull request is another one than
-// before, become forgets which items the arm has received.
-func (r *Record) become(found Request) {
+// setRequest stores the number and the URL of a pull request. If the pull request is another one than
+// before, setRequest forgets which items the arm has received.
+func (r *Record) setRequest(found Request) {
 	if r.Number != found.Number {
 		r.Told, r.Sending, r.Last = nil, nil, ""
 	}

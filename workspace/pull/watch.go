@@ -147,7 +147,7 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 	wait, failures := f.wish.Every, 0
 	for {
-		changed, end, err := f.look(ctx)
+		changed, end, err := f.lookOnce(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -174,9 +174,9 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// look looks at the pull request once, and sends new items to the arm. The result changed says
-// whether something has changed since the last look.
-func (f *follower) look(ctx context.Context) (changed bool, end End, err error) {
+// lookOnce looks at the pull request once, and sends new items to the arm. The result changed says
+// whether something has changed since the last lookOnce.
+func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err error) {
 	r, err := f.hub.get(ctx, f.record.Number)
 	switch {
 	case err != nil:

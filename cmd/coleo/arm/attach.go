@@ -46,7 +46,7 @@ cursor.`
 }
 
 func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
-	lease, err := client.Lease(c.Context(), arm.ID, wire.LeaseRequest{Holder: me()})
+	lease, err := client.Lease(c.Context(), arm.ID, wire.LeaseRequest{Holder: viewerName()})
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,10 @@ func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func(
 // changes the size of the arm's terminal.
 const attachPast = 256 << 10
 
-func me() string {
-	u, err := user.Current()
-	if err != nil {
+// viewerName returns the name under which other viewers see who can type.
+func viewerName() string {
+	u, viewerName := user.Current()
+	if viewerName != nil {
 		return "coleo arm attach"
 	}
 	return u.Username + " (coleo arm attach)"
@@ -162,7 +163,7 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			_, _ = client.Lease(ctx, arm, wire.LeaseRequest{ID: lease, Holder: me()})
+			_, _ = client.Lease(ctx, arm, wire.LeaseRequest{ID: lease, Holder: viewerName()})
 		}
 	}
 }

@@ -136,7 +136,7 @@ func envLine(line string, caller lookup) (name, value string, err error) {
 // Variables in a value are not expanded.
 func envValue(raw string) (string, error) {
 	if raw == "" || raw[0] != '"' && raw[0] != '\'' {
-		return bare(raw), nil
+		return unquotedValue(raw), nil
 	}
 	quote, value, rest := raw[0], strings.Builder{}, raw[1:]
 	for i := 0; i < len(rest); i++ {
@@ -172,9 +172,9 @@ func unescaped(b byte) string {
 	return `\` + string(b)
 }
 
-// bare returns a value that is written without quotes. A # after a blank begins a
+// unquotedValue returns a value that is written without quotes. A # after a blank begins a
 // comment, so the value ends before that #.
-func bare(raw string) string {
+func unquotedValue(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && i > 0 && (raw[i-1] == ' ' || raw[i-1] == '\t') {
 			raw = raw[:i]

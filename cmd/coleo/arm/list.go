@@ -357,11 +357,11 @@ func statusText(arm coleo.Arm, now time.Time) string {
 	line("  Last output", ago(r.SecondsSinceOutput))
 	line("  Last heartbeat", ago(r.SecondsSinceHeartbeat))
 	line("  Last activity", ago(r.SecondsSinceActivity))
-	line("  Can recover", yes(r.CanRecover))
+	line("  Can recover", yesOrNo(r.CanRecover))
 	g := r.Signals
 	fmt.Fprintf(&b, "Signals: status %s, pid %s, port %s, session %s, agent %s, workdir %s, task %s", g.DBStatus,
-		yes(g.HasPID), yes(g.HasPort), yes(g.HasSessionID), yes(g.HasAgentID), yes(g.HasWorkdir),
-		yes(g.HasAssignedTask))
+		yesOrNo(g.HasPID), yesOrNo(g.HasPort), yesOrNo(g.HasSessionID), yesOrNo(g.HasAgentID), yesOrNo(g.HasWorkdir),
+		yesOrNo(g.HasAssignedTask))
 	return b.String()
 }
 
@@ -372,7 +372,7 @@ func ago(seconds *int) string {
 	return coleo.Age(time.Duration(*seconds)*time.Second) + " ago"
 }
 
-func yes(b bool) string {
+func yesOrNo(b bool) string {
 	if b {
 		return "yes"
 	}

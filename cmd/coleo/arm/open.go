@@ -171,7 +171,7 @@ func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	if _, err := client.Screen(c.Context(), arm.ID); err != nil {
 		return err
 	}
-	lease, err := client.Lease(c.Context(), arm.ID, wire.LeaseRequest{Holder: me()})
+	lease, err := client.Lease(c.Context(), arm.ID, wire.LeaseRequest{Holder: viewerName()})
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	if err := f.checkNew(c.Context(), client); err != nil {
 		return err
 	}
-	if err := f.place(c.Context(), client, s.Arms.Harness); err != nil {
+	if err := f.addWindowPlace(c.Context(), client, s.Arms.Harness); err != nil {
 		return err
 	}
 	reply, err := client.Spawn(c.Context(), f.q)
@@ -101,11 +101,11 @@ func hasFinished(ctx context.Context, client *api.Client, run string, err error)
 	return err == nil && end.Outcome == coleo.OutcomeFinished
 }
 
-// place adds to the request where to open the window, if the harness shows its agent CLI in a
+// addWindowPlace adds to the request where to open the window, if the harness shows its agent CLI in a
 // window. For any other harness, 'coleo arm attach' runs in a window that is opened after the
 // start. Without --harness, -t selects a harness with a window, unless the arm already has a
 // harness.
-func (f *spawnFlags) place(ctx context.Context, client *api.Client, usual string) error {
+func (f *spawnFlags) addWindowPlace(ctx context.Context, client *api.Client, usual string) error {
 	name := f.q.Harness
 	if name == "" {
 		arm, err := client.Arm(ctx, f.q.Name)
@@ -154,7 +154,7 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	if err := f.checkWindow(c); err != nil {
 		return err
 	}
-	if err := f.complete(); err != nil {
+	if err := f.fillIn(); err != nil {
 		return err
 	}
 	var err error
@@ -198,8 +198,8 @@ func StartedClient(c *cobra.Command, s setup.Setup, onlyServe bool) (*api.Client
 	return s.Client()
 }
 
-// complete fills in the fields of f.q that depend on flags.
-func (f *spawnFlags) complete() error {
+// fillIn fills in the fields of f.q that depend on flags.
+func (f *spawnFlags) fillIn() error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = "."
 	}

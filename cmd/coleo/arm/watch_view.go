@@ -71,7 +71,7 @@ func watchView(c *cobra.Command, client *api.Client, arm coleo.Arm, f watchFlags
 // run reads the arm again after each change, draws the view, and reads keys.
 func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 	if err := w.read(ctx); err != nil {
-		return quiet(ctx, err)
+		return ignoreEnd(ctx, err)
 	}
 	pause := time.NewTimer(watchPause)
 	defer pause.Stop()
@@ -87,12 +87,12 @@ func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 			changed = w.changed
 		case <-changed:
 			if err := w.read(ctx); err != nil {
-				return quiet(ctx, err)
+				return ignoreEnd(ctx, err)
 			}
 			changed = nil
 			pause.Reset(watchPause)
 		case err := <-w.ended:
-			return quiet(ctx, err)
+			return ignoreEnd(ctx, err)
 		case <-resized:
 		case s := <-w.sent:
 			if w.view.Note = s.note; s.failed && !w.view.Writing {
@@ -108,15 +108,15 @@ func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 				go w.send(ctx, w.view.Arm.ID, coleo.Prompt{Text: action.Send, Interrupt: w.view.Interrupt})
 			case action.Refresh:
 				if err := w.read(ctx); err != nil {
-					return quiet(ctx, err)
+					return ignoreEnd(ctx, err)
 				}
 			}
 		}
 	}
 }
 
-// quiet returns nil if the verb or the arm has ended. Otherwise it returns err.
-func quiet(ctx context.Context, err error) error {
+// ignoreEnd returns nil if the verb or the arm has ended. Otherwise it returns err.
+func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, errArmEnded) {
 		return nil
 	}
@@ -205,8 +205,8 @@ func (w *watcher) send(ctx context.Context, id string, p coleo.Prompt) {
 	}
 }
 
-// mark records that the arm has changed since the last read.
-func (w *watcher) mark() {
+// markChanged records that the arm has changed since the last read.
+func (w *watcher) markChanged() {
 	select {
 	case w.changed <- struct{}{}:
 	default:
@@ -226,7 +226,7 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 			return
 		}
 		from = out.Offset + int64(len(out.Data))
-		w.mark()
+		w.markChanged()
 	}
 }
 
@@ -237,7 +237,7 @@ func (w *watcher) followEvents(ctx context.Context, id string) {
 	for ctx.Err() == nil {
 		for u, err := range w.client.Follow(ctx, "") {
 			if err == nil && (u.Arm != nil && u.Arm.ID == id || u.Event != nil && u.Event.Arm == id) {
-				w.mark()
+				w.markChanged()
 			}
 		}
 		select {

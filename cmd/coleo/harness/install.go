@@ -107,12 +107,12 @@ func (i installation) program() string {
 	return filepath.Join(i.dir(), bin, i.info.Command)
 }
 
-// complete returns the path of a marker file. This file exists only if the installation is
-// complete.
-func (i installation) complete() string { return filepath.Join(i.dir(), ".complete") }
+// markerFile returns the path of a marker file. This file exists only if the installation is
+// markerFile.
+func (i installation) markerFile() string { return filepath.Join(i.dir(), ".complete") }
 
 func (i installation) installed() bool {
-	_, err := os.Stat(i.complete())
+	_, err := os.Stat(i.markerFile())
 	return err == nil
 }
 
@@ -171,7 +171,7 @@ func (i installation) fetch(ctx context.Context) error {
 		return coleo.Errorf(coleo.EInternal, "install %s %s: the package has no program %q",
 			i.info.Title, i.version, i.info.Command)
 	}
-	return os.WriteFile(i.complete(), nil, 0o644)
+	return os.WriteFile(i.markerFile(), nil, 0o644)
 }
 
 // use makes new arms use this version.

@@ -164,7 +164,7 @@ func (in input) read(h *terminal.Harness, f readFlags, onChange func(coleo.Chang
 	x := in.replay(h, f, onChange)
 	m := momentOf(coleo.Change{Kind: coleo.ChangeState, Reading: x.Reading, Time: x.Now})
 	if in.cast != nil {
-		since := reading.Since(x.Reading.Since).Seconds()
+		since := reading.RecordingOffset(x.Reading.Since).Seconds()
 		m.Since = &since
 	}
 	return m
@@ -196,7 +196,7 @@ func (in input) replay(h *terminal.Harness, f readFlags, onChange func(coleo.Cha
 }
 
 func momentOf(c coleo.Change) moment {
-	return moment{Moment: conformance.MomentOf(c, reading.Since(c.Time))}
+	return moment{Moment: conformance.MomentOf(c, reading.RecordingOffset(c.Time))}
 }
 
 // String returns the moment as one line. If there is a dialog, more lines describe the

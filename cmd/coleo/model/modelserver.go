@@ -49,7 +49,7 @@ need this server.`,
 			}
 			srv, err := modelserver.Start(cfg)
 			if err != nil {
-				return taken(err)
+				return explainTakenAddress(err)
 			}
 			if err := announce(c, srv.URL(), inside); err != nil {
 				return err
@@ -69,8 +69,8 @@ need this server.`,
 	return c
 }
 
-// taken says what to do if another program has an address. It returns any other error as it is.
-func taken(err error) error {
+// explainTakenAddress says what to do if another program has an address. It returns any other error as it is.
+func explainTakenAddress(err error) error {
 	var op *net.OpError
 	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) {
 		return err

@@ -30,7 +30,7 @@ func newPauseCommand() *cobra.Command {
 			return nil
 		},
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			return act(c, client, args[0], "pause", args[1:], nil)
+			return actOnQueue(c, client, args[0], "pause", args[1:], nil)
 		}),
 	}
 }
@@ -41,7 +41,7 @@ func newResumeCommand() *cobra.Command {
 		Short: "Send the prompts of the arm's queue again",
 		Args:  verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			return act(c, client, args[0], "resume", nil, nil)
+			return actOnQueue(c, client, args[0], "resume", nil, nil)
 		}),
 	}
 }

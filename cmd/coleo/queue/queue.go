@@ -151,15 +151,15 @@ func newQueueCommand() *cobra.Command {
 			if len(args) > 1 {
 				do = args[1]
 			}
-			return act(c, client, args[0], do, args[min(2, len(args)):], files)
+			return actOnQueue(c, client, args[0], do, args[min(2, len(args)):], files)
 		}),
 	}
 	FileFlag(c, &files)
 	return c
 }
 
-// act performs one action on the queue of an arm.
-func act(c *cobra.Command, client *api.Client, name, do string, args, files []string) error {
+// actOnQueue performs one action on the queue of an arm.
+func actOnQueue(c *cobra.Command, client *api.Client, name, do string, args, files []string) error {
 	least := map[string]int{"list": 0, "add": 1, "edit": 2, "move": 2, "remove": 1, "pause": 0, "resume": 0}
 	need, known := least[do]
 	if !known || len(args) < need || len(args) > 0 && (do == "list" || do == "resume") || do == "move" && len(args) > 2 {

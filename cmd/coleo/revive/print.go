@@ -47,7 +47,7 @@ func (r Report) Print(out io.Writer) error {
 	}
 	if len(r.Away) > 0 {
 		_, err := fmt.Fprintf(out, "Nothing is known about %s, because the host agent is away: %s.\n",
-			counted(len(r.Away)), names(r.Away))
+			counted(len(r.Away)), joinNames(r.Away))
 		return err
 	}
 	return nil
@@ -84,7 +84,7 @@ func (l Login) line() string {
 		account += " in " + l.Home
 	}
 	return fmt.Sprintf("Login needed: %s, for %s (%s). Log in with 'coleo arm attach %s'; "+
-		"then 'coleo up --revive' takes up the others.", account, counted(len(l.Arms)), names(l.Arms), l.Arms[0])
+		"then 'coleo up --revive' takes up the others.", account, counted(len(l.Arms)), joinNames(l.Arms), l.Arms[0])
 }
 
 func counted(n int) string {
@@ -94,8 +94,8 @@ func counted(n int) string {
 	return fmt.Sprintf("%d arms", n)
 }
 
-// names returns the first names, and the number of the others.
-func names(list []string) string {
+// joinNames returns the first joinNames, and the number of the others.
+func joinNames(list []string) string {
 	if len(list) > mostNames {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNames], ", "), len(list)-mostNames)
 	}

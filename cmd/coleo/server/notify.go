@@ -86,7 +86,7 @@ func (n *notifier) follow(ctx context.Context) {
 			continue
 		}
 		for u := range news {
-			if u.Event != nil && !n.take(ctx, *u.Event, u.Cursor) {
+			if u.Event != nil && !n.handle(ctx, *u.Event, u.Cursor) {
 				break
 			}
 		}
@@ -145,10 +145,10 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	}
 }
 
-// take handles one event. If the event has a notice, take starts the user's command. If
-// ctx has ended, take does nothing and returns false. The next serve then handles the
+// handle handles one event. If the event has a notice, handle starts the user's command. If
+// ctx has ended, handle does nothing and returns false. The next serve then handles the
 // event.
-func (n *notifier) take(ctx context.Context, e coleo.Event, cursor string) bool {
+func (n *notifier) handle(ctx context.Context, e coleo.Event, cursor string) bool {
 	notice, ok := n.noticeOf(ctx, e)
 	if ctx.Err() != nil || ok && !n.awaitTurn(ctx) {
 		return false

@@ -29,13 +29,13 @@ func TestANotifierThatEndsTakesNoMoreEvents(t *testing.T) {
 	n := newNotifier(brain.New(brain.Config{DB: db, Log: log}), db, "true", log)
 	n.load(t.Context())
 	end := coleo.Event{Kind: coleo.EventRunEnd, Arm: "one", Time: time.Now().Add(time.Minute), Payload: []byte(`{}`)}
-	if !n.take(t.Context(), end, "1") || n.told.Cursor != "1" {
+	if !n.handle(t.Context(), end, "1") || n.told.Cursor != "1" {
 		t.Fatalf("the first event was not taken: the cursor is %q", n.told.Cursor)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 20 { // both a free command and the end of ctx are there to choose from
-		if n.take(ctx, end, "2") || n.told.Cursor != "1" {
+		if n.handle(ctx, end, "2") || n.told.Cursor != "1" {
 			t.Fatalf("an event was taken after the end: the cursor is %q", n.told.Cursor)
 		}
 	}

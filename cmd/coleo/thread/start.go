@@ -38,8 +38,8 @@ func (f *startFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 }
 
-// complete fills in the folder of the conversation and a name, if the user gave none.
-func (f *startFlags) complete(ctx context.Context, client *api.Client, t coleo.Thread) error {
+// fillIn fills in the folder of the conversation and a name, if the user gave none.
+func (f *startFlags) fillIn(ctx context.Context, client *api.Client, t coleo.Thread) error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = t.Folder
 	}
@@ -71,8 +71,8 @@ func (f *startFlags) choose(ctx context.Context, client *api.Client) error {
 	return nil
 }
 
-// say waits until the arm is ready, and prints what Coleo has started.
-func (f *startFlags) say(c *cobra.Command, client *api.Client, reply wire.SpawnReply, what string) error {
+// printStarted waits until the arm is ready, and prints what Coleo has started.
+func (f *startFlags) printStarted(c *cobra.Command, client *api.Client, reply wire.SpawnReply, what string) error {
 	if reply.Warning != "" {
 		c.PrintErrln("coleo: note:", reply.Warning)
 	}
@@ -94,7 +94,7 @@ func newResumeCommand() *cobra.Command {
 	var f startFlags
 	c := threadVerb("resume ID", "Start an arm that continues a conversation", 1, "the id of a conversation",
 		func(c *cobra.Command, client *api.Client, t coleo.Thread, _ []string) error {
-			if err := f.complete(c.Context(), client, t); err != nil {
+			if err := f.fillIn(c.Context(), client, t); err != nil {
 				return err
 			}
 			f.q.Harness, f.q.Conversation, f.q.Recover = t.Harness, t.ID, true
@@ -105,7 +105,7 @@ func newResumeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return f.say(c, client, reply, "Continued "+t.ID)
+			return f.printStarted(c, client, reply, "Continued "+t.ID)
 		})
 	c.Long = `Start an arm that continues a conversation, in the folder of that conversation. If
 NAME is a stopped arm, that arm is started. Only one arm can have a conversation:
@@ -119,14 +119,14 @@ func newCloneCommand() *cobra.Command {
 	var f startFlags
 	c := threadVerb("clone ID", "Start an arm with a copy of a conversation", 1, "the id of a conversation",
 		func(c *cobra.Command, client *api.Client, t coleo.Thread, _ []string) error {
-			if err := f.complete(c.Context(), client, t); err != nil {
+			if err := f.fillIn(c.Context(), client, t); err != nil {
 				return err
 			}
 			reply, err := client.CloneThread(c.Context(), t.Harness, t.ID, f.q)
 			if err != nil {
 				return err
 			}
-			return f.say(c, client, reply, "Copied "+t.ID)
+			return f.printStarted(c, client, reply, "Copied "+t.ID)
 		})
 	c.Long = `Start an arm with a copy of a conversation. The agent CLI makes the copy, and the
 conversation itself stays as it is. Some agent CLIs cannot do this.`
@@ -156,7 +156,7 @@ something, nothing is done. Some agent CLIs cannot do this.`,
 			if err != nil {
 				return err
 			}
-			return f.say(c, client, reply, "Forked "+args[0])
+			return f.printStarted(c, client, reply, "Forked "+args[0])
 		}),
 	}
 	f.add(c)
@@ -196,7 +196,7 @@ have it. While the arm works or asks something, nothing is done.`,
 				return err
 			}
 			f := startFlags{timeout: 2 * time.Minute}
-			return f.say(c, client, reply, "Continued "+t.ID)
+			return f.printStarted(c, client, reply, "Continued "+t.ID)
 		}),
 	}
 }

@@ -144,7 +144,7 @@ func printList(c *cobra.Command, threads []coleo.Thread) error {
 		if t.Partly {
 			prompts += "+"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Harness, when(t), prompts, show.OrDash(t.Arm),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Harness, localTime(t), prompts, show.OrDash(t.Arm),
 			show.Cut(titleOf(t), titleCols))
 	}
 	return w.Flush()
@@ -163,7 +163,7 @@ func printMatches(c *cobra.Command, threads []coleo.Thread) error {
 				text.WriteString(p.Text)
 			}
 		}
-		if _, err := fmt.Fprintf(w, "%s  %s  %s  %s\n    %s\n", t.ID, t.Harness, when(t), titleOf(t),
+		if _, err := fmt.Fprintf(w, "%s  %s  %s  %s\n    %s\n", t.ID, t.Harness, localTime(t), titleOf(t),
 			text.String()); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func printMatches(c *cobra.Command, threads []coleo.Thread) error {
 	return nil
 }
 
-func when(t coleo.Thread) string { return t.Last.Local().Format("2006-01-02 15:04") }
+func localTime(t coleo.Thread) string { return t.Last.Local().Format("2006-01-02 15:04") }
 
 func titleOf(t coleo.Thread) string {
 	title := show.OrDash(t.Title)
@@ -242,7 +242,7 @@ func newShowCommand() *cobra.Command {
 
 func printPage(c *cobra.Command, page coleo.ThreadPage) error {
 	t, w := page.Thread, show.Writer(c)
-	fmt.Fprintf(w, "%s\n%s, %s, last message %s\n", titleOf(t), t.Harness, show.OrDash(t.Folder), when(t))
+	fmt.Fprintf(w, "%s\n%s, %s, last message %s\n", titleOf(t), t.Harness, show.OrDash(t.Folder), localTime(t))
 	if t.Arm != "" {
 		fmt.Fprintf(w, "arm %s has it\n", t.Arm)
 	}

@@ -54,13 +54,13 @@ func printHistory(c *cobra.Command, entries []trigger.Entry) error {
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Time.Local().Format(time.DateTime), show.OrDash(e.Trigger),
-			what(e), show.OrDash(e.ArmName), show.OrDash(detail(e)))
+			describeEntry(e), show.OrDash(e.ArmName), show.OrDash(detail(e)))
 	}
 	return w.Flush()
 }
 
-// what says in a few words what an entry is.
-func what(e trigger.Entry) string {
+// describeEntry says in a few words describeEntry an entry is.
+func describeEntry(e trigger.Entry) string {
 	more := ""
 	if e.More {
 		more = "more than "

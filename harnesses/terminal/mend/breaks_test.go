@@ -58,7 +58,7 @@ func Tape(t *testing.T, d Description, c Case) taped {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tp, err := tape(spec, c)
+	tp, err := readCase(spec, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func breakField(r *rand.Rand, value, kind string) string {
 		return fmt.Sprintf("%s %d", m[1], 1+r.IntN(9))
 	}
 	var list []gap
-	for _, g := range gaps(value) {
+	for _, g := range replaceablePieces(value) {
 		if kind == "word" && g.kind == gapWord && len(g.text) > 2 ||
 			kind == "glyph" && (g.kind == gapClass || g.kind == gapGlyph) {
 			list = append(list, g)

@@ -59,7 +59,7 @@ func (e *editor) derived(all []taped) []change {
 	if e.group.isStart() {
 		return nil
 	}
-	others := e.others(all)
+	others := e.picturesOfOtherStates(all)
 	list := e.ranked(others)
 	if e.group.want.state == coleo.WaitingApproval {
 		e.deriveByTitle(list)
@@ -96,11 +96,11 @@ func (e *editor) deriveByTitle(list []feature) {
 	}
 }
 
-// others returns pictures whose labelled state differs from the state of the group.
-func (e *editor) others(all []taped) []*rules.Picture {
+// picturesOfOtherStates returns pictures whose labelled state differs from the state of the group.
+func (e *editor) picturesOfOtherStates(all []taped) []*rules.Picture {
 	var shots []shot
 	for i := range all {
-		for _, p := range spread(all[i].shots, 12) {
+		for _, p := range evenlySpaced(all[i].shots, 12) {
 			if !p.isShort() && p.want.state != e.group.want.state && (p.state == p.want.state && e.comesLater(p.rule) ||
 				p.state == "") {
 				shots = append(shots, p)
@@ -108,7 +108,7 @@ func (e *editor) others(all []taped) []*rules.Picture {
 		}
 	}
 	var out []*rules.Picture
-	for _, p := range spread(shots, mostOthers) {
+	for _, p := range evenlySpaced(shots, mostOthers) {
 		out = append(out, rules.NewPicture(p.screen, &e.spec.Composer))
 	}
 	return out

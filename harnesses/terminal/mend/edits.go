@@ -202,7 +202,7 @@ func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 		re, err := regexp.Compile(pattern)
 		return err == nil && slices.ContainsFunc(e.pictures, func(p *rules.Picture) bool { return findsIt(p, re) })
 	}
-	for _, g := range gaps(f.value) {
+	for _, g := range replaceablePieces(f.value) {
 		e.fill(f, g, textsOf, useful)
 	}
 	for _, next := range rearranged(f.value) {
@@ -210,7 +210,7 @@ func (e *editor) patterns(f field, textsOf func(*rules.Picture) []string,
 			e.set(f, next, fmt.Sprintf("the pattern %s becomes %s", f.value, next), costParts)
 		}
 	}
-	for _, next := range loosened(f.value) {
+	for _, next := range looserPatterns(f.value) {
 		if useful(next) {
 			e.set(f, next, fmt.Sprintf("the pattern %s becomes %s", f.value, next), costLoose)
 		}

@@ -27,14 +27,14 @@ func groupsOf(all []taped) []group {
 	var wrong, fine []group
 	for i := range all {
 		t := &all[i]
-		if t.holds() {
+		if t.readsAsLabelled() {
 			continue
 		}
 		for _, d := range differences(t.want, t.got, t.Slack) {
 			if d.got.state == coleo.Idle || d.got.state == coleo.Failed {
 				d.from -= settling
 			}
-			for _, p := range t.during(d) {
+			for _, p := range t.picturesWithin(d) {
 				if p.isWell() {
 					fine = addToGroup(fine, t.Name, p) // the rules read the picture well; only the time of the reading is wrong
 				} else {
@@ -51,7 +51,7 @@ func groupsOf(all []taped) []group {
 	})
 	wrong = append(slices.DeleteFunc(slices.Clone(wrong), group.isStart), slices.DeleteFunc(wrong, group.isNoStart)...)
 	for i := range wrong {
-		wrong[i].shots = spread(wrong[i].shots, mostShots)
+		wrong[i].shots = evenlySpaced(wrong[i].shots, mostShots)
 	}
 	return wrong
 }
@@ -78,8 +78,8 @@ func addToGroup(list []group, name string, p shot) []group {
 	return list
 }
 
-// spread returns at most n elements of list, evenly spaced.
-func spread[T any](list []T, n int) []T {
+// evenlySpaced returns at most n elements of list, evenly spaced.
+func evenlySpaced[T any](list []T, n int) []T {
 	if len(list) <= n {
 		return list
 	}

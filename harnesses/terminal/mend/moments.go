@@ -39,8 +39,8 @@ type shot struct {
 	composer  bool // the picture shows a composer
 }
 
-// take stores what the rules found on the picture.
-func (s *shot) take(v rules.Verdict) {
+// store stores what the rules found on the picture.
+func (s *shot) store(v rules.Verdict) {
 	s.state, s.rule, s.title, s.partial = v.State, v.Rule, "", v.Partial
 	if v.Dialog != nil {
 		s.title = v.Dialog.Title
@@ -58,7 +58,7 @@ func (s *shot) isWell() bool {
 // reread returns the picture as another description reads it.
 func (s shot) reread(spec *rules.Spec) shot {
 	p := rules.NewPicture(s.screen, &spec.Composer)
-	s.take(spec.Read(p))
+	s.store(spec.Read(p))
 	s.composer = p.Composer != nil
 	return s
 }
@@ -90,8 +90,8 @@ func readLabel(spec *rules.Spec, c Case) []told {
 	return got
 }
 
-// tape reads a case with a description, and keeps its pictures.
-func tape(spec *rules.Spec, c Case) (taped, error) {
+// readCase reads a case with a description, and keeps its pictures.
+func readCase(spec *rules.Spec, c Case) (taped, error) {
 	want, err := parseLabel(c.Label)
 	if err != nil {
 		return taped{}, coleo.Errorf(coleo.EInvalid, "the label of %s: %v", c.Name, err)
@@ -104,7 +104,7 @@ func tape(spec *rules.Spec, c Case) (taped, error) {
 			return
 		}
 		s := shot{at: at.Seconds(), screen: p.Screen, composer: p.Composer != nil}
-		s.take(v)
+		s.store(v)
 		if n > 0 {
 			t.shots[n-1].until = s.at
 		}
@@ -152,12 +152,12 @@ func (t *taped) reads(spec *rules.Spec) bool {
 	})
 }
 
-// holds reports whether the reading of the case is the same as its label.
-func (t *taped) holds() bool { return agrees(t.want, t.got, t.Slack) }
+// readsAsLabelled reports whether the reading of the case is the same as its label.
+func (t *taped) readsAsLabelled() bool { return agrees(t.want, t.got, t.Slack) }
 
 // breaks returns the times in which the reading of the case differs from its label.
 func (t *taped) breaks() []Break {
-	if t.holds() {
+	if t.readsAsLabelled() {
 		return nil
 	}
 	var out []Break
@@ -166,7 +166,7 @@ func (t *taped) breaks() []Break {
 		if s.until == forever {
 			b.Until = -1
 		}
-		if shots := t.during(s); len(shots) > 0 {
+		if shots := t.picturesWithin(s); len(shots) > 0 {
 			b.Rule = shots[len(shots)-1].rule
 			b.Rows = shownRows(shots[len(shots)-1].screen)
 		}
@@ -190,11 +190,11 @@ func shownRows(s coleo.Screen) []string {
 	return out[max(0, len(out)-shownRowsMost):]
 }
 
-// during returns the pictures that were on the screen within a span. The first picture may have
-// appeared before the span began. during omits short pictures (see isShort), but keeps the last
-// picture of the recording. If all pictures within the span are short, during returns only the last
+// picturesWithin returns the pictures that were on the screen within a span. The first picture may have
+// appeared before the span began. picturesWithin omits short pictures (see isShort), but keeps the last
+// picture of the recording. If all pictures within the span are short, picturesWithin returns only the last
 // of them.
-func (t *taped) during(s span) []shot {
+func (t *taped) picturesWithin(s span) []shot {
 	var out, short []shot
 	for i, p := range t.shots {
 		switch {

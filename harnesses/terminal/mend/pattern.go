@@ -99,9 +99,9 @@ const (
 	gapNew   gapKind = "insert" // a word that the pattern lacks
 )
 
-// gaps returns the pieces of a pattern that may be wrong. In place of such a piece, a new version
+// replaceablePieces returns the pieces of a pattern that may be wrong. In place of such a piece, a new version
 // of the agent CLI may show another text.
-func gaps(pattern string) []gap {
+func replaceablePieces(pattern string) []gap {
 	all := tokens(pattern)
 	var out []gap
 	add := func(from, to int, kind gapKind) {
@@ -308,9 +308,9 @@ func rearranged(pattern string) []string {
 	return out
 }
 
-// loosened returns copies of the pattern that match more. Each copy lacks one anchor or
+// looserPatterns returns copies of the pattern that match more. Each copy lacks one anchor or
 // one word, accepts any number of blanks in one place, or matches row by row.
-func loosened(pattern string) []string {
+func looserPatterns(pattern string) []string {
 	all := tokens(pattern)
 	var out []string
 	cut := func(from, to int, instead string) {
@@ -331,7 +331,7 @@ func loosened(pattern string) []string {
 			cut(t.start, all[end-1].end, " *")
 		}
 	}
-	for _, g := range gaps(pattern) {
+	for _, g := range replaceablePieces(pattern) {
 		if g.kind == gapWord && g.end < len(pattern) && pattern[g.end] == ' ' {
 			cut(g.start, g.end+1, "")
 		}

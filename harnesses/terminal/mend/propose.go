@@ -82,7 +82,7 @@ func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
 		return Result{}, err
 	}
 	for i := range all[:len(fresh)] {
-		if t := &all[i]; t.holds() {
+		if t := &all[i]; t.readsAsLabelled() {
 			s.result.Held = append(s.result.Held, t.Name)
 		} else {
 			s.result.Breaks = append(s.result.Breaks, t.breaks()...)
@@ -98,7 +98,7 @@ func Propose(desc Description, fresh, old []Case, o Options) (Result, error) {
 func (s *search) tapes(spec *rules.Spec) ([]taped, error) {
 	var out []taped
 	for _, c := range append(slices.Clone(s.fresh), s.old...) {
-		t, err := tape(spec, c)
+		t, err := readCase(spec, c)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (s *search) run(spec *rules.Spec, all []taped) {
 func broken(all []taped) int {
 	n := 0
 	for i := range all {
-		if !all[i].holds() {
+		if !all[i].readsAsLabelled() {
 			n++
 		}
 	}
@@ -152,18 +152,18 @@ func broken(all []taped) int {
 // allowed reports whether no recording reads worse after the changes than before them.
 func (s *search) allowed(before, after []taped) bool {
 	for i := range before {
-		if worse(&before[i], &after[i]) != "" {
+		if whatGotWorse(&before[i], &after[i]) != "" {
 			return false
 		}
 	}
 	return true
 }
 
-// worse says how a recording reads worse after a change than before it. It returns ""
-// if the recording does not read worse.
-func worse(before, after *taped) string {
+// whatGotWorse says how a recording reads whatGotWorse after a change than before it. It returns ""
+// if the recording does not read whatGotWorse.
+func whatGotWorse(before, after *taped) string {
 	switch a, b := falseIdle(before), falseIdle(after); {
-	case before.holds() && !after.holds():
+	case before.readsAsLabelled() && !after.readsAsLabelled():
 		return fmt.Sprintf("%s would no longer read as labelled", after.Name)
 	case b > a+rounding:
 		return fmt.Sprintf("%s would be idle for %.2f s where its label says otherwise", after.Name, b-a)
@@ -231,7 +231,7 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 		if err != nil {
 			continue
 		}
-		score := helped(spec, g)
+		score := score(spec, g)
 		if score == 0 {
 			continue
 		}
@@ -245,9 +245,9 @@ func (s *search) tryOnPictures(desc Description, list []change, g group, good []
 	return out
 }
 
-// helped returns a score: four points for each picture of the group that the description reads as
+// score returns a score: four points for each picture of the group that the description reads as
 // labelled.
-func helped(spec *rules.Spec, g group) int {
+func score(spec *rules.Spec, g group) int {
 	score := 0
 	for _, p := range g.shots {
 		if n := p.reread(spec); n.isWell() {
@@ -298,10 +298,10 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 	tried, holding, still := 0, 0, ""
 	for _, i := range s.shortestBroken(all) {
 		read(i)
-		if why := worse(&all[i], &fixed[i]); why != "" {
+		if why := whatGotWorse(&all[i], &fixed[i]); why != "" {
 			return nil, why
 		}
-		if tried++; fixed[i].holds() {
+		if tried++; fixed[i].readsAsLabelled() {
 			holding++
 		} else {
 			d := differences(fixed[i].want, fixed[i].got, fixed[i].Slack)
@@ -319,7 +319,7 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 			continue // if all pictures read the same, the recording reads the same
 		}
 		read(i)
-		if why := worse(&all[i], &fixed[i]); why != "" {
+		if why := whatGotWorse(&all[i], &fixed[i]); why != "" {
 			return nil, why
 		}
 	}
@@ -334,7 +334,7 @@ func (s *search) replayAll(spec *rules.Spec, all []taped, left int) ([]taped, st
 func (s *search) shortestBroken(all []taped) []int {
 	var out []int
 	for i := range all[:len(s.fresh)] {
-		if !all[i].holds() {
+		if !all[i].readsAsLabelled() {
 			out = append(out, i)
 		}
 	}

@@ -54,7 +54,7 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	if now := time.Now(); at.After(now) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s is in the future", moment(at))
 	}
-	oldest, ok := a.begins()
+	oldest, ok := a.oldestTime()
 	if !ok || at.Before(oldest) {
 		return nil, tooOld(at, oldest, ok)
 	}
@@ -80,9 +80,9 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 	return a.end, marks
 }
 
-// begins returns the time of the oldest screen that can be shown. The bool is false if
+// oldestTime returns the time of the oldest screen that can be shown. The bool is false if
 // no screen can be shown.
-func (a *archive) begins() (time.Time, bool) {
+func (a *archive) oldestTime() (time.Time, bool) {
 	if a.start == 0 {
 		for m := range a.index.From(0) {
 			return m.Time, true
@@ -195,7 +195,7 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 	out.Offset = a.start
 	snapshot := a.folder.oldest(a.start)
 	if snapshot != nil {
-		if err := a.complete(snapshot); err != nil {
+		if err := a.completeEscape(snapshot); err != nil {
 			return 0, err
 		}
 		out.Offset = snapshot.Offset
@@ -211,9 +211,9 @@ func (a *archive) paint(out *coleo.Recording) (int, error) {
 	return first, nil
 }
 
-// complete is for a snapshot that was taken in the middle of an escape sequence or a
+// completeEscape is for a snapshot that was taken in the middle of an escape sequence or a
 // character. It feeds the snapshot's screen to the end of that sequence or character.
-func (a *archive) complete(s *reading.Snapshot) error {
+func (a *archive) completeEscape(s *reading.Snapshot) error {
 	output := journal.NewReader(a.dir, s.Offset)
 	defer output.Close()
 	one := make([]byte, 1)
@@ -261,7 +261,7 @@ func (a *archive) collect(out *coleo.Recording, mark int) error {
 			until = min(until, m.Offset)
 			break
 		}
-		if err := take(out, output, min(m.Offset, until), now); err != nil {
+		if err := addOutput(out, output, min(m.Offset, until), now); err != nil {
 			return err
 		}
 		now = m.Time.UTC()
@@ -269,11 +269,11 @@ func (a *archive) collect(out *coleo.Recording, mark int) error {
 			out.Events = append(out.Events, coleo.RecordedEvent{Time: now, Cols: m.Cols, Rows: m.Rows})
 		}
 	}
-	return take(out, output, until, now)
+	return addOutput(out, output, until, now)
 }
 
-// take adds output to a piece. The added output ends at the given offset.
-func take(out *coleo.Recording, output *journal.Reader, endOffset int64, at time.Time) error {
+// addOutput adds output to a piece. The added output ends at the given offset.
+func addOutput(out *coleo.Recording, output *journal.Reader, endOffset int64, at time.Time) error {
 	if out.Next >= endOffset {
 		return nil
 	}

@@ -100,7 +100,7 @@ func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
 				}
 				now := recordingStart().Add(e.At + late)
 				p.wait(now)
-				p.take(e, now)
+				p.feed(e, now)
 			}
 			if late == 0 || !slices.Equal(subjects, want) {
 				t.Errorf("drawn %s later, the dialog is told as %q, want %q", late, subjects, want)

@@ -27,23 +27,23 @@ func TestIdleBehindASubmitWaitsForWork(t *testing.T) {
 	}
 	r := sent()
 	for _, d := range []time.Duration{0, 700 * time.Millisecond, 9 * time.Second} {
-		if r.settle(at(d), idle); r.reading.State != coleo.Processing {
+		if r.acceptWhenSettled(at(d), idle); r.reading.State != coleo.Processing {
 			t.Fatalf("%s behind the submit it reads %s", d, r.reading.State)
 		}
 	}
-	r.settle(at(10*time.Second), idle)
-	if r.settle(at(11*time.Second), idle); r.reading.State != coleo.Idle {
+	r.acceptWhenSettled(at(10*time.Second), idle)
+	if r.acceptWhenSettled(at(11*time.Second), idle); r.reading.State != coleo.Idle {
 		t.Errorf("without any work it reads %s for ever", r.reading.State)
 	}
 	r = sent()
 	r.noteWork()
-	r.settle(at(time.Second), idle)
-	if r.settle(at(1700*time.Millisecond), idle); r.reading.State != coleo.Idle {
+	r.acceptWhenSettled(at(time.Second), idle)
+	if r.acceptWhenSettled(at(1700*time.Millisecond), idle); r.reading.State != coleo.Idle {
 		t.Errorf("behind work it reads %s", r.reading.State)
 	}
 	r = sent()
-	r.settle(at(time.Second), coleo.Reading{State: coleo.Failed})
-	if r.settle(at(1700*time.Millisecond), coleo.Reading{State: coleo.Failed}); r.reading.State != coleo.Failed {
+	r.acceptWhenSettled(at(time.Second), coleo.Reading{State: coleo.Failed})
+	if r.acceptWhenSettled(at(1700*time.Millisecond), coleo.Reading{State: coleo.Failed}); r.reading.State != coleo.Failed {
 		t.Errorf("an error waits for work: it reads %s", r.reading.State)
 	}
 }

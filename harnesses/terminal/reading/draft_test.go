@@ -43,7 +43,7 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 				if held > 0 && p.reading.Dialog != nil {
 					break
 				}
-				p.take(e, recordingStart().Add(e.At+held))
+				p.feed(e, recordingStart().Add(e.At+held))
 			}
 			p.wait(p.output.last.Add(heldFor)) // where the recording ends with it
 			if d := p.reading.Dialog; d == nil || !strings.Contains(d.Subject, "\n") {

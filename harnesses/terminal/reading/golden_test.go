@@ -103,7 +103,7 @@ func explain(t *testing.T, name string, spec *rules.Spec, cast *pty.Cast) explai
 	for i, e := range cast.Events {
 		now := recordingStart().Add(e.At)
 		p.wait(now)
-		p.take(e, now)
+		p.feed(e, now)
 		note(t, out, p.Explain(now))
 		for len(is.Parts) < goldenParts && i+1 >= partEnd(len(is.Parts), len(cast.Events)) {
 			is.Parts = append(is.Parts, digest(sum))

@@ -100,12 +100,12 @@ func programStatus(text string) (word, detail string, ok bool) {
 // text has no Status.
 func agentStatus(text string) (word, detail string, ok bool) {
 	f := fields(text, ";")
-	return plainly(f["Status"]), plainly(f["Detail"]), f["Status"] != ""
+	return decodeBase64(f["Status"]), decodeBase64(f["Detail"]), f["Status"] != ""
 }
 
-// plainly decodes text if it is the base64 form of printable text. It returns any other
+// decodeBase64 decodes text if it is the base64 form of printable text. It returns any other
 // text unchanged.
-func plainly(text string) string {
+func decodeBase64(text string) string {
 	plain, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || !utf8.Valid(plain) || strings.ContainsFunc(string(plain), func(r rune) bool {
 		return !unicode.IsPrint(r)

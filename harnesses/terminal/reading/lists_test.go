@@ -71,7 +71,7 @@ func TestPagesAreCounted(t *testing.T) {
 		for _, e := range cast.Events {
 			now := recordingStart().Add(e.At)
 			p.wait(now)
-			p.take(e, now)
+			p.feed(e, now)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: the pages are %q, want %q", name, got, want)

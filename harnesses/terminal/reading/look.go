@@ -72,7 +72,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 		// The fingerprint is taken before r.complete changes the subject, because the hook's
 		// reports must not change the fingerprint.
 		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, &r.picture.Screen, now)
-		r.complete(&r.verdict)
+		r.completeSubject(&r.verdict)
 	} else if r.verdict.State == "" {
 		r.dialogs.unknownPicture()
 	} else {
@@ -139,7 +139,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	if raised.State != "" && coleo.MoreCautious(next.State, raised.State) != next.State {
 		next.State, next.Rule, next.Detail = raised.State, raised.Rule, raised.Detail
 	}
-	if left := r.unready(next.State, now); left > 0 {
+	if left := r.startupWait(next.State, now); left > 0 {
 		next.State, next.Rule, again = coleo.Initializing, ruleStarting, min(again, left)
 	}
 	if next.State != coleo.Idle {
@@ -154,7 +154,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		}
 		again = min(again, soon)
 	}
-	return min(again, r.settle(now, next))
+	return min(again, r.acceptWhenSettled(now, next))
 }
 
 // checkWitnesses compares the claim of each witness with the screen. It emits a change for each new
@@ -229,7 +229,7 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// settle decides whether the candidate becomes the reading. Work and dialogs always become the
+// acceptWhenSettled decides whether the candidate becomes the reading. Work and dialogs always become the
 // reading. Idle and error have two conditions:
 //
 //   - The state has lasted for the settling time.
@@ -241,7 +241,7 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 // Idle has two more conditions. If the agent CLI signals the end of a turn, the signal must have
 // come. The text above the composer must not change, because some screens show no other sign of
 // work than a growing answer.
-func (r *Reader) settle(now time.Time, candidate coleo.Reading) time.Duration {
+func (r *Reader) acceptWhenSettled(now time.Time, candidate coleo.Reading) time.Duration {
 	if r.prompt.none && r.reading.State == coleo.Initializing && r.verdict.Late && candidate.Rule == r.verdict.Rule {
 		r.settlingSince = time.Time{}
 		return IdleLook
@@ -249,7 +249,7 @@ func (r *Reader) settle(now time.Time, candidate coleo.Reading) time.Duration {
 	mustHold := candidate.State == coleo.Idle || candidate.State == coleo.Failed || r.lowers(candidate.State)
 	if !mustHold || candidate.State == r.reading.State {
 		r.settlingSince = time.Time{}
-		r.become(now, candidate, "", nil)
+		r.setReading(now, candidate, "", nil)
 		return IdleLook
 	}
 	if r.prompt.undecided {
@@ -282,12 +282,12 @@ func (r *Reader) settle(now time.Time, candidate coleo.Reading) time.Duration {
 	if candidate.State == coleo.Idle {
 		r.settlePrompt(now)
 	}
-	r.become(now, candidate, "", nil)
+	r.setReading(now, candidate, "", nil)
 	return IdleLook
 }
 
-// become stores a new reading. It emits a change if the new reading differs from the last one.
-func (r *Reader) become(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
+// setReading stores a new reading. It emits a change if the new reading differs from the last one.
+func (r *Reader) setReading(now time.Time, next coleo.Reading, note string, view *coleo.Screen) {
 	last := r.reading
 	r.news.since = time.Time{}
 	next.Mode = last.Mode

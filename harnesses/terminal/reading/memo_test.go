@@ -29,7 +29,7 @@ func compareMemo(t *testing.T, spec *rules.Spec, cast *pty.Cast) {
 	var players [2]*player
 	for i := range players {
 		players[i] = newPlayer(spec, Recording{Cast: cast, Until: -1}, func(c coleo.Change) {
-			changes[i] = append(changes[i], fmt.Sprintf("%s %s %s %s", Since(c.Time), c.Kind, c.Note,
+			changes[i] = append(changes[i], fmt.Sprintf("%s %s %s %s", RecordingOffset(c.Time), c.Kind, c.Note,
 				inWords(c.Reading)))
 		})
 	}
@@ -38,7 +38,7 @@ func compareMemo(t *testing.T, spec *rules.Spec, cast *pty.Cast) {
 		now := recordingStart().Add(e.At)
 		for _, p := range players {
 			p.wait(now)
-			p.take(e, now)
+			p.feed(e, now)
 		}
 		if diff := differently(players[0].Reader, players[1].Reader); diff != "" {
 			t.Fatalf("%.2fs: %s\n%s", e.At.Seconds(), diff, strings.Join(players[1].picture.Screen.Lines, "\n"))

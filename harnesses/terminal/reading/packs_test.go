@@ -158,7 +158,7 @@ func compareWithPack(t *testing.T, cast *pty.Cast, spec, packed *rules.Spec, ver
 		now := recordingStart().Add(e.At)
 		for _, p := range []*player{plain, both} {
 			p.wait(now)
-			p.take(e, now)
+			p.feed(e, now)
 		}
 		own, counts, raised := plain.verdict, both.verdict, both.packed.raised
 		switch {
@@ -208,7 +208,7 @@ func newStage(t *testing.T, version string, readings rules.Readings) *stage {
 	}
 	s := &stage{now: recordingStart()}
 	s.Reader = New(withReadings(t, spec, readings), 40, 6, s.now, func(c coleo.Change) { s.told = append(s.told, c) })
-	s.Runs(version)
+	s.SetVersion(version)
 	return s
 }
 

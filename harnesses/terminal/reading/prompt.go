@@ -45,7 +45,7 @@ func (r *Reader) Submitted(s Submission, now time.Time) {
 	}
 	r.openTurn(s, now)
 	if !r.reading.State.Working() && r.reading.State != coleo.Dead {
-		r.become(now, coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
+		r.setReading(now, coleo.Reading{State: coleo.Processing, Rule: "submitted", Known: true}, "", nil)
 	}
 	r.addEntries(own, now)
 }

@@ -101,12 +101,12 @@ func New(spec *rules.Spec, cols, rows int, now time.Time, emit func(coleo.Change
 	return r
 }
 
-// FromStart tells the Reader that it sees the agent CLI from its start.
-func (r *Reader) FromStart() { r.prompt.none = true }
+// SetFromStart tells the Reader that it sees the agent CLI from its start.
+func (r *Reader) SetFromStart() { r.prompt.none = true }
 
-// Use replaces the rules. It also resets the time since which the screen has been settling or
+// SetSpec replaces the rules. It also resets the time since which the screen has been settling or
 // unknown, so these waiting times begin again. The evidence from the hook does not change.
-func (r *Reader) Use(spec *rules.Spec) {
+func (r *Reader) SetSpec(spec *rules.Spec) {
 	r.spec, r.memo, r.packed.memo = spec, rules.Memo{}, rules.Memo{}
 	r.settlingSince, r.unknown = time.Time{}, unknown{}
 }
@@ -204,7 +204,7 @@ func (r *Reader) Ended(now time.Time, rule string, code int, note string) {
 	if r.reading.State == coleo.Initializing && r.spec.HasNoConversation(strings.Join(view.Lines, "\n")) {
 		rule = coleo.RuleNoConversation
 	}
-	r.become(now, coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, note, &view)
+	r.setReading(now, coleo.Reading{State: coleo.Dead, Rule: rule, Known: true, ExitCode: &code}, note, &view)
 }
 
 // witnesses returns all witnesses except the screen. The escape sequences come first, then the hook

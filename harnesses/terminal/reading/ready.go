@@ -66,9 +66,9 @@ func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{expected: true, awaited: true, again: true}, rules.Verdict{}
 }
 
-// unready returns how much longer an idle screen does not count, because the agent CLI may still be
+// startupWait returns how much longer an idle screen does not count, because the agent CLI may still be
 // starting. It returns 0 if the screen counts.
-func (r *Reader) unready(screen coleo.State, now time.Time) time.Duration {
+func (r *Reader) startupWait(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
 		r.ready = readiness{expected: true} // the agent CLI has given the terminal back
 	}

@@ -113,10 +113,10 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// names reports whether the record contains a prompt with the given bare text that was sent at the
+// confirmsPrompt reports whether the record contains a prompt with the given bare text that was sent at the
 // given time or later. It compares whole milliseconds, because the times in the record have that
 // precision.
-func (r *recorded) names(bareText string, sentAt time.Time) bool {
+func (r *recorded) confirmsPrompt(bareText string, sentAt time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bareText && !p.taken.Before(sentAt.Truncate(time.Millisecond)) {
 			return true
@@ -137,11 +137,11 @@ type news struct {
 	since time.Time   // since when they put off idle or error; zero: they do not
 }
 
-// AskForNews gives the Reader a function that reports whether the caller has new entries for
+// SetEntryCheck gives the Reader a function that reports whether the caller has new entries for
 // AddEntry. The Reader calls this function before it emits that the agent CLI is idle or has
 // failed. If there are new entries, the Reader decides again at the next look. So the work of a
 // turn is known before the end of the turn.
-func (r *Reader) AskForNews(come func() bool) { r.news.come = come }
+func (r *Reader) SetEntryCheck(come func() bool) { r.news.come = come }
 
 // hasNews reports whether idle or error must wait, because entries have come.
 func (r *Reader) hasNews(now time.Time) bool {

@@ -92,7 +92,7 @@ func TestNewEntriesPutOffIdleForABoundedTime(t *testing.T) {
 	b := newBench(t).shows(casttest.Busy)
 	b.wants(coleo.Processing, "busy")
 	asked := 0
-	b.r.AskForNews(func() bool { asked++; return true })
+	b.r.SetEntryCheck(func() bool { asked++; return true })
 	b.shows(casttest.Idle).after(time.Second).wants(coleo.Processing, "busy")
 	if asked == 0 {
 		t.Error("nobody asked for new entries")

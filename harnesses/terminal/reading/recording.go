@@ -23,8 +23,8 @@ type Recording struct {
 // except the zero time.
 func recordingStart() time.Time { return time.Unix(0, 0).UTC() }
 
-// Since returns the time from the recording's start to the given moment.
-func Since(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
+// RecordingOffset returns the time from the recording's start to the given moment.
+func RecordingOffset(moment time.Time) time.Duration { return moment.Sub(recordingStart()) }
 
 // Replay reads a recording as a session would have read it. It calls emit with each change. It
 // returns the evidence for the last reading, and the time from the recording's start to its end. A
@@ -44,7 +44,7 @@ func replay(rec Recording, p *player) (coleo.Explanation, time.Duration) {
 		}
 		last = max(last, e.At)
 		p.wait(start.Add(e.At))
-		p.take(e, start.Add(e.At))
+		p.feed(e, start.Add(e.At))
 	}
 	end := start.Add(last)
 	p.finish(end)
@@ -65,7 +65,7 @@ func Pictures(spec *rules.Spec, rec Recording,
 	return label(spec, rec, func(p *player, now time.Time) {
 		if p.picture != last {
 			last = p.picture
-			onPicture(Since(now), rules.NewPicture(p.picture.Screen, &spec.Composer), p.verdict)
+			onPicture(RecordingOffset(now), rules.NewPicture(p.picture.Screen, &spec.Composer), p.verdict)
 		}
 	})
 }
@@ -83,7 +83,7 @@ func label(spec *rules.Spec, rec Recording, looked func(p *player, now time.Time
 			return
 		}
 		last, title = r.State, shown
-		line := fmt.Sprintf("%.2f %s", Since(c.Time).Seconds(), last)
+		line := fmt.Sprintf("%.2f %s", RecordingOffset(c.Time).Seconds(), last)
 		if title != "" {
 			line += fmt.Sprintf(" %q", title)
 		}
@@ -135,7 +135,7 @@ func (p *player) Look(now time.Time) time.Duration {
 func newPlayer(spec *rules.Spec, rec Recording, emit func(coleo.Change)) *player {
 	start := recordingStart()
 	p := &player{Reader: New(spec, rec.Cast.Cols, rec.Cast.Rows, start, emit), due: start.Add(IdleLook)}
-	p.Runs(rec.Version)
+	p.SetVersion(rec.Version)
 	p.mode.screenOnly, p.mode.noProcess, p.prompt.none = rec.ScreenOnly, true, true
 	if len(spec.Ready) > 0 {
 		p.ExpectReady(false) // the sign may have been in the agent CLI's record
@@ -151,7 +151,7 @@ func (p *player) wait(now time.Time) {
 	}
 }
 
-func (p *player) take(e pty.CastEvent, now time.Time) {
+func (p *player) feed(e pty.CastEvent, now time.Time) {
 	switch e.Kind {
 	case pty.CastResize:
 		p.screen.Resize(e.Cols, e.Rows)

@@ -33,7 +33,7 @@ func replay(h described, rec reading.Recording) []told {
 		if c.Kind != coleo.ChangeState {
 			return
 		}
-		next := told{reading.Since(c.Time), c.Reading.State, ""}
+		next := told{reading.RecordingOffset(c.Time), c.Reading.State, ""}
 		if c.Reading.Dialog != nil {
 			next.title = c.Reading.Dialog.Title
 		}

@@ -58,8 +58,8 @@ type redraws struct {
 	of    string    // why the newest redraw was made
 }
 
-// note records that a picture needs a redraw, and why.
-func (d *redraws) note(picture, why string, after time.Duration, now time.Time) {
+// needRedraw records that a picture needs a redraw, and why.
+func (d *redraws) needRedraw(picture, why string, after time.Duration, now time.Time) {
 	if picture != d.picture || why != d.why {
 		d.picture, d.why, d.since, d.retry = picture, why, now, time.Time{}
 	}
@@ -125,15 +125,15 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	text := func() string { return r.picture.Screen.Title + "\n" + strings.Join(r.picture.Screen.Lines, "\n") }
 	switch {
 	case r.verdict.State == "" && r.reading.State == coleo.Initializing:
-		r.redraws.note(text(), "no rule knew the picture", r.spec.Timing.Start.Duration(), now)
+		r.redraws.needRedraw(text(), "no rule knew the picture", r.spec.Timing.Start.Duration(), now)
 	case r.verdict.State == "":
 		after := redrawUnknown
 		if r.redraws.vain == 0 && now.Sub(r.unknown.since) >= r.spec.Timing.Unknown.Duration() {
 			after = 0 // the picture never stops changing
 		}
-		r.redraws.note(text(), "no rule knew the picture", after, now)
+		r.redraws.needRedraw(text(), "no rule knew the picture", after, now)
 	case r.verdict.State.Working():
-		r.redraws.note(text(), "the picture showed work and stood still", redrawWork, now)
+		r.redraws.needRedraw(text(), "the picture showed work and stood still", redrawWork, now)
 	default:
 		r.redraws.none()
 	}

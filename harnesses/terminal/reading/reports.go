@@ -70,17 +70,17 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 	if rep.Prompt != "" {
 		r.noteTaken(r.hook.spec.Bare(l.Text(rep.Prompt)), l.Time)
 	}
-	if t := r.hook.take(l, rep); t != nil && r.isNewest(t, rep.Prompts != "" || rep.Prompt != "") {
+	if t := r.hook.store(l, rep); t != nil && r.isNewest(t, rep.Prompts != "" || rep.Prompt != "") {
 		r.closeReported(l.Time)
 	}
 	if r.verdict.Dialog != nil {
-		r.complete(&r.verdict)
+		r.completeSubject(&r.verdict)
 	}
 }
 
-// MayAsk reports whether the hook has just reported a tool. If so, the agent CLI may
+// MayOpenDialog reports whether the hook has just reported a tool. If so, the agent CLI may
 // have opened a dialog about the tool without drawing it yet.
-func (r *Reader) MayAsk(now time.Time) bool {
+func (r *Reader) MayOpenDialog(now time.Time) bool {
 	w := &r.hook.witness
 	return (w.claims() == coleo.Executing || w.claims() == coleo.WaitingApproval) && now.Sub(w.at) < ToolAsks
 }
@@ -91,7 +91,7 @@ func (r *Reader) HookUsed() bool { return r.hook.witness.used() }
 // PromptReported reports whether the hook or the agent CLI's own record has named the prompt with
 // the given text since the time sentAt. Blanks in the prompt do not count.
 func (r *Reader) PromptReported(text string, sentAt time.Time) bool {
-	return r.hook.turn(text, sentAt) != nil || r.recorded.names(r.hook.spec.Bare(text), sentAt)
+	return r.hook.turn(text, sentAt) != nil || r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
 }
 
 // HookAnswer returns the answer that the hook reported for the prompt text. It considers only turns
@@ -103,9 +103,9 @@ func (r *Reader) HookAnswer(text string, sentAt time.Time) string {
 	return ""
 }
 
-// take stores the prompt, the answer and the tool of a report. It returns the turn that the report
+// store stores the prompt, the answer and the tool of a report. It returns the turn that the report
 // ends, or nil.
-func (h *hookReports) take(l hook.Line, rep *rules.Report) (ended *turn) {
+func (h *hookReports) store(l hook.Line, rep *rules.Report) (ended *turn) {
 	prompt := l.Text(rep.Prompt)
 	var texts []string
 	if rep.Prompts != "" && json.Unmarshal(l.Payload[rep.Prompts], &texts) == nil && len(texts) > 0 {

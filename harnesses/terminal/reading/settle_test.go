@@ -64,7 +64,7 @@ func longestGap(spec *rules.Spec, cast *pty.Cast) (most gap) {
 			since = p.settlingSince
 		case p.settlingSince.IsZero():
 			if long := now.Sub(since); long > most.long && typed.Before(since) {
-				most = gap{at: Since(since), long: long}
+				most = gap{at: RecordingOffset(since), long: long}
 			}
 			since = time.Time{}
 		}
@@ -76,7 +76,7 @@ func longestGap(spec *rules.Spec, cast *pty.Cast) (most gap) {
 			p.due = at.Add(max(p.Look(at), time.Millisecond))
 			look(at)
 		}
-		if p.take(e, now); e.Kind == pty.CastInput {
+		if p.feed(e, now); e.Kind == pty.CastInput {
 			typed = now
 		}
 		look(now)

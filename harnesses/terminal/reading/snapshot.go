@@ -56,11 +56,11 @@ func (s *Snapshot) Encode() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write a snapshot of the screen: %w", err)
 	}
-	return sealed(append(append(head, '\n'), s.screen.Snapshot()...)), nil
+	return withFirstLine(append(append(head, '\n'), s.screen.Snapshot()...)), nil
 }
 
-// sealed returns the encoded snapshot: its first line, and then body.
-func sealed(body []byte) []byte {
+// withFirstLine returns the encoded snapshot: its first line, and then body.
+func withFirstLine(body []byte) []byte {
 	return append(fmt.Appendf(nil, "%s%08x\n", snapshotForm, crc32.ChecksumIEEE(body)), body...)
 }
 

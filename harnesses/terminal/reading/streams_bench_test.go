@@ -60,7 +60,7 @@ func startAt(p *player, events []pty.CastEvent, at time.Duration) []pty.CastEven
 			return events[i:]
 		}
 		p.wait(recordingStart().Add(e.At))
-		p.take(e, recordingStart().Add(e.At))
+		p.feed(e, recordingStart().Add(e.At))
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (p *player) stream(events []pty.CastEvent, long time.Duration) []pty.CastEv
 		next := recordingStart().Add(events[0].At)
 		switch {
 		case !next.After(now):
-			p.take(events[0], now)
+			p.feed(events[0], now)
 			events = events[1:]
 		case p.due.Before(next) && !p.due.After(now):
 			p.due = now.Add(max(p.Look(now), time.Millisecond))

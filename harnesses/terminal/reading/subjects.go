@@ -18,10 +18,10 @@ import (
 // subject of the screen, which is marked as cut off.
 const maxSubject = 16 << 10
 
-// complete replaces the subject of an approval if the screen cuts the subject off. The
+// completeSubject replaces the subject of an approval if the screen cuts the subject off. The
 // new subject is the tool's input as the hook reported it. The visible rows of the
 // subject must be part of that input.
-func (r *Reader) complete(v *rules.Verdict) {
+func (r *Reader) completeSubject(v *rules.Verdict) {
 	if !v.Dialog.Truncated || v.Dialog.Kind != coleo.DialogPermission {
 		return
 	}
@@ -72,10 +72,10 @@ func harmless(text string) string {
 func eachLeaf(document json.RawMessage, take func(name, value string)) {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
-	_ = leaves(d, "input", take)
+	_ = eachLeafBelow(d, "input", take)
 }
 
-func leaves(d *json.Decoder, name string, take func(name, value string)) error {
+func eachLeafBelow(d *json.Decoder, name string, take func(name, value string)) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func leaves(d *json.Decoder, name string, take func(name, value string)) error {
 			}
 			inside = fmt.Sprint(key)
 		}
-		if err := leaves(d, inside, take); err != nil {
+		if err := eachLeafBelow(d, inside, take); err != nil {
 			return err
 		}
 	}

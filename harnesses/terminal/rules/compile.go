@@ -56,10 +56,10 @@ func ParseSpecOn(file string, data []byte, bases func(name string) []byte) (*Spe
 	}
 	s.inherit(under)
 	c := compiler{file: file, data: data}
-	c.head(s)
+	c.checkHead(s)
 	c.launch(s.Launch)
 	c.settings(s.Settings)
-	c.asks(s.Asks)
+	c.checkAsks(s.Asks)
 	c.work(s.Work)
 	c.support(s)
 	if s.Transport != string(coleo.TransportHTTP) {
@@ -126,8 +126,8 @@ func (c *compiler) fail(path, format string, args ...any) {
 	}
 }
 
-// head checks the keys that describe the harness as a whole, and sets their defaults.
-func (c *compiler) head(s *Spec) {
+// checkHead checks the keys that describe the harness as a whole, and sets their defaults.
+func (c *compiler) checkHead(s *Spec) {
 	if s.Transport == "" {
 		s.Transport = string(coleo.TransportPTY)
 	}

@@ -177,7 +177,7 @@ func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]s
 		return false
 	}
 	if t.about != nil {
-		return v.names(t.about, toolName, textInputs)
+		return v.describesCall(t.about, toolName, textInputs)
 	}
 	var texts []string
 	for _, shown := range t.Shows {
@@ -200,10 +200,10 @@ func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]s
 	return seen != "" && seen == want
 }
 
-// names reports whether the dialog's text matches the pattern and fits the call. Each group with
+// describesCall reports whether the dialog's text matches the pattern and fits the call. Each group with
 // the name of an input must match the end of that input. The group "tool" must match a part of the
 // tool's name.
-func (v Verdict) names(about *regexp.Regexp, name string, inputs map[string]string) bool {
+func (v Verdict) describesCall(about *regexp.Regexp, name string, inputs map[string]string) bool {
 	m := about.FindStringSubmatch(strings.Join(append([]string{v.Dialog.Title}, v.subject...), "\n"))
 	if m == nil {
 		return false

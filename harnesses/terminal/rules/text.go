@@ -127,13 +127,13 @@ func edge(text string, stripText func(string) string, cutPiece func(string, int)
 }
 
 func unmarked(s string) string {
-	return without(squeeze(s), func(r rune) bool { return strings.ContainsRune(markup, r) })
+	return dropRunes(squeeze(s), func(r rune) bool { return strings.ContainsRune(markup, r) })
 }
 
-func unspaced(s string) string { return without(s, unicode.IsSpace) }
+func unspaced(s string) string { return dropRunes(s, unicode.IsSpace) }
 
-// without removes from s the runes for which drop returns true.
-func without(s string, drop func(rune) bool) string {
+// dropRunes removes from s the runes for which drop returns true.
+func dropRunes(s string, drop func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		if drop(r) {
 			return -1

@@ -25,7 +25,7 @@ func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
 	if !composer.shown || t.typeIf(ctx, stands, []byte(probe)) != nil {
 		return peek(t.view, func(r *reading.Reader) outcome { return outcomeOf(r, s) })
 	}
-	if seen, ok := t.decidedOr(ctx, s, probed, heldTimeout+digesting(s.text)); !ok {
+	if seen, ok := t.decidedOr(ctx, s, probed, heldTimeout+stallTime(s.text)); !ok {
 		return seen
 	}
 	if t.pressIf(ctx, "BACKSPACE", probed) != nil {
@@ -57,7 +57,7 @@ func (t *Typist) decidedOr(ctx context.Context, s submission, check Check,
 func unsubmitted(s submission, text string) Check {
 	return func(r *reading.Reader) error {
 		c := contentOf(r)
-		rested := rests(r) && !r.MayAsk(time.Now()) && r.WorkSeen() == s.before.workSeen &&
+		rested := screenIsResting(r) && !r.MayOpenDialog(time.Now()) && r.WorkSeen() == s.before.workSeen &&
 			!r.PromptReported(s.text, s.time)
 		if rested && c.shown && !c.empty && rules.SameText(c.text, text) {
 			return nil

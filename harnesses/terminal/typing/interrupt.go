@@ -154,7 +154,7 @@ func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out
 	case phaseUnbegun, phaseHalted: // no key would have an effect
 		return armedTimeout, nil
 	}
-	if err = t.typeIf(ctx, t.during(now.phase), keys[key]); err == nil {
+	if err = t.typeIf(ctx, t.inPhase(now.phase), keys[key]); err == nil {
 		out.Pressed = append(out.Pressed, strings.Fields(t.Spec().Keys.Interrupt)[key])
 	}
 	return most, err
@@ -230,8 +230,8 @@ func (t *Typist) hasAdvanced(r *reading.Reader, was progress) bool {
 	return now == phaseHalted || now == phaseAsking
 }
 
-// during returns a check that passes while the interrupt is in the given phase.
-func (t *Typist) during(was phase) Check {
+// inPhase returns a check that passes while the interrupt is in the given phase.
+func (t *Typist) inPhase(was phase) Check {
 	return func(r *reading.Reader) error {
 		if now := t.phaseOf(r); now != was {
 			return coleo.Errorf(coleo.EBusy, "the interrupt is %s, no longer %s", now, was)

@@ -62,29 +62,29 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// nothing turns a check into a function that typeWhile can call. That function finds nothing, and
+// withoutResult turns a check into a function that typeWhile can call. That function finds withoutResult, and
 // succeeds if the check passes.
-func nothing(ok Check) func(*reading.Reader) (struct{}, error) {
+func withoutResult(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }
 
 // typeIf types bytes only if a check passes on the newest picture.
 func (t *Typist) typeIf(ctx context.Context, ok Check, data []byte) error {
-	_, _, err := typeWhile(ctx, t, data, nothing(ok))
+	_, _, err := typeWhile(ctx, t, data, withoutResult(ok))
 	return err
 }
 
 // typeInside types bytes only if a check passes on the newest picture. The bytes must change a
 // dialog without answering it.
 func (t *Typist) typeInside(ctx context.Context, ok Check, data []byte) error {
-	_, _, err := keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true, Inside: true}, nothing(ok))
+	_, _, err := keysWhile(ctx, t, Keys{ID: coleo.NewUUID(), Data: data, IfSeen: true, Inside: true}, withoutResult(ok))
 	return err
 }
 
 // pressIf types keys one by one. Before each key it runs the check, and it types the key only if
 // the check passes.
 func (t *Typist) pressIf(ctx context.Context, names string, ok Check) error {
-	_, _, err := sequenceWhile(ctx, t, names, nothing(ok))
+	_, _, err := sequenceWhile(ctx, t, names, withoutResult(ok))
 	return err
 }
 

@@ -32,7 +32,7 @@ func (t *Typist) leaveTrap(ctx context.Context) error {
 	if is, _, err := find(ctx, t.view, trapped); err != nil || !is {
 		return err
 	}
-	_, _, err := sequenceWhile(ctx, t, string(keys), nothing(func(r *reading.Reader) error {
+	_, _, err := sequenceWhile(ctx, t, string(keys), withoutResult(func(r *reading.Reader) error {
 		switch err := t.mayLeave(r); {
 		case err != nil:
 			return err
@@ -74,7 +74,7 @@ func (t *Typist) mayLeave(r *reading.Reader) error {
 	if err := t.mayType(r); err != nil {
 		return err
 	}
-	if !resting(r.Verdict().State) || !resting(r.Reading().State) || r.MayAsk(time.Now()) {
+	if !isResting(r.Verdict().State) || !isResting(r.Reading().State) || r.MayOpenDialog(time.Now()) {
 		return t.trappedError()
 	}
 	return nil

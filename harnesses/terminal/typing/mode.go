@@ -86,15 +86,15 @@ func (t *Typist) atRest(r *reading.Reader) error {
 	if err := t.mayPrompt(r); err != nil {
 		return err
 	}
-	if !resting(r.Verdict().State) || !resting(r.Reading().State) || r.MayAsk(time.Now()) {
+	if !isResting(r.Verdict().State) || !isResting(r.Reading().State) || r.MayOpenDialog(time.Now()) {
 		return Passing{coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it: %s",
 			t.Spec().Title, nothingTyped)}
 	}
 	return nil
 }
 
-// resting reports whether an agent CLI in the state s does nothing, and waits for a prompt.
-func resting(s coleo.State) bool { return s == coleo.Idle || s == coleo.Failed }
+// isResting reports whether an agent CLI in the state s does nothing, and waits for a prompt.
+func isResting(s coleo.State) bool { return s == coleo.Idle || s == coleo.Failed }
 
 // modeNow returns the mode that the newest picture shows. It returns an error if a key for
 // a mode must not be pressed on this picture.
@@ -156,7 +156,7 @@ func (t *Typist) pressMode(ctx context.Context, key string, out *coleo.ModeSwitc
 func (t *Typist) awaitMode(ctx context.Context, out *coleo.ModeSwitch, accepts func(mode string) bool) error {
 	mode, hit := await(ctx, t.view, seenTimeout, func(r *reading.Reader) (string, bool) {
 		now := r.Reading()
-		return now.Mode, accepts(now.Mode) && now.Mode == r.ShownMode() && resting(now.State) || asks(r)
+		return now.Mode, accepts(now.Mode) && now.Mode == r.ShownMode() && isResting(now.State) || asks(r)
 	})
 	if mode != out.To {
 		out.To, out.Seen = mode, append(out.Seen, mode)

@@ -130,7 +130,7 @@ func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo
 	}
 	left.text = text
 	if !t.awaitHeld(ctx, text) {
-		if coleo.Wanted(ctx) != nil {
+		if coleo.MayType(ctx) != nil {
 			return coleo.Receipt{}, t.unsubmittedError()
 		}
 		return coleo.Receipt{}, t.notHeldError(ctx, text)
@@ -182,7 +182,7 @@ func unsubmittedAt(dialog *coleo.Dialog) error {
 
 // lostError returns the error for a prompt if nothing proves that it arrived.
 func (t *Typist) lostError(ctx context.Context, why string) error {
-	if coleo.Wanted(ctx) != nil {
+	if coleo.MayType(ctx) != nil {
 		return coleo.Errorf(coleo.ETimeout,
 			"time was up before it was seen what became of the prompt: whether %s took it is not known", t.Spec().Title)
 	}
@@ -201,7 +201,7 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 // awaitHeld waits until the composer shows the given text, and reports whether it does. It also
 // stops waiting when a dialog opens.
 func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
-	held, _ := await(ctx, t.view, heldTimeout+digesting(text), func(r *reading.Reader) (held, done bool) {
+	held, _ := await(ctx, t.view, heldTimeout+stallTime(text), func(r *reading.Reader) (held, done bool) {
 		held = r.Picture().Holds(text) || r.Picture().Overflows(text)
 		return held, held || asks(r)
 	})
@@ -211,8 +211,8 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 // asks reports whether a dialog is open.
 func asks(r *reading.Reader) bool { return r.Reading().Dialog != nil && r.Verdict().Dialog != nil }
 
-// digesting returns how long an agent CLI can stall while it handles text.
-func digesting(text string) time.Duration {
+// stallTime returns how long an agent CLI can stall while it handles text.
+func stallTime(text string) time.Duration {
 	return time.Duration(len(text)/slowest) * time.Second
 }
 

@@ -26,9 +26,9 @@ func (t *Typist) ignored(s submission) Check {
 	return nil
 }
 
-// rests reports whether the screen shows that the agent CLI does nothing and asks nothing. After a
+// screenIsResting reports whether the screen shows that the agent CLI does nothing and asks nothing. After a
 // turn that failed, the screen shows the error until the next turn begins.
-func rests(r *reading.Reader) bool {
+func screenIsResting(r *reading.Reader) bool {
 	v := r.Verdict()
 	return v.Dialog == nil && (v.State == coleo.Idle || v.State == coleo.Failed)
 }
@@ -38,7 +38,7 @@ func rests(r *reading.Reader) bool {
 // arrived, so the key had no effect.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
-		if rests(r) && r.Picture().Holds(s.text) && !r.PromptReported(s.text, s.time) {
+		if screenIsResting(r) && r.Picture().Holds(s.text) && !r.PromptReported(s.text, s.time) {
 			return nil
 		}
 		return coleo.Errorf(coleo.EPromptLost, "the composer does not show that the prompt was not queued")
@@ -56,7 +56,7 @@ func becameRow(s submission) Check {
 	return func(r *reading.Reader) error {
 		picture := r.Picture()
 		c := picture.Composer
-		rested := rests(r) && r.WorkSeen() == s.before.workSeen && !r.PromptReported(s.text, s.time)
+		rested := screenIsResting(r) && r.WorkSeen() == s.before.workSeen && !r.PromptReported(s.text, s.time)
 		if rested && c != nil && s.before.rows > 0 && c.Rows() == s.before.rows+1 && picture.EndsEmpty() &&
 			picture.Holds(s.text) {
 			return nil
@@ -76,7 +76,7 @@ func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (las
 		ignored bool
 	}
 	lookAt := func(r *reading.Reader) look { return look{outcomeOf(r, s), ignored(r) == nil} }
-	seen, hit := await(ctx, t.view, startTimeout+digesting(s.text), func(r *reading.Reader) (look, bool) {
+	seen, hit := await(ctx, t.view, startTimeout+stallTime(s.text), func(r *reading.Reader) (look, bool) {
 		now := lookAt(r)
 		return now, now.outcome.decided() || now.ignored
 	})

@@ -44,7 +44,7 @@ type stage struct {
 func setStage(t *testing.T, described string, cols, rows int) *stage {
 	t.Helper()
 	st := setStageOn(t, described, cols, rows)
-	st.show.reader.FromStart()
+	st.show.reader.SetFromStart()
 	return st
 }
 
@@ -214,7 +214,7 @@ func (s *show) Update(change func(*reading.Reader) bool) {
 }
 
 func (s *show) Write(ctx context.Context, k Keys) (bool, error) {
-	if err := coleo.Wanted(ctx); err != nil {
+	if err := coleo.MayType(ctx); err != nil {
 		return false, Unwanted{err}
 	}
 	s.mu.Lock()

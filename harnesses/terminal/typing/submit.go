@@ -38,7 +38,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	var refusal *coleo.Error
 	switch {
 	case err == nil:
-	case coleo.Wanted(ctx) != nil:
+	case coleo.MayType(ctx) != nil:
 		return coleo.Receipt{}, t.unsubmittedError()
 	case errors.As(err, &refusal) && refusal.Code == coleo.EBlocked:
 		return coleo.Receipt{}, unsubmittedAt(refusal.Dialog)
@@ -50,7 +50,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	t.view.Update(func(r *reading.Reader) bool { r.Submitted(submitted, time.Now()); return false })
 	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
 	outcome := t.awaitTaken(ctx, sent)
-	if outcome == undecided && also == nil && !sent.before.busy && coleo.Wanted(ctx) == nil {
+	if outcome == undecided && also == nil && !sent.before.busy && coleo.MayType(ctx) == nil {
 		outcome = t.submitAgain(ctx, sent)
 	}
 	switch {
@@ -99,14 +99,14 @@ var errChanged = errors.New("work has begun or ended meanwhile, or may come to a
 //     Submitted is called.
 func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (submission, At, error) {
 	for {
-		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayAsk(time.Now()) })
+		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayOpenDialog(time.Now()) })
 		names, queue := t.Spec().Keys.Submit, t.Spec().Keys.Queue
 		s.queued = queue != "" && peek(t.view, works)
 		if s.queued {
 			names = queue
 		}
 		seen, at, err := sequenceWhile(ctx, t, names, func(r *reading.Reader) (before, error) {
-			if r.MayAsk(time.Now()) || queue != "" && works(r) != s.queued {
+			if r.MayOpenDialog(time.Now()) || queue != "" && works(r) != s.queued {
 				return before{}, errChanged
 			}
 			if err := t.maySubmit(r, s, also); err != nil {
@@ -197,7 +197,7 @@ func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 
 // awaitDecided waits until the outcome of a prompt is decided. It returns the last outcome.
 func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
-	last, _ := await(ctx, t.view, startTimeout+digesting(s.text), func(r *reading.Reader) (outcome, bool) {
+	last, _ := await(ctx, t.view, startTimeout+stallTime(s.text), func(r *reading.Reader) (outcome, bool) {
 		now := outcomeOf(r, s)
 		return now, now.decided()
 	})

@@ -79,8 +79,8 @@ func (k *ticker) ticked() string {
 	return "ticked are " + strings.Join(names, ", ")
 }
 
-// see returns what the newest picture shows of the list of options.
-func (k *ticker) see(r *reading.Reader) (listView, error) {
+// readList returns what the newest picture shows of the list of options.
+func (k *ticker) readList(r *reading.Reader) (listView, error) {
 	if err := k.same(r); err != nil {
 		return listView{}, err
 	}
@@ -88,9 +88,9 @@ func (k *ticker) see(r *reading.Reader) (listView, error) {
 	return listView{*v.Dialog, v.Ticks(), v.SubmitMarked()}, nil
 }
 
-// look waits for a complete picture of the list.
-func (k *ticker) look(ctx context.Context) (listView, error) {
-	l, _, err := find(ctx, k.view, k.see)
+// awaitList waits for a complete picture of the list.
+func (k *ticker) awaitList(ctx context.Context) (listView, error) {
+	l, _, err := find(ctx, k.view, k.readList)
 	return l, err
 }
 
@@ -98,7 +98,7 @@ func (k *ticker) look(ctx context.Context) (listView, error) {
 // hasWorked accepts a picture. keyName is the name of the key in errors.
 func (k *ticker) press(ctx context.Context, key, keyName string, mayType, hasWorked func(listView) bool) error {
 	unchanged := func(r *reading.Reader) error {
-		l, err := k.see(r)
+		l, err := k.readList(r)
 		if err == nil && !mayType(l) {
 			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before %s", keyName)}
 		}
@@ -109,11 +109,11 @@ func (k *ticker) press(ctx context.Context, key, keyName string, mayType, hasWor
 		return err
 	}
 	seen := k.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
-		l, err := k.see(r)
+		l, err := k.readList(r)
 		return err == nil && hasWorked(l)
 	})
 	if !seen {
-		if _, err := k.look(ctx); err != nil {
+		if _, err := k.awaitList(ctx); err != nil {
 			return err
 		}
 		return coleo.Errorf(coleo.ETimeout, "%s had no effect within %s", keyName, tickTimeout)
@@ -136,7 +136,7 @@ func (k *ticker) tickFor(option int) (want, other rules.Tick) {
 
 // byDigit ticks options by typing their numbers. All options must be in sight.
 func (k *ticker) byDigit(ctx context.Context) error {
-	l, err := k.look(ctx)
+	l, err := k.awaitList(ctx)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (k *ticker) byDigit(ctx context.Context) error {
 		}
 	}
 	return k.pressSlowlyIf(ctx, k.SubmitKeys, func(r *reading.Reader) error {
-		l, err := k.see(r)
+		l, err := k.readList(r)
 		if err == nil {
 			err = k.exact(l)
 		}
@@ -201,7 +201,7 @@ func (k *ticker) byMark(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l, err := k.look(ctx)
+		l, err := k.awaitList(ctx)
 		if err == nil {
 			err = k.exact(l)
 		}
@@ -236,7 +236,7 @@ func (k *ticker) submit(ctx context.Context) error {
 		return err
 	}
 	return k.pressSlowlyIf(ctx, cmp.Or(k.SubmitKeys, "ENTER"), func(r *reading.Reader) error {
-		l, err := k.see(r)
+		l, err := k.readList(r)
 		switch {
 		case err != nil:
 			return err
@@ -254,7 +254,7 @@ func (k *ticker) pass(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	for range mostRows {
-		l, err := k.look(ctx)
+		l, err := k.awaitList(ctx)
 		if err != nil || l.submit {
 			return changed, err
 		}
@@ -303,7 +303,7 @@ func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (
 		return false, err
 	}
 	err = k.typeInside(ctx, func(r *reading.Reader) error {
-		l, err := k.see(r)
+		l, err := k.readList(r)
 		if err == nil && (!at(l) || l.dialog.Typed != "") {
 			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before the text was typed")}
 		}
@@ -317,7 +317,7 @@ func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (
 	}
 	// On a loaded machine, Qwen Code 0.24.4 draws the text 0.1 s before its tick.
 	k.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
-		l, err := k.see(r)
+		l, err := k.readList(r)
 		n := l.dialog.TextOption
 		return err != nil || n > 0 && hasTick(n-1, rules.Ticked)(l)
 	})
@@ -338,7 +338,7 @@ func (t *Typist) awaitText(ctx context.Context, same Check, text string) error {
 // moveUntil moves the mark with the given key until the condition holds on the newest picture.
 func (k *ticker) moveUntil(ctx context.Context, key string, arrived func(listView) bool) error {
 	for range mostRows {
-		l, err := k.look(ctx)
+		l, err := k.awaitList(ctx)
 		if err != nil || arrived(l) {
 			return err
 		}

@@ -34,7 +34,7 @@ func (t *Typist) flushUnseen(ctx context.Context, left *unseen) error {
 		c := r.Picture().Composer
 		return c != nil && c.EndsWith(probe)
 	}
-	if !t.view.Await(ctx, heldTimeout+digesting(left.text), shown) {
+	if !t.view.Await(ctx, heldTimeout+stallTime(left.text), shown) {
 		return coleo.Errorf(coleo.EBusy, "%s stands still: it has not read yet what was typed last", t.Spec().Title)
 	}
 	*left = unseen{}
