@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"coleo.dev/printable"
 )
 
 // widest is the largest number of characters that Text and Dot show of a text in one line.
@@ -167,11 +169,9 @@ func (n *Node) duration() string {
 // raw returns the id of a node without the id of its run.
 func raw(id, run string) string { return strings.TrimPrefix(id, run+"/") }
 
-// shown returns a shortened form of s in one line, without control characters.
+// shown returns a shortened form of s in one line, without invisible characters.
 func shown(s string) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
-		return r <= ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029'
-	}), " ")
+	s = printable.Line(s)
 	if r := []rune(s); len(r) > widest {
 		return string(r[:widest-1]) + "…"
 	}
@@ -197,7 +197,7 @@ func (d Document) Dot() string {
 	return out.String()
 }
 
-// quoted returns s as a string of the Graphviz language, without control characters.
+// quoted returns s as a string of the Graphviz language, without invisible characters.
 func quoted(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // ParseCatalog parses a catalogue in one of its two published forms:
@@ -196,18 +197,7 @@ func idAndName(n node, fields map[string]node, key string) (id, name string, err
 		return "", "", n.errorf("its id %q has control characters", id)
 	}
 	name, err = fields["name"].text()
-	return id, cmp.Or(printable(name), id), err
-}
-
-// printable returns a name without control characters, so that it can be a part of one line
-// on a terminal. Real catalogues have names that end in a tab.
-func printable(name string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, name))
+	return id, cmp.Or(printable.Line(name), id), err
 }
 
 func cost(n node) (*Cost, error) {

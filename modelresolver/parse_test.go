@@ -120,7 +120,7 @@ func TestWhatIsWrongIsNamedWithItsPlace(t *testing.T) {
 func TestANameIsPrintable(t *testing.T) {
 	t.Parallel()
 	c, err := ParseCatalog([]byte(`{"all":[{"id":"p","name":"a\u001b[2J\nb\t","models":{"m":{"name":"\t"}}}]}`))
-	if err != nil || c.Providers[0].Name != "a [2J b" || c.Providers[0].Models[0].Name != "m" {
+	if err != nil || c.Providers[0].Name != "a[2J b" || c.Providers[0].Models[0].Name != "m" {
 		t.Errorf("catalogue = %+v, %v", c, err)
 	}
 }

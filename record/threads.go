@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"coleo.dev/printable"
 )
 
 // Conversations says how to find, list and read the conversations of one agent CLI.
@@ -198,19 +200,13 @@ func (h *Header) add(entries []Entry, fromBeginning bool) {
 	}
 }
 
-// OneLine returns a text as one line of at most titleLength characters, without control
+// OneLine returns a text as one line of at most titleLength characters, without invisible
 // characters.
 func OneLine(text string) string {
 	if len(text) > 8*titleLength { // more bytes cannot be shown
 		text = text[:8*titleLength]
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, text)
+	text = printable.Line(text)
 	if utf8.RuneCountInString(text) <= titleLength {
 		return text
 	}

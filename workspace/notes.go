@@ -87,7 +87,7 @@ func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, pr
 		}
 		if err != nil {
 			return nil, fmt.Errorf("fill the submodule %s: %w; 'submodules = false' below [workspace] in config.toml leaves "+
-				"submodules empty", printable(prefix+l.path), err)
+				"submodules empty", shownName(prefix+l.path), err)
 		}
 		empty = append(empty, inner...)
 	}
@@ -238,7 +238,7 @@ func beginning(root *os.Root, name string, most int64) (string, error) {
 func listed(names []string) string {
 	var shown []string
 	for _, name := range names[:min(len(names), namesShown)] {
-		shown = append(shown, printable(name))
+		shown = append(shown, shownName(name))
 	}
 	if len(names) > namesShown {
 		shown = append(shown, "…")

@@ -46,7 +46,7 @@ func (s Workspaces) fromPull(ctx context.Context, r *git.Repo, o Order, w *Works
 	if err != nil {
 		return fmt.Errorf("pull request %d cannot be fetched, so nothing was made: %w", number, err)
 	}
-	shown := printable(name) + " (" + printable(remote.WithoutPassword(address)) + ")"
+	shown := shownName(name) + " (" + shownName(remote.WithoutPassword(address)) + ")"
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	for _, ref := range pullRefs(at.Host, number) {

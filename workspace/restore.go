@@ -295,7 +295,7 @@ func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []entry, 
 			from.CloseWithError(err)
 			cancel()
 			<-ended
-			return fmt.Errorf("restore %s: %w", printable(e.path()), err)
+			return fmt.Errorf("restore %s: %w", shownName(e.path()), err)
 		}
 	}
 	from.Close()
@@ -310,7 +310,7 @@ func writeBlob(in *bufio.Reader, e entry, root *os.Root) error {
 	var id, kind string
 	var size int64
 	if _, err := fmt.Sscan(line, &id, &kind, &size); err != nil || kind != "blob" || size != e.Size {
-		return fmt.Errorf("the kept ref does not have it: %s", printable(line))
+		return fmt.Errorf("the kept ref does not have it: %s", shownName(line))
 	}
 	if fs.FileMode(e.Mode)&fs.ModeSymlink != 0 {
 		target := make([]byte, size)

@@ -31,7 +31,7 @@ func (m Submodule) String() string {
 	if !m.Unsaved.Empty() {
 		parts = append(parts, m.Unsaved.String())
 	}
-	return "the submodule " + printable(m.Path) + " with " + strings.Join(parts, "; ")
+	return "the submodule " + shownName(m.Path) + " with " + strings.Join(parts, "; ")
 }
 
 // repository is the repository of a submodule, below the worktree's git folder.
@@ -237,9 +237,9 @@ func (one *repository) open(ctx context.Context, s Workspaces, work string) (*gi
 	switch {
 	case err != nil:
 	case r.Common != one.dir:
-		err = fmt.Errorf("it belongs to %s", printable(r.Common))
+		err = fmt.Errorf("it belongs to %s", shownName(r.Common))
 	case len(trees) > 0:
-		err = fmt.Errorf("it has worktrees of its own, such as %s", printable(trees[0].Path))
+		err = fmt.Errorf("it has worktrees of its own, such as %s", shownName(trees[0].Path))
 	}
 	if err != nil {
 		r.Close()
@@ -324,7 +324,7 @@ func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string
 			return one, nil
 		}
 	}
-	return nil, errors.New("a repository in an unusual place, " + printable(r.Git))
+	return nil, errors.New("a repository in an unusual place, " + shownName(r.Git))
 }
 
 // finish compares the index of a submodule whose work folder is gone.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 	"coleo.dev/workspace/git"
 )
 
@@ -63,14 +64,7 @@ func (u Unsaved) String() string {
 		if len(l.names) == 1 {
 			word = l.one
 		}
-		shown := make([]string, 0, namesShown+1)
-		for _, name := range l.names[:min(len(l.names), namesShown)] {
-			shown = append(shown, printable(name))
-		}
-		if len(l.names) > namesShown {
-			shown = append(shown, "…")
-		}
-		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(l.names), word, strings.Join(shown, ", ")))
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", len(l.names), word, listed(l.names)))
 	}
 	for n, sub := range u.Submodules {
 		if n == namesShown {
@@ -85,15 +79,9 @@ func (u Unsaved) String() string {
 // nameShown is how many bytes of a name a message shows.
 const nameShown = 100
 
-// printable replaces control characters, because a terminal could obey them, and an arm chooses the
-// names of its files. It also shortens a long name.
-func printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
+// shownName returns the name of a file for a message. An arm chooses the names of its files.
+func shownName(name string) string {
+	s := printable.Escaped(name)
 	if len(s) > nameShown {
 		s = strings.ToValidUTF8(s[:nameShown], "") + "…"
 	}
@@ -230,7 +218,7 @@ func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) boo
 				u.Ignored = append(u.Ignored, rest)
 			}
 		default:
-			return fmt.Errorf("git status says %q, which Coleo does not know", printable(entry))
+			return fmt.Errorf("git status says %q, which Coleo does not know", shownName(entry))
 		}
 	}
 	return nil

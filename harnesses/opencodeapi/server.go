@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/holder"
+	"coleo.dev/printable"
 )
 
 // startTimeout is how long the server can take to report its address. On a loaded machine, this
@@ -172,13 +172,7 @@ const longestLine = 200
 // firstLine returns the beginning of an answer's first line, in printable characters.
 func firstLine(answer []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(answer), []byte("\n"))
-	text := strings.ToValidUTF8(string(line[:min(len(line), longestLine)]), "")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, text)
+	return printable.Line(string(line[:min(len(line), longestLine)]))
 }
 
 // event is one server-sent event.

@@ -4,12 +4,12 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/policy"
 	"coleo.dev/policy/files"
 	"coleo.dev/policy/reading"
+	"coleo.dev/printable"
 )
 
 // Arm is the arm whose dialog is judged.
@@ -39,11 +39,11 @@ func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d co
 	if unknown == nil {
 		request.Tool, request.Category, request.Cut = asked.Tool, policy.Category(asked.Category), false
 		request.Command, request.Files, request.Dir = asked.Command, asked.Files, asked.Folder
-		out.Tool, out.Category, out.Folder = harmless(asked.Tool), asked.Category, harmless(asked.Folder)
+		out.Tool, out.Category, out.Folder = printable.Text(asked.Tool), asked.Category, printable.Text(asked.Folder)
 		out.Subject, out.SubjectCut = subjectOf(strings.Join(append(commandOf(asked), asked.Files...), "\n"))
 	}
 	decision := decide(rules, a, request, asked.Shell, unknown)
-	out.Decision, out.Rule, out.Why = string(decision.Verdict), decision.Rule, oneLine(decision.Why)
+	out.Decision, out.Rule, out.Why = string(decision.Verdict), decision.Rule, printable.Line(decision.Why)
 	return out, nil
 }
 
@@ -101,21 +101,9 @@ func commandOf(q coleo.ToolRequest) []string {
 
 // subjectOf shortens a text for the log. cut reports whether a part was left out.
 func subjectOf(text string) (subject string, cut bool) {
-	text = harmless(text)
+	text = printable.Text(text)
 	if len(text) <= coleo.MaxPolicySubject {
 		return text, false
 	}
 	return strings.ToValidUTF8(text[:coleo.MaxPolicySubject], ""), true
 }
-
-// harmless removes control characters from a text, because a terminal would act on them.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
-			return r
-		}
-		return -1
-	}, text)
-}
-
-func oneLine(text string) string { return strings.Join(strings.Fields(harmless(text)), " ") }

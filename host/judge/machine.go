@@ -10,6 +10,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/policy/commandline"
 	"coleo.dev/policy/reading"
+	"coleo.dev/printable"
 )
 
 // machine is this machine with the environment of an agent CLI's commands.
@@ -32,13 +33,13 @@ func machineOf(a Arm) (machine, error) {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if _, again := m.env[name]; again {
-			return m, fmt.Errorf("the agent CLI has the variable %s twice", harmless(name))
+			return m, fmt.Errorf("the agent CLI has the variable %s twice", printable.Text(name))
 		}
 		m.env[name] = value
 	}
 	for name := range m.env {
 		if changesCommands(name) {
-			return m, fmt.Errorf("the agent CLI has the variable %s, which changes what commands do", harmless(name))
+			return m, fmt.Errorf("the agent CLI has the variable %s, which changes what commands do", printable.Text(name))
 		}
 	}
 	return m, nil
@@ -96,7 +97,7 @@ func (m machine) shell(rule coleo.ShellRule) (commandline.Shell, error) {
 		}
 		shell, known := commandline.ShellOf(path)
 		if !known || !slices.Contains(rule.Names, filepath.Base(path)) || !filepath.IsAbs(path) || !isProgram(path) {
-			return "", fmt.Errorf("%s names %q, which is not a shell that is judged", name, harmless(path))
+			return "", fmt.Errorf("%s names %q, which is not a shell that is judged", name, printable.Text(path))
 		}
 		return shell, nil
 	}

@@ -3,7 +3,8 @@ package pull
 import (
 	"strconv"
 	"strings"
-	"unicode"
+
+	"coleo.dev/printable"
 )
 
 const (
@@ -15,25 +16,11 @@ const (
 
 // shown returns a text as one line without control characters, for a message.
 func shown(text string) string {
-	text = clean(strings.Join(strings.Fields(text), " "))
+	text = printable.Marked(strings.Join(strings.Fields(text), " "))
 	if len(text) > mostShown {
 		text = strings.ToValidUTF8(text[:mostShown], "") + "…"
 	}
 	return text
-}
-
-// clean replaces control characters, which a terminal could obey, and invisible characters, such as
-// those that change the direction of the text. It keeps tabs.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
-			return r
-		}
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		return '?'
-	}, strings.ToValidUTF8(text, "?"))
 }
 
 // lines splits a text at every character that some program treats as the end of a line.
@@ -57,7 +44,7 @@ func quoted(text string, mostLines, mostBytes int, fromEnd bool) string {
 		if len(line) > mostLine {
 			line = strings.ToValidUTF8(line[:mostLine], "") + "…"
 		}
-		line = "> " + clean(line) + "\n"
+		line = "> " + printable.Marked(line) + "\n"
 		if size += len(line); n == mostLines || size > mostBytes {
 			break
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 const (
@@ -199,17 +200,7 @@ func (o *output) end(path string) string {
 	if o.written == 0 {
 		return "it printed nothing"
 	}
-	lines := strings.Split(strings.TrimSpace(harmless(string(o.last))), "\n")
+	lines := strings.Split(strings.TrimSpace(printable.Marked(string(o.last))), "\n")
 	lines = lines[max(0, len(lines)-lastLines):]
 	return fmt.Sprintf("its whole output is in %s; its last lines:\n%s", path, strings.Join(lines, "\n"))
-}
-
-// harmless replaces characters that could control a terminal.
-func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/printable"
 	"coleo.dev/workspace/pull"
 )
 
@@ -54,10 +55,10 @@ func headOf(gitPath string) (string, bool) {
 		return "", false
 	}
 	if branch, is := strings.CutPrefix(text, "ref: refs/heads/"); is {
-		return printable(branch), true
+		return printable.Line(branch), true
 	}
 	const commitShown = 8
-	return printable(text[:min(len(text), commitShown)]), true
+	return printable.Line(text[:min(len(text), commitShown)]), true
 }
 
 func readSmall(path string) (string, bool) {
@@ -67,17 +68,6 @@ func readSmall(path string) (string, bool) {
 	}
 	raw, err := os.ReadFile(path)
 	return strings.TrimSpace(string(raw)), err == nil
-}
-
-// printable removes control characters from s, because a terminal could obey them. An arm can put
-// such characters into the files that headOf reads.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // homeShort replaces the user's home folder at the start of dir with ~.
@@ -100,5 +90,5 @@ func pullText(arm string) string {
 	if err != nil || !ok || r.Number == 0 {
 		return ""
 	}
-	return fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable(r.Base), printable(r.URL))
+	return fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base), printable.Line(r.URL))
 }

@@ -13,6 +13,7 @@ import (
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 const restoreHelp = `Put the files of a checkpoint back, to the byte, and delete the files that have
@@ -150,7 +151,7 @@ func restoredText(arm string, r changes.Restored) string {
 	lines := []string{fmt.Sprintf("Checkpoint %d is restored: %d files written, %d deleted.", r.N, len(r.Written),
 		len(r.Deleted))}
 	for _, l := range r.Left {
-		lines = append(lines, fmt.Sprintf("  not restored: %s: %s", changes.Show(l.Name()), escaped(l.Why)))
+		lines = append(lines, fmt.Sprintf("  not restored: %s: %s", changes.Show(l.Name()), printable.Escaped(l.Why)))
 	}
 	return strings.Join(append(lines, fmt.Sprintf("To undo this: coleo arm checkpoint restore %s %d", arm, r.Before)),
 		"\n")

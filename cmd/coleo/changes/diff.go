@@ -18,6 +18,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 const diffHelp = `Show what the arm has changed in its folder since it was started: in commits, in
@@ -258,7 +259,7 @@ func visible(line string) string {
 		if i > 0 {
 			b.WriteString("\t")
 		}
-		b.WriteString(escaped(part))
+		b.WriteString(printable.Escaped(part))
 	}
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 const mergeHelp = `Merge the branch that is checked out in the arm's worktree into the branch from
@@ -79,7 +80,7 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 	if len(m.Conflicts) > 0 {
 		return conflictText(arm, m, ask)
 	}
-	branch, into := escaped(m.Branch), escaped(m.Into)
+	branch, into := printable.Escaped(m.Branch), printable.Escaped(m.Into)
 	if m.Nothing {
 		return fmt.Sprintf("The branch %s has all of %s already. Nothing was merged.", into, branch)
 	}
@@ -97,17 +98,17 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s -> %s", into, from, shortID(m.After)))
 		if m.Updated != "" {
-			lines = append(lines, "The files in "+escaped(m.Updated)+" were updated.")
+			lines = append(lines, "The files in "+printable.Escaped(m.Updated)+" were updated.")
 		}
 		if m.Recovered != "" {
-			lines = append(lines, "Note: "+escaped(m.Recovered)+".")
+			lines = append(lines, "Note: "+printable.Escaped(m.Recovered)+".")
 		}
 		return strings.Join(lines, "\n")
 	}
 	lines = append(lines, fmt.Sprintf("%s can be merged into %s (%s): %s. Nothing was changed.", branch, into,
 		m.Way, about))
 	for _, c := range m.Commits {
-		lines = append(lines, fmt.Sprintf("  commit %s %s", shortID(c.ID), escaped(c.Subject)))
+		lines = append(lines, fmt.Sprintf("  commit %s %s", shortID(c.ID), printable.Escaped(c.Subject)))
 	}
 	for _, f := range m.Files {
 		lines = append(lines, fmt.Sprintf("  %-8s  %s", f.Kind, changes.Show(f.Name())))
@@ -118,16 +119,16 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 	if m.CheckedOut != "" {
 		lines = append(lines, fmt.Sprintf("But %s is checked out in %s, so the merge needs --update-checkout: "+
 			"--into NEW puts the result on a new branch instead.",
-			into, escaped(m.CheckedOut)))
+			into, printable.Escaped(m.CheckedOut)))
 	}
 	return strings.Join(lines, "\n")
 }
 
 func conflictText(arm string, m changes.Merged, ask bool) string {
-	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", escaped(m.Branch),
-		escaped(m.Into))}
+	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", printable.Escaped(m.Branch),
+		printable.Escaped(m.Into))}
 	for _, c := range m.Conflicts {
-		line := fmt.Sprintf("  %s: %s", changes.Show(c.Name()), escaped(c.Kind))
+		line := fmt.Sprintf("  %s: %s", changes.Show(c.Name()), printable.Escaped(c.Kind))
 		if c.Commit != "" {
 			line += ", in commit " + shortID(c.Commit)
 		}

@@ -11,6 +11,7 @@ import (
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 	"coleo.dev/workspace"
 	"coleo.dev/workspace/pull"
 )
@@ -87,10 +88,10 @@ func worktreeOf(ctx context.Context, client *api.Client, name string) (trees wor
 }
 
 func openedText(o pull.Opened) string {
-	text := fmt.Sprintf("Pushed %s: %s\n", escaped(o.Branch), escaped(o.Push))
+	text := fmt.Sprintf("Pushed %s: %s\n", printable.Escaped(o.Branch), printable.Escaped(o.Push))
 	word := "The pull request exists already, and now has the new commits: "
 	if o.Made {
-		word = fmt.Sprintf("Made pull request %d into %s: ", o.Number, escaped(o.Base))
+		word = fmt.Sprintf("Made pull request %d into %s: ", o.Number, printable.Escaped(o.Base))
 	}
-	return text + word + escaped(o.URL)
+	return text + word + printable.Escaped(o.URL)
 }

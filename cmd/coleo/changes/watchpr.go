@@ -13,6 +13,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 	"coleo.dev/wire"
 	"coleo.dev/workspace/pull"
 )
@@ -52,7 +53,7 @@ func WatchCommand() *cobra.Command {
 				return err
 			}
 			w.Arm = queueOfArm{client, tree.ID}
-			w.Tell = func(line string) { fmt.Fprintln(c.ErrOrStderr(), escaped(line)) }
+			w.Tell = func(line string) { fmt.Fprintln(c.ErrOrStderr(), printable.Escaped(line)) }
 			out, err := pull.Follow(c.Context(), trees, tree, w)
 			if err != nil {
 				return err
@@ -82,7 +83,7 @@ func watchedText(arm string, w pull.Watched) string {
 		pull.EndTries: fmt.Sprintf("has %d failed checks and comments that the arm has not received, and all tries are "+
 			"used up: 'coleo arm watch-pr %s' continues. ", w.Left, arm),
 	}[w.End]
-	return fmt.Sprintf("The pull request %d %s%s\n%s", w.Number, text, told, escaped(w.URL))
+	return fmt.Sprintf("The pull request %d %s%s\n%s", w.Number, text, told, printable.Escaped(w.URL))
 }
 
 // queueOfArm implements pull.Arm by the queue of an arm.

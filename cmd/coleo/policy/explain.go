@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 	"coleo.dev/wire"
 )
 
@@ -66,13 +66,13 @@ func (j judged) String() string {
 	case j.Mode == coleo.PolicyShadow:
 		became = "The policy is in shadow, so a person answers it."
 	}
-	subject, cut := harmless(j.Subject), ""
+	subject, cut := printable.Text(j.Subject), ""
 	if j.SubjectCut {
 		cut = " (not whole)"
 	}
 	tool := ""
 	if j.Tool != "" {
-		tool = fmt.Sprintf("  %s (%s)", harmless(j.Tool), j.Category)
+		tool = fmt.Sprintf("  %s (%s)", printable.Text(j.Tool), j.Category)
 	}
 	return fmt.Sprintf("%s  %s  by %s%s\n  %s%s\n  why: %s\n  %s", j.Time.Local().Format(time.DateTime), j.Decision,
 		j.Rule, tool, strings.ReplaceAll(subject, "\n", "\n  "), cut, j.Why, became)
@@ -108,14 +108,4 @@ func eachEvent(ctx context.Context, client *api.Client, arm string, fn func(cole
 		}
 		f.After = next
 	}
-}
-
-// harmless returns a text without the control characters that would act on a terminal.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
-			return r
-		}
-		return -1
-	}, text)
 }

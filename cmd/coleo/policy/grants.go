@@ -13,6 +13,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/policy/files"
+	"coleo.dev/printable"
 )
 
 // grantTime is how long a grant lasts if the user gives no time.
@@ -130,13 +131,13 @@ at once.`,
 
 // line returns a grant as a line of text for people.
 func line(g files.Grant) string {
-	what, of := fmt.Sprintf("%q", harmless(g.Command)), "arm "+harmless(g.ArmName)
+	what, of := fmt.Sprintf("%q", printable.Text(g.Command)), "arm "+printable.Text(g.ArmName)
 	if g.Tool != "" {
-		what = "tool " + harmless(g.Tool)
+		what = "tool " + printable.Text(g.Tool)
 	}
 	switch {
 	case g.Thread != "":
-		of = "thread " + harmless(g.Thread)
+		of = "thread " + printable.Text(g.Thread)
 	case g.Start != 0:
 		of += fmt.Sprintf(" (start %d)", g.Start)
 	}

@@ -10,6 +10,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/config"
 	"coleo.dev/policy/files"
+	"coleo.dev/printable"
 )
 
 func newTrustCommand() *cobra.Command {
@@ -89,5 +90,5 @@ func shown(p files.Project, dir string) string {
 	case p.Changed:
 		state = "It has changed since it was trusted. " + state
 	}
-	return fmt.Sprintf("%s:\n\n%s\n%s", p.Path, harmless(p.Content), state)
+	return fmt.Sprintf("%s:\n\n%s\n%s", p.Path, printable.Text(p.Content), state)
 }

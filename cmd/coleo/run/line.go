@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/printable"
 	"coleo.dev/pty"
 )
 
@@ -245,20 +245,12 @@ func words(list ...string) string {
 	return strings.Join(out, " ")
 }
 
-// plain returns a text from another program as one line, without control characters.
+// plain returns a text from another program as one line, without invisible characters and without
+// escape sequences.
 func plain(s string) string {
 	var stripper pty.Stripper
 	text := string(stripper.Strip([]byte(s[:min(len(s), coleo.MaxRunText)])))
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
+	return printable.Line(text)
 }
 
 // cut shortens a text to the given number of cells. A shortened text ends with "…".

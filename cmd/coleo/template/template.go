@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +13,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/policy/files"
+	"coleo.dev/printable"
 	"coleo.dev/template"
 	"coleo.dev/wire"
 )
@@ -89,7 +89,7 @@ func Names(_ context.Context, s setup.Setup) []string {
 	var out []string
 	for _, f := range all {
 		if !f.Hidden && f.Fault == "" {
-			out = append(out, cobra.CompletionWithDesc(f.Name, harmless(f.Template.Description)))
+			out = append(out, cobra.CompletionWithDesc(f.Name, printable.Text(f.Template.Description)))
 		}
 	}
 	return out
@@ -140,7 +140,7 @@ func printList(c *cobra.Command, all []template.Found, own string) error {
 		if f.Project {
 			from = "the project"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Name, from, stateOf(f), harmless(f.Template.Description))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Name, from, stateOf(f), printable.Text(f.Template.Description))
 	}
 	return w.Flush()
 }
@@ -151,7 +151,7 @@ func stateOf(f template.Found) string {
 	case f.Hidden:
 		return "hidden by the one above"
 	case f.Fault != "":
-		return "wrong: " + harmless(strings.Join(strings.Fields(f.Fault), " "))
+		return "wrong: " + printable.Text(strings.Join(strings.Fields(f.Fault), " "))
 	case f.Changed:
 		return "changed since you trusted it"
 	case !f.Trusted:
@@ -184,7 +184,7 @@ func newShowCommand() *cobra.Command {
 
 // shown returns the text that a person reads before using or trusting a template.
 func shown(f template.Found) string {
-	text := fmt.Sprintf("%s:\n\n%s\nState: %s", f.Path, harmless(f.Content), stateOf(f))
+	text := fmt.Sprintf("%s:\n\n%s\nState: %s", f.Path, printable.Text(f.Content), stateOf(f))
 	if loose := f.Template.Loosens(); len(loose) > 0 {
 		text += "\nIt lets an arm do more than the defaults: " + strings.Join(loose, ", ")
 	}
@@ -192,16 +192,6 @@ func shown(f template.Found) string {
 		text += fmt.Sprintf("\nTo trust it: coleo template trust %s --hash %s", f.Name, f.Hash)
 	}
 	return text
-}
-
-// harmless returns the text without the characters that a terminal could obey.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
-			return r
-		}
-		return -1
-	}, text)
 }
 
 func newTrustCommand() *cobra.Command {

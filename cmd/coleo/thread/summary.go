@@ -10,6 +10,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 func newSummaryCommand() *cobra.Command {
@@ -44,7 +45,7 @@ func summaryText(s coleo.ThreadSummary) string {
 		}
 		fmt.Fprintf(&b, "\n%s:\n", title)
 		for _, text := range texts {
-			fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(printable(text), "\n", "\n  "))
+			fmt.Fprintf(&b, "  %s\n", strings.ReplaceAll(printable.Text(text), "\n", "\n  "))
 		}
 		if more > 0 {
 			fmt.Fprintf(&b, "  and %d more\n", more)

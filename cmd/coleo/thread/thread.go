@@ -16,6 +16,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 const help = `List, search and continue the conversations of the agent CLIs on this machine.
@@ -252,24 +253,13 @@ func printPage(c *cobra.Command, page coleo.ThreadPage) error {
 			colour = show.Plain
 		}
 		fmt.Fprintf(w, "\n%s\n", colour.Paint(fmt.Sprintf("%d %s", m.N, m.Kind)))
-		fmt.Fprintln(w, printable(m.Text))
+		fmt.Fprintln(w, printable.Text(m.Text))
 	}
 	if page.Next > 0 {
 		_, err := fmt.Fprintf(w, "\nMore: coleo thread show %s --after %d\n", t.ID, page.Next)
 		return err
 	}
 	return nil
-}
-
-// printable returns a text without control characters. A conversation can contain anything,
-// including sequences that would change the terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 func newRenameCommand() *cobra.Command {

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/show"
+	"coleo.dev/printable"
 	"coleo.dev/pty"
 )
 
@@ -186,16 +186,8 @@ func wrap(text string, cols int) []string {
 	return out
 }
 
-// plain removes control characters, because a terminal would obey them. It replaces each tab with a
-// blank.
+// plain removes invisible characters, because a terminal would obey some of them. It replaces each
+// tab with a blank.
 func plain(line string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
-			return ' '
-		case unicode.IsControl(r):
-			return -1
-		}
-		return r
-	}, line)
+	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable.Text(line))
 }

@@ -20,6 +20,7 @@ import (
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/graph"
+	"coleo.dev/printable"
 	"coleo.dev/wire"
 )
 
@@ -138,7 +139,7 @@ func readLine(path string, number int) (text string, same int, err error) {
 // answer returns the answer as text for people. sameLines is the number of lines in the file that
 // have the same text.
 func answer(a graph.Answer, asked string, sameLines int, now time.Time) string {
-	out := []string{clean(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
+	out := []string{shownLine(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
 	if a.Certainty == graph.Wrote && sameLines > 1 {
 		out = append(out, fmt.Sprintf("%d lines of the file have this text. The call may have written another of them.",
 			sameLines))
@@ -149,11 +150,11 @@ func answer(a graph.Answer, asked string, sameLines int, now time.Time) string {
 		}
 	}
 	if a.Run != nil && a.Run.Prompt != nil {
-		row("arm", clean(nameOf(a), 60))
-		row("prompt", clean(a.Run.Prompt.Text, 66))
+		row("arm", shownLine(nameOf(a), 60))
+		row("prompt", shownLine(a.Run.Prompt.Text, 66))
 	}
 	if a.Call != nil {
-		row("call", clean(callOf(*a.Call), 66))
+		row("call", shownLine(callOf(*a.Call), 66))
 		row("time", fmt.Sprintf("%s (%s ago)", a.Call.Start.Local().Format(time.DateTime), show.Since(a.Call.Start, now)))
 		row("approved", approval(a))
 		row("moment", moment(a))
@@ -164,7 +165,7 @@ func answer(a graph.Answer, asked string, sameLines int, now time.Time) string {
 	if len(a.Possible) > 0 {
 		out = append(out, "Commands that name the file, and may have changed it:")
 		for _, m := range a.Possible {
-			out = append(out, "  "+m.Time.Local().Format(time.DateTime)+"  "+clean(m.Command, 57))
+			out = append(out, "  "+m.Time.Local().Format(time.DateTime)+"  "+shownLine(m.Command, 57))
 		}
 	}
 	return strings.Join(out, "\n")
@@ -212,9 +213,9 @@ func approval(a graph.Answer) string {
 		}
 	}
 	if p.Matched == graph.MatchOrder {
-		return clean(text, 66) + "\n            (matched by the order alone, so it may be another call's)"
+		return shownLine(text, 66) + "\n            (matched by the order alone, so it may be another call's)"
 	}
-	return clean(text, 66)
+	return shownLine(text, 66)
 }
 
 func caller(c coleo.Caller) string {
@@ -251,12 +252,9 @@ func moment(a graph.Answer) string {
 	return text
 }
 
-// clean returns a text as one line, without control characters. The line has at most maxCells
-// cells.
-func clean(s string, maxCells int) string {
-	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "?"), func(r rune) bool {
-		return r <= ' ' || r >= 0x7f && r < 0xa0
-	}), " ")
+// shownLine returns a text as one line of at most maxCells cells, without invisible characters.
+func shownLine(s string, maxCells int) string {
+	s = printable.Line(s)
 	if cut := show.Cut(s, maxCells); cut != s {
 		return show.Cut(s, maxCells-1) + "…"
 	}

@@ -70,7 +70,7 @@ func TestTheAnswerTellsEverythingIn80Columns(t *testing.T) {
 	out := answer(full(), "a.go:7", 2, full().Call.Start.Add(90*time.Second))
 	for _, want := range []string{"a.go:7: long words", "This call wrote exactly this line.",
 		"2 lines of the file have this text",
-		"prompt    do [31m it long", "call      Write: /w/a.go (turn 2)", "(1m ago)", "by browser b1, by the time", "by " +
+		"prompt    do[31m it long", "call      Write: /w/a.go (turn 2)", "(1m ago)", "by browser b1, by the time", "by " +
 			"the order alone",
 		"coleo arm screen fix --at 2026-01-02T03:04:05.060Z", "byte 4096 of the recording of start 3", "coleo run graph R1",
 		"Commands that name the file", "sed long"} {

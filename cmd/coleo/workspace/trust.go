@@ -12,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 	"coleo.dev/workspace/script"
 )
 
@@ -142,17 +143,17 @@ func ask(c *cobra.Command, s script.Script) string {
 // shownScript returns the text that a person reads before trusting a script.
 func shownScript(s trustState) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s of the commit %.12s in %s:\n\n%s\n", s.Path, s.Commit, s.Repository, harmless(s.Content))
+	fmt.Fprintf(&out, "%s of the commit %.12s in %s:\n\n%s\n", s.Path, s.Commit, s.Repository, printable.Marked(s.Content))
 	if len(s.Files) > 1 {
 		fmt.Fprintln(&out, "It names these files:")
 		for _, file := range s.Files {
 			if file.Path != s.Path {
-				fmt.Fprintf(&out, "  %s\n", harmless(file.Path))
+				fmt.Fprintf(&out, "  %s\n", printable.Marked(file.Path))
 			}
 		}
 	}
 	if s.Diff != "" {
-		fmt.Fprintf(&out, "It has changed since it was trusted:\n%s\n", harmless(s.Diff))
+		fmt.Fprintf(&out, "It has changed since it was trusted:\n%s\n", printable.Marked(s.Diff))
 	}
 	switch {
 	case s.Trusted:
@@ -162,24 +163,9 @@ func shownScript(s trustState) string {
 	default:
 		fmt.Fprintf(&out, "It may start other files of the repository: %s.\nIt is not trusted. To trust it:\n"+
 			"  with everything in the commit: --yes %s\n  with the named files alone:    --yes "+
-			"%s", harmless(s.Why), s.Hash, s.NamedHash)
+			"%s", printable.Marked(s.Why), s.Hash, s.NamedHash)
 	}
 	return out.String()
-}
-
-// harmless replaces the characters that a terminal could obey. It also replaces characters that
-// hide text from a person.
-func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2060 &&
-			r <= 0x2069:
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
 }
 
 func newGuardCommand() *cobra.Command {

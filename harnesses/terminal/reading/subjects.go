@@ -7,10 +7,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/printable"
 )
 
 // maxSubject is the largest size in bytes of a subject that comes from a hook. Nobody
@@ -44,7 +44,7 @@ func (c tool) subject() (text, values string) {
 	var people, plain strings.Builder
 	people.WriteString(oneLine(c.name))
 	eachLeaf(c.input, func(name, value string) {
-		name, value = oneLine(name), harmless(value)
+		name, value = oneLine(name), printable.Text(value)
 		separator := " "
 		if strings.Contains(value, "\n") {
 			separator = "\n"
@@ -53,18 +53,6 @@ func (c tool) subject() (text, values string) {
 		plain.WriteString(value + "\n")
 	})
 	return people.String(), plain.String()
-}
-
-// harmless removes from a text the control characters that would act on a terminal. It keeps line
-// ends and tabs.
-func harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || unicode.IsGraphic(r):
-			return r
-		}
-		return -1
-	}, text)
 }
 
 // eachLeaf walks through a JSON document in order. It calls the given function with the name and
@@ -155,7 +143,7 @@ func (r *Reader) requestOf(c tool, v rules.Verdict) (*coleo.ToolRequest, error) 
 	texts := map[string]string{}
 	for name, value := range inputs {
 		if text, isText := value.(string); isText {
-			texts[name] = harmless(text)
+			texts[name] = printable.Text(text)
 		}
 	}
 	if !v.IsAbout(t, c.name, texts) {

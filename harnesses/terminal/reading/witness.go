@@ -2,11 +2,10 @@ package reading
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 const (
@@ -72,12 +71,7 @@ const maxWord = 120
 // oneLine turns a text into one line of at most maxWord characters. It removes characters that
 // would act on a terminal.
 func oneLine(text string) string {
-	line := []rune(strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return -1
-	}, text))
+	line := []rune(printable.Line(text))
 	return string(line[:min(len(line), maxWord)])
 }
 

@@ -1,0 +1,68 @@
+// Package printable makes a text safe to show to a person. An arm, a model or a file in a repository
+// chooses such texts. A terminal obeys the control characters in them, and invisible characters can
+// hide what a text says or reverse its direction.
+package printable
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text returns a text without invisible characters. It keeps line feeds and tabs. Any other white
+// space that is not visible becomes one space, such as a carriage return without a line feed.
+func Text(s string) string { return keepVisible(s, removed) }
+
+// Marked is like Text, but shows "?" in place of each invisible character. So a person who decides
+// about the text sees that there is more.
+func Marked(s string) string { return keepVisible(s, '?') }
+
+// Line returns a text as one line without invisible characters. Each run of white space becomes one
+// space.
+func Line(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
+
+// removed makes strings.Map drop a character.
+const removed = -1
+
+// keepVisible replaces each invisible character. A byte that is not UTF-8 counts as an invisible
+// character.
+func keepVisible(s string, replacement rune) string {
+	mark := ""
+	if replacement != removed {
+		mark = string(replacement)
+	}
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, mark), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || unicode.IsGraphic(r):
+			return r
+		case replacement == removed && unicode.IsSpace(r):
+			return ' '
+		}
+		return replacement
+	}, s)
+}
+
+// Escaped writes each invisible character as a Go escape, such as \x1b or \u202e. This includes line
+// feeds and tabs, and white space other than the space, U+00A0 and U+3000.
+func Escaped(s string) string {
+	var out strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&out, `\x%02x`, s[0])
+		case unicode.IsPrint(r) || r == '\u00a0' || r == '\u3000':
+			out.WriteString(s[:size])
+		case r < utf8.RuneSelf:
+			fmt.Fprintf(&out, `\x%02x`, r)
+		case r > 0xffff:
+			fmt.Fprintf(&out, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+		s = s[size:]
+	}
+	return out.String()
+}
