@@ -158,8 +158,8 @@ conformance: build agents-more
 
 # Runs all checks on current and older versions of the agent CLIs, and makes their page. It
 # leaves out versions that have a report, so it continues after it was broken off.
-VERSIONS ?= claude-code@2.1.197 claude-code@2.1.240 claude-code@2.1.290 claude-code@$(CLAUDE_CODE) claude-code@2.1.330 \
-  codex@0.145.0 codex@0.150.0 codex@0.157.0 codex@0.163.0 codex@$(CODEX) gemini@0.55.1 gemini@0.58.0 gemini@0.60.0 gemini@$(GEMINI) \
+VERSIONS ?= claude-code@2.1.197 claude-code@2.1.240 claude-code@2.1.290 claude-code@$(CLAUDE_CODE) claude-code@2.1.330 claude-code@2.1.332 \
+  codex@0.145.0 codex@0.150.0 codex@0.157.0 codex@0.163.0 codex@$(CODEX) codex@0.171.0 gemini@0.55.1 gemini@0.58.0 gemini@0.60.0 gemini@$(GEMINI) \
   opencode@1.17.11 opencode@1.17.19 opencode@1.18.8 opencode@1.18.20 opencode@$(OPENCODE) aider@0.85.2 aider@$(AIDER)
 REPORTS := conformance/testdata/reports
 compatibility: build
