@@ -1,6 +1,9 @@
 package coleo_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path"
@@ -19,7 +22,9 @@ var (
 	namedFile = regexp.MustCompile("`([a-z0-9_./-]+\\.go)`")
 	namedTest = regexp.MustCompile("`(Test[A-Z][A-Za-z0-9]+)`")
 	// namedMember matches a method or a field of a type, such as `Brain.Label`.
-	namedMember = regexp.MustCompile("`[A-Z][A-Za-z]+\\.([A-Za-z]+)`")
+	namedMember = regexp.MustCompile("`([A-Z][A-Za-z]+\\.[A-Za-z]+)`")
+	// namedOther matches what can be a method of an unexported type, or an event, such as `live.hear`.
+	namedOther = regexp.MustCompile("`[a-z][A-Za-z]+\\.([A-Za-z]+)`")
 )
 
 var (
@@ -109,7 +114,7 @@ func partsOf(page string) []string {
 // A page that names a file, a test or a method that is gone sends a newcomer astray.
 func TestThePagesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
-	files, words := map[string]bool{}, map[string]bool{}
+	files, words, members := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -130,6 +135,9 @@ func TestThePagesNameWhatThereIs(t *testing.T) {
 		for _, word := range regexp.MustCompile(`\w+`).FindAllString(string(text), -1) {
 			words[word] = true
 		}
+		if err == nil {
+			err = addMembers(members, name, text)
+		}
 		return err
 	})
 	if err != nil {
@@ -143,12 +151,59 @@ func TestThePagesNameWhatThereIs(t *testing.T) {
 		for _, c := range []struct {
 			names *regexp.Regexp
 			there map[string]bool
-		}{{namedFile, files}, {namedTest, words}, {namedMember, words}} {
+		}{{namedFile, files}, {namedTest, words}, {namedMember, members}, {namedOther, words}} {
 			for _, m := range c.names.FindAllStringSubmatch(string(text), -1) {
-				if !c.there[m[1]] {
+				if !c.there[m[1]] && !strings.HasSuffix(m[1], ".md") {
 					t.Errorf("%s names %s, which is not there", page, m[0])
 				}
 			}
+		}
+	}
+}
+
+// addMembers adds the methods and fields of a file's types to the members, as "Type.Member".
+func addMembers(members map[string]bool, name string, text []byte) error {
+	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv != nil {
+				receiver := d.Recv.List[0].Type
+				if pointer, is := receiver.(*ast.StarExpr); is {
+					receiver = pointer.X
+				}
+				if named, is := receiver.(*ast.Ident); is {
+					members[named.Name+"."+d.Name.Name] = true
+				}
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if of, is := spec.(*ast.TypeSpec); is {
+					addFields(members, of)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// addFields adds the fields of a struct, or the methods of an interface.
+func addFields(members map[string]bool, of *ast.TypeSpec) {
+	var list *ast.FieldList
+	switch t := of.Type.(type) {
+	case *ast.StructType:
+		list = t.Fields
+	case *ast.InterfaceType:
+		list = t.Methods
+	default:
+		return
+	}
+	for _, field := range list.List {
+		for _, name := range field.Names {
+			members[of.Name.Name+"."+name.Name] = true
 		}
 	}
 }
