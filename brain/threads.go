@@ -123,8 +123,8 @@ func (b *Brain) onThread(ctx context.Context, op bus.Op, in, out any) error {
 	return err
 }
 
-// Thread returns a conversation and its messages. It returns only messages with numbers higher than
-// the parameter after. If limit is 0, it returns no messages. If harness is empty, the conversation
+// Thread returns a conversation and its messages. It returns only the messages after number
+// `after`. If limit is 0, it returns no messages. If harness is empty, the conversation
 // can belong to any harness. Thread returns ENotFound if there is no such conversation.
 func (b *Brain) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
 	var page coleo.ThreadPage

@@ -77,8 +77,8 @@ func (s Workspaces) TempDir() (string, error) {
 }
 
 // CheckedOut returns the work folder that has a branch checked out or that is rebasing the branch.
-// It returns "" if there is no such work folder. The parameter ref is refs/heads/NAME. CheckedOut
-// ignores the work folder whose git folder is the parameter except.
+// It returns "" if there is no such work folder. The branch is a ref, such as refs/heads/NAME.
+// CheckedOut ignores the work folder whose git folder is `except`.
 func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 	all, err := r.Worktrees()
 	if err != nil {

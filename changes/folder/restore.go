@@ -23,8 +23,9 @@ import (
 // Then it calls beforeChange. If beforeChange returns an error, Restore changes no file. Restore
 // returns ENotFound if there is no such checkpoint. After any other error, the result says what was
 // done.
-func (f *Folder) Restore(ctx context.Context, arm string, n int, note Note, beforeChange func() error) (changes.Restored,
-	error) {
+func (f *Folder) Restore(
+	ctx context.Context, arm string, n int, note Note, beforeChange func() error,
+) (changes.Restored, error) {
 	r := changes.Restored{N: n, Written: []string{}, Deleted: []string{}}
 	target, _, err := f.checkpoint(ctx, arm, n)
 	if err != nil {

@@ -71,8 +71,8 @@ func named(files []File, path string) string {
 	return Script{Path: path, Files: files}.hash("the named files")
 }
 
-// Trust stores that the user trusts a script. The parameter hash must be one of the script's two
-// hashes. For any other hash, Trust returns EStale.
+// Trust stores that the user trusts a script, which has one of its two hashes. For any other hash,
+// Trust returns EStale.
 func (t Trusts) Trust(s Script, hash string) error {
 	if hash == "" || hash != s.Hash && hash != s.NamedHash {
 		return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
@@ -81,8 +81,8 @@ func (t Trusts) Trust(s Script, hash string) error {
 	return t.change(func(all map[string]Trusted) { all[s.key()] = Trusted{Hash: hash, Files: s.Files} })
 }
 
-// Distrust ends the trust in a script. The parameter repository is the common folder of the
-// repository. Distrust returns ENotFound if the script was not trusted.
+// Distrust ends the trust in the script at a path of a repository, which is named by its common
+// folder. Distrust returns ENotFound if the script was not trusted.
 func (t Trusts) Distrust(repository, path string) error {
 	all, err := t.read()
 	if err != nil {

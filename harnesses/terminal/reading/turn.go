@@ -235,8 +235,8 @@ func (r *Reader) noteUnchanged(now time.Time) (changed bool) {
 
 // awaitBegin returns how much longer the Reader waits for a sign that work on the newest prompt has
 // begun. It returns 0 or less if the Reader does not wait. Until the sign comes, an idle screen
-// does not count, and neither does the error of an earlier turn. The reason is that a screen may show the prompt in its transcript some time
-// before it shows work.
+// does not count, and neither does the error of an earlier turn. The
+// reason is that a screen may show the prompt in its transcript some time before it shows work.
 func (r *Reader) awaitBegin(now time.Time) time.Duration {
 	if !r.AwaitsWork() {
 		return 0
