@@ -89,6 +89,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	if ended {
 		return a.busyError("it has just ended")
 	}
+	a.closeDoor() // a waiting call comes again at the next host's door, and gets no answer without the arm
 	if err := a.writeFolder(to, true); err != nil {
 		a.letGo()
 		a.host.runs.Go(a.adoptOrLog) // the attach begins when the caller has released the locks
@@ -97,6 +98,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	a.mu.Lock()
 	a.gone = true
 	a.mu.Unlock()
+	a.wake() // the tools of its parent no longer wait for it here
 	a.letGo()
 	a.host.mu.Lock()
 	delete(a.host.arms, a.record.ID)
@@ -161,6 +163,10 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	a.mu.Unlock()
 	h.mu.Lock()
 	h.arms[id] = a
+	if h.arrived != nil {
+		close(h.arrived)
+		h.arrived = nil
+	}
 	h.mu.Unlock()
 	return a, nil
 }

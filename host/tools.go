@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -26,9 +27,14 @@ type entry struct {
 	path string // of the open door
 }
 
+// moveWait is how long a call of a tool waits for an arm that is moving between two hosts. All arms
+// of host local move within seconds. It must be less than the time that agent CLIs allow a call.
+const moveWait = 20 * time.Second
+
 // newDesk returns the desk that carries out the calls of the arms' tools.
 func (h *Host) newDesk() *toolcalls.Desk {
-	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: otherArms{h}, Now: h.Now}
+	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: otherArms{h}, Now: h.Now,
+		MoveWait: moveWait}
 }
 
 // writeTools writes the changes that a call of a tool makes. On a full disk, it refuses these
@@ -46,6 +52,9 @@ func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...col
 
 func (h *Host) toolFacts(id string) (toolcalls.Facts, error) {
 	a, err := h.arm(id)
+	if err == nil {
+		err = a.notGone()
+	}
 	if err != nil {
 		return toolcalls.Facts{}, err
 	}
@@ -53,7 +62,7 @@ func (h *Host) toolFacts(id string) (toolcalls.Facts, error) {
 	defer a.mu.Unlock()
 	f := toolcalls.Facts{Name: a.record.Name, Harness: a.record.Harness, Workdir: a.record.Spec.Workdir,
 		Tools: a.record.Spec.Tools, Config: a.record.Spec, Permissions: a.permissions()}
-	if a.gone || a.record.Status == coleo.StatusStopped {
+	if a.record.Status == coleo.StatusStopped {
 		return f, coleo.Errorf(coleo.EExited, "arm %s has ended", f.Name)
 	}
 	if a.run != nil {
