@@ -22,6 +22,8 @@ func (o *office) Relatives(arm string) []toolcalls.Relative {
 		{ID: "b", Name: "arm-b", Parent: true, State: coleo.Idle, Asks: true, Workdir: "/"}}
 }
 
+func (o *office) Arrived() <-chan struct{} { return nil }
+
 func (o *office) Living() int { return 1 }
 
 func (o *office) Await(ctx context.Context, _ string) (string, error) {

@@ -325,3 +325,45 @@ func (a *arm) tellOrphans(ctx context.Context) {
 		}
 	}
 }
+
+// LocalArm describes an arm that serve itself drives.
+type LocalArm struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// LocalArms returns the running arms of host local in a state folder. It asks only the kernel which
+// arms run.
+func LocalArms(dir string) []LocalArm {
+	out := []LocalArm{}
+	for _, id := range armFolders(dir) {
+		kept, err := readKept(dir, id)
+		if err != nil || kept.Host != coleo.LocalHost || kept.Record.Handle == nil ||
+			process.Look(kept.Record.Handle.Holder) == process.Dead {
+			continue
+		}
+		out = append(out, LocalArm{ID: id, Name: kept.Record.Name})
+	}
+	return out
+}
+
+// HasLocal reports whether the folder of any arm names host local.
+func HasLocal(dir string) bool {
+	for _, id := range armFolders(dir) {
+		if kept, err := readKept(dir, id); err == nil && kept.Host == coleo.LocalHost {
+			return true
+		}
+	}
+	return false
+}
+
+// replaceFile replaces a file in an arm's folder. It does not wait until the file is on the disk.
+func replaceFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

@@ -78,9 +78,11 @@ type Host struct {
 
 	mu   sync.Mutex
 	arms map[string]*arm // by id
-	runs sync.WaitGroup  // the goroutines that follow sessions, and others
-	ctx  context.Context // ends when Run ends
-	end  context.CancelFunc
+
+	arrived chan struct{}   // closed when an arm comes from the other host; nil if nobody waits for that
+	runs    sync.WaitGroup  // the goroutines that follow sessions, and others
+	ctx     context.Context // ends when Run ends
+	end     context.CancelFunc
 
 	desk       *toolcalls.Desk
 	owedWrites owedWrites
@@ -231,12 +233,14 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	h.mu.Lock()
+	for _, record := range records { // all of them, before the first door opens
+		h.arms[record.ID] = &arm{host: h, record: record}
+	}
+	h.mu.Unlock()
 	var adopting sync.WaitGroup
-	for _, record := range records {
-		a := &arm{host: h, record: record}
-		h.mu.Lock()
-		h.arms[record.ID] = a
-		h.mu.Unlock()
+	for _, a := range h.allArms() {
+		record := a.record
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:

@@ -32,11 +32,15 @@ type Follower struct {
 	path  atomic.Pointer[string] // path of the record; nil until the record is found
 	found Where                  // result of where when the record was found
 	tail  Tail
+	below *below                   // the records of subagents; nil until the record is found
+	also  atomic.Pointer[[]string] // further files and folders whose changes count: those of below
+	from  string                   // path of the record whose entries take gets
 }
 
 // NewFollower returns a Follower. findRecord says which record the Follower reads. Run calls
 // takeEntries with the new entries, in order. If the record already exists, the Follower reads it
-// from its beginning.
+// from its beginning. It also reads the tokens in the records of the conversation's subagents. One
+// call of takeEntries has only entries of one record.
 func NewFollower(s Source, findRecord func() Where, takeEntries func([]Entry)) *Follower {
 	f := &Follower{source: s, where: findRecord, take: takeEntries, waked: make(chan struct{}, 1),
 		asked: make(chan chan<- struct{}), ended: make(chan struct{})}
@@ -78,7 +82,7 @@ func (f *Follower) CatchUp(limit time.Duration) {
 // Name returns a name for the record that is being read. Each record of an agent CLI has a
 // different name. Call Name only inside takeEntries, the function that NewFollower got.
 func (f *Follower) Name() string {
-	return filepath.Base(*f.path.Load()) + " " + f.found.Conversation
+	return filepath.Base(f.from) + " " + f.found.Conversation
 }
 
 // Run follows the record until ctx ends. The Watcher w tells Run about changes. Run can be called
@@ -124,6 +128,7 @@ func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool
 func (f *Follower) close() {
 	if f.tail != nil {
 		f.tail.Close()
+		f.below.close()
 	}
 }
 
@@ -139,13 +144,41 @@ func (f *Follower) look(w *Watcher) {
 		}
 		f.close()
 		f.path.Store(&path)
-		f.found, f.tail = where, f.source.Open(path, where)
+		f.found, f.tail, f.from = where, f.source.Open(path, where), path
+		f.below = newBelow(f.source.Subagents, path, where)
+		f.also.Store(nil)
 		w.watch(f, []string{filepath.Dir(path)})
 	}
 	f.lookWhetherReady()
-	if entries := f.tail.Next(); len(entries) > 0 {
-		f.take(entries)
+	if f.below.search() {
+		f.watchBelow(w)
 	}
+	own := f.tail.Next()
+	f.takeBoth(own, f.below.next(own))
+}
+
+// takeBoth passes on entries of the conversation and of its subagents, in the order of their times.
+func (f *Follower) takeBoth(own []Entry, below []subagentEntry) {
+	path := *f.path.Load()
+	for _, b := range below {
+		n := 0
+		for n < len(own) && !own[n].Time.After(b.Time) {
+			n++
+		}
+		f.takeOf(path, own[:n])
+		f.takeOf(b.path, []Entry{b.Entry})
+		own = own[n:]
+	}
+	f.takeOf(path, own)
+}
+
+// takeOf passes on the entries of the record at path.
+func (f *Follower) takeOf(path string, entries []Entry) {
+	if len(entries) == 0 {
+		return
+	}
+	f.from = path
+	f.take(entries)
 }
 
 // lookWhetherReady passes on the entry Ready when a file of the record has been written. It checks
@@ -157,7 +190,7 @@ func (f *Follower) lookWhetherReady() {
 	}
 	if at := f.source.writtenAt(f.found); !at.IsZero() {
 		f.ready.Store(true)
-		f.take([]Entry{{Kind: Ready, Time: at}})
+		f.takeOf(*f.path.Load(), []Entry{{Kind: Ready, Time: at}})
 	}
 }
 
@@ -167,7 +200,23 @@ func (f *Follower) lookWhetherReady() {
 // database.
 func (f *Follower) concerns(path string) bool {
 	own := f.path.Load()
-	return own == nil || !f.ready.Load() || strings.HasPrefix(path, *own)
+	if own == nil || !f.ready.Load() || strings.HasPrefix(path, *own) {
+		return true
+	}
+	also := f.also.Load()
+	return also != nil && (slices.Contains(*also, path) || slices.Contains(*also, filepath.Dir(path)))
+}
+
+// watchBelow watches the folders of the records of subagents too.
+func (f *Follower) watchBelow(w *Watcher) {
+	also := f.below.places()
+	f.also.Store(&also)
+	folders := append([]string{filepath.Dir(*f.path.Load())}, f.below.folders...)
+	for _, path := range f.below.records {
+		folders = append(folders, filepath.Dir(path))
+	}
+	slices.Sort(folders)
+	w.watch(f, slices.Compact(folders))
 }
 
 // watchFor watches the folders in which the record can appear. A folder can appear just

@@ -36,6 +36,9 @@ type Source struct {
 	// TellsReady is true if the agent CLI writes to a file that matches Pattern when its start is
 	// over, and not earlier. After this write, the Follower passes on an entry of the kind Ready.
 	TellsReady bool
+	// Subagents says where the records of subagents are. It is empty if there are none, or if the
+	// record of the conversation reports the tokens of subagents too.
+	Subagents Subagents
 }
 
 // writtenAt returns the time at which a file of the record was last written. It returns the zero

@@ -11,10 +11,19 @@ import (
 // conversation.
 const mostPlaces = 8
 
+// mostSubagents limits the number of records of subagents in a State.
+const mostSubagents = 32
+
 // State stores how far an arm's sources have been read, and what the run in progress has done. The
 // zero State is for an arm without activities. A State is stored as JSON.
 type State struct {
 	Places []Place `json:"places,omitempty"` // the newest is the last
+
+	// Subagents has the places of the subagents' own records, apart from Places, so that many
+	// subagents do not push out the record of the conversation. Forgotten is the time of the newest
+	// activity in a record that Subagents had and has no longer.
+	Subagents []Place   `json:"subagents,omitempty"`
+	Forgotten time.Time `json:"forgotten,omitzero"`
 
 	Run   string `json:"run,omitempty"`   // the open run that the activities belong to; "" if none
 	Turn  int    `json:"turn,omitempty"`  // number of the run's newest turn; 0 if there is none
@@ -37,6 +46,8 @@ type Place struct {
 	Record   string   `json:"record"`
 	Position int64    `json:"position"`
 	Keys     []string `json:"keys,omitempty"` // keys of the activities at exactly this position
+
+	Time time.Time `json:"time,omitzero"` // of the last activity; only for a subagent's own record
 }
 
 // Call is a tool call that has not ended.
@@ -60,7 +71,8 @@ func (s State) Orphans(run string) []string {
 
 // Begin returns the State at the beginning of a run. Later activities belong to this run.
 func (s State) Begin(run string) State {
-	return State{Places: s.Places, Run: run, Model: s.Model, Mode: s.Mode, Shown: s.Shown}
+	return State{Places: s.Places, Subagents: s.Subagents, Forgotten: s.Forgotten, Run: run, Model: s.Model,
+		Mode: s.Mode, Shown: s.Shown}
 }
 
 // End returns the State after the end of a run. Later activities belong to no run.
@@ -95,24 +107,63 @@ func (s State) Choose(w coleo.Work, at time.Time) (State, []coleo.Event) {
 // pass returns the State after an activity of a record. It also reports whether the activity is
 // new.
 func (s State) pass(record string, a coleo.Activity) (State, bool) {
-	i := slices.IndexFunc(s.Places, func(p Place) bool { return p.Record == record })
-	place := Place{Record: record, Position: -1}
-	if i >= 0 {
-		place = s.Places[i]
+	u, ok := a.Work.(coleo.ReplyUsage)
+	if ok && u.Subagent && placeOf(s.Places, record) < 0 { // some agent CLIs report it in the conversation's record
+		return s.passSubagent(record, a)
+	}
+	place, isNew := next(s.Places, record, a)
+	if !isNew {
+		return s, false
+	}
+	places := put(s.Places, place)
+	s.Places = places[max(0, len(places)-mostPlaces):]
+	return s, true
+}
+
+// passSubagent is like pass, for an activity of a subagent's own record. A record whose place was
+// dropped is read again from its beginning. The activities up to the time Forgotten are then known.
+func (s State) passSubagent(record string, a coleo.Activity) (State, bool) {
+	place, isNew := next(s.Subagents, record, a)
+	if !isNew || placeOf(s.Subagents, record) < 0 && !a.Time.After(s.Forgotten) && !s.Forgotten.IsZero() {
+		return s, false
+	}
+	place.Time = a.Time
+	s.Subagents = put(s.Subagents, place)
+	for len(s.Subagents) > mostSubagents {
+		if old := s.Subagents[0].Time; old.After(s.Forgotten) {
+			s.Forgotten = old
+		}
+		s.Subagents = s.Subagents[1:]
+	}
+	return s, true
+}
+
+func placeOf(list []Place, record string) int {
+	return slices.IndexFunc(list, func(p Place) bool { return p.Record == record })
+}
+
+// next returns the place of a record after an activity. It also reports whether the activity is new.
+func next(list []Place, record string, a coleo.Activity) (place Place, isNew bool) {
+	place = Place{Record: record, Position: -1}
+	if i := placeOf(list, record); i >= 0 {
+		place = list[i]
 	}
 	switch {
 	case a.Position < place.Position,
 		a.Position == place.Position && slices.Contains(place.Keys, a.Key):
-		return s, false
+		return place, false
 	case a.Position > place.Position:
 		place.Position, place.Keys = a.Position, nil
 	}
 	place.Keys = append(slices.Clip(place.Keys), a.Key)
-	places := slices.Clone(s.Places)
-	if i >= 0 {
-		places = slices.Delete(places, i, i+1)
+	return place, true
+}
+
+// put returns a copy of the list with the place at its end.
+func put(list []Place, place Place) []Place {
+	list = slices.Clone(list)
+	if i := placeOf(list, place.Record); i >= 0 {
+		list = slices.Delete(list, i, i+1)
 	}
-	places = append(places, place)
-	s.Places = places[max(0, len(places)-mostPlaces):]
-	return s, true
+	return append(list, place)
 }

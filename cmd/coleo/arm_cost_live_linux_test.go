@@ -21,7 +21,8 @@ type reporter struct {
 	tier                    coleo.PriceTier // for a large call; zero: the test makes no large call
 	noWritten               bool            // it does not report which tokens were written to a cache
 	titles                  bool            // it makes requests for titles, and does not report their tokens
-	subagent                map[string]any  // arguments of its tool "task", if it reports the tokens of subagents
+	summaries               bool            // it reports the tokens of a compaction, which the large call leads to
+	subagent                subagentCall    // how its model starts a subagent, if it reports the tokens of subagents
 	estimates               bool            // it estimates all tokens by itself
 	quick                   bool            // CI runs it
 }
@@ -34,23 +35,44 @@ var (
 	pro    = coleo.Rates{Input: 1.25, Output: 10, CacheRead: 0.125, CacheWrite: 1.25}
 )
 
+// subagentCall is the call of a tool that starts a subagent with the prompt "count the files".
+type subagentCall struct {
+	tool      string
+	arguments map[string]any
+	requests  int // of the arm and its subagent, from the prompt on which the subagent is started
+}
+
 // opencodeTask starts a subagent of OpenCode.
-var opencodeTask = map[string]any{"description": "count", "prompt": "count the files", "subagent_type": "general"}
+var opencodeTask = subagentCall{"task", map[string]any{"description": "count", "prompt": "count the files",
+	"subagent_type": "general"}, 3}
+
+// claudeAgent starts a subagent of Claude Code or Qwen Code. It works in the background, and its model's answer
+// begins a turn of the arm.
+func claudeAgent(tool string) subagentCall {
+	return subagentCall{tool, map[string]any{"description": "count", "prompt": "count the files",
+		"subagent_type": "general-purpose"}, 4}
+}
 
 var reporters = []reporter{
-	{harness: "claude-code", command: "claude", model: "claude-sonnet-4-5", price: sonnet, quick: true},
-	{harness: "codex", command: "codex", model: "gpt-5.6", price: gpt56, titles: true, quick: true,
-		tier: coleo.PriceTier{Above: 272_000, Rates: coleo.Rates{Input: 8, Output: 30, CacheRead: 0.8, CacheWrite: 10}}},
+	{harness: "claude-code", command: "claude", model: "claude-sonnet-4-5", price: sonnet, quick: true,
+		subagent: claudeAgent("Agent")},
+	{harness: "codex", command: "codex", model: "gpt-5.6", price: gpt56, titles: true, summaries: true, quick: true,
+		subagent: subagentCall{"spawn_agent", map[string]any{"message": "count the files"}, 3},
+		tier:     coleo.PriceTier{Above: 272_000, Rates: coleo.Rates{Input: 8, Output: 30, CacheRead: 0.8, CacheWrite: 10}}},
 	{harness: "gemini", command: "gemini", model: "gemini-2.5-pro", price: pro, quick: true,
+		subagent: subagentCall{"invoke_agent", map[string]any{"agent_name": "codebase_investigator",
+			"prompt": "count the files"}, 4}, // the subagent is asked once more, because it does not end itself
 		tier: coleo.PriceTier{Above: 200_000, Rates: coleo.Rates{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}}},
 	{harness: "opencode", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true, quick: true,
 		subagent: opencodeTask},
 	{harness: "opencode-api", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true,
 		subagent: opencodeTask},
 	{harness: "aider", command: "aider", model: "gpt-5", price: gpt5, estimates: true, quick: true},
-	{harness: "qwen", command: "qwen", model: "gpt-5", price: gpt5, noWritten: true},
-	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56, subagent: map[string]any{
-		"agent_type": "explore", "description": "count", "name": "count", "prompt": "count the files"}},
+	{harness: "qwen", command: "qwen", model: "gpt-5", price: gpt5, noWritten: true,
+		subagent: claudeAgent("agent")},
+	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56,
+		subagent: subagentCall{"task", map[string]any{"agent_type": "explore", "description": "count", "name": "count",
+			"prompt": "count the files"}, 3}},
 	{harness: "kilo", command: "kilo", model: "gpt-5", price: gpt5, noWritten: true, titles: true,
 		subagent: opencodeTask},
 }
@@ -69,7 +91,12 @@ func TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord(t *testing.T) {
 			needAgent(t, r.harness, r.command)
 			l := newLiveOf(t, r.harness, "--model", r.model, "--permission-mode", "all", "--yes-without-sandbox")
 			l.worksForMoney(r)
-			told := decode[cost.Report](l.world, "cost", "--by", "arm,model")
+			var told cost.Report
+			until(t, "the tokens of all replies are told", func() bool { // a subagent can work on after the turn
+				told = decode[cost.Report](l.world, "cost", "--by", "arm,model")
+				want, _ := l.recorded(r)
+				return r.estimates || len(told.Rows) > 0 && told.Rows[0].Calls >= want.Calls
+			})
 			if len(told.Rows) != 1 || told.Rows[0].By[cost.ByArm] != l.name || told.Rows[0].By[cost.ByModel] != r.model {
 				t.Fatalf("the rows are %+v", told.Rows)
 			}
@@ -87,12 +114,12 @@ func (l *live) worksForMoney(r reporter) {
 		large = modelserver.Usage{Input: r.tier.Above + 1_000, Cached: 21_000, Output: 2_000}
 	}
 	prompts := []string{"please look at the date", "please go on", "please read all"}
-	if r.subagent != nil {
+	if r.subagent.tool != "" {
 		prompts = append(prompts, "please delegate it")
 	}
-	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{
+	rules := []modelserver.Rule{
 		{Name: "delegates", When: modelserver.When{Contains: "delegate", ToolResult: &no}, Reply: []modelserver.Step{
-			{Tool: &modelserver.Call{Name: "task", Args: r.subagent}},
+			{Tool: &modelserver.Call{Name: r.subagent.tool, Args: r.subagent.arguments}},
 			{Usage: &modelserver.Usage{Input: 25_000, Cached: 24_000, Output: 300}}}},
 		{Name: "delegated", When: modelserver.When{Contains: "delegate", ToolResult: &yes}, Reply: []modelserver.Step{
 			{Text: "There are three."}, {Usage: &modelserver.Usage{Input: 26_000, Cached: 24_000, Output: 200}}}},
@@ -110,13 +137,24 @@ func (l *live) worksForMoney(r reporter) {
 			{Usage: &modelserver.Usage{Input: 24_000, Cached: 21_000, Output: 1_200, Reasoning: 500}}}},
 		{Name: "large", When: modelserver.When{Contains: "read all"}, Reply: []modelserver.Step{
 			{Text: "I have read it."}, {Usage: &large}}},
-	}}))
+	}
+	if r.subagent.tool == "" {
+		rules = slices.DeleteFunc(rules, func(r modelserver.Rule) bool { return r.Name == "delegates" })
+	}
+	l.check(l.model.SetScript(modelserver.Script{Rules: rules}))
+	before := 0
 	for _, prompt := range prompts {
+		calls, _ := l.recorded(r)
+		before = calls.Calls
 		if end := decode[coleo.RunEnd](l.world, "arm", "prompt", l.name, "--wait", prompt); end.Outcome !=
 			coleo.OutcomeFinished {
 			l.t.Fatalf("%s: the run ended %+v", prompt, end)
 		}
 	}
+	until(l.t, "the subagent has done its work", func() bool {
+		calls, _ := l.recorded(r)
+		return calls.Calls >= before+r.subagent.requests && l.arm(l.name).State == coleo.Idle
+	})
 }
 
 // checkCost compares what `coleo cost` tells with the model's record.
@@ -163,7 +201,7 @@ func (l *live) recorded(r reporter) (prompts, besides cost.Amount) {
 			continue
 		}
 		to := &prompts
-		if q.Side != "" {
+		if q.Side != "" && !(r.summaries && q.Side == modelserver.SideSummary) {
 			to = &besides
 		}
 		rates := r.price

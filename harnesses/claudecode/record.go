@@ -12,11 +12,16 @@ import (
 var conversations = record.Source{
 	Pattern: ".claude/projects/*/{id}.jsonl",
 	Open:    record.Lines(newDecoder),
+	Subagents: record.Subagents{Find: record.SubagentsIn("{id}/subagents/agent-*.jsonl"),
+		Start: func(string) record.Decoder { return &decoder{work: newWorker(), subagent: true} }},
 }
 
 // decoder decodes the transcript of Claude Code,
 // ~/.claude/projects/FOLDER/CONVERSATION.jsonl (2.1.329).
-type decoder struct{ work worker }
+type decoder struct {
+	work     worker
+	subagent bool // the record is that of a subagent
+}
 
 func newDecoder() record.Decoder { return &decoder{work: newWorker()} }
 
@@ -51,7 +56,7 @@ const (
 
 func (d *decoder) Decode(line []byte) []record.Entry {
 	var l recordLine
-	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Meta || l.Sidechain {
+	if json.Unmarshal(line, &l) != nil && l.Type == "" || l.Meta || l.Sidechain != d.subagent {
 		return nil
 	}
 	before := d.work.pending(l)

@@ -12,6 +12,9 @@ import (
 var conversations = record.Source{
 	Pattern: ".codex/sessions/*/*/*/rollout-*-{id}.jsonl",
 	Open:    record.Lines(newDecoder),
+	Subagents: record.Subagents{Find: findSubagents, Start: func(path string) record.Decoder {
+		return &decoder{work: worker{calls: map[string]call{}, subagent: threadIn(path)}}
+	}},
 }
 
 // decoder decodes the rollout of Codex,

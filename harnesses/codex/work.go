@@ -20,6 +20,7 @@ type workPayload struct {
 	Output    json.RawMessage `json:"output"`
 	Text      string          `json:"text"` // in agent_reasoning, before 0.169
 	Usage     *tokens         `json:"usage"`
+	Thread    string          `json:"thread_id"` // of the tokens
 	Info      struct {
 		Total tokens `json:"total_token_usage"`
 		Last  tokens `json:"last_token_usage"`
@@ -74,6 +75,7 @@ type worker struct {
 	replies           int    // replies of the turn that have ended
 	counted           bool   // the record has a line with the tokens of each reply
 	total             tokens // of the conversation, in a record without such lines
+	subagent          string // in the record of a subagent: the id of its thread
 	calls             map[string]call
 }
 
@@ -191,6 +193,8 @@ func (w *worker) tokens(l recordLine) []record.Entry {
 	p := l.Payload
 	used := p.Info.Last
 	switch {
+	case w.subagent != "" && p.Thread != w.subagent: // copied from the conversation, or without a thread
+		return nil
 	case p.Usage != nil:
 		w.counted, used = true, *p.Usage
 	case w.counted || p.Info.Total == w.total:

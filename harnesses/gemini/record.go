@@ -15,6 +15,8 @@ var conversations = record.Source{
 	// Gemini CLI makes or extends the file only after it has looked for agents, servers and skills.
 	// Before that, it has asked whether the folder is trusted (0.61.0).
 	TellsReady: true,
+	Subagents: record.Subagents{Find: record.SubagentsIn("{id}/*.jsonl"),
+		Start: func(string) record.Decoder { return newDecoder() }},
 }
 
 // decoder decodes the session file of Gemini CLI,

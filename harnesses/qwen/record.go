@@ -56,6 +56,14 @@ type recordLine struct {
 		Event struct {
 			Name    string `json:"event.name"`
 			Message string `json:"error_message"`
+
+			// These are the tokens of a reply, in an event called answered.
+			Prompt   string `json:"prompt_id"`
+			Model    string `json:"model"`
+			Input    int    `json:"input_token_count"`
+			Output   int    `json:"output_token_count"` // with thoughts
+			Cached   int    `json:"cached_content_token_count"`
+			Thoughts int    `json:"thoughts_token_count"`
 		} `json:"uiEvent"`
 	} `json:"systemPayload"`
 }
@@ -65,6 +73,7 @@ const (
 	// the turn.
 	cancelled = "[Operation Cancelled]"
 	failed    = "qwen-code.api_error"
+	answered  = "qwen-code.api_response"
 )
 
 func (d *decoder) Decode(line []byte) []record.Entry {

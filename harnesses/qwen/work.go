@@ -95,10 +95,28 @@ func (w *worker) workOf(l recordLine) []record.Entry {
 			c.Summary, c.Truncated = coleo.CutWork(all[0].Parts[0].Text)
 		}
 		return []record.Entry{record.Worked(c, "", l.Time)}
+	case l.Type == "system" && l.Payload.Event.Name == answered:
+		return l.subagentTokens()
 	case l.Type == "system" && l.Payload.Event.Name == failed:
 		return []record.Entry{record.Worked(record.ProblemOf(l.Payload.Event.Message, false), "", l.Time)}
 	}
 	return nil
+}
+
+// ofSubagent matches the id of a subagent's prompt: the conversation, the subagent and a number.
+var ofSubagent = regexp.MustCompile(`^[^#]+#[^#]+#\d+$`)
+
+// subagentTokens returns the tokens of a reply to a subagent. Qwen Code notes the tokens of each
+// reply in the conversation's record. Those of the conversation's own replies are also in the lines
+// of these replies, and are taken from there.
+func (l recordLine) subagentTokens() []record.Entry {
+	e := l.Payload.Event
+	if !ofSubagent.MatchString(e.Prompt) {
+		return nil
+	}
+	u := coleo.Usage{Input: e.Input, Cached: e.Cached, Output: e.Output, Reasoning: e.Thoughts}
+	return []record.Entry{record.Worked(coleo.ReplyUsage{Usage: record.FromTranscript(u), Model: e.Model, Subagent: true},
+		"", l.Time)}
 }
 
 // reply returns the work of a reply. A reply is one line.

@@ -1,6 +1,7 @@
 package qwen
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,23 @@ func TestRareLinesAreDecoded(t *testing.T) {
 		coleo.EventTasks}; !slices.Equal(kinds, want) {
 		t.Errorf("the lines tell %q, want %q", kinds, want)
 	}
+}
+
+// Qwen Code notes the tokens of each reply in an event. The id of the prompt says whether the reply was for a
+// subagent. After a subagent, other fields of the event also name the subagent.
+func TestTheTokensOfSubagentsAreRead(t *testing.T) {
+	t.Parallel()
+	event := func(prompt string, input int) string {
+		return fmt.Sprintf(`{"type":"system","subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":`+
+			`"qwen-code.api_response","model":"gpt-5","input_token_count":%d,"output_token_count":4,"prompt_id":"%s",`+
+			`"subagent_name":"general-purpose"}}}`+"\n", input, prompt)
+	}
+	const id = "06b86421-a398-49b2-9a09-6cfcfbb7b3b7"
+	got := recordtest.Tokens(t, conversations, id, map[string]string{".qwen/projects/-w/chats/" + id + ".jsonl": event(
+		id+"########0", 100) + `{"type":"assistant","uuid":"r1","model":"gpt-5","message":{"parts":[{"text":"x"}]},` +
+		`"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":4}}` + "\n" +
+		event(id+"#general-purpose-call_5c171e47453f482986bd#0", 300) + event(id+"########1", 200)})
+	recordtest.CheckTokens(t, got, 100, -300)
 }
 
 func FuzzDecode(f *testing.F) { recordtest.Fuzz(f, newDecoder, recorded, recordedWork) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,17 +14,21 @@ import (
 	"coleo.dev/subarm"
 )
 
-// Arms gives the tools that reach other arms access to the arms of this host.
+// Arms gives the tools that reach other arms access to the arms of this machine.
 type Arms interface {
-	// Relatives returns the subarms and the parent of an arm.
+	// Relatives returns the subarms and the parent of an arm, also those that another host has.
 	Relatives(arm string) []Relative
-	// Living returns the number of subarms on this host that have not ended.
+	// Arrived returns a channel. The channel is closed when an arm comes to this host.
+	Arrived() <-chan struct{}
+	// Living returns the number of subarms that have not ended.
 	Living() int
 	// Await waits until a subarm has no prompt left to do, or has ended. It returns the text
-	// for the parent's model.
+	// for the parent's model. It returns ENotFound if another host has the subarm, or takes it
+	// over during the wait.
 	Await(ctx context.Context, id string) (string, error)
 	// Deliver adds a prompt to the queue of an arm. The same transaction writes the given change
-	// and its events. If Deliver returns an error, it has done nothing.
+	// and its events. If Deliver returns an error, it has done nothing. It returns EBusy if the arm
+	// is moving between two hosts.
 	Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange, events ...coleo.Event) error
 }
 
@@ -37,6 +42,23 @@ type Relative struct {
 	Asks    bool // it waits for a person
 	Queued  int  // prompts in its queue
 	Workdir string
+	// Elsewhere means that this host does not have the relative now. The relative is moving between
+	// two hosts, or it has ended on another host. State, Asks and Queued are then not known.
+	Elsewhere bool
+}
+
+// moves reports whether the relative is moving between two hosts.
+func (r Relative) moves() bool { return r.Elsewhere && !r.Ended }
+
+// errMoving says that a call is about an arm that is moving between two hosts.
+var errMoving = errors.New("it is moving between two hosts")
+
+// checkHere returns EBusy, which wraps errMoving, if the relative is moving between two hosts.
+func (r Relative) checkHere() error {
+	if !r.moves() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EBusy, "nothing was done about the arm %s: %w; call again later", r.Name, errMoving)
 }
 
 // line describes the relative for a model.
@@ -48,6 +70,8 @@ func (r Relative) line() string {
 	switch {
 	case r.Ended:
 		state = "ended"
+	case r.Elsewhere:
+		state = "moving between two hosts, so its state is not known now"
 	case r.Asks:
 		state += ", waits for a person"
 	}
@@ -60,6 +84,9 @@ func (r Relative) line() string {
 // listArms lists the arm's subarms and its parent.
 func (d *Desk) listArms(ctx context.Context, c call) (string, error) {
 	list := d.Arms.Relatives(c.arm)
+	if at := slices.IndexFunc(list, Relative.moves); at >= 0 && !c.late {
+		return "", list[at].checkHere()
+	}
 	if len(list) == 0 {
 		return d.done(ctx, c, store.ToolChange{}, "This arm has no subarms and no parent.")
 	}
@@ -70,14 +97,15 @@ func (d *Desk) listArms(ctx context.Context, c call) (string, error) {
 	return d.done(ctx, c, store.ToolChange{}, strings.Join(lines, "\n"))
 }
 
-// subarm returns the calling arm's subarm with the given name or id.
-func (d *Desk) subarm(c call, name string) (Relative, bool) {
+// subarm returns the calling arm's subarm with the given name or id. If the subarm is moving, it
+// also returns errMoving.
+func (d *Desk) subarm(c call, name string) (r Relative, at bool, err error) {
 	for _, r := range d.Arms.Relatives(c.arm) {
 		if !r.Parent && (r.Name == name || r.ID == name) {
-			return r, true
+			return r, true, r.checkHere()
 		}
 	}
-	return Relative{}, false
+	return Relative{}, false, nil
 }
 
 // awaited returns the subarm that a call of await_arm names. If the call names none, awaited
@@ -89,13 +117,13 @@ func (d *Desk) awaited(c call) (Relative, error) {
 	if err := c.read(&in); err != nil {
 		return Relative{}, err
 	}
-	if r, at := d.subarm(c, in.Name); at {
-		return r, nil
+	if r, at, err := d.subarm(c, in.Name); at {
+		return r, err
 	}
 	own := slices.DeleteFunc(d.Arms.Relatives(c.arm), func(r Relative) bool { return r.Parent })
 	switch {
 	case in.Name == "" && len(own) == 1:
-		return own[0], nil
+		return own[0], own[0].checkHere()
 	case in.Name == "":
 		return Relative{}, coleo.Errorf(coleo.EInvalid, "this arm has %d subarms: name one of them%s", len(own), names(own))
 	}
@@ -148,6 +176,8 @@ func (d *Desk) askedMessage(c call) (coleo.Suspension, error) {
 			short(in.To), names(list))
 	case list[at].Ended:
 		return coleo.Suspension{}, coleo.Errorf(coleo.EExited, "the arm %s has ended", list[at].Name)
+	case list[at].Elsewhere:
+		return coleo.Suspension{}, list[at].checkHere()
 	}
 	return requesting(c, coleo.SuspensionMessage, coleo.ArmRequest{Arm: list[at].ID, Name: list[at].Name,
 		Prompt: subarm.Mark(c.facts.Name, in.Text)}), nil

@@ -13,6 +13,8 @@ package toolcalls
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -47,6 +49,8 @@ type Desk struct {
 	Arm  func(id string) (Facts, error)
 	Arms Arms
 	Now  func() time.Time
+	// MoveWait is how long a call waits for a subarm or a parent that is moving between two hosts.
+	MoveWait time.Duration
 
 	mu      sync.Mutex               // held while a call reads and changes the state
 	answers map[string]chan struct{} // by suspension; closed when it changes
@@ -63,6 +67,7 @@ type call struct {
 	key   string
 	tool  string
 	input json.RawMessage
+	late  bool // the call has waited for arms that move
 }
 
 // tools contains the tools that answer at once.
@@ -86,14 +91,16 @@ var tools = map[string]tool{
 // returns ctx's error. The suspension then continues to wait.
 //
 // A call with a known key returns the result of the first call with this key.
+//
+// If a subarm or the parent is moving between two hosts, a call about it waits for at most
+// d.MoveWait. After that time, list_arms says that the arm is moving. Other calls return EBusy.
 func (d *Desk) Call(ctx context.Context, arm string, q door.Request, waiting func(id string)) (string, error) {
-	text, on, err := d.begin(ctx, arm, q)
+	text, on, err := d.beginTogether(ctx, arm, q)
 	switch {
 	case err != nil:
 		return "", err
 	case on.subarm.ID != "":
-		waiting(on.subarm.Name)
-		return d.Arms.Await(ctx, on.subarm.ID)
+		return d.awaitSubarm(ctx, arm, q, on.subarm, waiting)
 	case on.suspension == "":
 		return text, nil
 	}
@@ -105,22 +112,67 @@ func (d *Desk) Call(ctx context.Context, arm string, q door.Request, waiting fun
 	return answerText(s)
 }
 
+// awaitSubarm waits for a subarm. If the subarm moves to another host meanwhile, awaitSubarm begins
+// the call again.
+func (d *Desk) awaitSubarm(ctx context.Context, arm string, q door.Request, r Relative,
+	waiting func(id string)) (string, error) {
+	waiting(r.Name)
+	for {
+		if r.Elsewhere { // otherwise the call would not have begun
+			return fmt.Sprintf("The subarm %s has ended. It ran on another host, so its last answer is not known here.",
+				r.Name), nil
+		}
+		text, err := d.Arms.Await(ctx, r.ID)
+		if coleo.ErrorCode(err) != coleo.ENotFound {
+			return text, err
+		}
+		_, on, err := d.beginTogether(ctx, arm, q)
+		if err != nil {
+			return "", err
+		}
+		r = on.subarm
+	}
+}
+
 // waitsOn is what a call waits for. It is empty if the call has a result at once.
 type waitsOn struct {
 	suspension string // the id
 	subarm     Relative
 }
 
+// beginTogether is like begin. If the call is about an arm that is moving, beginTogether first waits
+// until that arm has come to this host. It waits for at most d.MoveWait.
+func (d *Desk) beginTogether(ctx context.Context, arm string, q door.Request) (string, waitsOn, error) {
+	waited, stop := context.WithTimeout(ctx, d.MoveWait)
+	defer stop()
+	for {
+		arrived := d.Arms.Arrived()
+		late := waited.Err() != nil
+		text, on, err := d.begin(ctx, arm, q, late)
+		if late || !errors.Is(err, errMoving) {
+			return text, on, err
+		}
+		select {
+		case <-arrived:
+		case <-waited.Done():
+		}
+		if ctx.Err() != nil {
+			return "", waitsOn{}, ctx.Err()
+		}
+	}
+}
+
 // begin carries out a call that answers at once. For any other call, it returns what the call must
-// wait for.
-func (d *Desk) begin(ctx context.Context, arm string, q door.Request) (text string, on waitsOn, err error) {
+// wait for. If the call is about an arm that is moving, begin does nothing and returns errMoving. If
+// late is true, the call has waited for that arm already, and list_arms no longer returns errMoving.
+func (d *Desk) begin(ctx context.Context, arm string, q door.Request, late bool) (text string, on waitsOn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	facts, err := d.Arm(arm)
 	if err != nil {
 		return "", on, err
 	}
-	c := call{arm: arm, facts: facts, key: q.Key, tool: q.Tool, input: q.Arguments}
+	c := call{arm: arm, facts: facts, key: q.Key, tool: q.Tool, input: q.Arguments, late: late}
 	if !slices.Contains(facts.Tools, c.tool) {
 		return "", on, coleo.Errorf(coleo.EUnsupported, "the arm has no tool %q", short(c.tool))
 	}

@@ -130,13 +130,13 @@ func (d *Desk) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 		if err == nil && s.Arm != c.arm {
 			err = coleo.Errorf(coleo.ENotFound, "no question has the id %q", short(in.ID))
 		}
-		if child, at := d.subarm(c, in.ID); err != nil && at {
-			return waitsOn{subarm: child}, nil
+		if err == nil {
+			return waitsOn{suspension: s.ID}, d.join(ctx, c, s.ID)
 		}
-		if err != nil {
-			return on, err
+		if child, at, moving := d.subarm(c, in.ID); at {
+			return waitsOn{subarm: child}, moving
 		}
-		return waitsOn{suspension: s.ID}, d.join(ctx, c, s.ID)
+		return on, err
 	}
 	open, err := d.DB.Suspensions(ctx, c.arm, true)
 	switch {

@@ -1,0 +1,123 @@
+package codex
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"coleo.dev/record"
+)
+
+// findSubagents finds the rollouts of the threads that belong to a conversation, below the same
+// folder as the conversation's own rollout. Each rollout names its conversation in its first line.
+// No subagent is older than its conversation, so the folders of earlier days do not count.
+func findSubagents(path string, w record.Where) func() (records, folders []string) {
+	f := &rolloutFinder{own: path, conversation: w.Conversation, days: map[string]time.Time{}, seen: map[string]bool{}}
+	return func() ([]string, []string) {
+		f.look()
+		return f.found, nil
+	}
+}
+
+// rolloutFinder remembers which rollouts it has looked at.
+type rolloutFinder struct {
+	own, conversation string
+	days              map[string]time.Time // the folders of days, and when they had changed
+	seen              map[string]bool      // rollouts that belong to a known thread, by path
+	found             []string             // the rollouts of subagents
+}
+
+// settled is how long a folder must be unchanged before its listing is kept. Within this time, a
+// folder can change without another time of change.
+const settled = time.Second
+
+// look looks for new rollouts.
+func (f *rolloutFinder) look() {
+	first := filepath.Dir(f.own)
+	days := []string{filepath.Dir(filepath.Dir(filepath.Dir(first)))}
+	for range 3 { // years, months, days
+		days = below(days, first)
+	}
+	for _, day := range days {
+		info, err := os.Stat(day)
+		if err != nil || info.ModTime().Equal(f.days[day]) {
+			continue
+		}
+		if time.Since(info.ModTime()) > settled {
+			f.days[day] = info.ModTime()
+		}
+		entries, _ := os.ReadDir(day) // what can be read counts
+		for _, e := range entries {
+			f.lookAt(filepath.Join(day, e.Name()))
+		}
+	}
+}
+
+// below returns the folders in the given folders, without those that come before the folder first.
+func below(folders []string, first string) (out []string) {
+	for _, folder := range folders {
+		entries, _ := os.ReadDir(folder)
+		for _, e := range entries {
+			if path := filepath.Join(folder, e.Name()); e.IsDir() && path >= first[:min(len(path), len(first))] {
+				out = append(out, path)
+			}
+		}
+	}
+	return out
+}
+
+// lookAt looks at one rollout. If its first line is not written yet, a later call looks again.
+func (f *rolloutFinder) lookAt(path string) {
+	if f.seen[path] || path <= f.own || threadIn(path) == "" {
+		return
+	}
+	conversation, whole := conversationIn(path)
+	if !whole {
+		delete(f.days, filepath.Dir(path))
+		return
+	}
+	if f.seen[path] = true; conversation == f.conversation {
+		f.found = append(f.found, path)
+	}
+}
+
+// threadIn returns the id of the thread whose rollout is at path, or "" if the file is no rollout.
+func threadIn(path string) string {
+	if m := rolloutName.FindStringSubmatch(filepath.Base(path)); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// longestHead limits the size of the first line of a rollout, in bytes. It has the whole system text.
+const longestHead = 4 << 20
+
+// conversationIn returns the id of the conversation to which the rollout of a subagent belongs. It
+// returns "" for any other rollout. The second result is false if the first line is not complete.
+func conversationIn(path string) (id string, whole bool) {
+	var head struct {
+		Payload struct {
+			Session string `json:"session_id"` // of the conversation that the user has
+			Thread  string `json:"id"`
+		} `json:"payload"`
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer file.Close()
+	line, err := bufio.NewReader(io.LimitReader(file, longestHead)).ReadBytes('\n')
+	if err != nil {
+		return "", len(line) == longestHead
+	}
+	if json.Unmarshal(line, &head) != nil {
+		return "", true
+	}
+	if head.Payload.Session == head.Payload.Thread {
+		return "", true
+	}
+	return head.Payload.Session, true
+}

@@ -1,0 +1,209 @@
+package host
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// family starts an arm and its subarm on host local, beside a host agent that has neither.
+func family(t *testing.T) (s, local *stage, boss, kid string) {
+	t.Helper()
+	s = newStage(t)
+	local = s.serveItself()
+	boss = local.boss()
+	s.reg = local.reg
+	s.restart() // with the same harnesses
+	_, q := local.asksFor(boss, "k1", 1)
+	q = local.approve(q)
+	must[bus.ArmReport](local, bus.OpSpawn, local.kid(q))
+	must[struct{}](local, bus.OpSettle, bus.SettleOrder{ID: q.ID, Outcome: coleo.RequestOutcome{Text: "it runs"}})
+	kid = q.Request.Arm
+	local.until("the subarm has done its prompt", func() bool { return len(local.events(kid, coleo.EventRunEnd)) == 1 })
+	return s, local, boss, kid
+}
+
+// release makes host local give an arm away. The host agent does not take it up yet.
+func (s *stage) release(local *stage, id string) {
+	s.t.Helper()
+	s.until("the host lets the arm go", func() bool {
+		err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil)
+		if err != nil && coleo.ErrorCode(err) != coleo.EBusy {
+			s.t.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
+// hurry makes the calls of tools wait for no move.
+func hurry(stages ...*stage) {
+	for _, s := range stages {
+		s.host.desk.MoveWait = time.Nanosecond
+	}
+}
+
+// checkMoving calls each tool that reaches another arm. The other arm is moving between two hosts.
+func (s *stage) checkMoving(id, prefix, other, as string) {
+	s.t.Helper()
+	want := other + " (" + as + "): moving between two hosts"
+	if r := <-s.callTool(id, prefix+"list", coleo.ToolListArms, `{}`); r.err != nil || !strings.Contains(r.text, want) {
+		s.t.Errorf("list_arms = %+v, want %q", r, want)
+	}
+	calls := map[string]string{coleo.ToolMessageArm: `{"to":"` + other + `","text":"say hi"}`}
+	if as == "subarm" {
+		calls[coleo.ToolAwaitArm] = `{}`
+		calls[coleo.ToolAwaitAnswer] = `{"id":"` + other + `"}`
+	}
+	for tool, arguments := range calls {
+		if r := <-s.callTool(id, prefix+tool, tool, arguments); coleo.ErrorCode(r.err) != coleo.EBusy {
+			s.t.Errorf("%s = %+v, want %s", tool, r, coleo.EBusy)
+		}
+	}
+	if as != "subarm" {
+		return
+	}
+	again := `{"name":"kid","prompt":"x"}`
+	if r := <-s.callTool(id, prefix+"again", coleo.ToolSpawnArm, again); coleo.ErrorCode(r.err) != coleo.EConflict {
+		s.t.Errorf("spawn_arm with a name that is taken = %+v", r)
+	}
+}
+
+// A host that has given an arm away still answers the tools of the arm's parent and of its subarms.
+// A host that has not taken the arm up yet answers them too. Neither of them says that there is no
+// such arm.
+func TestM19AFamilyIsWholeAtEachMomentOfAMove(t *testing.T) {
+	t.Parallel()
+	for first, move := range map[string][2]int{"the subarm first": {1, 0}, "the parent first": {0, 1}} {
+		t.Run(first, func(t *testing.T) {
+			t.Parallel()
+			s, local, boss, kid := family(t)
+			hurry(s, local)
+			ids, names, kinds := [2]string{boss, kid}, [2]string{"boss", "boss.kid"}, [2]string{"parent", "subarm"}
+			moved, left := move[0], move[1]
+			s.release(local, ids[moved])
+			local.checkMoving(ids[left], "a", names[moved], kinds[moved])
+			must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: ids[moved]})
+			local.checkMoving(ids[left], "b", names[moved], kinds[moved])
+			s.checkMoving(ids[moved], "c", names[left], kinds[left])
+			s.release(local, ids[left])
+			s.checkMoving(ids[moved], "d", names[left], kinds[left])
+			must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: ids[left]})
+			for at, id := range ids {
+				want := names[1-at] + " (" + kinds[1-at] + "): idle"
+				if r := <-s.callTool(id, "e", coleo.ToolListArms, `{}`); r.err != nil || !strings.Contains(r.text, want) {
+					t.Errorf("after the move list_arms = %+v, want %q", r, want)
+				}
+			}
+		})
+	}
+}
+
+// A call that comes in the middle of a move waits, and gets the answer of the new host.
+func TestM19ACallWaitsForTheEndOfAMove(t *testing.T) {
+	t.Parallel()
+	s, local, boss, kid := family(t)
+	s.release(local, kid)
+	list := s.callTool(boss, "k2", coleo.ToolListArms, `{}`)
+	wait := s.callTool(boss, "k3", coleo.ToolAwaitArm, `{"name":"boss.kid"}`)
+	local.until("host local has a call that waits", local.hasWaiting)
+	s.release(local, boss)
+	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: boss})
+	s.until("the host agent has a call that waits", s.hasWaiting)
+	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: kid})
+	if r := <-list; r.err != nil || !strings.Contains(r.text, "boss.kid (subarm): idle") {
+		t.Errorf("list_arms = %+v", r)
+	}
+	if r := <-wait; r.err != nil || !strings.Contains(r.text, "boss.kid has no prompt left to do") {
+		t.Errorf("await_arm = %+v", r)
+	}
+}
+
+// hasWaiting reports whether a call of a tool has asked when an arm arrives.
+func (s *stage) hasWaiting() bool {
+	s.host.mu.Lock()
+	defer s.host.mu.Unlock()
+	return s.host.arrived != nil
+}
+
+// The subarm moves away while its parent waits for it.
+func TestM19AWaitForASubarmThatMovesGoesOn(t *testing.T) {
+	t.Parallel()
+	s, local, boss, kid := family(t)
+	local.prompt(kid, "pause 1m\nsay late") // ends when the test ends its arms
+	wait := s.callTool(boss, "k2", coleo.ToolAwaitArm, `{}`)
+	a, err := local.host.arm(kid)
+	s.check(err)
+	local.until("the call waits for the subarm", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.watched != nil
+	})
+	hurry(local)
+	s.release(local, kid)
+	if r := <-wait; coleo.ErrorCode(r.err) != coleo.EBusy || strings.Contains(r.text, "ended") {
+		t.Errorf("await_arm = %+v, want %s", r, coleo.EBusy)
+	}
+	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: kid})
+}
+
+// A message that a person approves while the other arm moves is not lost: the approval is refused.
+func TestM19AMessageToAnArmThatMovesIsApprovedLater(t *testing.T) {
+	t.Parallel()
+	s, local, boss, kid := family(t)
+	result := s.callTool(boss, "k2", coleo.ToolMessageArm, `{"to":"boss.kid","text":"say down"}`)
+	m := local.asked(boss, 2)[1]
+	yes := bus.AnswerOrder{Arm: boss, ID: m.ID, By: "me", Decision: coleo.Decision{Choice: coleo.Approve}}
+	s.release(local, kid)
+	local.refused(coleo.EBusy, bus.OpAnswer, yes)
+	select {
+	case r := <-result:
+		t.Errorf("message_arm = %+v, want it to wait", r)
+	default:
+	}
+	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: kid})
+	local.refused(coleo.EBusy, bus.OpAnswer, yes)
+}
+
+// A subarm that has ended stays with host local. Its parent still finds it from the host agent.
+func TestM19ASubarmThatEndedBeforeTheMoveIsListed(t *testing.T) {
+	t.Parallel()
+	s, local, boss, kid := family(t)
+	must[bus.ArmReport](local, bus.OpKill, bus.ArmOrder{Arm: kid})
+	s.moveToHostAgent(local, boss)
+	if r := <-s.callTool(boss, "k2", coleo.ToolListArms, `{}`); !strings.Contains(r.text, "boss.kid (subarm): ended") {
+		t.Errorf("list_arms = %+v", r)
+	}
+	if r := <-s.callTool(boss, "k3", coleo.ToolAwaitArm, `{}`); !strings.Contains(r.text, "boss.kid has ended") {
+		t.Errorf("await_arm = %+v", r)
+	}
+	if r := <-s.callTool(boss, "k4", coleo.ToolMessageArm, `{"to":"boss.kid","text":"x"}`); coleo.ErrorCode(r.err) !=
+		coleo.EExited {
+		t.Errorf("message_arm = %+v", r)
+	}
+}
+
+// A call that reaches host local while it gives the arm itself away is not told that the arm has
+// ended. It gets its answer from the host agent.
+func TestM19TheDoorIsClosedBeforeTheArmIsGivenAway(t *testing.T) {
+	t.Parallel()
+	s, local, boss, _ := family(t)
+	hurry(s, local)
+	a, err := local.host.arm(boss)
+	s.check(err)
+	done, err := a.beginNow()
+	s.check(err)
+	s.check(a.handTo(t.Context(), s.named))
+	if _, err := os.Stat(s.doorOf(boss)); err == nil {
+		t.Error("the door of an arm that was given away is open")
+	}
+	wait := s.callTool(boss, "k2", coleo.ToolListArms, `{}`)
+	done()
+	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: boss})
+	if r := <-wait; r.err != nil || !strings.Contains(r.text, "boss.kid (subarm)") {
+		t.Errorf("list_arms = %+v", r)
+	}
+}

@@ -1,0 +1,63 @@
+package recordtest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/record"
+)
+
+// followLimit bounds the time that Tokens waits for the records.
+const followLimit = time.Minute
+
+// Tokens follows the records of a conversation and its subagents, and returns the tokens of each
+// reply in order. The files are the content of HOME, by their paths below it.
+func Tokens(t *testing.T, s record.Source, conversation string, files map[string]string) (out []coleo.ReplyUsage) {
+	t.Helper()
+	home := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := record.NewFollower(s, func() record.Where { return record.Where{Home: home, Conversation: conversation} },
+		func(entries []record.Entry) {
+			for _, e := range entries {
+				if u, ok := e.Work.(coleo.ReplyUsage); ok {
+					out = append(out, u)
+				}
+			}
+		})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { f.Run(ctx, record.NewWatcher()); close(ended) }()
+	f.CatchUp(followLimit)
+	cancel()
+	<-ended
+	return out
+}
+
+// CheckTokens compares what Tokens has returned with the wanted input tokens. The input of a subagent is
+// negative.
+func CheckTokens(t *testing.T, got []coleo.ReplyUsage, want ...int) {
+	t.Helper()
+	equal := len(got) == len(want)
+	for i, u := range got {
+		in := u.Input
+		if u.Subagent {
+			in = -in
+		}
+		equal = equal && in == want[i] && u.Model != ""
+	}
+	if !equal {
+		t.Errorf("the tokens are %+v, want %d", got, want)
+	}
+}

@@ -1,0 +1,139 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"coleo.dev"
+)
+
+// Subagents says where an agent CLI writes the records of a conversation's subagents. Only the
+// tokens in these records count.
+type Subagents struct {
+	// Find returns a function for the conversation that w names and for its record at path. Each
+	// call of that function returns the paths of the records that exist now. It also returns the
+	// folders in which records can appear, apart from the folder of the conversation's own record.
+	Find func(path string, w Where) (look func() (records, folders []string))
+	// Start returns a Decoder for the record at path.
+	Start func(path string) Decoder
+}
+
+// SubagentsIn returns a function for Subagents.Find. It finds the records that match a pattern. The
+// pattern is a path below the folder of the conversation's own record. In the path, {id} stands for
+// the id of the conversation.
+func SubagentsIn(pattern string) func(path string, w Where) func() (records, folders []string) {
+	return func(path string, w Where) func() ([]string, []string) {
+		parts := strings.Split(strings.ReplaceAll(pattern, "{id}", w.Conversation), "/")
+		var folders []string
+		for i := 1; i < len(parts); i++ {
+			folders = append(folders, filepath.Join(filepath.Dir(path), filepath.Join(parts[:i]...)))
+		}
+		last := filepath.Join(quoted(folders[len(folders)-1]), parts[len(parts)-1])
+		return func() ([]string, []string) {
+			found, _ := filepath.Glob(last) // only a bad pattern is an error
+			return found, folders
+		}
+	}
+}
+
+// Tokens returns a Decoder that passes on only the tokens that d reports, as tokens of a subagent.
+func Tokens(d Decoder) Decoder { return tokensOnly{d} }
+
+type tokensOnly struct{ Decoder }
+
+// Decode returns the tokens in a line.
+func (t tokensOnly) Decode(line []byte) (out []Entry) {
+	for _, e := range t.Decoder.Decode(line) {
+		if u, ok := e.Work.(coleo.ReplyUsage); ok {
+			u.Subagent = true
+			out = append(out, Entry{Kind: Detail, Work: u, Time: e.Time, Reply: e.Reply, Key: e.Reply})
+		}
+	}
+	return out
+}
+
+// below follows the records of a conversation's subagents.
+type below struct {
+	source  Subagents
+	since   time.Time
+	find    func() (records, folders []string)
+	tails   map[string]Tail
+	records []string // the records in tails, in the order in which they were found
+	folders []string
+	told    map[string]bool // the replies whose tokens were told, by id
+}
+
+// subagentEntry is one entry of a subagent's record.
+type subagentEntry struct {
+	path string
+	Entry
+}
+
+func newBelow(s Subagents, path string, w Where) *below {
+	b := &below{source: s, since: w.Since, tails: map[string]Tail{}, told: map[string]bool{}}
+	if s.Find != nil {
+		b.find = s.Find(path, w)
+	}
+	return b
+}
+
+// search looks for new records. It reports whether the paths to watch have changed.
+func (b *below) search() (changed bool) {
+	if b.find == nil {
+		return false
+	}
+	found, folders := b.find()
+	for _, path := range found {
+		if _, known := b.tails[path]; known || !writtenSince(path, b.since) {
+			continue
+		}
+		b.tails[path] = Lines(func() Decoder { return Tokens(b.source.Start(path)) })(path, Where{})
+		b.records = append(b.records, path)
+		changed = true
+	}
+	changed = changed || !slices.Equal(folders, b.folders)
+	b.folders = folders
+	return changed
+}
+
+func writtenSince(path string, since time.Time) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && !info.ModTime().Before(since)
+}
+
+// next returns the new entries of all records, by time. An agent CLI can copy the conversation into
+// the record of a subagent. So next leaves out the replies that were told before. The argument has
+// the new entries of the conversation itself.
+func (b *below) next(own []Entry) (out []subagentEntry) {
+	if b.find == nil {
+		return nil
+	}
+	for _, e := range own {
+		if _, ok := e.Work.(coleo.ReplyUsage); ok && e.Reply != "" {
+			b.told[e.Reply] = true
+		}
+	}
+	for _, path := range b.records {
+		for _, e := range b.tails[path].Next() {
+			if e.Reply != "" && b.told[e.Reply] {
+				continue
+			}
+			b.told[e.Reply] = true
+			out = append(out, subagentEntry{path, e})
+		}
+	}
+	slices.SortStableFunc(out, func(x, y subagentEntry) int { return x.Time.Compare(y.Time) })
+	return out
+}
+
+func (b *below) close() {
+	for _, t := range b.tails {
+		t.Close()
+	}
+}
+
+// places returns the files and folders that can change because a subagent works.
+func (b *below) places() []string { return append(slices.Clone(b.folders), b.records...) }
