@@ -131,9 +131,9 @@ func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }
 
-// TypingTimeLeft returns for how much longer Coleo is allowed to type for ctx. There are two limits: the time
-// until ctx's deadline, and the result of the function that WithLeft got. TypingTimeLeft returns the shorter
-// time. If ctx has neither limit, TypingTimeLeft returns false.
+// TypingTimeLeft returns for how much longer Coleo is allowed to type for ctx. There are two
+// limits: the time until ctx's deadline, and the result of the function that WithLeft got.
+// TypingTimeLeft returns the shorter time. If ctx has neither limit, TypingTimeLeft returns false.
 func TypingTimeLeft(ctx context.Context) (time.Duration, bool) {
 	end, bounded := ctx.Deadline()
 	most := time.Until(end)
@@ -147,10 +147,10 @@ func TypingTimeLeft(ctx context.Context) (time.Duration, bool) {
 	return min(most, left()), true
 }
 
-// MayType returns nil if Coleo is still allowed to type for ctx. Call MayType just before each write
-// to a terminal. MayType returns ETimeout if TypingTimeLeft reports that no time is left. It returns ctx's
-// error if ctx was cancelled. MayType reads the clock itself, because timers fire late in a process
-// that was stopped and continued.
+// MayType returns nil if Coleo is still allowed to type for ctx. Call MayType just before each
+// write to a terminal. MayType returns ETimeout if TypingTimeLeft reports that no time is left. It
+// returns ctx's error if ctx was cancelled. MayType reads the clock itself, because timers fire
+// late in a process that was stopped and continued.
 func MayType(ctx context.Context) error {
 	if left, bounded := TypingTimeLeft(ctx); bounded && left <= 0 {
 		return Errorf(ETimeout, "the caller no longer waits for this: nothing more was typed")

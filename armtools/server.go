@@ -86,8 +86,8 @@ func (c Config) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 	return result(err.Error(), true), nil
 }
 
-// sendProgress sends progress notifications until ctx ends. It sends none if the client does not ask for
-// them.
+// sendProgress sends progress notifications until ctx ends. It sends none if the client does not
+// ask for them.
 func (c Config) sendProgress(ctx context.Context, q *mcp.CallToolRequest) {
 	token := q.Params.GetProgressToken()
 	if token == nil {

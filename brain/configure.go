@@ -153,9 +153,9 @@ func (b *Brain) checkBudget(arm coleo.Arm, q wire.SpawnRequest) error {
 	return nil
 }
 
-// requireSupport returns EUnsupported if a host agent is too old for a part of an order. The caller passes
-// the end of the sentence for the user, which says what the host agent does not do. A host agent
-// without a beat cannot be asked: the order fails later.
+// requireSupport returns EUnsupported if a host agent is too old for a part of an order. The caller
+// passes the end of the sentence for the user, which says what the host agent does not do. A host
+// agent without a beat cannot be asked: the order fails later.
 func (b *Brain) requireSupport(host string, takes func(bus.Beat) bool, whatItLacks string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -175,8 +175,8 @@ func (b *Brain) knowsBudget(host string, o bus.SpawnOrder) error {
 	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesBudget }, "keeps no budgets")
 }
 
-// knowsTriggers returns EUnsupported if an order is that of a trigger, and the host agent is too old to
-// carry it out.
+// knowsTriggers returns EUnsupported if an order is that of a trigger, and the host agent is too
+// old to carry it out.
 func (b *Brain) knowsTriggers(host string, o bus.SpawnOrder) error {
 	if o.Request == "" || o.Config.Parent != "" {
 		return nil

@@ -173,8 +173,8 @@ func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bo
 	return true
 }
 
-// waitForMore waits for more updates. It first yields the reader's cursor. While it waits, it yields the
-// cursor again after each beat. If the follower has no beat, waitForMore yields nothing.
+// waitForMore waits for more updates. It first yields the reader's cursor. While it waits, it
+// yields the cursor again after each beat. If the follower has no beat, waitForMore yields nothing.
 func (f *follower) waitForMore(more <-chan struct{}, yield func(wire.Update) bool) bool {
 	if f.beat == 0 {
 		select {

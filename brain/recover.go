@@ -114,8 +114,8 @@ func ended(arm coleo.Arm) bool {
 	return arm.Status == coleo.StatusStopped && arm.Rule != coleo.RuleUnproven && arm.Rule != coleo.RuleOrphaned
 }
 
-// lostConversation reports whether the agent CLI ended at its start because it does not have the arm's
-// conversation.
+// lostConversation reports whether the agent CLI ended at its start because it does not have the
+// arm's conversation.
 func lostConversation(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConversation }
 
 // find asks the arm's host agent for a report about the arm. If the host agent does not know the

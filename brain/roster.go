@@ -372,9 +372,10 @@ func (b *Brain) storeReading(ctx context.Context, id string, pulse bus.Pulse, be
 	b.publishArm(ctx, arm.ID)
 }
 
-// noteMade stores what the host agent has made for the start of an arm: the worktree, and what keeps
-// the limits of the sandbox. It writes both into the configuration in the arm's row. If this fails, the
-// row does not show them until the next start. The host agent has a record of the worktree in any case.
+// noteMade stores what the host agent has made for the start of an arm: the worktree, and what
+// keeps the limits of the sandbox. It writes both into the configuration in the arm's row. If this
+// fails, the row does not show them until the next start. The host agent has a record of the
+// worktree in any case.
 func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig) {
 	if made == nil || made.Worktree == nil && !made.Sandbox.On() {
 		return

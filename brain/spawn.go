@@ -186,9 +186,9 @@ func (b *Brain) harness(asked, own string) (string, error) {
 		strings.Join(installed, ", "))
 }
 
-// chooseHost chooses the host agent for a harness. If the request names a host agent, chooseHost chooses that
-// one. Otherwise chooseHost prefers the host agent that last had the arm. If that host agent cannot
-// start the arm, chooseHost chooses the host agent with the fewest arms.
+// chooseHost chooses the host agent for a harness. If the request names a host agent, chooseHost
+// chooses that one. Otherwise chooseHost prefers the host agent that last had the arm. If that host
+// agent cannot start the arm, chooseHost chooses the host agent with the fewest arms.
 func (b *Brain) chooseHost(harness, asked, last string) (bus.Beat, error) {
 	live := b.liveHosts()
 	var able []bus.Beat

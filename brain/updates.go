@@ -118,7 +118,7 @@ func (u *updates) end() {
 	u.ring()
 }
 
-// nextNumber returns the number of the nextNumber update.
+// nextNumber returns the number of the next update.
 func (u *updates) nextNumber() uint64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

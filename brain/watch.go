@@ -141,9 +141,9 @@ func (m *knownHost) notePart(a bus.ArmPulse, as position, at time.Time) bool {
 	return !known || before != a
 }
 
-// storePulse stores a pulse about all arms. It returns the ids of the arms whose report has changed. If a
-// stored report about a single arm is newer than the pulse, storePulse keeps that report. The caller
-// holds the brain's mu.
+// storePulse stores a pulse about all arms. It returns the ids of the arms whose report has
+// changed. If a stored report about a single arm is newer than the pulse, storePulse keeps that
+// report. The caller holds the brain's mu.
 func (m *knownHost) storePulse(pulse bus.Pulse, at time.Time) []string {
 	before, head := m.arms, m.pulse.Head
 	m.pulse, m.pulsed, m.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))

@@ -104,8 +104,8 @@ var html = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
 // quotedPrompt is the number of characters that are enough to recognize a prompt.
 const quotedPrompt = 80
 
-// RetryPrompt returns the check and the text of the prompt that asks a model again. The receipt is that
-// of the run whose answer does not fit. This run must have retries left.
+// RetryPrompt returns the check and the text of the prompt that asks a model again. The receipt is
+// that of the run whose answer does not fit. This run must have retries left.
 func RetryPrompt(run coleo.Receipt, fault coleo.Validated) (coleo.Check, string) {
 	next := *run.Check
 	next.Input, next.InputSchema = nil, nil

@@ -107,9 +107,9 @@ func (s *Schema) validate(value any) (err error) {
 	return s.resolved.Validate(value)
 }
 
-// splitError takes an error of the library apart. The error names the schemas on the way to the fault:
-// "validating root: validating /properties/n: type: ...". The first result is the way through the
-// checked value, as a JSON Pointer. The second one is the remaining error in one line.
+// splitError takes an error of the library apart. The error names the schemas on the way to the
+// fault: "validating root: validating /properties/n: type: ...". The first result is the way
+// through the checked value, as a JSON Pointer. The second one is the remaining error in one line.
 func splitError(text string) (path, rest string) {
 	const step = "validating "
 	at := ""

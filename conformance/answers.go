@@ -219,7 +219,7 @@ func (x *attempt) undone(denied bool) error {
 	return nil
 }
 
-// checkDone checks that what the user approved was checkDone, and only once.
+// checkDone checks that what the user approved was done, and only once.
 func (x *attempt) checkDone() error {
 	if n, err := x.written(); err != nil || x.ask.Writes != "" && n != 1 {
 		return errors.Join(err, fmt.Errorf("%s holds the nonce %d times, want once", x.ask.Writes, n))

@@ -112,8 +112,9 @@ func (c *catalogue) noteTools(t *Trial) {
 	}
 }
 
-// checkQuietTools makes the model call the tools that never ask, according to the harness. It checks that no
-// dialog opens. If the harness gives no input for a tool, checkQuietTools skips the tool.
+// checkQuietTools makes the model call the tools that never ask, according to the harness. It
+// checks that no dialog opens. If the harness gives no input for a tool, checkQuietTools skips the
+// tool.
 func (c *catalogue) checkQuietTools(ctx context.Context, t *Trial) error {
 	defer c.noteTools(t)
 	list, called := c.harness.QuietTools(), 0
@@ -136,8 +137,9 @@ func (c *catalogue) checkQuietTools(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// checkAllListed checks that the harness knows all tools that the agent CLI has offered. The harness knows
-// a tool if the catalogue contains the tool, or if the harness lists it as a tool that never asks.
+// checkAllListed checks that the harness knows all tools that the agent CLI has offered. The
+// harness knows a tool if the catalogue contains the tool, or if the harness lists it as a tool
+// that never asks.
 func (c *catalogue) checkAllListed(ctx context.Context, t *Trial) error {
 	if len(c.offered) == 0 {
 		if err := simplePrompt(ctx, t); err != nil {

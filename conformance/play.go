@@ -140,8 +140,8 @@ type stateSince struct {
 	title string
 }
 
-// recordState records that a state began at a given time. The recorded times never go back. If the given
-// time is earlier than the last recorded time, recordState records the last recorded time.
+// recordState records that a state began at a given time. The recorded times never go back. If the
+// given time is earlier than the last recorded time, recordState records the last recorded time.
 func (p *player) recordState(state coleo.State, at time.Time) {
 	if n := len(p.states); n > 0 && at.Before(p.states[n-1].at) {
 		at = p.states[n-1].at

@@ -51,9 +51,9 @@ func (p *player) picture() string {
 	return strings.Join(term.Screen().Lines, "\n")
 }
 
-// waitForQuiet waits until the model has answered all requests and the screen has stayed unchanged for the
-// time d. It returns the time of the screen's last change. If the screen does not stop changing,
-// waitForQuiet returns after quietTimeout.
+// waitForQuiet waits until the model has answered all requests and the screen has stayed unchanged
+// for the time d. It returns the time of the screen's last change. If the screen does not stop
+// changing, waitForQuiet returns after quietTimeout.
 func (p *player) waitForQuiet(d time.Duration) (time.Time, error) {
 	for p.isAsked() {
 		if waitFor(p.ctx, playPoll); p.ctx.Err() != nil {

@@ -85,8 +85,9 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
 // busyLook is the time between two attempts to send a prompt to a busy agent CLI.
 const busyLook = 100 * time.Millisecond
 
-// perform sends the prompt of the deed d. If the agent CLI has begun a turn by itself, perform first waits
-// for the end of that turn. If the end of the last turn is not proven, perform sends no prompt.
+// perform sends the prompt of the deed d. If the agent CLI has begun a turn by itself, perform
+// first waits for the end of that turn. If the end of the last turn is not proven, perform sends no
+// prompt.
 func (t *Trial) perform(ctx context.Context, d deed) error {
 	for {
 		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())

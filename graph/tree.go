@@ -50,8 +50,8 @@ func (t tree[V]) with(key string, value V) tree[V] {
 	return tree[V]{insert(t.root, key, maphash.String(ranks, key), value), t.size + added}
 }
 
-// insert adds a key and returns a new branch. The branches on the path to the key are new too, so that
-// insert can rotate them.
+// insert adds a key and returns a new branch. The branches on the path to the key are new too, so
+// that insert can rotate them.
 func insert[V any](b *branch[V], key string, rank uint64, value V) *branch[V] {
 	if b == nil {
 		return &branch[V]{key: key, rank: rank, value: value}

@@ -213,8 +213,8 @@ type Answer struct {
 	Possible   []Mention `json:"possible,omitempty"`   // the newest commands that name the file, newest first
 }
 
-// MakeAnswer makes the answer from a finding. The graph must contain the run of the finding. The mentions
-// must be in the order of the log.
+// MakeAnswer makes the answer from a finding. The graph must contain the run of the finding. The
+// mentions must be in the order of the log.
 func MakeAnswer(q Question, f Finding, g Graph, mentions []Mention) Answer {
 	a := Answer{Line: q.Line, Text: q.Text, Certainty: f.Certainty, Arm: f.Arm, Generation: f.Generation}
 	if len(q.Paths) > 0 {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/store"
 )
 
-// alternativeStage is a limitStage with a policy, whose arm is parked. Its fake agent CLI can resume a
-// conversation.
+// alternativeStage is a limitStage with a policy, whose arm is parked. Its fake agent CLI can
+// resume a conversation.
 func alternativeStage(t *testing.T, on coleo.OnLimit) (*stage, string, *fakeClock, bus.AlternativeOrder) {
 	t.Helper()
 	c := &fakeClock{}

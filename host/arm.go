@@ -67,7 +67,7 @@ type arm struct {
 	seenAlive time.Time      // when watch last saw the process alive; zero if the process must be checked again
 }
 
-// liveSession returns the liveSession session. It returns EExited if the arm has no liveSession session. It
+// liveSession returns the live session. It returns EExited if the arm has no live session. It
 // returns ENotFound if another host has taken the arm.
 func (a *arm) liveSession() (coleo.Session, error) {
 	a.mu.Lock()
@@ -93,8 +93,8 @@ func (a *arm) dirOf(generation int) string {
 // root returns the folder of all the arm's files.
 func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
-// holdSession stores a session and starts to follow it. The harness is the one that started the session or
-// attached to it.
+// holdSession stores a session and starts to follow it. The harness is the one that started the
+// session or attached to it.
 func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""

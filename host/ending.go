@@ -283,7 +283,7 @@ type look struct {
 	found   map[string][]int
 }
 
-// generationsOf returns those generations generationsOf an arm whose mark is found on a running process.
+// generationsOf returns those generations of an arm whose mark is found on a running process.
 func (t *traces) generationsOf(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {
@@ -304,8 +304,8 @@ func (t *traces) generationsOf(arm string) []int {
 	return mine.found[arm]
 }
 
-// endEarlierGenerations ends all processes of the generations before the given one. It returns the generations
-// whose marks it found. It relies on the marks even if the database contradicts them.
+// endEarlierGenerations ends all processes of the generations before the given one. It returns the
+// generations whose marks it found. It relies on the marks even if the database contradicts them.
 func (a *arm) endEarlierGenerations(next int) (found []int, err error) {
 	found = a.host.marks.generationsOf(a.record.ID)
 	older := func(generation int) bool { return generation < next }

@@ -240,7 +240,7 @@ type driving struct {
 }
 
 // drive locks the arm's folder, unless this process already has the lock. It returns EConflict if
-// another process has the lock. Call rest to release the lock.
+// another process has the lock. Call release to release the lock.
 func (a *arm) drive() error {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()

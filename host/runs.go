@@ -230,8 +230,8 @@ func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
 		Proof: coleo.ProofReported})
 }
 
-// withoutReceipt returns a copy of a list that leaves out the receipt with the given id. It returns nil if
-// the copy is empty.
+// withoutReceipt returns a copy of a list that leaves out the receipt with the given id. It returns
+// nil if the copy is empty.
 func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 	var out []coleo.Receipt
 	for _, r := range list {
@@ -271,7 +271,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	asks := a.hasOpenSuspension(ctx)
 	done := false
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		shown := shownWork(*r, run.ID, end, noModel) // must come before closing, which changes the trace
+		shown := shownWork(*r, run.ID, end, noModel) // must come before endRuns, which changes the trace
 		finished := finishes(*r, run.ID, end)
 		events := append(shown, endRuns(r, run.ID, end)...)
 		if a.done = finished && !asks && isDone(*r); a.done {

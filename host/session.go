@@ -154,9 +154,9 @@ func (a *arm) showMissing(s coleo.Session) {
 	})
 }
 
-// endedBefore reports whether the agent CLI of a record had ended before its holder ended. If it had
-// ended by itself, a reboot has not ended the arm. If a signal from outside had ended it, the shutdown
-// before a reboot was the cause.
+// endedBefore reports whether the agent CLI of a record had ended before its holder ended. If it
+// had ended by itself, a reboot has not ended the arm. If a signal from outside had ended it, the
+// shutdown before a reboot was the cause.
 func endedBefore(r *store.ArmRecord, now coleo.Reading) bool {
 	if r.Status != coleo.StatusStopped || now.Rule != coleo.RuleHolderGone && now.Rule != coleo.RuleReboot {
 		return false

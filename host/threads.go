@@ -27,9 +27,9 @@ func newThreads(c Config) threads {
 	return threads{keeper: &thread.Keeper{Dir: c.Dir, Name: name}, taking: map[string]string{}}
 }
 
-// threadPlace returns the threadPlace of a harness's conversations in one HOME. Several harnesses can drive the
-// same agent CLI. The threadPlace therefore names the harness under which the conversations are listed.
-// threadPlace returns false if Coleo cannot list the conversations.
+// threadPlace returns the place of a harness's conversations in one HOME. Several harnesses can
+// drive the same agent CLI. The place therefore names the harness under which the conversations are
+// listed. threadPlace returns false if Coleo cannot list the conversations.
 func (h *Host) threadPlace(harness, home string) (p thread.Place, ok bool) {
 	got, err := h.Registry.Get(harness)
 	if err != nil || home == "" {

@@ -165,9 +165,9 @@ func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
 	return best, best.Verdict != ""
 }
 
-// appliesToCommand reports whether a rule for commands applies to the command. If the command contains an
-// unknown word, a rule that allows never applies. For every other rule, an unknown word fits any
-// word of the rule.
+// appliesToCommand reports whether a rule for commands applies to the command. If the command
+// contains an unknown word, a rule that allows never applies. For every other rule, an unknown word
+// fits any word of the rule.
 func (r Rule) appliesToCommand(c commandline.Command) bool {
 	words := strings.Fields(r.Command)
 	open := words[len(words)-1] == "*"

@@ -104,8 +104,8 @@ func (c *cost) price() (coleo.Price, error) {
 	return out, err
 }
 
-// toRates returns the rates. If a cache rate is missing, it is the rate toRates input. toRates returns an error if
-// the rate toRates input or output is missing, or if CheckRates refuses a rate.
+// toRates returns the rates. If a cache rate is missing, it is the rate of input. toRates returns
+// an error if the rate of input or output is missing, or if CheckRates refuses a rate.
 func (r rates) toRates() (coleo.Rates, error) {
 	if r.Input == nil || r.Output == nil {
 		return coleo.Rates{}, fmt.Errorf("the price lacks input or output")

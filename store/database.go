@@ -76,8 +76,8 @@ func open(path string, s schema) (*database, error) {
 	return nil, errors.Join(err, d.Close())
 }
 
-// resolvePath creates the database's folder. It returns the absolute path without symbolic links. So two
-// different paths to the same database share one lock.
+// resolvePath creates the database's folder. It returns the absolute path without symbolic links.
+// So two different paths to the same database share one lock.
 func resolvePath(path string) (string, error) {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err != nil {

@@ -27,8 +27,8 @@ const (
 // NoRoom reports whether err says that the disk is full.
 func NoRoom(err error) bool { return err != nil && sqlite.Full(err) }
 
-// FreeBytes returns how many bytes are free on the file system of the given folder. The bool is false if
-// this number is unknown.
+// FreeBytes returns how many bytes are free on the file system of the given folder. The bool is
+// false if this number is unknown.
 func FreeBytes(dir string) (int64, bool) { return room(dir) }
 
 func (d *database) reserve() string { return d.path + ".reserve" }

@@ -64,8 +64,8 @@ type shelf struct {
 	host       string // the SQL expression for the host of an event
 }
 
-// nextArm returns the nextArm arm id after the given one, in the order of the ids. It returns "" if no id
-// follows.
+// nextArm returns the next arm id after the given one, in the order of the ids. It returns "" if no
+// id follows.
 func (l shelf) nextArm(ctx context.Context, q queryer, arm string) (string, error) {
 	var id sql.NullString
 	err := q.QueryRowContext(ctx, "SELECT MIN(id) FROM (SELECT MIN(arm_id) AS id FROM "+l.table+" WHERE arm_id > ?1 AND "+

@@ -144,8 +144,8 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	return err
 }
 
-// checkWhole refuses the repository of a submodule that lacks objects, because it uses those of another
-// repository. What is kept would depend on that other repository.
+// checkWhole refuses the repository of a submodule that lacks objects, because it uses those of
+// another repository. What is kept would depend on that other repository.
 func (k *keeping) checkWhole() error {
 	for _, f := range k.files {
 		name, ends := strings.CutSuffix(string(f.Path), "/objects/info/alternates")

@@ -176,8 +176,9 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	return checkFree(r, w.ref())
 }
 
-// startBranch returns the branch on which the work begins, or "" if there is none. The base can name this
-// branch. The base can also be the commit that the work folder has checked out from this branch.
+// startBranch returns the branch on which the work begins, or "" if there is none. The base can
+// name this branch. The base can also be the commit that the work folder has checked out from this
+// branch.
 func startBranch(ctx context.Context, r *git.Repo, o Order) string {
 	head := r.Head()
 	tip, err := commitOf(ctx, r, head)

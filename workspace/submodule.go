@@ -53,8 +53,9 @@ type submodules struct {
 	odd  []Submodule // which are no repositories of the worktree
 }
 
-// unsavedSubmodules adds the submodules that contain unsaved work. It examines each repository in the
-// worktree's git folder, also that of a submodule whose folder is gone. The removal deletes all of them.
+// unsavedSubmodules adds the submodules that contain unsaved work. It examines each repository in
+// the worktree's git folder, also that of a submodule whose folder is gone. The removal deletes all
+// of them.
 func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
 	m := &submodules{Workspaces: s, tree: w}
 	if modules := filepath.Join(w.Git, "modules"); exists(modules) {
@@ -118,9 +119,9 @@ func gitlinks(ctx context.Context, r *git.Repo, commit string) (out []link, err 
 	return out, err
 }
 
-// examine looks for repositories in a folder "modules", and for the repositories inside of these. The
-// parameter saved is the folder in which the main repository has them, and base lists the commits that
-// their submodules had at the beginning.
+// examine looks for repositories in a folder "modules", and for the repositories inside of these.
+// The parameter saved is the folder in which the main repository has them, and base lists the
+// commits that their submodules had at the beginning.
 func (m *submodules) examine(ctx context.Context, modules, saved, prefix string, base []string) error {
 	found, other, err := repositoriesBelow(modules)
 	if err != nil {
@@ -145,7 +146,8 @@ func (m *submodules) examine(ctx context.Context, modules, saved, prefix string,
 	return nil
 }
 
-// storeProblem stores an error as the problem of a submodule. It returns the error of an ended context.
+// storeProblem stores an error as the problem of a submodule. It returns the error of an ended
+// context.
 func (one *repository) storeProblem(ctx context.Context, err error) error {
 	if ctx.Err() == nil && err != nil && one.Problem == "" {
 		one.Problem = "a repository that Coleo cannot examine: " + strings.ReplaceAll(err.Error(), "\n", " ")
@@ -154,8 +156,8 @@ func (one *repository) storeProblem(ctx context.Context, err error) error {
 }
 
 // repositoriesBelow returns the repositories in a folder "modules", as paths below this folder. The
-// result other lists everything else that could contain work. A submodule's name can contain slashes, so
-// a repository can lie deeper.
+// result other lists everything else that could contain work. A submodule's name can contain
+// slashes, so a repository can lie deeper.
 func repositoriesBelow(modules string) (found, other []string, err error) {
 	err = filepath.WalkDir(modules, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == modules {
@@ -196,8 +198,8 @@ func isRepository(dir string) bool {
 // repository.
 var ownFolders = []string{"objects", "refs", "logs", "hooks", "info", "lfs", "modules", "worktrees"}
 
-// hiddenIn returns the repositories that lie in a repository at an unusual place. An old git makes one if
-// the name of a submodule begins with another submodule's name and a slash.
+// hiddenIn returns the repositories that lie in a repository at an unusual place. An old git makes
+// one if the name of a submodule begins with another submodule's name and a slash.
 func hiddenIn(dir string) (hidden []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -225,9 +227,9 @@ func hiddenIn(dir string) (hidden []string, err error) {
 	return hidden, nil
 }
 
-// open opens the repository of a submodule with a work folder. If there is none, the caller names the
-// repository's own folder. It returns an error if the repository keeps its commits elsewhere, or has work
-// folders of its own.
+// open opens the repository of a submodule with a work folder. If there is none, the caller names
+// the repository's own folder. It returns an error if the repository keeps its commits elsewhere,
+// or has work folders of its own.
 func (one *repository) open(ctx context.Context, s Workspaces, work string) (*git.Repo, error) {
 	r, err := s.openAt(ctx, work, one.dir)
 	if err != nil {
@@ -286,8 +288,8 @@ func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, 
 	return nil
 }
 
-// submoduleIn returns the repository of the submodule that is checked out in a folder. It returns nil if the
-// folder is missing or empty.
+// submoduleIn returns the repository of the submodule that is checked out in a folder. It returns
+// nil if the folder is missing or empty.
 func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string) (*repository, error) {
 	dir, err := root.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

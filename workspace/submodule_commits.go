@@ -106,8 +106,8 @@ func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args .
 	return strings.Fields(string(out)), err
 }
 
-// counterpart is the repository that the main repository has for the same submodule. The Repo is nil if
-// there is none.
+// counterpart is the repository that the main repository has for the same submodule. The Repo is
+// nil if there is none.
 type counterpart struct{ *git.Repo }
 
 func (m *submodules) openCounterpart(ctx context.Context, dir string) (counterpart, error) {
@@ -161,9 +161,9 @@ func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]st
 	return slices.DeleteFunc(slices.Clone(commits), func(id string) bool { return saved[id] }), nil
 }
 
-// compareTags looks for refs that are no commit. A ref of a file or a folder is unsaved. An annotated
-// tag that is newer than the worktree, and that the counterpart lacks, may come from a remote. So it is
-// no reason to refuse a removal, but it is kept.
+// compareTags looks for refs that are no commit. A ref of a file or a folder is unsaved. An
+// annotated tag that is newer than the worktree, and that the counterpart lacks, may come from a
+// remote. So it is no reason to refuse a removal, but it is kept.
 func (c counterpart) compareTags(ctx context.Context, r *git.Repo, created time.Time, u *Unsaved) error {
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
 	if err != nil {

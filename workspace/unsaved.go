@@ -197,8 +197,8 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	return u.takeIndex(ctx, r)
 }
 
-// addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out those for which
-// the function ours reports true.
+// addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out those for
+// which the function ours reports true.
 func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// StartedNote returns the note of a new arm that a token starts. The note stands for the arm until the
-// arm has an id. No id begins like this note.
+// StartedNote returns the note of a new arm that a token starts. The note stands for the arm until
+// the arm has an id. No id begins like this note.
 func StartedNote(name string) string { return "=" + name }
 
 // CheckAnswer returns EForbidden if a token must not answer a dialog of an arm or switch the arm's

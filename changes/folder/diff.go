@@ -243,8 +243,8 @@ func (f *Folder) smallTrees(ctx context.Context, entries []looked) (string, erro
 	return strings.TrimSpace(string(tree)), err
 }
 
-// mostTries limits how often git reads the files of a folder in which files vanish. The moment between
-// look and opening is short, so this many failures in a row have another cause.
+// mostTries limits how often git reads the files of a folder in which files vanish. The moment
+// between look and opening is short, so this many failures in a row have another cause.
 const mostTries = 10
 
 // forgetIndex removes the index that an earlier diff of this Folder has left.

@@ -60,8 +60,8 @@ func (f *Folder) isSubmodule(name string) bool {
 	return err == nil
 }
 
-// canBeRead reports whether git can read what is at a path now, and the reason if it cannot. If the path
-// contains nothing that git could store, there is no reason: the results are false and "".
+// canBeRead reports whether git can read what is at a path now, and the reason if it cannot. If the
+// path contains nothing that git could store, there is no reason: the results are false and "".
 func (f *Folder) canBeRead(p path, in *parents, most int64) (found bool, why string) {
 	info, err := in.lstat(p.name)
 	if err != nil {

@@ -123,8 +123,8 @@ func (x *Indexes) lockCopy(f *Folder) *ownIndex {
 	return own
 }
 
-// copyOf returns the record copyOf the copy for a git folder. If there are too many copies, it forgets the
-// copy that was used least recently.
+// copyOf returns the record of the copy for a git folder. If there are too many copies, it forgets
+// the copy that was used least recently.
 func (x *Indexes) copyOf(gitDir string) (*ownIndex, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -250,8 +250,8 @@ func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEn
 	return checkedOut.ReadFile(e.Path)
 }
 
-// replaceEntry replaces what is at the entry's path with one file or symbolic link. It writes a draft first
-// and then renames it, so no reader sees half of a file.
+// replaceEntry replaces what is at the entry's path with one file or symbolic link. It writes a
+// draft first and then renames it, so no reader sees half of a file.
 func (p *putting) replaceEntry(e changes.RawEntry, text []byte) error {
 	files := p.f.files
 	if err := files.MkdirAll(filepath.Dir(e.Path), 0o777); err != nil {

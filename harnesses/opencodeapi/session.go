@@ -189,8 +189,8 @@ func (s *Session) resync(srv *server) error {
 	return nil
 }
 
-// waitWhileOpen waits for a duration, or until the session is closed. It reports whether the session is
-// still open.
+// waitWhileOpen waits for a duration, or until the session is closed. It reports whether the
+// session is still open.
 func (s *Session) waitWhileOpen(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -201,7 +201,7 @@ func (d *Diffs) wished(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 	return f.DiffOf(ctx, a.ID, w, d.Now().UTC())
 }
 
-// firstPiece returns the firstPiece piece of a diff, and keeps the diff until its other pieces are
+// firstPiece returns the first piece of a diff, and keeps the diff until its other pieces are
 // read.
 func (d *Diffs) firstPiece(data []byte) bus.Piece {
 	if len(data) <= pieceSize {

@@ -85,8 +85,8 @@ func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
 }
 
 // PutBack puts an entry that was taken back at the head of the queue. It returns the changed queue,
-// with the reason why the entry was not sent. PutBack ignores the bounds, because the entry was in the
-// queue before.
+// with the reason why the entry was not sent. PutBack ignores the bounds, because the entry was in
+// the queue before.
 func PutBack(q coleo.Queue, e coleo.Queued, why string) coleo.Queue {
 	q.Entries, q.Held = slices.Insert(slices.Clone(q.Entries), 0, e), why
 	return q

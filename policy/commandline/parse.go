@@ -280,7 +280,7 @@ func (w *walker) chain(c *syntax.BinaryCmd) error {
 	})
 }
 
-// walkInFolder follows a statement that runs walkInFolder the folder dir.
+// walkInFolder follows a statement that runs in the folder dir.
 func (w *walker) walkInFolder(dir string, s *syntax.Stmt) error {
 	was := w.dir
 	w.dir = dir

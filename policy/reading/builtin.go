@@ -157,8 +157,8 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 	return nil
 }
 
-// refusePrivateNames refuses a test of find that looks for private names. The value of the test is words[i].
-// A test may exclude private names: `! -name .git`, or `-name .git -prune`.
+// refusePrivateNames refuses a test of find that looks for private names. The value of the test is
+// words[i]. A test may exclude private names: `! -name .git`, or `-name .git -prune`.
 func refusePrivateNames(words []commandline.Word, i int) error {
 	text := words[i].Text
 	isName := strings.HasSuffix(words[i-1].Text, "name") || strings.HasSuffix(words[i-1].Text, "path")

@@ -126,7 +126,7 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments, paths []comma
 	return nil
 }
 
-// showsContent reports whether the command showsContent the content of files.
+// showsContent reports whether the command shows the content of files.
 func (a arguments) showsContent(c gitCommand) bool {
 	for _, patch := range []string{"p", "patch", "U", "unified"} {
 		if a.given[patch] {

@@ -168,8 +168,8 @@ func (p program) paths(a arguments) ([]commandline.Word, error) {
 	return a.operands, nil
 }
 
-// searchedPaths returns the paths in which a program searches. The first operand is the pattern, unless
-// an option contains the pattern.
+// searchedPaths returns the paths in which a program searches. The first operand is the pattern,
+// unless an option contains the pattern.
 func (a arguments) searchedPaths() []commandline.Word {
 	if a.given["e"] || a.given["f"] || a.given["regexp"] || a.given["files"] || a.given["type-list"] {
 		return a.operands

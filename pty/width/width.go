@@ -105,8 +105,8 @@ func (p *Table) Next(s State, r rune) (State, bool) {
 	return after, joined
 }
 
-// propertyOf returns the property propertyOf r, which is its kind, plus kindWide if r is wide. r must be a Unicode
-// character.
+// propertyOf returns the property of r, which is its kind, plus kindWide if r is wide. r must be a
+// Unicode character.
 func (p *Table) propertyOf(r rune) uint8 {
 	return p.blocks[p.index[r>>8]][r&0xff]
 }
@@ -134,7 +134,8 @@ func (s State) after(p uint8) (State, bool) {
 	return State{kind, max(width, s.Cells)}, true
 }
 
-// joinsCluster reports whether a character of kind b joinsCluster a cluster whose last character is of kind a.
+// joinsCluster reports whether a character of kind b joins a cluster whose last character is of
+// kind a.
 func joinsCluster(a, b uint8) bool {
 	switch b {
 	case kindExtend, kindZWJ, kindSpacing:

@@ -149,7 +149,7 @@ func (b *putting) sort() error {
 		switch {
 		case c.before.id != "" && !notBefore[name], missing != nil && c.before.id == "":
 		case missing != nil, c.after.id != "" && !notAfter[name]:
-			b.putBack(name, c)
+			b.addFile(name, c)
 		default:
 			unknown = append(unknown, name)
 		}
@@ -157,8 +157,8 @@ func (b *putting) sort() error {
 	return b.sortUnknown(unknown)
 }
 
-// putBack puts a file back.
-func (b *putting) putBack(name string, c change) {
+// addFile adds a file to those that are put back.
+func (b *putting) addFile(name string, c change) {
 	if c.before.id == "" {
 		b.delete = append(b.delete, name)
 	} else {
@@ -186,7 +186,7 @@ func (b *putting) sortUnknown(names []string) error {
 			now, e1 := b.root.ReadFile(name)
 			all, e2 := os.ReadFile(whole + name)
 			if e1 == nil && e2 == nil && bytes.HasPrefix(all, now) {
-				b.putBack(name, b.changed[name])
+				b.addFile(name, b.changed[name])
 				continue
 			}
 		}

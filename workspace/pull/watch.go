@@ -175,7 +175,7 @@ func (f *follower) follow(ctx context.Context) error {
 }
 
 // lookOnce looks at the pull request once, and sends new items to the arm. The result changed says
-// whether something has changed since the last lookOnce.
+// whether something has changed since the last look.
 func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err error) {
 	r, err := f.hub.get(ctx, f.record.Number)
 	switch {

@@ -101,8 +101,8 @@ func hasFinished(ctx context.Context, client *api.Client, run string, err error)
 	return err == nil && end.Outcome == coleo.OutcomeFinished
 }
 
-// addWindowPlace adds to the request where to open the window, if the harness shows its agent CLI in a
-// window. For any other harness, 'coleo arm attach' runs in a window that is opened after the
+// addWindowPlace adds to the request where to open the window, if the harness shows its agent CLI
+// in a window. For any other harness, 'coleo arm attach' runs in a window that is opened after the
 // start. Without --harness, -t selects a harness with a window, unless the arm already has a
 // harness.
 func (f *spawnFlags) addWindowPlace(ctx context.Context, client *api.Client, usual string) error {

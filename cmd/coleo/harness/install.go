@@ -108,7 +108,7 @@ func (i installation) program() string {
 }
 
 // markerFile returns the path of a marker file. This file exists only if the installation is
-// markerFile.
+// complete.
 func (i installation) markerFile() string { return filepath.Join(i.dir(), ".complete") }
 
 func (i installation) installed() bool {

@@ -69,7 +69,8 @@ need this server.`,
 	return c
 }
 
-// explainTakenAddress says what to do if another program has an address. It returns any other error as it is.
+// explainTakenAddress says what to do if another program has an address. It returns any other error
+// as it is.
 func explainTakenAddress(err error) error {
 	var op *net.OpError
 	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) {

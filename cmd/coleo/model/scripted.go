@@ -91,9 +91,9 @@ func (f scriptedFlags) enter(args []string) error {
 	return fmt.Errorf("start %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
 }
 
-// startAndExec is the second stage. It starts the model, and then replaces the program of this process
-// with the given command. The process keeps its id, so its parent process can still wait for it.
-// Without a command, startAndExec only checks that the model can start.
+// startAndExec is the second stage. It starts the model, and then replaces the program of this
+// process with the given command. The process keeps its id, so its parent process can still wait
+// for it. Without a command, startAndExec only checks that the model can start.
 func (f scriptedFlags) startAndExec(args []string) error {
 	if err := netns.LoopbackUp(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)

@@ -94,7 +94,7 @@ func counted(n int) string {
 	return fmt.Sprintf("%d arms", n)
 }
 
-// joinNames returns the first joinNames, and the number of the others.
+// joinNames returns the first names, and the number of the others.
 func joinNames(list []string) string {
 	if len(list) > mostNames {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNames], ", "), len(list)-mostNames)

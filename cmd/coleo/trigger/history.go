@@ -59,7 +59,7 @@ func printHistory(c *cobra.Command, entries []trigger.Entry) error {
 	return w.Flush()
 }
 
-// describeEntry says in a few words describeEntry an entry is.
+// describeEntry says in a few words what an entry is.
 func describeEntry(e trigger.Entry) string {
 	more := ""
 	if e.More {

@@ -190,10 +190,10 @@ func shownRows(s coleo.Screen) []string {
 	return out[max(0, len(out)-shownRowsMost):]
 }
 
-// picturesWithin returns the pictures that were on the screen within a span. The first picture may have
-// appeared before the span began. picturesWithin omits short pictures (see isShort), but keeps the last
-// picture of the recording. If all pictures within the span are short, picturesWithin returns only the last
-// of them.
+// picturesWithin returns the pictures that were on the screen within a span. The first picture may
+// have appeared before the span began. picturesWithin omits short pictures (see isShort), but keeps
+// the last picture of the recording. If all pictures within the span are short, picturesWithin
+// returns only the last of them.
 func (t *taped) picturesWithin(s span) []shot {
 	var out, short []shot
 	for i, p := range t.shots {

@@ -99,8 +99,8 @@ const (
 	gapNew   gapKind = "insert" // a word that the pattern lacks
 )
 
-// replaceablePieces returns the pieces of a pattern that may be wrong. In place of such a piece, a new version
-// of the agent CLI may show another text.
+// replaceablePieces returns the pieces of a pattern that may be wrong. In place of such a piece, a
+// new version of the agent CLI may show another text.
 func replaceablePieces(pattern string) []gap {
 	all := tokens(pattern)
 	var out []gap

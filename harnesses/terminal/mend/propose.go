@@ -159,8 +159,8 @@ func (s *search) allowed(before, after []taped) bool {
 	return true
 }
 
-// whatGotWorse says how a recording reads whatGotWorse after a change than before it. It returns ""
-// if the recording does not read whatGotWorse.
+// whatGotWorse says how a recording reads worse after a change than before it. It returns ""
+// if the recording does not read worse.
 func whatGotWorse(before, after *taped) string {
 	switch a, b := falseIdle(before), falseIdle(after); {
 	case before.readsAsLabelled() && !after.readsAsLabelled():

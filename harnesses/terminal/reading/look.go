@@ -229,8 +229,8 @@ func (r *Reader) recognise(now time.Time) time.Duration {
 	return IdleLook
 }
 
-// acceptWhenSettled decides whether the candidate becomes the reading. Work and dialogs always become the
-// reading. Idle and error have two conditions:
+// acceptWhenSettled decides whether the candidate becomes the reading. Work and dialogs always
+// become the reading. Idle and error have two conditions:
 //
 //   - The state has lasted for the settling time.
 //   - It is known what became of the submitted prompt.

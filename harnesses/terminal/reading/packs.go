@@ -17,8 +17,8 @@ type packed struct {
 	own    coleo.State // what the Spec's own rules read on the last picture; "" if they do not know the picture
 }
 
-// SetVersion passes the version of the running agent CLI to the Reader. If the version is not known, the
-// pack of the Spec can only make readings more cautious.
+// SetVersion passes the version of the running agent CLI to the Reader. If the version is not
+// known, the pack of the Spec can only make readings more cautious.
 func (r *Reader) SetVersion(version string) { r.packed.running = version }
 
 // Unjudged returns the version of the running agent CLI, if neither the description nor its pack

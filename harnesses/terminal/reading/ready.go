@@ -66,8 +66,8 @@ func (r *Reader) announceStart() {
 	r.ready, r.verdict = readiness{expected: true, awaited: true, again: true}, rules.Verdict{}
 }
 
-// startupWait returns how much longer an idle screen does not count, because the agent CLI may still be
-// starting. It returns 0 if the screen counts.
+// startupWait returns how much longer an idle screen does not count, because the agent CLI may
+// still be starting. It returns 0 if the screen counts.
 func (r *Reader) startupWait(screen coleo.State, now time.Time) time.Duration {
 	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
 		r.ready = readiness{expected: true} // the agent CLI has given the terminal back

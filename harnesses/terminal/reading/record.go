@@ -113,9 +113,9 @@ func (r *Reader) addEntries(list []record.Entry, now time.Time) {
 	}
 }
 
-// confirmsPrompt reports whether the record contains a prompt with the given bare text that was sent at the
-// given time or later. It compares whole milliseconds, because the times in the record have that
-// precision.
+// confirmsPrompt reports whether the record contains a prompt with the given bare text that was
+// sent at the given time or later. It compares whole milliseconds, because the times in the record
+// have that precision.
 func (r *recorded) confirmsPrompt(bareText string, sentAt time.Time) bool {
 	for _, p := range r.prompts {
 		if p.text != "" && p.text == bareText && !p.taken.Before(sentAt.Truncate(time.Millisecond)) {

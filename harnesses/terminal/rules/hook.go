@@ -200,9 +200,9 @@ func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]s
 	return seen != "" && seen == want
 }
 
-// describesCall reports whether the dialog's text matches the pattern and fits the call. Each group with
-// the name of an input must match the end of that input. The group "tool" must match a part of the
-// tool's name.
+// describesCall reports whether the dialog's text matches the pattern and fits the call. Each group
+// with the name of an input must match the end of that input. The group "tool" must match a part of
+// the tool's name.
 func (v Verdict) describesCall(about *regexp.Regexp, name string, inputs map[string]string) bool {
 	m := about.FindStringSubmatch(strings.Join(append([]string{v.Dialog.Title}, v.subject...), "\n"))
 	if m == nil {

@@ -255,7 +255,7 @@ func (c *compiler) sign(at, setting string, s *Sign) {
 	s.arg, s.pattern = c.regexp(at+".arg", s.Arg), c.regexp(at+".pattern", s.Pattern)
 }
 
-// checkAsks checks the [[checkAsks]] tables, which list the things that make the agent CLI ask.
+// checkAsks checks the [[asks]] tables, which list the things that make the agent CLI ask.
 func (c *compiler) checkAsks(list []coleo.Ask) {
 	c.atMost("asks", len(list), maxAsks)
 	taken := map[string]bool{}

@@ -62,8 +62,8 @@ func sequenceWhile[T any](ctx context.Context, t *Typist, names string,
 	return found, at, err
 }
 
-// withoutResult turns a check into a function that typeWhile can call. That function finds withoutResult, and
-// succeeds if the check passes.
+// withoutResult turns a check into a function that typeWhile can call. That function finds nothing,
+// and succeeds if the check passes.
 func withoutResult(ok Check) func(*reading.Reader) (struct{}, error) {
 	return func(r *reading.Reader) (struct{}, error) { return struct{}{}, ok(r) }
 }

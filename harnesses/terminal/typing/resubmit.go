@@ -26,8 +26,8 @@ func (t *Typist) ignored(s submission) Check {
 	return nil
 }
 
-// screenIsResting reports whether the screen shows that the agent CLI does nothing and asks nothing. After a
-// turn that failed, the screen shows the error until the next turn begins.
+// screenIsResting reports whether the screen shows that the agent CLI does nothing and asks
+// nothing. After a turn that failed, the screen shows the error until the next turn begins.
 func screenIsResting(r *reading.Reader) bool {
 	v := r.Verdict()
 	return v.Dialog == nil && (v.State == coleo.Idle || v.State == coleo.Failed)
