@@ -171,6 +171,41 @@ func TestThePagesNameWhatThereIs(t *testing.T) {
 	}
 }
 
+// A comment that calls a function by its name after an article was made by a careless replacement,
+// such as "the nextArm arm id".
+func TestACommentUsesTheNameOfItsFunctionAsAName(t *testing.T) {
+	t.Parallel()
+	camelCase := regexp.MustCompile(`^[A-Za-z]+[a-z][A-Z]`)
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case path.Ext(name) != ".go":
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			f, is := decl.(*ast.FuncDecl)
+			if !is || f.Doc == nil || !camelCase.MatchString(f.Name.Name) {
+				continue
+			}
+			wrong := regexp.MustCompile(`\b(the|a|an|no|each|was|few|first) ` + f.Name.Name + `\b.*`)
+			if text := wrong.FindString(f.Doc.Text()); text != "" {
+				t.Errorf("%s: the comment of %s contains %q", name, f.Name.Name, text)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // addMembers adds the methods and fields of a file's types to the members, as "Type.Member".
 func addMembers(members map[string]bool, name string, text []byte) error {
 	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)

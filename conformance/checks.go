@@ -234,8 +234,8 @@ const (
 	toolsEvery = 50 * time.Millisecond
 )
 
-// awaitTools waits until the agent CLI has asked the MCP server for its tools, but at
-// most for toolsTimeout.
+// awaitTools waits until the agent CLI has asked the MCP server for its tools. It waits for at most
+// toolsTimeout, or longer on a loaded machine: see withPatience.
 func awaitTools(ctx context.Context, record string) {
 	ctx, cancel := withPatience(ctx, toolsTimeout)
 	defer cancel()

@@ -25,7 +25,7 @@ type Box struct {
 	// the loopback interface, and a proxy to the hosts in the file. If Network is empty, there is no
 	// proxy.
 	Network string
-	// Limits says what keeps the limits of the program and of everything that it starts.
+	// Limits says what enforces the limits of the program and of everything that it starts.
 	Limits limits.Means
 }
 

@@ -160,8 +160,8 @@ func (t *tail) prompt(m message) []record.Entry {
 	return []record.Entry{{Kind: record.Prompt, Turn: m.id, Text: text, ByUser: true, Time: time.UnixMilli(m.created)}}
 }
 
-// reply returns the entries for a reply. One entry says that the model works. The others say how
-// the reply ended. Each entry is returned only once.
+// reply returns the new entries for a reply: an Answer while the model writes, a Tool after its calls,
+// and an End when the reply has ended. It returns each entry only once.
 func (t *tail) reply(m message) []record.Entry {
 	at := time.UnixMilli(max(m.created, m.Time.Completed))
 	switch {

@@ -28,8 +28,8 @@ const (
 	ProxyVerb = "sandbox-proxy"
 	// NetworkOption is for a sandbox that reaches only some hosts.
 	NetworkOption = "--network"
-	// LimitOption and a coleo.SandboxLimit can be before "--". StartVerb then sets the limits of the arm's
-	// control group, and EnterVerb sets rlimits.
+	// LimitOption sets the limits of the arm. Its value, a coleo.SandboxLimit, follows it, before "--".
+	// StartVerb sets the limits of the arm's control group, and EnterVerb sets rlimits.
 	LimitOption = "--limit"
 )
 

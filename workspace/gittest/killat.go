@@ -78,9 +78,9 @@ func (g FatalGit) Environ(environ []string) []string {
 	return out
 }
 
-// Plan prepares the stand-in for the next program. The call with the given number, from 1, is fatal
-// at the given moment. If killGit is true, the moment DuringGit kills git too. If the number is 0,
-// no call is fatal.
+// Plan makes the stand-in kill the next program at one of its calls of git, and at one moment of that
+// call. The calls count from 1; the call 0 kills nothing. With killGit, a kill at DuringGit also
+// kills git.
 func (s *Stage) Plan(g FatalGit, call int, moment Moment, killGit bool) {
 	s.Helper()
 	for _, name := range []string{"calls", "killed"} {

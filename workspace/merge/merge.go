@@ -28,7 +28,7 @@ import (
 
 const (
 	heads = "refs/heads/"
-	// tries is how often a merge is computed at most. If somebody else has moved the branch, the
+	// tries is the largest number of times that one merge is computed. If somebody else has moved the branch, the
 	// merge is computed again. Coleo's own merges wait for each other, so only a person's git can
 	// move the branch meanwhile.
 	tries = 5

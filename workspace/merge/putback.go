@@ -228,7 +228,7 @@ func (b *putting) putIndex() error {
 }
 
 // putFiles writes and deletes files. It deletes first, because a new file can have the name of a
-// folder of Before. It writes no file whose path leads through something of the person's.
+// folder of Before. It skips a file if a folder has its name, or if something above it is no folder.
 func (b *putting) putFiles() error {
 	for _, name := range b.delete {
 		if err := b.root.Remove(name); err != nil {

@@ -35,7 +35,7 @@ func newListCommand() *cobra.Command {
 		Long: `List the arms. Those that need you come first.
 
 --state, --harness and --selector choose arms. Separate several values by commas.
---state takes needs-you, working, idle and ended, and states such as
+--state takes needs-you, working, parked, idle and ended, and states such as
 waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, KEY
 (the arm has the key) and '!KEY' (it lacks the key). An arm must meet all of them.
 --sort age sorts by the time since the last output.`,
@@ -64,7 +64,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	}
 	c.Flags().BoolVar(&f.all, "all", false, "include ended arms")
 	c.Flags().StringSliceVar(&f.states, "state", nil,
-		"`STATES`: needs-you, working, idle, ended, or others")
+		"`STATES`: needs-you, working, parked, idle, ended, or others")
 	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "`NAMES` of harnesses")
 	selectorFlag(c, &f.selectors)
 	c.Flags().StringVar(&f.sort, "sort", "need", "`ORDER`: need, name, age, cost or harness")

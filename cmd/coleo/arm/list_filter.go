@@ -69,8 +69,12 @@ func checkStateWord(word string) error {
 	if isNeed || coleo.State(word).Valid() {
 		return nil
 	}
-	return coleo.Errorf(coleo.EInvalid, "--state=%s: use needs-you, working, idle, ended, or one of the states %v",
-		word, coleo.States())
+	var needs []string
+	for _, n := range coleo.Needs() {
+		needs = append(needs, needFlag(n))
+	}
+	return coleo.Errorf(coleo.EInvalid, "--state=%s: use %s, or one of the states %v", word, strings.Join(needs, ", "),
+		coleo.States())
 }
 
 func (f listFlags) picks(arm coleo.Arm) bool {

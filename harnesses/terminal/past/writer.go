@@ -9,10 +9,9 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// lastBytes is an amount of output, in bytes. A closing session takes another snapshot only if at
-// least this much output came since the newest snapshot. A screen reads about 200 MB/s, so output
-// of this size takes only 1 or 2 ms to read again. A snapshot takes about the same time, and also
-// needs a write to the disk.
+// lastBytes is how much output since the newest snapshot makes a closing session take another one.
+// The emulator reads about 200 MB/s, so it reads output of this size again in 1 or 2 ms. A snapshot
+// takes about the same time, and also needs a write to the disk.
 const lastBytes = 256 << 10
 
 // Writer writes snapshots of a session's screen, one at a time. It is safe for
