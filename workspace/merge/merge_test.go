@@ -155,7 +155,7 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 	refs, files := s.refs(), s.Files(w.Path)
 	_, err := s.merge(w, changes.MergeWish{})
 	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
-		"2 uncommitted files (file, gone); 2 untracked files (dir/untracked?, link)") ||
+		"2 uncommitted files (file, gone); 2 untracked files (dir/untracked\\x0a, link)") ||
 		!strings.Contains(err.Error(), "--commit") {
 		t.Fatalf("the error is %v", err)
 	}
