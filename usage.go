@@ -136,3 +136,28 @@ type UsageEntry struct {
 	Calls    int       `json:"calls"`    // replies of the model, or turns if the source reports only turns
 	Usage
 }
+
+// WorkTold says which work of an agent CLI appears in the events of its runs. The conformance suite
+// compares the reported work with the model server's record, and skips the rest.
+// docs/harness-reference.md repeats the comments on the fields.
+type WorkTold struct {
+	// If this key is `true`, the events report each tool call, with its end and its outcome.
+	Calls bool `toml:"calls"`
+	// If this key is `true` and the arguments of a call are not JSON, the agent CLI asks the model
+	// again. It then does not carry out the first call, so that call has no end.
+	RepeatsMalformed bool `toml:"repeats_malformed"`
+	// If this key is `true`, the events report each text of the model.
+	Texts bool `toml:"texts"`
+	// If this key is `true`, the events report the tokens of each reply during the turn. Without
+	// this key, an arm of this harness cannot have a budget that stops it.
+	Usage bool `toml:"usage"`
+	// The calls of the model whose tokens the agent CLI does not report, in a few words, such as
+	// `titles`. `coleo cost` names them.
+	Uncounted string `toml:"uncounted"`
+	// The tool with which the model starts a subagent, by the agent CLI's name for it. Without this
+	// key, the agent CLI has no subagents, or the events do not report them.
+	SubagentTool string `toml:"subagent_tool"`
+	// The arguments of `subagent_tool`, as a JSON object. `{{.Task}}` stands for the task of the
+	// subagent. The key is required with `subagent_tool`.
+	SubagentInput string `toml:"subagent_input"`
+}

@@ -75,7 +75,15 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 		idOrName = arm.ID
 	}
 	used, err := b.DB.Used(ctx, idOrName, since)
-	return cost.Tell(used, by, b.prices(), b.Now().Location()), err
+	report := cost.Tell(used, by, b.prices(), b.Now().Location())
+	report.Uncounted = cost.UncountedIn(used, func(harness string) string {
+		h, err := b.Registry.Get(harness)
+		if err != nil {
+			return "" // its description was removed
+		}
+		return h.Info().Work.Uncounted
+	})
+	return report, err
 }
 
 // Queue changes the queue of an arm and returns the queue. If o.Step is empty, it changes nothing.

@@ -94,6 +94,27 @@ type Amount struct {
 type Report struct {
 	Rows  []Row  `json:"rows"`
 	Total Amount `json:"total"`
+	// Uncounted says which calls of the model the figures lack, for each harness with such calls.
+	Uncounted []Uncounted `json:"uncounted"`
+}
+
+// Uncounted is a kind of calls whose tokens an agent CLI does not report.
+type Uncounted struct {
+	Harness string `json:"harness"`
+	Calls   string `json:"calls"` // in words, such as "titles"
+}
+
+// UncountedIn returns the calls that the usage in the list lacks, sorted by harness. The function returns the words
+// for a harness, or "" if the harness reports all calls.
+func UncountedIn(list []coleo.UsageEntry, words func(harness string) string) []Uncounted {
+	out := []Uncounted{}
+	for _, u := range list {
+		if calls := words(u.Harness); calls != "" {
+			out = append(out, Uncounted{u.Harness, calls})
+		}
+	}
+	slices.SortFunc(out, func(a, b Uncounted) int { return cmp.Compare(a.Harness, b.Harness) })
+	return slices.Compact(out)
 }
 
 // Prices finds the prices of models. A pricebook.Book implements it.

@@ -126,3 +126,16 @@ func TestUsageIsGroupedByEachKey(t *testing.T) {
 		t.Errorf("the total is %+v", total)
 	}
 }
+
+func TestTheCallsThatTheFiguresLackAreNamedOnce(t *testing.T) {
+	t.Parallel()
+	u := coleo.Usage{Input: 1}
+	list := []coleo.UsageEntry{entry("x", "2026-01-31T10", "big", u), entry("y", "2026-01-31T10", "big", u),
+		entry("z", "2026-01-31T10", "big", u)}
+	list[1].Harness, list[2].Harness = "g", "whole"
+	words := map[string]string{"h": "titles", "g": "side requests"}
+	got := fmt.Sprint(UncountedIn(append(list, list...), func(harness string) string { return words[harness] }))
+	if want := "[{g side requests} {h titles}]"; got != want {
+		t.Errorf("not counted are %s, want %s", got, want)
+	}
+}

@@ -98,5 +98,8 @@ func TestEachHarnessSaysWhatItsEventsTell(t *testing.T) {
 		if w.Calls != tells || w.Texts != tells || w.Usage != tells || (w.SubagentTool != "") != tells {
 			t.Errorf("%s says of its events %+v, and Coleo reads its record: %t", b.name, w, tells)
 		}
+		if b.hooks.Record.Open != nil && w.Uncounted == "" {
+			t.Errorf("%s does not say which calls of the model its figures lack", b.name)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"coleo.dev"
@@ -185,6 +186,9 @@ func (l *live) checkCost(r reporter, told cost.Amount) {
 	if want.Calls < 4 || want.Dollars == 0 || told.Unpriced != 0 || told.Estimated != 0 ||
 		told.Parts[coleo.PriceBuiltIn] != told.Dollars || !slices.Equal(told.TokensFrom, []string{"transcript"}) {
 		t.Errorf("told is %+v, want %+v", told, want)
+	}
+	if text := l.must("cost"); !strings.Contains(text, "not counted: ") || r.titles && !strings.Contains(text, "titles") {
+		t.Errorf("coleo cost does not say what it lacks:\n%s", text)
 	}
 	if besides.Calls > 0 && !r.titles {
 		t.Errorf("it has made %d side requests with %d tokens, which it does not report", besides.Calls, besides.Input)

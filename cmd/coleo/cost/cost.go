@@ -36,7 +36,8 @@ HTTP, or an estimate of the agent CLI's (~). PRICE says who has told the price:
 agent (the agent CLI has said what its calls cost), override (your config.toml),
 refreshed, built-in or book. '+?' means that some tokens have no price.
 
-Subagents and side requests count if the agent CLI records their tokens.`,
+Subagents and side requests count if the agent CLI records their tokens. The last
+lines say which calls are not counted, because the agent CLI does not report them.`,
 		Args: verb.AtMost(1, "the name of an arm"),
 		Example: `  coleo cost --by day,model --since 30d
   coleo cost fix --by run`,
@@ -113,7 +114,13 @@ func printReport(c *cobra.Command, keys []cost.Key, r cost.Report) error {
 	if len(r.Rows) > 1 {
 		fmt.Fprintf(w, "total%s%s\n", strings.Repeat("\t", len(keys)), cells(r.Total))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, u := range r.Uncounted {
+		fmt.Fprintf(c.OutOrStdout(), "not counted: %s of %s\n", u.Calls, u.Harness)
+	}
+	return nil
 }
 
 func cells(a cost.Amount) string {

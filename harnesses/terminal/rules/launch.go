@@ -356,7 +356,13 @@ func (c *compiler) work(w coleo.WorkTold) {
 	if w.SubagentInput != "" && !strings.Contains(w.SubagentInput, "{{.Task}}") {
 		c.fail("work.subagent_input", "work.subagent_input needs {{.Task}} in the place of the subagent's task")
 	}
+	if !plainWords.MatchString(w.Uncounted) {
+		c.fail("work.uncounted", "work.uncounted must be a few words: letters, spaces and commas, at most 80")
+	}
 }
+
+// plainWords matches a text that Coleo can show as it is.
+var plainWords = regexp.MustCompile(`^[A-Za-z0-9 ,-]{0,80}$`)
 
 // Render fills in a template of a Part. The template can use the fields of facts.
 func Render(text string, facts any) (string, error) {

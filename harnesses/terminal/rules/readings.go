@@ -263,7 +263,11 @@ func (c *compiler) limits(s *Spec) {
 			c.fail(path, "the limit %q needs a pattern", l.Kind)
 		}
 	}
+	s.limitBegin = c.regexp("limit_begin", s.LimitBegin)
 	if s.LimitWhere == "" {
+		if s.LimitBegin != "" {
+			c.fail("limit_begin", "limit_begin needs limit_where")
+		}
 		return
 	}
 	where, err := parseRegion(s.LimitWhere)
@@ -291,5 +295,11 @@ func (s *Spec) ErrorOn(p *Picture) string {
 		return ""
 	}
 	rows, _ := p.region(s.limitWhere)
+	for i := len(rows) - 1; i >= 0 && s.limitBegin != nil; i-- {
+		if s.limitBegin.MatchString(rows[i]) {
+			rows = rows[i:]
+			break
+		}
+	}
 	return strings.Join(strings.Fields(strings.Join(rows, " ")), " ")
 }

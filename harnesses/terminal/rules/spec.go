@@ -163,6 +163,9 @@ type Spec struct {
 	// Coleo searches it for a limit while the state is `error`. Leave the key out if the agent
 	// CLI's record contains its errors.
 	LimitWhere string `toml:"limit_where"`
+	// The row with which an error of a turn begins, as a regular expression. Coleo leaves out the
+	// rows above the last such row in `limit_where`, because they can belong to an earlier turn.
+	LimitBegin string `toml:"limit_begin"`
 	// This key is `true` if the agent CLI keeps nothing of a turn that ends with an error before
 	// the model has replied. If a limit of the model ends such a turn, Coleo later repeats the
 	// prompt of that turn.
@@ -194,6 +197,7 @@ type Spec struct {
 
 	background     *regexp.Regexp
 	limitWhere     region
+	limitBegin     *regexp.Regexp
 	noConversation *regexp.Regexp
 	pack           *Pack // newer rules that only read the screen; nil if there are none
 }
