@@ -15,6 +15,9 @@ import (
 )
 
 // arm is an arm of this host. If the arm has a live session, it also holds this session.
+//
+// A goroutine takes its locks in this order: starting, typing, delivering, changing, writing, mu. It
+// may leave locks out.
 type arm struct {
 	host *Host
 

@@ -36,6 +36,29 @@ func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	})
 }
 
+// typingOrder returns an order that types into an arm. While the order runs, the arm does not move to
+// another host. The function named returns the id of the arm.
+func typingOrder[O, R any](h *Host, named func(O) string, do func(*arm, context.Context, O) (R, error)) order {
+	return decoded(func(ctx context.Context, o O) (any, error) {
+		a, err := h.arm(named(o))
+		if err != nil {
+			return nil, err
+		}
+		a.typing.RLock()
+		defer a.typing.RUnlock()
+		return do(a, ctx, o)
+	})
+}
+
+// typingOrderOfArm is like typingOrder, for an order that contains nothing but the arm.
+func typingOrderOfArm[R any](h *Host, do func(*arm, context.Context) (R, error)) order {
+	return typingOrder(h, func(o bus.ArmOrder) string { return o.Arm },
+		func(a *arm, ctx context.Context, _ bus.ArmOrder) (R, error) { return do(a, ctx) })
+}
+
+// prompted returns the id of the arm that gets a prompt.
+func prompted(o bus.PromptOrder) string { return o.Arm }
+
 // orders returns the function for each order that this host agent knows.
 func (h *Host) orders() map[bus.Op]order {
 	return map[bus.Op]order{
@@ -64,66 +87,23 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpRelease:     decoded(h.release),
 		bus.OpTake:        decoded(h.take),
 		bus.OpWindow:      decoded(h.openWindow),
-		bus.OpInterrupt: onArm(h, func(ctx context.Context, a *arm) (any, error) {
-			a.typing.RLock()
-			defer a.typing.RUnlock()
-			return a.interrupt(ctx)
-		}),
-		bus.OpCompact: onArm(h, func(ctx context.Context, a *arm) (any, error) {
-			a.typing.RLock()
-			defer a.typing.RUnlock()
-			return a.compact(ctx)
-		}),
-		bus.OpAbort: onArm(h, func(ctx context.Context, a *arm) (any, error) {
-			a.typing.RLock()
-			defer a.typing.RUnlock()
-			return a.abort(ctx)
-		}),
-		bus.OpSteer: decoded(func(ctx context.Context, o bus.PromptOrder) (any, error) {
-			a, err := h.arm(o.Arm)
-			if err != nil {
-				return nil, err
-			}
-			a.typing.RLock()
-			defer a.typing.RUnlock()
-			return a.steer(ctx, o)
-		}),
-		bus.OpMode: decoded(func(ctx context.Context, o bus.ModeOrder) (any, error) {
-			a, err := h.arm(o.Arm)
-			if err != nil {
-				return nil, err
-			}
-			a.typing.RLock()
-			defer a.typing.RUnlock()
-			return a.switchMode(ctx, o)
-		}),
-		bus.OpModel: decoded(func(ctx context.Context, o bus.ModelOrder) (any, error) {
-			a, err := h.arm(o.Arm)
-			if err != nil {
-				return nil, err
-			}
-			a.typing.RLock()
-			defer a.typing.RUnlock()
-			return a.switchModel(ctx, o)
-		}),
-		bus.OpExplain: onArm(h, explain),
-		bus.OpUsage:   onArm(h, usage),
-		bus.OpScreen:  decoded(h.screen),
-		bus.OpRecord:  decoded(h.recording),
-		bus.OpPrompt:  decoded(h.prompt),
-		bus.OpChecked: decoded(h.prompt),
-		bus.OpRespond: decoded(func(ctx context.Context, o bus.RespondOrder) (any, error) {
-			a, err := h.arm(o.Arm)
-			if err != nil {
-				return nil, err
-			}
-			a.typing.RLock()
-			defer a.typing.RUnlock()
-			return nil, a.respond(ctx, o)
-		}),
+		bus.OpInterrupt:   typingOrderOfArm(h, (*arm).interrupt),
+		bus.OpCompact:     typingOrderOfArm(h, (*arm).compact),
+		bus.OpAbort:       typingOrderOfArm(h, (*arm).abort),
+		bus.OpSteer:       typingOrder(h, prompted, (*arm).steer),
+		bus.OpMode:        typingOrder(h, func(o bus.ModeOrder) string { return o.Arm }, (*arm).switchMode),
+		bus.OpModel:       typingOrder(h, func(o bus.ModelOrder) string { return o.Arm }, (*arm).switchModel),
+		bus.OpExplain:     onArm(h, explain),
+		bus.OpUsage:       onArm(h, usage),
+		bus.OpScreen:      decoded(h.screen),
+		bus.OpRecord:      decoded(h.recording),
+		bus.OpPrompt:      typingOrder(h, prompted, (*arm).prompt),
+		bus.OpChecked:     typingOrder(h, prompted, (*arm).prompt),
+		bus.OpRespond: typingOrder(h, func(o bus.RespondOrder) string { return o.Arm },
+			func(a *arm, ctx context.Context, o bus.RespondOrder) (any, error) { return nil, a.respond(ctx, o) }),
 		bus.OpQueue:  decoded(h.queue),
 		bus.OpOutput: decoded(h.output),
-		bus.OpInput:  decoded(h.input),
+		bus.OpInput:  typingOrder(h, func(o bus.InputOrder) string { return o.Arm }, (*arm).input),
 		bus.OpResize: decoded(h.resize),
 		bus.OpLease:  decoded(h.lease),
 
@@ -146,17 +126,6 @@ func (h *Host) orders() map[bus.Op]order {
 			return h.desk.Tasks(ctx, a.record.ID)
 		}),
 	}
-}
-
-// prompt sends a prompt to an arm.
-func (h *Host) prompt(ctx context.Context, o bus.PromptOrder) (any, error) {
-	a, err := h.arm(o.Arm)
-	if err != nil {
-		return nil, err
-	}
-	a.typing.RLock()
-	defer a.typing.RUnlock()
-	return a.prompt(ctx, o)
 }
 
 // kill ends an arm. It returns EStale if the order names a generation that is not the

@@ -3,6 +3,9 @@ package host
 import (
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -142,5 +145,34 @@ func TestLabelsAreKeptAndTold(t *testing.T) {
 	}
 	if want := []string{"team=a", "k=v,team=b"}; !slices.Equal(told, want) {
 		t.Errorf("the log tells %q, want %q", told, want)
+	}
+}
+
+// An order that types must hold the arm's lock, so that the arm does not move meanwhile.
+func TestEachOrderThatTypesHoldsTheArm(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("orders.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants, err := os.ReadFile(filepath.Join("..", "bus", "orders.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds := map[string]bool{"OpAlternative": true} // it takes the lock alone, for a change of the model
+	for _, m := range regexp.MustCompile(`bus\.(Op\w+): +typingOrder`).FindAllStringSubmatch(string(source), -1) {
+		holds[m[1]] = true
+	}
+	found := 0
+	for _, m := range regexp.MustCompile(`\t(Op\w+) +Op = "([^"]+)"`).FindAllStringSubmatch(string(constants), -1) {
+		if bus.Op(m[2]).Types() {
+			found++
+			if !holds[m[1]] {
+				t.Errorf("%s types, and is no typingOrder", m[1])
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d orders were found that type", found)
 	}
 }

@@ -253,8 +253,8 @@ func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	return t, nil
 }
 
-func (h *Host) input(ctx context.Context, o bus.InputOrder) (any, error) {
-	t, err := h.leased(o.Arm, o.Lease)
+func (a *arm) input(ctx context.Context, o bus.InputOrder) (any, error) {
+	t, err := a.host.leased(o.Arm, o.Lease)
 	if err != nil {
 		return nil, err
 	}
