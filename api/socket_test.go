@@ -197,9 +197,9 @@ func TestASilentClientIsDropped(t *testing.T) {
 // That time is far away here, so that a slow machine ends nothing.
 func TestAClientThatAnswersPingsStays(t *testing.T) {
 	t.Parallel()
-	const answered = 3
+	const answered = 5
 	s := newServer(t, &scriptedBrain{})
-	s.times.silent, s.times.ping = time.Hour, time.Millisecond
+	s.times.silent, s.times.ping = time.Hour, 20*time.Millisecond
 	deadlines := &deadlineListener{}
 	conn, err := open(t, serveHTTPOn(t, s, deadlines), "/ws", "X-API-Key", testToken)
 	if err != nil {
@@ -219,7 +219,7 @@ func TestAClientThatAnswersPingsStays(t *testing.T) {
 	})
 	readMessage(t, conn, "pong")
 	all := deadlines.beyond(s.times.silent / 2)
-	if before != 1 || len(all) < before+answered || !slices.IsSortedFunc(all, time.Time.Compare) {
+	if before == 0 || len(all) < before+answered || !slices.IsSortedFunc(all, time.Time.Compare) {
 		t.Errorf("%d answers have moved the deadlines %v to %v", answered, all[:before], all)
 	}
 }
