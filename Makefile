@@ -78,12 +78,16 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 	@cd $(AGENTS) && npm install --no-audit --no-fund --loglevel=error $(NPM_MORE)
 	@touch $@
 
-# Runs the tests that need no agent CLI, no Node and no network, in about a minute. It leaves
-# out the tests of the whole program. Most of these tests wait, so many packages run at once.
-# Linking takes half of the other time. So the binaries have no symbols for a debugger, and only
-# 'make check' runs vet.
+# Runs the tests that need no agent CLI, no Node and no network. It leaves out the tests of the whole
+# program. Most of these tests wait, so many packages run at once. Linking takes a quarter of the
+# processor time. So the binaries have no symbols for a debugger, and only 'make check' runs vet.
+# GOGC=400 saves a sixth of the processor time of linking and of the tests. The folders of the tests are
+# in memory if it has 2 GiB of room: databases and the many short files cost much on a disk. The binaries
+# stay on the disk.
+SHORT_ENV = GOGC=400 $$([ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}')" -gt 2097152 ] 2>/dev/null \
+  && echo "TMPDIR=/dev/shm GOTMPDIR=$${TMPDIR:-/tmp}")
 test-short:
-	$(GO) test -short -p 6 -parallel 16 -timeout 5m -vet=off -ldflags='-s -w' ./...
+	env $(SHORT_ENV) $(GO) test -short -p 6 -parallel 16 -timeout 5m -vet=off -ldflags='-s -w' ./...
 
 # Runs many turns of real agent CLIs, and compares the events with the scripted model's record.
 # 100 turns of one agent CLI take a quarter of an hour.

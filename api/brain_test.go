@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/api/signin"
 	"coleo.dev/display"
 	"coleo.dev/graph"
 	"coleo.dev/wire"
@@ -344,13 +343,7 @@ func newServer(t *testing.T, b Brain) *Server {
 // serveHTTP serves s over TCP and returns the URL.
 func serveHTTP(t *testing.T, s *Server) string {
 	t.Helper()
-	srv := httptest.NewUnstartedServer(nil)
-	s.addr = srv.Listener.Addr().String()
-	s.browsers, _ = signin.Open("", s.origin(), s.now)
-	srv.Config.Handler = s.Handler(false)
-	srv.Start()
-	t.Cleanup(srv.Close)
-	return srv.URL
+	return serveHTTPOn(t, s, nil)
 }
 
 // answer has the parts of an answer that tests check, apart from the body.

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"coleo.dev"
+	"coleo.dev/api/signin"
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
 )
@@ -189,22 +193,84 @@ func TestASilentClientIsDropped(t *testing.T) {
 	}
 }
 
+// TestAClientThatAnswersPingsStays: each answer moves the time at which the server gives the client up.
+// That time is far away here, so that a slow machine ends nothing.
 func TestAClientThatAnswersPingsStays(t *testing.T) {
 	t.Parallel()
+	const answered = 5
 	s := newServer(t, &scriptedBrain{})
-	s.times.silent, s.times.ping = 400*time.Millisecond, 50*time.Millisecond
-	conn, err := open(t, serveHTTP(t, s), "/ws", "X-API-Key", testToken)
+	s.times.silent, s.times.ping = time.Hour, 20*time.Millisecond
+	deadlines := &deadlineListener{}
+	conn, err := open(t, serveHTTPOn(t, s, deadlines), "/ws", "X-API-Key", testToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pings, answer := 0, conn.PingHandler()
+	pings, answer, before := 0, conn.PingHandler(), 0
 	conn.SetPingHandler(func(data string) error {
-		if pings++; pings == 24 { // three times the silent time
-			send(t, conn, `{"type":"ping"}`)
+		if pings++; pings == 1 {
+			before = len(deadlines.beyond(s.times.silent / 2))
 		}
-		return answer(data)
+		if err := answer(data); err != nil || pings != answered {
+			return err
+		}
+		// The server reads this after the answers. Its own answer is the next message.
+		send(t, conn, `{"type":"ping"}`)
+		return nil
 	})
 	readMessage(t, conn, "pong")
+	all := deadlines.beyond(s.times.silent / 2)
+	if before == 0 || len(all) < before+answered || !slices.IsSortedFunc(all, time.Time.Compare) {
+		t.Errorf("%d answers have moved the deadlines %v to %v", answered, all[:before], all)
+	}
+}
+
+// serveHTTPOn is serveHTTP with a listener that can be nil.
+func serveHTTPOn(t *testing.T, s *Server, l *deadlineListener) string {
+	t.Helper()
+	srv := httptest.NewUnstartedServer(nil)
+	if l != nil {
+		l.Listener, srv.Listener = srv.Listener, l
+	}
+	s.addr = srv.Listener.Addr().String()
+	s.browsers, _ = signin.Open("", s.origin(), s.now)
+	srv.Config.Handler = s.Handler(false)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	return srv.URL
+}
+
+// deadlineListener records the read deadlines that a server sets on its connections.
+type deadlineListener struct {
+	net.Listener
+	mu  sync.Mutex
+	all []time.Time
+}
+
+// Accept returns a connection whose read deadlines are recorded.
+func (l *deadlineListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return &deadlineConn{conn, l}, err
+}
+
+// beyond returns the different deadlines that are at least the given time away.
+func (l *deadlineListener) beyond(away time.Duration) []time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	from := time.Now().Add(away)
+	out := slices.DeleteFunc(slices.Clone(l.all), func(at time.Time) bool { return at.Before(from) })
+	return slices.CompactFunc(out, time.Time.Equal)
+}
+
+type deadlineConn struct {
+	net.Conn
+	l *deadlineListener
+}
+
+func (c *deadlineConn) SetReadDeadline(at time.Time) error {
+	c.l.mu.Lock()
+	c.l.all = append(c.l.all, at)
+	c.l.mu.Unlock()
+	return c.Conn.SetReadDeadline(at)
 }
 
 // TestASlowReaderIsWaitedFor: a client that does not read gives no sign of life for longer

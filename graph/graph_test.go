@@ -10,8 +10,13 @@ import (
 	"coleo.dev"
 )
 
-// logs is how many logs of each kind a property is checked with.
-const logs = 30
+// logs returns how many logs of each kind a property is checked with. With -short, they are fewer.
+func logs() uint64 {
+	if testing.Short() {
+		return 10
+	}
+	return 30
+}
 
 func reduce(log []coleo.Event) Graph {
 	var g Graph
@@ -34,7 +39,7 @@ func document(t *testing.T, g Graph) string {
 // valid, a later event does not change an earlier graph, and a replay gives the same graph.
 func TestG1EveryPrefixOfALogIsAGraphOfItsOwn(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(logs) {
+	for seed := range logs() {
 		log := newMaker(seed).valid()
 		graphs, texts := []Graph{{}}, []string{document(t, Graph{})}
 		for i, e := range log {
@@ -57,7 +62,7 @@ func TestG1EveryPrefixOfALogIsAGraphOfItsOwn(t *testing.T) {
 
 func TestG1AnEventThatIsKnownChangesNothing(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(logs) {
+	for seed := range logs() {
 		m := newMaker(seed)
 		log := m.valid()
 		g := reduce(log)
@@ -76,8 +81,8 @@ func TestG1AnEventThatIsKnownChangesNothing(t *testing.T) {
 
 func TestAWrongLogGivesASoundGraph(t *testing.T) {
 	t.Parallel()
-	wrong := 0
-	for seed := range uint64(logs) {
+	wrong := uint64(0)
+	for seed := range logs() {
 		log := newMaker(seed).hostile()
 		g := Graph{}
 		for i, e := range log {
@@ -99,8 +104,8 @@ func TestAWrongLogGivesASoundGraph(t *testing.T) {
 		}
 		_, _ = g.Text(), g.Dot()
 	}
-	if wrong < logs/2 {
-		t.Errorf("Valid found a fault in %d of %d wrong logs", wrong, logs)
+	if wrong < logs()/2 {
+		t.Errorf("Valid found a fault in %d of %d wrong logs", wrong, logs())
 	}
 }
 

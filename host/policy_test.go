@@ -43,6 +43,25 @@ free = ["timeout"]
 // thinks makes the fake agent CLI work for a while before it asks.
 const thinks = "pause 400ms\n"
 
+// newDiskStage is newStage in a folder where a workspace may be. No workspace may be in /dev. So if
+// the folder for temporary files is there, the stage is in /var/tmp.
+func newDiskStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{dir: t.TempDir()}
+	if strings.HasPrefix(s.dir, "/dev/") {
+		var err error
+		if s.dir, err = os.MkdirTemp("/var/tmp", "coleo-host-"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.RemoveAll(s.dir); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return newStageOf(t, "", s)
+}
+
 // policedArm starts an arm with a policy. Its folder has the file a.txt.
 func (s *stage) policedArm(mode coleo.PolicyMode) string {
 	s.t.Helper()
@@ -133,7 +152,7 @@ func (s *stage) stopped(id string) {
 
 func TestAPolicyInShadowRecordsAndPressesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDiskStage(t)
 	id := s.policedArm(coleo.PolicyShadow)
 	got := s.judged(id, "cat a.txt", bash("cat a.txt"))
 	want := coleo.PolicyDecision{Dialog: got.Dialog, Title: "Do you want to proceed?", Decision: "allow",
@@ -157,7 +176,7 @@ func TestAPolicyInShadowRecordsAndPressesNothing(t *testing.T) {
 
 func TestAnArmWithoutAPolicyIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDiskStage(t)
 	id := s.policedArm("")
 	s.prompt(id, thinks+"dialog cat a.txt")
 	s.hookReports(id, bash("cat a.txt"))
@@ -170,7 +189,7 @@ func TestAnArmWithoutAPolicyIsLeftAlone(t *testing.T) {
 
 func TestAPolicyForReadingApprovesWhatOnlyReads(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDiskStage(t)
 	id := s.policedArm(coleo.PolicyRead)
 	if got := s.judged(id, "cat a.txt", bash("cat a.txt")); !got.Applied || got.Decision != "allow" || got.Problem != "" {
 		t.Fatalf("cat of a file in the workspace: %+v", got)
@@ -212,7 +231,7 @@ func TestAPolicyForReadingAsksAboutEverythingElse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
+			s := newDiskStage(t)
 			id := s.policedArm(coleo.PolicyRead)
 			got := s.judged(id, c.subject, c.calls...)
 			if got.Decision != "ask" || got.Applied || !strings.Contains(got.Why, c.why) {
@@ -232,7 +251,7 @@ func TestAPolicyForReadingAsksAboutEverythingElse(t *testing.T) {
 // The hook has the whole command, and the screen does not.
 func TestACommandThatTheScreenCutsOffIsJudgedByTheHook(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDiskStage(t)
 	id := s.policedArm(coleo.PolicyRead)
 	if got := s.judged(id, "cat a.txt a.txt; tou…", bash("cat a.txt a.txt; touch b.txt")); got.Decision != "ask" ||
 		got.Subject != "cat a.txt a.txt; touch b.txt" || got.SubjectCut {
@@ -252,7 +271,7 @@ func TestACommandThatTheScreenCutsOffIsJudgedByTheHook(t *testing.T) {
 
 func TestADialogThatChangedAfterTheJudgementIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDiskStage(t)
 	id := s.policedArm(coleo.PolicyRead)
 	times := 0
 	s.host.Judged = func(coleo.PolicyDecision) {
@@ -282,7 +301,7 @@ func TestADialogThatChangedAfterTheJudgementIsNotAnswered(t *testing.T) {
 
 func TestWhatTheRulesDenyIsDeniedWithTheRule(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDiskStage(t)
 	s.host.Policy = PolicyFiles{User: s.path("policy.toml")}
 	s.check(os.WriteFile(s.path("policy.toml"), []byte("[[rule]]\ncommand = \"rm *\"\ndecision = \"deny\"\n"), 0o600))
 	id := s.policedArm(coleo.PolicyRead)
@@ -300,7 +319,7 @@ func TestWhatTheRulesDenyIsDeniedWithTheRule(t *testing.T) {
 
 func TestAPolicyThatCannotBeReadAsks(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDiskStage(t)
 	s.host.Policy = PolicyFiles{User: s.path("policy.toml")}
 	s.check(os.WriteFile(s.path("policy.toml"), []byte("[[rule]]\ncommand = \"rm *\"\ndecision = \"no\"\n"), 0o600))
 	id := s.policedArm(coleo.PolicyRead)
@@ -313,7 +332,7 @@ func TestAPolicyThatCannotBeReadAsks(t *testing.T) {
 
 func TestAGrantIsForOneArmAndNeverAgainstARule(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	s := newDiskStage(t)
 	s.host.Policy = PolicyFiles{User: s.path("policy.toml"), GrantFile: s.path("grants.json")}
 	grant := func(arm string) {
 		raw, err := json.Marshal([]map[string]any{{"id": "g1", "arm": arm, "command": "touch *",

@@ -78,7 +78,7 @@ const (
 // another runs. Its arms run the fake agent CLI under real holders.
 type stage struct {
 	t     *testing.T
-	dir   string
+	dir   string // "" for a new one
 	reg   *registry.Registry
 	serve *bus.Conn
 	bus   *bustest.Bus
@@ -111,7 +111,10 @@ func newStageAt(t *testing.T, now func() time.Time) *stage {
 // description of the fake agent CLI.
 func newStageOf(t *testing.T, more string, s *stage) *stage {
 	t.Helper()
-	s.t, s.dir, s.named = t, t.TempDir(), hostID
+	s.t, s.named = t, hostID
+	if s.dir == "" {
+		s.dir = t.TempDir()
+	}
 	self, err := os.Executable()
 	s.check(err)
 	for _, name := range []string{asHolder, asFake} {

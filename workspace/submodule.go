@@ -105,10 +105,12 @@ func gitlinks(ctx context.Context, r *git.Repo, commit string) (out []link, err 
 	if commit == "" {
 		return nil, nil
 	}
-	if commit, err = commitOf(ctx, r, commit); err != nil {
-		return nil, ctx.Err()
+	tree, err := r.Output(ctx, "ls-tree", "-r", "-z", "--end-of-options", commit+"^{commit}")
+	if err != nil {
+		if _, missing := commitOf(ctx, r, commit); missing != nil {
+			return nil, ctx.Err()
+		}
 	}
-	tree, err := r.Output(ctx, "ls-tree", "-r", "-z", commit)
 	for _, entry := range fields(tree) {
 		about, path, _ := strings.Cut(entry, "\t")
 		const submodule = "160000 commit "

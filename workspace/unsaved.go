@@ -179,11 +179,8 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	}
 	defer os.RemoveAll(dir)
 	fresh := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
-	of := []string{"read-tree", "HEAD"}
-	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
-		of = []string{"read-tree", "--empty"}
-	}
-	if _, err := r.Run(ctx, git.Call{Args: of, Env: fresh}); err != nil {
+	born, err := readHead(ctx, r, fresh)
+	if err != nil {
 		return err
 	}
 	out, err := r.Run(ctx, git.Call{Env: fresh,
@@ -191,10 +188,23 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	if err != nil {
 		return err
 	}
-	if err := u.addStatus(out, ours); err != nil {
+	if err := u.addStatus(out, ours); err != nil || !born { // without a commit, every file is untracked already
 		return err
 	}
 	return u.takeIndex(ctx, r)
+}
+
+// readHead fills the index that env names with the files of the checked-out commit. It reports
+// whether there is such a commit. The index is empty if there is none.
+func readHead(ctx context.Context, r *git.Repo, env []string) (born bool, err error) {
+	if _, err = r.Run(ctx, git.Call{Args: []string{"read-tree", "HEAD"}, Env: env}); err == nil {
+		return true, nil
+	}
+	if _, none := commitOf(ctx, r, "HEAD"); none == nil {
+		return true, err
+	}
+	_, err = r.Run(ctx, git.Call{Args: []string{"read-tree", "--empty"}, Env: env})
+	return false, err
 }
 
 // addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out those for
@@ -233,9 +243,6 @@ func lastField(entry string, n int) string {
 
 // takeIndex adds changes that are only in the work folder's own index.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
-	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
-		return nil //nolint:nilerr // without a commit, every file is untracked already
-	}
 	out, err := r.Output(ctx, "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
 	if err != nil {
 		u.Uncommitted = append(u.Uncommitted, "the index, which git cannot read: "+err.Error())

@@ -142,12 +142,38 @@ func (k *keeping) all(ctx context.Context, paths []path) error {
 	}
 	defer objects.Close()
 	k.store = store{objects, k.f.format}
+	if err := k.checkSizes(paths); err != nil {
+		return err
+	}
 	for _, p := range paths {
 		if err := errors.Join(ctx.Err(), k.keepPath(p)); err != nil {
 			return fmt.Errorf("keep %s: %w", changes.Show(p.name), err)
 		}
 	}
 	return nil
+}
+
+// checkSizes returns EInvalid if the files are too large for a checkpoint. So nothing is read or stored
+// of a folder that gets no checkpoint.
+func (k *keeping) checkSizes(paths []path) error {
+	size := int64(0)
+	for _, p := range paths {
+		if found, why := k.f.canBeRead(p, k.in, MaxKeptFile); why != "" || !found {
+			continue
+		}
+		if info, err := k.in.lstat(p.name); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+	}
+	return checkKept(size, k.f)
+}
+
+func checkKept(size int64, f *Folder) error {
+	if size <= MaxKeptBytes {
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "the files of %s that differ from the last commit have more than %d MB: no "+
+		"checkpoint was made", f.Root(), MaxKeptBytes>>20)
 }
 
 func (k *keeping) keepPath(p path) error {
@@ -195,10 +221,9 @@ func (k *keeping) file(name string, info fs.FileInfo) error {
 		k.left = append(k.left, changes.LeaveOut(name, err.Error()))
 		return nil
 	}
-	if k.bytes += int64(len(text)); k.bytes > MaxKeptBytes {
-		return coleo.Errorf(coleo.EInvalid, "the files that differ from the last commit have more than %d MB: no "+
-			"checkpoint was made",
-			MaxKeptBytes>>20)
+	k.bytes += int64(len(text)) // the file may have grown
+	if err := checkKept(k.bytes, k.f); err != nil {
+		return err
 	}
 	id, err := k.store.storeText(text)
 	if err == nil {

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"testing"
 )
 
 // Moment says when a FatalGit kills the program that has started it.
@@ -96,6 +99,33 @@ func (g FatalGit) Calls() int {
 	data, _ := os.ReadFile(filepath.Join(g.dir, "calls"))
 	return strings.Count(string(data), "\n")
 }
+
+// Chosen returns the numbers of the calls since Plan at which a test should kill. These are all
+// calls. With -short, it returns only one call of each command that only reads, at random: nothing
+// has changed between two of these calls.
+func (g FatalGit) Chosen() (numbers []int) {
+	data, _ := os.ReadFile(filepath.Join(g.dir, "calls"))
+	reads := map[string][]int{}
+	number := 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		command, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if testing.Short() && slices.Contains(readers, command) {
+			reads[command] = append(reads[command], number)
+			continue
+		}
+		numbers = append(numbers, number)
+	}
+	for _, of := range reads {
+		numbers = append(numbers, of[rand.IntN(len(of))])
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// readers lists git commands that change nothing.
+var readers = []string{"cat-file", "check-ref-format", "config", "diff-index", "diff-tree", "for-each-ref", "log", "ls-files",
+	"ls-tree", "merge-base", "rev-list", "rev-parse", "status", "symbolic-ref"}
 
 // Killed returns the moment and the arguments of the fatal call. It returns "" if no call was
 // fatal.
