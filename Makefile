@@ -79,9 +79,9 @@ $(NPM_MORE_DONE): $(NPM_DONE)
 	@touch $@
 
 # Runs the tests that need no agent CLI, no Node and no network. It leaves out the tests of the whole
-# program. Most of these tests wait, so many packages run at once. Linking takes a quarter of the
+# program. Most of these tests wait, so many packages run at once. Linking takes a large part of the
 # processor time. So the binaries have no symbols for a debugger, and only 'make check' runs vet.
-# GOGC=400 saves a sixth of the processor time of linking and of the tests. The folders of the tests are
+# GOGC=400 saves a sixth of the processor time of packages such as pty. The folders of the tests are
 # in memory if it has 2 GiB of room: databases and the many short files cost much on a disk. The binaries
 # stay on the disk.
 SHORT_ENV = GOGC=400 $$([ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 {print $$4}')" -gt 2097152 ] 2>/dev/null \

@@ -205,7 +205,7 @@ func (l *live) recorded(r reporter) (prompts, besides cost.Amount) {
 			continue
 		}
 		to := &prompts
-		if q.Side != "" && !(r.summaries && q.Side == modelserver.SideSummary) {
+		if q.Side != "" && (!r.summaries || q.Side != modelserver.SideSummary) {
 			to = &besides
 		}
 		rates := r.price
