@@ -94,8 +94,12 @@ func Image(t *testing.T, kind coleo.SandboxKind, programs map[string]string) str
 		_, err = w.Write(content)
 		check(t, err)
 	}
+	// Each image has a layer of its own. Otherwise the removal of one image could remove the layer of
+	// another one that the engine is about to make.
+	id := strings.ToLower(rand.Text())
+	check(t, w.WriteHeader(&tar.Header{Name: "etc/" + id, Mode: 0o644}))
 	check(t, w.Close())
-	name := "coleo-test:" + strings.ToLower(rand.Text())
+	name := "coleo-test:" + id
 	cmd := exec.CommandContext(t.Context(), string(kind), "import", "-", name)
 	cmd.Stdin = &text
 	if out, err := cmd.CombinedOutput(); err != nil {
