@@ -83,10 +83,10 @@ func (w *contained) left(f *fake) []string {
 }
 
 // gone waits until an arm has neither processes nor a container.
-func (w *contained) gone(f *fake, pid int) {
+func (w *contained) gone(f *fake, pid int, what string) {
 	w.t.Helper()
-	until(w.t, "the agent CLI has ended", func() bool { return !runs(pid) })
-	until(w.t, "there is no container", func() bool { return len(w.left(f)) == 0 })
+	until(w.t, "the agent CLI has ended after the end of "+what, func() bool { return !runs(pid) })
+	until(w.t, "there is no container after the end of "+what, func() bool { return len(w.left(f)) == 0 })
 }
 
 // seesNothing checks, from outside, what the agent CLI's process sees.
@@ -152,7 +152,7 @@ func TestAnArmInAContainerLivesAsOneOutside(t *testing.T) {
 				t.Errorf("after the kills the agent CLI is process %d, before %d", now, pid)
 			}
 			w.must("arm", "kill", "one")
-			w.gone(f, pid)
+			w.gone(f, pid, "the arm")
 		})
 	}
 }
@@ -181,7 +181,7 @@ func TestNothingOfAContainerIsLeft(t *testing.T) {
 				pid := w.agent(f)
 				end()
 				until(t, "the arm has ended after the end of "+what, func() bool { return f.arm("one").State == coleo.Dead })
-				w.gone(f, pid)
+				w.gone(f, pid, what)
 				w.must("arm", "recover", "one")
 				w.seesNothing(f)
 			}
@@ -195,6 +195,7 @@ func TestAContainerThatCannotBeMadeIsRefused(t *testing.T) {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			w := newContained(t, kind)
+			w.must("up")
 			dir := w.workdir("one", fakeagent.Script{})
 			for want, flags := range map[string][]string{
 				"needs an image":             {},

@@ -88,8 +88,12 @@ func (s *started) run(argv []string) (code int, err error) {
 	return s.serve(conn, argv)
 }
 
-// make makes the container.
+// make makes the container. The engine's own process for the container ignores HUP, as it inherits that
+// from here. A holder that ends the arm sends HUP to all processes below it, and podman's process must
+// live until it has removed the container.
 func (s *started) make(ctx context.Context) error {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Notify(s.signals, passed...)
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.plan.Program, s.plan.run(s.id, user{os.Geteuid(), os.Getegid()})...)
