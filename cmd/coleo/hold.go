@@ -128,7 +128,7 @@ func newSandboxCommands() []*cobra.Command {
 	}
 	return []*cobra.Command{command(inside.StartVerb, inside.Start), command(inside.EnterVerb, inside.Enter),
 		command(inside.ProxyVerb, inside.Proxy), command(container.StartVerb, container.Start),
-		command(container.InitVerb, container.Init)}
+		command(container.InitVerb, container.Init), command(container.CleanVerb, container.Clean)}
 }
 
 func printJournal(out io.Writer, dir string) error {

@@ -37,6 +37,9 @@ const (
 	StartVerb = "container-start"
 	// InitVerb is the first process of a container. After the verb comes the path of the link.
 	InitVerb = "container-init"
+	// CleanVerb removes the container of a start that has ended in another way than by itself. After the
+	// verb come the path of a file with a Plan, and the mark of the start.
+	CleanVerb = "container-clean"
 )
 
 // Linked is the path of the link inside of a container.

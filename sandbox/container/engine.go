@@ -208,6 +208,22 @@ func (e engine) removal(container string) []string {
 	return []string{"rm", "--force", "--volumes", container}
 }
 
+// Clean removes the container of a start (see CleanVerb). It does nothing if there is none.
+func Clean(args []string) error {
+	if len(args) != 2 {
+		return coleo.Errorf(coleo.EInvalid, "%s needs a file and a mark", CleanVerb)
+	}
+	p, err := readPlan(args[0])
+	if err != nil {
+		return err
+	}
+	id, err := identify(args[1])
+	if err != nil {
+		return err
+	}
+	return engine{p.Kind, p.Program, p.Environ}.remove(context.Background(), id)
+}
+
 // sweep removes the containers that earlier starts of the arm have left.
 func (e engine) sweep(ctx context.Context, arm string) error {
 	found, err := e.list(ctx, "label="+armLabel+"="+arm)

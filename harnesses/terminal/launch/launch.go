@@ -89,6 +89,7 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hookCommand []string) (holder.Lau
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
 		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
 		AllowSudo:   c.AllowSudo,
+		After:       cleanCommand(c, hookCommand),
 		NeedsPermit: c.OnPartition == coleo.PartitionFreeze,
 	}, nil
 }
