@@ -2,6 +2,8 @@
 
 package container
 
+//platform:macos Containers of arms = are refused
+
 import "coleo.dev"
 
 // Start always returns EUnsupported on this system.

@@ -18,8 +18,7 @@
 // Package container pulls no image, and installs nothing.
 package container
 
-//platform:linux Sandboxes of arms with docker or podman = are made, if the engine runs on this machine
-//platform:macos Sandboxes of arms with docker or podman = are refused
+//platform:linux Containers of arms = docker or podman, if the engine runs on this machine
 
 import (
 	"encoding/json"

@@ -106,6 +106,9 @@ unless you say --sandbox none: see docs/security.md.
   model                only the server of its model
   allow=HOST[:PORT],…  these servers and that of its model
 
+--sandbox podman or docker runs it in a container of the image that --sandbox-image
+names. The agent CLI must be in the image, and Coleo pulls none.
+
 --sandbox-limit says how much of the machine the sandbox uses at most, such as
 memory=4G,pids=500,cpus=2. 'coleo arm status' says what keeps the limits: see
 docs/security.md.
