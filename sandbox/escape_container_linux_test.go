@@ -100,18 +100,20 @@ func brokenContainers() map[string]broken {
 	out := map[string]broken{
 		"with the processes of the machine": {fakeEngine: `shift; exec ENGINE run --pid host "$@"`,
 			ways: []string{"see a process", "signal a process"}},
-		"with a root folder that can be written": {fakeEngine: strings.NewReplacer("OLD", "--read-only", "NEW",
-			"--read-only=false").Replace(replace), ways: []string{"make a setting"}},
 		"with another folder of HOME": {change: func(p *container.Plan) {
 			key := filepath.Join(p.Home, ".ssh")
 			p.Mounts = append(p.Mounts, container.Mount{Source: key, Target: key})
 		}, ways: []string{"read another folder of HOME"}},
-		"with a folder of Coleo": {change: func(p *container.Plan) {
-			dir := filepath.Dir(p.Link)
-			p.Mounts = append(p.Mounts, container.Mount{Source: dir, Target: dir})
+		"with files of Coleo": {change: func(p *container.Plan) {
+			for _, name := range []string{"serve.sock", "victim"} {
+				path := filepath.Join(filepath.Dir(p.Link), name)
+				p.Mounts = append(p.Mounts, container.Mount{Source: path, Target: path})
+			}
 		}, ways: []string{"reach a socket of Coleo", "write outside"}},
 	}
-	if os.Geteuid() == 0 { // others have no capabilities anyway
+	if os.Geteuid() == 0 { // others have no capabilities anyway, and write no settings
+		out["with a root folder that can be written"] = broken{fakeEngine: strings.NewReplacer("OLD", "--read-only", "NEW",
+			"--read-only=false").Replace(replace), ways: []string{"make a setting"}}
 		out["with capabilities"] = broken{fakeEngine: strings.NewReplacer("OLD", "ALL", "NEW",
 			"AUDIT_WRITE").Replace(replace), ways: []string{"have capabilities"}}
 	}
