@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 		exitIf(inside.Start(os.Args[2:]))
 	case len(os.Args) > 3 && os.Args[1] == inside.EnterVerb:
 		exitIf(inside.Enter(os.Args[2:]))
+	case len(os.Args) == 4 && os.Args[1] == inside.ProxyVerb:
+		exitIf(inside.Proxy(os.Args[2:]))
 	case len(os.Args) > 4 && os.Args[1] == container.StartVerb:
 		exitIf(container.Start(os.Args[2:]))
 	case len(os.Args) == 3 && os.Args[1] == container.InitVerb:

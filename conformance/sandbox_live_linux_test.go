@@ -42,7 +42,8 @@ func TestHarnessesAreCompatibleInASandbox(t *testing.T) {
 			}
 			report, err := Run(t.Context(), h, Config{
 				Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(), Probe: []string{os.Args[0], asProbe},
-				Isolated: true, Sandbox: &coleo.Sandbox{Kind: coleo.SandboxKind(*sandboxKind), Image: *sandboxImage}, Log: func(line string) { t.Log(line) },
+				Isolated: true, Sandbox: Boxed(coleo.Sandbox{Kind: coleo.SandboxKind(*sandboxKind),
+					Image: *sandboxImage}), Log: func(line string) { t.Log(line) },
 			}, Quick())
 			if coleo.ErrorCode(err) == coleo.ENotInstalled && !required(name) {
 				t.Skip(err)
