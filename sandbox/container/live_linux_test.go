@@ -21,6 +21,7 @@ import (
 	"coleo.dev/sandbox/container"
 	"coleo.dev/sandbox/container/containertest"
 	"coleo.dev/sandbox/inside"
+	"coleo.dev/sandbox/proxy"
 )
 
 // The test binary is also the program of Coleo that a container needs.
@@ -274,9 +275,11 @@ func TestTheTerminalIsThatOfTheHolder(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
 		b := newBox(t, kind)
+		b.plan.Rules = b.path("state/network.json") // the proxy survives the change of the terminal
+		check(t, proxy.Config{Log: b.path("state/network.jsonl")}.Write(b.plan.Rules))
 		master, slave := openTerminal(t)
 		cmd := b.command(t.Context(), "sh", "-c",
-			`stty size; trap 'stty size; echo resized' WINCH; trap 'echo interrupted; exit 3' INT; echo ready </dev/tty; while :; do sleep 0.05; done`)
+			`stty size; trap 'stty size; echo resized' WINCH; trap 'echo interrupted; exit 3' INT; [ -n "$HTTPS_PROXY" ] && echo ready </dev/tty; while :; do sleep 0.05; done`)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		resize(t, master, 31, 111)

@@ -122,6 +122,7 @@ func (s *started) diagnose(ctx context.Context) string {
 func (s *started) serve(conn int, argv []string) (int, error) {
 	fds := []int{0, 1, 2}
 	o := order{Argv: argv, Workdir: s.plan.Workdir, Limits: s.plan.Limits, Network: s.plan.Rules != ""}
+	o.Terminal = s.releaseTerminal() // before the proxy starts, because HUP would end a new process
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !slices.Contains(s.plan.Dropped, name) {
 			o.Env = append(o.Env, kv)
@@ -134,7 +135,6 @@ func (s *started) serve(conn int, argv []string) (int, error) {
 		}
 		fds = append(fds, socket)
 	}
-	o.Terminal = s.releaseTerminal()
 	if err := sendOrder(conn, o, fds...); err != nil {
 		return 0, fmt.Errorf("tell the container what to run: %w", err)
 	}

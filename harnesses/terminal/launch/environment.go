@@ -28,10 +28,16 @@ func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
 		allowed = hermeticEnv
 	}
 	env := map[string]string{"TERM": "xterm-256color"}
+	var elsewhere []string // names things that the sandbox does not have
+	if c.Sandbox.On() {
+		elsewhere = append(elsewhere, outsideEnv...)
+	}
+	if c.Sandbox.Container() {
+		elsewhere = append(elsewhere, imageEnv...)
+	}
 	for _, kv := range c.Environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if outside := c.Sandbox.On() && named(outsideEnv, name); named(allowed, name) && !outside &&
-			!(c.Sandbox.Container() && named(imageEnv, name)) {
+		if named(allowed, name) && !named(elsewhere, name) {
 			env[name] = value
 		}
 	}
