@@ -15,8 +15,8 @@ type SandboxKind string
 const (
 	SandboxNone   SandboxKind = "none"   // the agent CLI runs as the user does
 	SandboxBwrap  SandboxKind = "bwrap"  // bubblewrap, on Linux
-	SandboxDocker SandboxKind = "docker" // not supported yet
-	SandboxPodman SandboxKind = "podman" // not supported yet
+	SandboxDocker SandboxKind = "docker" // a container of docker, on Linux
+	SandboxPodman SandboxKind = "podman" // a container of podman, on Linux
 )
 
 // SandboxNetwork says which part of the network a sandboxed agent CLI can reach. It is one of the
@@ -46,6 +46,8 @@ type Sandbox struct {
 	Limit SandboxLimit `json:"limit,omitempty" doc:"none, or a list of memory=SIZE, pids=NUMBER and cpus=NUMBER"`
 	// LimitedBy says what keeps the limits at the last start, in words for users.
 	LimitedBy string `json:"limited_by,omitempty" doc:"Coleo sets it: what keeps the limits"`
+	// Image is the image of a container. Coleo never pulls it.
+	Image string `json:"image,omitempty" maxLength:"255" doc:"The image of a container, for docker and podman; the agent CLI must be in it"`
 	// Folder is the folder in which the agent CLI can write. If Folder is empty, the agent CLI can
 	// write in the arm's work folder. A subarm has the folder of its parent.
 	Folder string `json:"folder,omitempty" doc:"Coleo sets it for a subarm: the folder of its parent"`
@@ -60,6 +62,9 @@ func (s *Sandbox) String() string {
 		return string(SandboxNone)
 	}
 	var parts []string
+	if s.Image != "" {
+		parts = append(parts, "image: "+s.Image)
+	}
 	switch {
 	case s.Network == NetworkNone:
 		parts = append(parts, "no network")
@@ -75,20 +80,37 @@ func (s *Sandbox) String() string {
 	return string(s.Kind) + " (" + strings.Join(parts, "; ") + ")"
 }
 
-// Check returns an error if Coleo cannot make such a sandbox on any machine. The error is EInvalid
-// for an unknown word. It is EUnsupported for a kind that Coleo does not make yet.
+// Container reports whether the sandbox is a container of an image. It returns false for a nil Sandbox.
+func (s *Sandbox) Container() bool {
+	return s != nil && (s.Kind == SandboxDocker || s.Kind == SandboxPodman)
+}
+
+// ImageName returns EInvalid if a text is no name of an image. "" is allowed.
+func ImageName(text string) error {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	if len(text) > 255 || strings.Trim(text, letters+"._-/:@") != "" || text != strings.TrimLeft(text, "._-/:@") {
+		return Errorf(EInvalid, "%q is no name of an image, such as my-agents:1", text)
+	}
+	return nil
+}
+
+// Check returns an error if Coleo cannot make such a sandbox on any machine. The error is EInvalid.
+// A container may still lack its image, which config.toml can name.
 func (s *Sandbox) Check() error {
 	if s == nil {
 		return nil
 	}
 	switch s.Kind {
-	case SandboxDocker, SandboxPodman:
-		return Errorf(EUnsupported, "nothing was started: Coleo makes no sandbox with %s yet, because nobody has tested "+
-			"one: "+
-			"choose --sandbox %s", s.Kind, SandboxBwrap)
-	case SandboxNone, SandboxBwrap:
+	case SandboxNone, SandboxBwrap, SandboxDocker, SandboxPodman:
 	default:
-		return Errorf(EInvalid, "nothing was started: %q is no sandbox: choose %s or %s", s.Kind, SandboxNone, SandboxBwrap)
+		return Errorf(EInvalid, "nothing was started: %q is no sandbox: choose %s, %s, %s or %s", s.Kind, SandboxNone,
+			SandboxBwrap, SandboxDocker, SandboxPodman)
+	}
+	if s.Image != "" && !s.Container() {
+		return Errorf(EInvalid, "nothing was started: an image is for --sandbox %s or %s", SandboxPodman, SandboxDocker)
+	}
+	if err := ImageName(s.Image); err != nil {
+		return Errorf(EInvalid, "nothing was started: %w", err)
 	}
 	if !slices.Contains([]SandboxNetwork{"", NetworkAll, NetworkNone, NetworkModel}, s.Network) {
 		if _, err := s.Network.Servers(); err != nil {

@@ -60,6 +60,7 @@ type Defaults struct {
 	Policy      coleo.PolicyMode // of new arms
 
 	SandboxLimit coleo.SandboxLimit // of new sandboxes
+	SandboxImage string             // of new containers
 
 	OnLimit      coleo.OnLimit
 	ContinueWith string // see coleo.SpawnConfig

@@ -121,6 +121,16 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 	if next.On() && next.Limit == "" {
 		next.Limit = b.Defaults.SandboxLimit
 	}
+	if known && next.Image == "" && next.Container() && c.Sandbox.Container() {
+		next.Image = c.Sandbox.Image
+	}
+	if next.Image == "" && next.Container() {
+		next.Image = b.Defaults.SandboxImage
+	}
+	if next.Image == "" && next.Container() {
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: --sandbox %s needs an image that contains the agent CLI: "+
+			"name it with --sandbox-image, or as image below [sandbox] in config.toml", next.Kind)
+	}
 	c.Sandbox = nil
 	if next.On() {
 		c.Sandbox = &next
@@ -158,6 +168,9 @@ func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
 func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
 	if !o.Config.Sandbox.On() {
 		return nil
+	}
+	if o.Config.Sandbox.Container() {
+		return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesContainers }, "makes no containers")
 	}
 	if o.Config.Sandbox.Limit.On() {
 		if err := b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesSandboxLimit },

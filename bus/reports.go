@@ -165,6 +165,9 @@ type Beat struct {
 	// TakesSandboxLimit means that the host agent knows limits of a sandbox. An older host agent would
 	// keep none.
 	TakesSandboxLimit bool `json:"takes_sandbox_limit,omitempty"`
+	// TakesContainers means that the host agent knows containers of docker and podman. An older host
+	// agent would refuse the start, without a reason that helps.
+	TakesContainers bool `json:"takes_containers,omitempty"`
 	// TakesBudget means that the host agent keeps budgets. An older host agent would ignore
 	// them.
 	TakesBudget bool `json:"takes_budget,omitempty"`

@@ -57,6 +57,7 @@ type Settings struct {
 	// Sandbox says what the sandbox of a new arm is like: see docs/security.md.
 	Sandbox struct {
 		Limit coleo.SandboxLimit `toml:"limit"` // none if empty
+		Image string             `toml:"image"` // of containers; none if empty
 	} `toml:"sandbox"`
 
 	// Workspace says how the worktrees of arms are made.
@@ -166,6 +167,9 @@ func ReadSettings(path string) (Settings, error) {
 	}
 	if _, err := s.Sandbox.Limit.Parse(); err != nil {
 		return s, Errorf(path, data, "sandbox.limit", "limit = %q: %v", s.Sandbox.Limit, err)
+	}
+	if err := coleo.ImageName(s.Sandbox.Image); err != nil {
+		return s, Errorf(path, data, "sandbox.image", "image = %v", err)
 	}
 	if !s.Policy.Mode.Valid() {
 		return s, Errorf(path, data, "policy.mode", "mode = %q is none of %q, %q and %q", s.Policy.Mode,

@@ -17,6 +17,7 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/hook"
 	"coleo.dev/registry"
+	"coleo.dev/sandbox/container"
 	"coleo.dev/sandbox/inside"
 	"coleo.dev/window/pane"
 )
@@ -43,6 +44,14 @@ func TestMain(m *testing.M) {
 		exitIf(inside.Start(os.Args[2:]))
 	case len(os.Args) > 3 && os.Args[1] == inside.EnterVerb:
 		exitIf(inside.Enter(os.Args[2:]))
+	case len(os.Args) == 4 && os.Args[1] == inside.ProxyVerb:
+		exitIf(inside.Proxy(os.Args[2:]))
+	case len(os.Args) > 4 && os.Args[1] == container.StartVerb:
+		exitIf(container.Start(os.Args[2:]))
+	case len(os.Args) == 3 && os.Args[1] == container.InitVerb:
+		exitIf(container.Init(os.Args[2:]))
+	case len(os.Args) == 4 && os.Args[1] == container.CleanVerb:
+		exitIf(container.Clean(os.Args[2:]))
 	case len(os.Args) == 3 && os.Args[1] == pane.Verb:
 		exitIf(pane.Run(os.Args[2], os.Environ()))
 	case len(os.Args) == 4 && os.Args[1] == asViewer:

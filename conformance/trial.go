@@ -130,6 +130,15 @@ func (t *Trial) spawn(ctx context.Context, editConfig func(*coleo.SpawnConfig)) 
 	return err
 }
 
+// Boxed returns a sandbox in which an agent CLI reaches the scripted model. The daemon of docker is not in
+// the network of the checks, so a container of docker reaches the model by the proxy of its sandbox.
+func Boxed(s coleo.Sandbox) *coleo.Sandbox {
+	if s.Kind == coleo.SandboxDocker {
+		s.Network = coleo.NetworkModel
+	}
+	return &s
+}
+
 func (t *Trial) spawnConfig() coleo.SpawnConfig {
 	return coleo.SpawnConfig{
 		Arm: "trial-" + filepath.Base(t.dir), Generation: 1, Nonce: Nonce(), Dir: filepath.Join(t.dir, "hold"),

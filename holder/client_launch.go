@@ -49,6 +49,11 @@ type Launch struct {
 	// Replies to the program's own queries need no permit.
 	NeedsPermit bool `json:"needs_permit,omitempty"`
 
+	// After is a command that removes what the program has outside of its process tree. The holder or
+	// its guard runs it after the end of the tree, with the mark of the start as the last argument. It
+	// does not belong to the arm. It gets no variable of the arm. If After is empty, nothing is run.
+	After []string `json:"after,omitempty"`
+
 	// Self is the command that runs the holder's guard. The command must pass its standard input to
 	// Serve. Start sets this field. If the field is empty, the holder has no guard.
 	Self []string `json:"self,omitempty"`

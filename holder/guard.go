@@ -47,6 +47,7 @@ func guardArm(o guardOrder) error {
 	}
 	w := &guardWork{journal: j, intake: in}
 	left := w.endTree(o, process.OpenGroup(o.Dir))
+	runAfter(o.After, o.Mark)
 	groupErr := process.OpenGroup(o.Dir).End(o.Dir)
 	err = w.journalAll(time.Now().Add(guardFull))
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))

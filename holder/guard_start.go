@@ -46,6 +46,9 @@ type guardOrder struct {
 	// Nonce is the nonce of the arm's start. If Nonce is "", the guard guards every start of the
 	// arm. Holders of old versions send no nonce.
 	Nonce string `json:"nonce,omitempty"`
+	// After and Mark are those of the Launch.
+	After []string `json:"after,omitempty"`
+	Mark  string   `json:"mark,omitempty"`
 }
 
 // guard contains what a holder knows about its guard.
@@ -114,7 +117,8 @@ func (s *server) startGuard() error {
 }
 
 func (s *server) newGuard() (*guard, error) {
-	order, err := guardInput(guardOrder{Arm: s.launch.Arm, Dir: s.launch.Dir, Nonce: s.launch.Nonce})
+	order, err := guardInput(guardOrder{Arm: s.launch.Arm, Dir: s.launch.Dir, Nonce: s.launch.Nonce,
+		After: s.launch.After, Mark: s.launch.mark()})
 	if err != nil {
 		return nil, err
 	}

@@ -287,6 +287,7 @@ func (s *server) run(at *socket.Listener) error {
 	go s.accept(at)
 	s.drainUntilExit()
 	s.tree.End(0)
+	runAfter(s.launch.After, s.launch.mark())
 	groupErr := s.tree.Group.End(s.launch.Dir)
 	s.tree.Group = process.Group{}
 	s.awaitDisconnect()

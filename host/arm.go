@@ -21,8 +21,7 @@ import (
 type arm struct {
 	host *Host
 
-	// starting is held during a start, an attach or an end, so that only one of them
-	// runs.
+	// starting is held during a start, an attach or an end, so that only one of them runs.
 	starting sync.Mutex
 	// writing is held during a write of the record to the database or to the arm's folder. The last
 	// write therefore always has the newest record.

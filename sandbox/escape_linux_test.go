@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"coleo.dev/holder/process"
+	"coleo.dev/sandbox/container"
 	"coleo.dev/sandbox/inside"
 	"coleo.dev/sandbox/proxy"
 )
@@ -34,6 +35,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	case len(args) > 2 && args[0] == container.StartVerb:
+		fmt.Fprintln(os.Stderr, container.Start(args[1:]))
+	case len(args) > 1 && args[0] == container.InitVerb:
+		fmt.Fprintln(os.Stderr, container.Init(args[1:]))
 	case len(args) > 0 && args[0] == escapeVerb:
 		os.Exit(escape())
 	default:
@@ -141,6 +146,23 @@ func (o *outside) asUser() *syscall.SysProcAttr {
 // run tries to get out of a box, and returns what the program in it has managed to do.
 func (o *outside) run(t *testing.T, bwrap string, change func(argv []string) []string) map[string]string {
 	t.Helper()
+	program := o.program(t)
+	system, hidden := System()
+	box := Box{Workdir: o.work, Home: o.home, System: system, Hidden: hidden, Offline: true,
+		Writable: []Place{{Path: o.work}, {Path: filepath.Join(o.home, ".mine")}}}
+	if o.rules != nil {
+		box.Offline, box.Network = false, o.networkFile(t)
+	}
+	argv := box.Argv(Programs{Bwrap: bwrap, Coleo: program})
+	if change != nil {
+		argv = change(argv)
+	}
+	return o.escape(t, append(argv, program, escapeVerb), []string{"PATH=/usr/bin:/bin", "HOME=" + o.home})
+}
+
+// program returns a copy of the test binary that every user can run.
+func (o *outside) program(t *testing.T) string {
+	t.Helper()
 	program := filepath.Join(o.dir, "program")
 	// Another process writes it. Otherwise a child of this one could still have it open for
 	// writing, and it could not be started.
@@ -150,26 +172,28 @@ func (o *outside) run(t *testing.T, bwrap string, change func(argv []string) []s
 	if err := os.Chmod(program, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	system, hidden := System()
-	box := Box{Workdir: o.work, Home: o.home, System: system, Hidden: hidden, Offline: true,
-		Writable: []Place{{Path: o.work}, {Path: filepath.Join(o.home, ".mine")}}}
-	if o.rules != nil {
-		box.Offline, box.Network = false, filepath.Join(o.dir, "network.json")
-		c := proxy.Config{Rules: *o.rules, Log: filepath.Join(o.dir, "network.jsonl")}
-		if err := c.Write(box.Network); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Lchown(box.Network, o.uid, o.uid); err != nil {
-			t.Fatal(err)
-		}
+	return program
+}
+
+// networkFile writes what the box reaches by a proxy, and returns the path of the file.
+func (o *outside) networkFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(o.dir, "network.json")
+	c := proxy.Config{Rules: *o.rules, Log: filepath.Join(o.dir, "network.jsonl")}
+	if err := c.Write(path); err != nil {
+		t.Fatal(err)
 	}
-	argv := box.Argv(Programs{Bwrap: bwrap, Coleo: program})
-	if change != nil {
-		argv = change(argv)
+	if err := os.Lchown(path, o.uid, o.uid); err != nil {
+		t.Fatal(err)
 	}
-	argv = append(argv, program, escapeVerb)
+	return path
+}
+
+// escape runs a command line that tries to get out, and returns what it has managed to do.
+func (o *outside) escape(t *testing.T, argv, env []string) map[string]string {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	cmd.SysProcAttr, cmd.Env = o.asUser(), []string{"PATH=/usr/bin:/bin", "HOME=" + o.home}
+	cmd.SysProcAttr, cmd.Env = o.asUser(), env
 	target, err := json.Marshal(target{Secret: o.secret, Victim: o.victim, Socket: o.socket.Addr().String(),
 		Abstract: o.abstract.Addr().String(), Loopback: o.loopback.Addr().String(), PID: o.sleeper.Process.Pid,
 		Own: filepath.Join(o.home, ".mine/login"), Servers: o.servers})

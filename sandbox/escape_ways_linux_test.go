@@ -124,7 +124,8 @@ func waysToFiles(t target) map[string]func() error {
 			list, err := filepath.Glob("/proc/self/fd/*")
 			for _, path := range list {
 				to, _ := os.Readlink(path)
-				if strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/proc") && !strings.HasPrefix(to, "/dev") {
+				own := strings.HasPrefix(to, "/sys/fs/cgroup/") // Go reads its limits there, and keeps the file
+				if strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/proc") && !strings.HasPrefix(to, "/dev") && !own {
 					return nil
 				}
 			}

@@ -50,7 +50,7 @@ func ownNetwork(t *testing.T) bool {
 		}
 		return true
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
 	cmd.Env = append(os.Environ(), inOwnNetwork+"="+strconv.Itoa(os.Geteuid()))
 	runtime.LockOSThread() // the new process would get a signal if this thread ended
 	defer runtime.UnlockOSThread()

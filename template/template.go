@@ -27,6 +27,7 @@ type Template struct {
 	Sandbox           coleo.SandboxKind    `toml:"sandbox" json:"sandbox,omitempty"`
 	SandboxNet        coleo.SandboxNetwork `toml:"sandbox_net" json:"sandbox_net,omitempty"`
 	SandboxLimit      coleo.SandboxLimit   `toml:"sandbox_limit" json:"sandbox_limit,omitempty"`
+	SandboxImage      string               `toml:"sandbox_image" json:"sandbox_image,omitempty"`
 	Worktree          bool                 `toml:"worktree" json:"worktree,omitempty"`
 	Base              string               `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
 	Labels            coleo.Labels         `toml:"labels" json:"labels,omitempty"`
@@ -90,6 +91,8 @@ func (t Template) fault() (key, fault string) {
 		return "sandbox_net", "sandbox_net needs sandbox"
 	case t.SandboxLimit != "" && t.Sandbox == "":
 		return "sandbox_limit", "sandbox_limit needs sandbox"
+	case t.SandboxImage != "" && t.Sandbox == "":
+		return "sandbox_image", "sandbox_image needs sandbox"
 	case t.Budget == nil && t.BudgetPolicy != "":
 		return "budget_policy", "budget_policy needs budget"
 	case !t.BudgetPolicy.Valid():
@@ -102,7 +105,8 @@ func (t Template) fault() (key, fault string) {
 	for _, one := range []struct {
 		key string
 		err error
-	}{{"sandbox_limit", t.limitFault()}, {"sandbox", t.sandbox().Check()},
+	}{{"sandbox_limit", t.limitFault()}, {"sandbox_image", coleo.ImageName(t.SandboxImage)},
+		{"sandbox", t.sandbox().Check()},
 		{"labels", t.Labels.Check()}, {"tools", checkTools(t.Tools)}} {
 		if one.err != nil {
 			return one.key, one.err.Error()
@@ -127,7 +131,8 @@ func (t Template) sandbox() *coleo.Sandbox {
 	if t.Sandbox == "" {
 		return nil
 	}
-	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet, Limit: t.SandboxLimit}
+	return &coleo.Sandbox{Kind: t.Sandbox, Network: t.SandboxNet, Limit: t.SandboxLimit,
+		Image: t.SandboxImage}
 }
 
 func (t Template) budget() *coleo.Budget {

@@ -3,7 +3,7 @@
 // holder that runs coleo-hold needs a fifteenth of the memory of a holder that runs
 // coleo. An agent CLI runs coleo-hold as its hook, because a hook must start fast. The
 // command lines of coleo-hold are the same as those of coleo, but coleo-hold knows only
-// these seven:
+// these ten:
 //
 //	coleo hold --stdin
 //	coleo hold --dir DIR -- COMMAND [ARG...]
@@ -12,6 +12,9 @@
 //	coleo sandbox-start [--network FILE] [--limit LIMITS] -- COMMAND [ARG...]
 //	coleo sandbox-enter [--network] [--limit LIMITS] -- COMMAND [ARG...]
 //	coleo sandbox-proxy FILE PROCESS
+//	coleo container-start FILE -- COMMAND [ARG...]
+//	coleo container-init SOCKET
+//	coleo container-clean FILE MARK
 package main
 
 import (
@@ -23,6 +26,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/holder"
 	"coleo.dev/hook"
+	"coleo.dev/sandbox/container"
 	"coleo.dev/sandbox/inside"
 	"coleo.dev/window/pane"
 )
@@ -52,6 +56,12 @@ func run(args []string) error {
 		return inside.Enter(args[1:])
 	case len(args) == 3 && args[0] == inside.ProxyVerb:
 		return inside.Proxy(args[1:])
+	case len(args) > 3 && args[0] == container.StartVerb:
+		return container.Start(args[1:])
+	case len(args) == 2 && args[0] == container.InitVerb:
+		return container.Init(args[1:])
+	case len(args) == 3 && args[0] == container.CleanVerb:
+		return container.Clean(args[1:])
 	case len(args) >= 2 && args[0] == "hold" && args[1] == "--stdin":
 		return holder.Serve(os.Stdin, os.Stdout)
 	case len(args) > 4 && args[0] == "hold" && args[1] == "--dir" && args[3] == "--":

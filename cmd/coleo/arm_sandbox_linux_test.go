@@ -159,8 +159,8 @@ func TestASandboxThatCannotBeMadeIsRefused(t *testing.T) {
 			t.Errorf("%v = %v; want %q", more, r, want)
 		}
 	}
-	refused("no sandbox with docker yet", "-w", dir, "--sandbox", "docker")
-	refused("no sandbox with podman yet", "-w", dir, "--sandbox", "podman")
+	refused("needs an image", "-w", dir, "--sandbox", "docker")
+	refused("needs an image", "-w", dir, "--sandbox", "podman")
 	refused(`"jail" is no sandbox`, "-w", dir, "--sandbox", "jail")
 	refused("add --sandbox bwrap", "-w", dir, "--sandbox-net", "none")
 	refused("contains your home folder", "-w", w.home, "--sandbox", "bwrap")

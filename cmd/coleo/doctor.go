@@ -18,6 +18,7 @@ import (
 	"coleo.dev/config"
 	"coleo.dev/holder/process"
 	"coleo.dev/sandbox"
+	"coleo.dev/sandbox/container"
 )
 
 // finding is one problem that coleo doctor has found.
@@ -47,6 +48,7 @@ func checks() []check {
 		{"kernel", checkKernel},
 		{"sandboxes", checkSandboxes},
 		{"networks of sandboxes", checkSandboxNetworks},
+		{"containers", checkContainers},
 	}
 }
 
@@ -58,8 +60,9 @@ func newDoctorCommand() *cobra.Command {
 
 It checks config.toml, the harness files, the packs, the state folder, free disk
 space, serve, the host agent, the arms, the agent CLIs, the kernel settings, and
-which sandboxes this machine can make, also with a network of chosen hosts. The
-exit code is 1 if Coleo does not work, or is not safe, until a problem is fixed.`,
+which sandboxes this machine can make, also with a network of chosen hosts, and
+with docker and podman. The exit code is 1 if Coleo does not work, or is not
+safe, until a problem is fixed.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			paths, err := config.FindPaths(os.Getenv)
@@ -308,6 +311,28 @@ func checkSandboxes(ctx context.Context, _ setup.Setup) []finding {
 // checkSandboxNetworks is like checkSandboxes, for a sandbox that reaches only some hosts.
 func checkSandboxNetworks(ctx context.Context, _ setup.Setup) []finding {
 	return trySandbox(ctx, " --sandbox-net "+string(coleo.NetworkModel), sandbox.ProbeNetwork)
+}
+
+// checkContainers reports which engines of containers do not work here, and why. One that is not
+// installed is reported only if the other one does not work either.
+func checkContainers(ctx context.Context, _ setup.Setup) (out []finding) {
+	works, missing := false, []finding{}
+	for _, kind := range []coleo.SandboxKind{coleo.SandboxPodman, coleo.SandboxDocker} {
+		err := container.Usable(ctx, kind, os.Environ())
+		found := finding{Wrong: fmt.Sprintf("'coleo arm spawn --sandbox %s' does not work: %v", kind, err)}
+		switch _, noProgram := container.Find(kind, os.Environ()); {
+		case err == nil:
+			works = true
+		case noProgram != nil:
+			missing = append(missing, found)
+		default:
+			out = append(out, found)
+		}
+	}
+	if !works {
+		out = append(out, missing...)
+	}
+	return out
 }
 
 func trySandbox(ctx context.Context, flags string, probe func(context.Context, []string, string) error) []finding {

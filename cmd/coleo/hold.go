@@ -14,6 +14,7 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/holder/journal"
 	"coleo.dev/hook"
+	"coleo.dev/sandbox/container"
 	"coleo.dev/sandbox/inside"
 	"coleo.dev/window/pane"
 )
@@ -126,7 +127,8 @@ func newSandboxCommands() []*cobra.Command {
 		}
 	}
 	return []*cobra.Command{command(inside.StartVerb, inside.Start), command(inside.EnterVerb, inside.Enter),
-		command(inside.ProxyVerb, inside.Proxy)}
+		command(inside.ProxyVerb, inside.Proxy), command(container.StartVerb, container.Start),
+		command(container.InitVerb, container.Init), command(container.CleanVerb, container.Clean)}
 }
 
 func printJournal(out io.Writer, dir string) error {

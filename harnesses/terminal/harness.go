@@ -20,6 +20,7 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 	"coleo.dev/record"
+	"coleo.dev/sandbox/container"
 )
 
 // Harness drives the agent CLI that its Spec describes. It implements coleo.Harness.
@@ -187,6 +188,9 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 	}
 	facts := Facts{Home: launch.Home(&c), Workdir: c.Workdir, Conversation: c.Conversation, Started: time.Now(),
 		Account: launch.AccountPath(c.Dir), Version: launch.Version(h.spec, &c), Fork: c.Fork != ""}
+	if err := h.checkContainer(ctx, &c); err != nil {
+		return nil, err
+	}
 	status, err := holder.Start(ctx, h.holder, plan)
 	if err != nil {
 		return nil, err
@@ -200,6 +204,22 @@ func (h *Harness) Spawn(ctx context.Context, c coleo.SpawnConfig) (coleo.Session
 		Holder: status.Holder, Process: status.Process, Conversation: c.Conversation, Sandbox: c.Sandbox,
 		Extra: extra,
 	}, facts, status, true)
+}
+
+// checkContainer asks the engine of a container whether it can run the image. It does nothing for a
+// configuration without a container.
+func (h *Harness) checkContainer(ctx context.Context, c *coleo.SpawnConfig) error {
+	if !c.Sandbox.Container() {
+		return nil
+	}
+	err := container.Usable(ctx, c.Sandbox.Kind, c.Environ)
+	if err == nil {
+		err = container.HasImage(ctx, c.Sandbox.Kind, c.Environ, c.Sandbox.Image)
+	}
+	if err != nil {
+		return coleo.Errorf(coleo.ErrorCode(err), "%s was not started: %w", h.spec.Title, err)
+	}
+	return nil
 }
 
 // Attach reopens the session of a handle. The holder must prove that it is the holder of this

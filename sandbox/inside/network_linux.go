@@ -19,9 +19,9 @@ import (
 // with the addresses. Then the proxy sends ready. So the listeners belong to the sandbox's network,
 // and the proxy connects in the network of the machine.
 
-// proxySocket is the descriptor of the sandbox's end of the pair. The number is fixed, because the
+// ProxySocket is the descriptor of the sandbox's end of the pair. The number is fixed, because the
 // command line of the sandbox is made before the pair. This process has far fewer descriptors.
-const proxySocket = 100
+const ProxySocket = 100
 
 // ready is what the proxy sends at the end.
 const ready = "ready"
@@ -35,45 +35,56 @@ const (
 	talkTimeout = 30 * time.Second
 )
 
-// startProxy starts the proxy with the configuration in file. The pair's other end becomes
-// proxySocket, which outlives the change to another program.
-func startProxy(file string) error {
+// StartProxy starts the proxy with the configuration in a file. It returns the sandbox's end of the
+// pair, which the program of EnterVerb must have as ProxySocket. The proxy ends when this process
+// ends.
+func StartProxy(file string) (int, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("make the sockets of the sandbox's proxy: %w", err)
+		return 0, fmt.Errorf("make the sockets of the sandbox's proxy: %w", err)
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
+		return 0, fmt.Errorf("find this program: %w", err)
 	}
 	theirs := os.NewFile(uintptr(pair[1]), "proxy")
 	defer theirs.Close()
 	cmd := exec.Command(self, ProxyVerb, file, strconv.Itoa(os.Getpid()))
 	cmd.ExtraFiles = []*os.File{theirs}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start the sandbox's proxy: %w", err)
+		return 0, fmt.Errorf("start the sandbox's proxy: %w", err)
 	}
-	at, err := unix.FcntlInt(uintptr(pair[0]), unix.F_DUPFD, proxySocket)
-	if err == nil && at != proxySocket {
-		err = fmt.Errorf("descriptor %d is in use", proxySocket)
+	return pair[0], nil
+}
+
+// startProxy starts the proxy like StartProxy. The sandbox's end of the pair becomes ProxySocket, which
+// outlives the change to another program.
+func startProxy(file string) error {
+	socket, err := StartProxy(file)
+	if err != nil {
+		return err
+	}
+	at, err := unix.FcntlInt(uintptr(socket), unix.F_DUPFD, ProxySocket)
+	if err == nil && at != ProxySocket {
+		err = fmt.Errorf("descriptor %d is in use", ProxySocket)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the socket of the sandbox's proxy: %w", err)
 	}
-	return unix.Close(pair[0])
+	return unix.Close(socket)
 }
 
 // giveListeners listens inside the sandbox, gives the listeners to the proxy, and names the proxy in
 // the environment of this process.
 func giveListeners() error {
-	unix.CloseOnExec(proxySocket)
-	defer unix.Close(proxySocket)
+	unix.CloseOnExec(ProxySocket)
+	defer unix.Close(ProxySocket)
 	wait := unix.NsecToTimeval(talkTimeout.Nanoseconds())
-	if err := unix.SetsockoptTimeval(proxySocket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
+	if err := unix.SetsockoptTimeval(ProxySocket, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait); err != nil {
 		return err
 	}
 	var wanted []string
-	if _, err := receive(proxySocket, &wanted); err != nil {
+	if _, err := receive(ProxySocket, &wanted); err != nil {
 		return err
 	}
 	addrs, files, err := listen(wanted)
@@ -86,7 +97,7 @@ func giveListeners() error {
 	}
 	text, err := json.Marshal(addrs)
 	if err == nil {
-		err = unix.Sendmsg(proxySocket, text, unix.UnixRights(fds...), nil, 0)
+		err = unix.Sendmsg(ProxySocket, text, unix.UnixRights(fds...), nil, 0)
 	}
 	for _, f := range files {
 		_ = f.Close()
@@ -95,7 +106,7 @@ func giveListeners() error {
 		return fmt.Errorf("give the listeners to the proxy: %w", err)
 	}
 	var answer string
-	if _, err := receive(proxySocket, &answer); err != nil || answer != ready {
+	if _, err := receive(ProxySocket, &answer); err != nil || answer != ready {
 		return fmt.Errorf("the proxy has not begun: %q, %w", answer, err)
 	}
 	return setProxy("http://" + addrs[0])

@@ -202,6 +202,8 @@ func (f *spawnFlags) takeSandbox() error {
 		return nil
 	case f.sandbox.Kind == "" && f.sandbox.Limit != "":
 		return coleo.Errorf(coleo.EInvalid, "--sandbox-limit needs a sandbox: add --sandbox %s", coleo.SandboxBwrap)
+	case f.sandbox.Kind == "" && f.sandbox.Image != "":
+		return coleo.Errorf(coleo.EInvalid, "--sandbox-image needs a container: add --sandbox %s", coleo.SandboxPodman)
 	case f.sandbox.Kind == "":
 		return coleo.Errorf(coleo.EInvalid, "--sandbox-net needs a sandbox: add --sandbox %s", coleo.SandboxBwrap)
 	}

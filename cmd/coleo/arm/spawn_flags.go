@@ -106,6 +106,9 @@ unless you say --sandbox none: see docs/security.md.
   model                only the server of its model
   allow=HOST[:PORT],…  these servers and that of its model
 
+--sandbox podman or docker runs it in a container of the image that --sandbox-image
+names. The agent CLI must be in the image, and Coleo pulls none.
+
 --sandbox-limit says how much of the machine the sandbox uses at most, such as
 memory=4G,pids=500,cpus=2. 'coleo arm status' says what keeps the limits: see
 docs/security.md.
@@ -176,7 +179,8 @@ func newSpawnCommand() *cobra.Command {
 	flags.StringVar(&f.q.AgentID, "agent", "", "`ID` of the host agent that runs the arm")
 	flags.StringVar((*string)(&f.q.OnPartition), "on-partition", "", "`MODE`: run (default) or freeze")
 	flags.StringVar((*string)(&f.q.Policy), "policy", "", "`MODE` of the policy: off (default), shadow or read")
-	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default) or bwrap")
+	flags.StringVar((*string)(&f.sandbox.Kind), "sandbox", "", "`KIND` of sandbox: none (default), bwrap, podman or docker")
+	flags.StringVar(&f.sandbox.Image, "sandbox-image", "", "`IMAGE` of podman or docker that contains the agent CLI")
 	flags.StringVar((*string)(&f.sandbox.Network), "sandbox-net", "", "`NETWORK` of the sandbox: all (default), none, model or allow=HOST,…")
 	flags.StringVar((*string)(&f.sandbox.Limit), "sandbox-limit", "",
 		"`LIMITS` of the sandbox: none or memory=SIZE,pids=NUMBER,cpus=NUMBER")

@@ -128,7 +128,7 @@ func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config
 		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
 	}
 	if f.sandbox.On() { // the flags of 'harness calibrate' have no sandbox
-		config.Sandbox = &f.sandbox
+		config.Sandbox = conformance.Boxed(f.sandbox)
 	}
 	return config, end, nil
 }

@@ -143,7 +143,8 @@ usage, and 3 if the agent CLI is not installed.`,
 	c.Flags().StringVar(&f.asks, "asks", "",
 		"test these dialogs of the agent CLI instead: `NAMES`, separated by commas, or all")
 	c.Flags().StringVar((*string)(&f.sandbox.Kind), "sandbox", "none",
-		"run the agent CLI in a sandbox: `KIND` none or bwrap")
+		"run the agent CLI in a sandbox: `KIND` none, bwrap, podman or docker")
+	c.Flags().StringVar(&f.sandbox.Image, "sandbox-image", "", "`IMAGE` of podman or docker that contains the agent CLI")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
 	return c

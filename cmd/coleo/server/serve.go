@@ -100,8 +100,8 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		DB: db, Bus: conn, Registry: reg, Log: log, Now: now,
 		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model,
 			Fallback: s.Models.Fallback, OnPartition: s.Arms.OnPartition, Tools: s.Arms.Tools, Policy: s.Policy.Mode,
-			SandboxLimit: s.Sandbox.Limit,
-			OnLimit:      s.Limits.OnLimit, ContinueWith: s.Limits.ContinueWith},
+			SandboxLimit: s.Sandbox.Limit, SandboxImage: s.Sandbox.Image,
+			OnLimit: s.Limits.OnLimit, ContinueWith: s.Limits.ContinueWith},
 		Prices:     pricebook.NewKeeper(s.OwnPrices(), s.FetchedPrices(), log).Book,
 		RemoteOnly: setup.RemoteOnly(), AllowLocal: setup.AllowsLocal(), Local: local.start,
 	})

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,21 +15,6 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/holder"
 )
-
-// allowedEnv lists the variables of the user's environment that every agent CLI gets. A
-// name that ends in _ is a prefix. An agent CLI also gets the variables in the
-// credentials_env of its harness. It gets no other variables of the user's environment,
-// not even Coleo's own.
-var allowedEnv = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TMPDIR", "XDG_",
-	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "ALL_PROXY", "SSL_CERT_FILE",
-	"SSL_CERT_DIR",
-	"SSH_AUTH_SOCK", "COLORTERM",
-}
-
-// hermeticEnv lists the variables of the user's environment that an agent CLI gets with
-// ProfileHermetic.
-var hermeticEnv = []string{"PATH", "LANG", "LC_", "TZ"}
 
 // launchFacts holds the values that the templates of a Part see.
 type launchFacts struct {
@@ -103,6 +89,7 @@ func Plan(s *rules.Spec, c *coleo.SpawnConfig, hookCommand []string) (holder.Lau
 		Arm: c.Arm, Generation: c.Generation, Nonce: c.Nonce, Dir: c.Dir,
 		Argv: argv, Env: flatten(env), Workdir: c.Workdir, Cols: c.Cols, Rows: c.Rows, Keep: c.Keep,
 		AllowSudo:   c.AllowSudo,
+		After:       cleanCommand(c, hookCommand),
 		NeedsPermit: c.OnPartition == coleo.PartitionFreeze,
 	}, nil
 }
@@ -219,7 +206,12 @@ func Home(c *coleo.SpawnConfig) string {
 	return lookupEnv(c.Environ, "HOME")
 }
 
+// findBinary returns the path of the agent CLI. In a container, the agent CLI is that of the image: the
+// result is then a name, for which the container looks in its own PATH.
 func findBinary(s *rules.Spec, c *coleo.SpawnConfig) (string, error) {
+	if c.Sandbox.Container() {
+		return cmp.Or(c.Binary, s.Command), nil
+	}
 	if c.Binary != "" {
 		if executable(c.Binary) {
 			return c.Binary, nil
@@ -355,40 +347,4 @@ func seed(path, content string) error {
 		err = closeErr
 	}
 	return err
-}
-
-func environment(c *coleo.SpawnConfig, credentials []string) map[string]string {
-	allowed := append(slices.Clone(allowedEnv), credentials...)
-	if c.Profile == coleo.ProfileHermetic {
-		allowed = hermeticEnv
-	}
-	env := map[string]string{"TERM": "xterm-256color"}
-	for _, kv := range c.Environ {
-		name, value, _ := strings.Cut(kv, "=")
-		if outside := c.Sandbox.On() && named(outsideEnv, name); named(allowed, name) && !outside {
-			env[name] = value
-		}
-	}
-	if c.Profile == coleo.ProfileHermetic {
-		env["HOME"] = c.Home
-	}
-	return env
-}
-
-func lookupEnv(environ []string, name string) string {
-	for _, kv := range environ {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
-func flatten(env map[string]string) []string {
-	out := make([]string, 0, len(env))
-	for k, v := range env {
-		out = append(out, k+"="+v)
-	}
-	slices.Sort(out)
-	return out
 }

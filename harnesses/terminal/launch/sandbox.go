@@ -38,6 +38,13 @@ func sandboxed(s *rules.Spec, c *coleo.SpawnConfig, hookCommand, argv []string,
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s was not started: a sandbox needs the holder program of Coleo",
 			s.Title)
 	}
+	if c.Sandbox.Container() {
+		argv, err := contained(s, c, hookCommand[0], argv, env)
+		if err != nil {
+			return nil, coleo.Errorf(coleo.ErrorCode(err), "%s was not started: %w", s.Title, err)
+		}
+		return argv, nil
+	}
 	search := filepath.SplitList(env["PATH"])
 	bwrap, err := sandbox.Find(filepath.SplitList(lookupEnv(c.Environ, "PATH")))
 	if err != nil {
@@ -93,15 +100,20 @@ func boxOf(s *rules.Spec, c *coleo.SpawnConfig, binaryPath string, search []stri
 		}
 		box.Readable = append(box.Readable, places...)
 	}
+	return box, addOwnFiles(&box, s, c)
+}
+
+// addOwnFiles adds the files of Coleo and of the agent CLI that the agent CLI uses.
+func addOwnFiles(box *sandbox.Box, s *rules.Spec, c *coleo.SpawnConfig) error {
 	for _, dir := range c.Reached {
 		box.Readable = append(box.Readable, sandbox.Place{Path: dir})
 	}
 	own, err := ownFiles(c)
 	if err != nil {
-		return box, err
+		return err
 	}
 	box.Writable = append(box.Writable, own...)
-	return box, homeFiles(&box, s.Launch.Sandbox)
+	return homeFiles(box, s.Launch.Sandbox)
 }
 
 // addFolder adds the arm's folder to the box. If the sandbox would then show what it must not show,

@@ -157,7 +157,16 @@ func TestASandboxThatWouldShowTooMuchIsRefused(t *testing.T) {
 		"bubblewrap is missing": {func(_ *testing.T, b *boxed) {
 			b.c.Environ = []string{"HOME=" + b.home, "PATH=/nowhere"}
 		}, "bwrap is missing"},
-		"docker": {func(_ *testing.T, b *boxed) { b.c.Sandbox.Kind = coleo.SandboxDocker }, "no sandbox with docker yet"},
+		"a container without an image": {func(_ *testing.T, b *boxed) {
+			b.c.Sandbox.Kind = coleo.SandboxDocker
+		}, "needs an image"},
+		"a container without its engine": {func(_ *testing.T, b *boxed) {
+			b.c.Sandbox.Kind, b.c.Sandbox.Image = coleo.SandboxPodman, "img"
+			b.c.Environ = []string{"HOME=" + b.home, "PATH=/nowhere"}
+		}, "the program podman is missing"},
+		"a container with the scripted model": {func(_ *testing.T, b *boxed) {
+			b.c.Sandbox.Kind, b.c.Sandbox.Image, b.c.OwnNetwork = coleo.SandboxPodman, "img", true
+		}, "scripted model"},
 	}
 	for name, c := range list {
 		t.Run(name, func(t *testing.T) {

@@ -28,10 +28,11 @@ const (
 var versionForm = regexp.MustCompile(`^[0-9][0-9A-Za-z.+_-]{0,63}$`)
 
 // Version returns the version of the agent CLI that a configuration starts. It returns "" if it
-// cannot find the version. It only reads files of the package manager, and starts no process.
+// cannot find the version, as in a container. It only reads files of the package manager, and starts
+// no process.
 func Version(s *rules.Spec, c *coleo.SpawnConfig) string {
 	program, err := findBinary(s, c)
-	if err != nil {
+	if err != nil || c.Sandbox.Container() {
 		return ""
 	}
 	return InstalledVersion(program, s.Package)

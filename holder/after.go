@@ -1,0 +1,28 @@
+package holder
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// afterTimeout limits Launch.After. It usually takes some hundred milliseconds.
+const afterTimeout = 20 * time.Second
+
+// runAfter runs Launch.After, and waits until the command has ended.
+func runAfter(command []string, mark string) {
+	if len(command) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), afterTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], mark)...)
+	cmd.Env, cmd.Dir, cmd.Stderr = ownEnv(), "/", os.Stderr
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "clean up after the arm:", err)
+		return
+	}
+	_ = cmd.Wait() // fails if the reaper of orphans was faster; the command itself reports its errors
+}

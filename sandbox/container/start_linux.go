@@ -1,0 +1,175 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"coleo.dev"
+	"coleo.dev/holder/process"
+	"coleo.dev/sandbox/inside"
+)
+
+const (
+	// runTimeout limits the start of a container. The first start from a large image can take long.
+	runTimeout = 2 * time.Minute
+	// linkTimeout limits the time until the first process of a container has connected.
+	linkTimeout = 30 * time.Second
+)
+
+// passed are the signals that the agent CLI gets, if this process gets them.
+var passed = []os.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGWINCH,
+	syscall.SIGTSTP, syscall.SIGCONT}
+
+// Start runs a program in a container (see StartVerb). It ends with the exit code of the program, or
+// returns an error if the program was not started.
+func Start(args []string) error {
+	if len(args) < 3 || args[1] != "--" {
+		return coleo.Errorf(coleo.EInvalid, "%s needs a file, -- and a command line", StartVerb)
+	}
+	p, err := readPlan(args[0])
+	if err != nil {
+		return err
+	}
+	id, err := identify(os.Getenv(process.EnvArm))
+	if err != nil {
+		return err
+	}
+	s := started{plan: p, id: id, engine: engine{p.Kind, p.Program, p.Environ}, signals: make(chan os.Signal, 16)}
+	signal.Notify(s.signals, passed...)
+	code, err := s.run(args[2:])
+	if err == nil {
+		os.Exit(code)
+	}
+	return err
+}
+
+// started is the start of a container.
+type started struct {
+	plan    Plan
+	id      identity
+	engine  engine
+	signals chan os.Signal
+}
+
+// run runs the program in the container and returns its exit code. At the end there is no container.
+func (s *started) run(argv []string) (code int, err error) {
+	ctx := context.Background()
+	if err := s.engine.sweep(ctx, s.id.arm); err != nil {
+		return 0, fmt.Errorf("remove what an earlier start has left: %w", err)
+	}
+	defer func() { err = errors.Join(err, s.engine.remove(ctx, s.id)) }()
+	link, err := listen(s.plan.Link)
+	if err != nil {
+		return 0, err
+	}
+	defer link.close()
+	if err := s.make(ctx); err != nil {
+		return 0, err
+	}
+	conn, err := link.accept(linkTimeout, func() bool {
+		found, err := s.engine.list(ctx, "name=^"+s.id.name()+"$")
+		return err == nil && len(found) == 0
+	})
+	if err != nil {
+		return 0, coleo.Errorf(coleo.EUnsupported, "the container of %s was started, but Coleo's program in it has not begun: "+
+			"%w: %s", s.plan.Image, err, s.diagnose(ctx))
+	}
+	link.close()
+	return s.serve(conn, argv)
+}
+
+// make makes the container. The engine's own process for the container ignores HUP, as it inherits that
+// from here. A holder that ends the arm sends HUP to all processes below it, and podman's process must
+// live until it has removed the container.
+func (s *started) make(ctx context.Context) error {
+	signal.Ignore(syscall.SIGHUP)
+	defer signal.Notify(s.signals, passed...)
+	ctx, cancel := context.WithTimeout(ctx, runTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.plan.Program, s.plan.run(s.id, user{os.Geteuid(), os.Getegid()})...)
+	cmd.Env, cmd.Dir = s.plan.Environ, "/"
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	return coleo.Errorf(coleo.EUnsupported, "%s makes no container of %s: %w: %s", s.plan.Kind, s.plan.Image, err,
+		cut(strings.Join(strings.Fields(string(out)), " ")))
+}
+
+// diagnose runs Coleo's program in another container and returns what it says.
+func (s *started) diagnose(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, linkTimeout)
+	defer cancel()
+	m := Mount{s.plan.Coleo, s.plan.Coleo, true}
+	cmd := exec.CommandContext(ctx, s.plan.Program, "run", "--rm", "--pull=never", "--network", "none", "--read-only",
+		"--cap-drop", "ALL", "--mount", m.String(), "--entrypoint", s.plan.Coleo, s.plan.Image, InitVerb, "/nowhere")
+	cmd.Env, cmd.Dir = s.plan.Environ, "/"
+	out, _ := cmd.CombinedOutput()
+	return cut(strings.Join(strings.Fields(string(out)), " "))
+}
+
+// serve gives the container its order, and passes signals until the program has ended.
+func (s *started) serve(conn int, argv []string) (int, error) {
+	fds := []int{0, 1, 2}
+	o := order{Argv: argv, Workdir: s.plan.Workdir, Limits: s.plan.Limits, Network: s.plan.Rules != ""}
+	o.Terminal = s.releaseTerminal() // before the proxy starts, because HUP would end a new process
+	for _, kv := range os.Environ() {
+		if name, _, _ := strings.Cut(kv, "="); !slices.Contains(s.plan.Dropped, name) {
+			o.Env = append(o.Env, kv)
+		}
+	}
+	if o.Network {
+		socket, err := inside.StartProxy(s.plan.Rules)
+		if err != nil {
+			return 0, err
+		}
+		fds = append(fds, socket)
+	}
+	if err := sendOrder(conn, o, fds...); err != nil {
+		return 0, fmt.Errorf("tell the container what to run: %w", err)
+	}
+	if o.Network {
+		_ = unix.Close(fds[3])
+	}
+	ended := make(chan result, 1)
+	go func() {
+		end := result{Failed: "the container has ended"}
+		_, _ = receive(conn, &end)
+		ended <- end
+	}()
+	for {
+		select {
+		case end := <-ended:
+			if end.Failed != "" {
+				return 0, coleo.Errorf(coleo.EUnsupported, "%s", end.Failed)
+			}
+			return end.Code, nil
+		case sig := <-s.signals:
+			_ = send(conn, signalled{sig.(syscall.Signal)})
+		}
+	}
+}
+
+// releaseTerminal gives the terminal of this session free, so that the agent CLI can make it the one of
+// its own session. It reports whether it has done so. A process below a wrapper cannot: the agent CLI
+// then uses the terminal without owning it, and this process passes the terminal's signals.
+func (s *started) releaseTerminal() bool {
+	session, err := unix.Getsid(0)
+	if _, tty := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || tty != nil || session != os.Getpid() {
+		return false
+	}
+	signal.Ignore(syscall.SIGHUP, syscall.SIGCONT) // the kernel sends both to the group of the terminal
+	err = unix.IoctlSetInt(0, unix.TIOCNOTTY, 0)
+	signal.Notify(s.signals, passed...)
+	return err == nil
+}
