@@ -31,6 +31,11 @@ const (
 	// not drawn yet. OpenCode 1.18.33 draws the command 22 ms after the box. On a machine with a
 	// load of ten, this took 200 ms.
 	draftSettle = 3 * time.Second
+	// emptySettle is draftSettle for a dialog that has neither a title nor an option, so that nobody
+	// could decide about it. Qwen Code 0.24.4 says "Waiting for user confirmation" for a moment
+	// before each tool call, even in the mode in which it asks nothing. At a load of 24 on two cores,
+	// this took more than 3 s in 3 of 18 conversations.
+	emptySettle = 15 * time.Second
 	// partialSettle is how long a dialog without a title or without options must show
 	// the same text. On a screen with few rows, the title or the options may be out of
 	// sight. But most pictures of such dialogs are half drawn.
@@ -107,6 +112,8 @@ func (a *appearances) begin(text string, v *rules.Verdict, now time.Time) {
 	answered := text == a.answered && now.Sub(a.answeredAt) < returnWithin
 	a.answered = ""
 	switch {
+	case v.Draft && v.Dialog.Title == "" && len(v.Dialog.Options) == 0:
+		a.settleTime = emptySettle
 	case v.Draft:
 		a.settleTime = draftSettle
 	case a.doubtful, answered, shownBefore && a.text != "" && a.title != v.Dialog.Title:

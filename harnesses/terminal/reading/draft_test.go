@@ -71,3 +71,30 @@ func TestADialogWithoutItsOptionsIsNotToldAtOnce(t *testing.T) {
 		t.Error("with its options it is not told at once")
 	}
 }
+
+// A dialog that has neither a title nor an option is told late, because nobody can decide about it.
+func TestADialogThatSaysNothingIsToldLate(t *testing.T) {
+	t.Parallel()
+	b := newBenchOf(t, casttest.PlainSpec+`
+[[dialog]]
+name = "waits"
+kind = "other"
+when = [{ where = "bottom 1", pattern = '^waiting for you' }]
+draft = [{ where = "bottom 3", pattern = '(?m)^\d\. ', not = true }]
+title = '^(\S.*\?)$'
+option = '^(?P<number>\d)\. (?P<label>.*)$'
+select = "digit"
+deny_keys = "ESCAPE"
+`)
+	b.shows(casttest.Idle).shows("\x1b[2J\x1b[Hsome text\r\nwaiting for you").after(emptySettle - time.Second)
+	if r := b.r.reading; r.State != coleo.WaitingApproval || r.Dialog != nil {
+		t.Errorf("without a title and options it reads %s, dialog %+v; want none yet", r.State, r.Dialog)
+	}
+	if b.after(time.Second); b.r.reading.Dialog == nil {
+		t.Error("without a title and options for good it is never told")
+	}
+	b.shows(casttest.Idle).shows("\x1b[2J\x1b[HGo on?\r\n1. Yes\r\nwaiting for you").after(dialogSettle)
+	if b.r.reading.Dialog == nil {
+		t.Error("with its options it is not told at once")
+	}
+}
