@@ -157,9 +157,7 @@ func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) 
 	defer tick.Stop()
 	for {
 		if raw, err := os.ReadFile(pidFile); err == nil {
-			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
-			process, _ := process.Identify(pid) // zero if the process has already ended
-			return process
+			return t.commandWithPID(strings.TrimSpace(string(raw)))
 		}
 		select {
 		case <-tick.C:
@@ -167,4 +165,30 @@ func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) 
 			return coleo.Identity{}
 		}
 	}
+}
+
+// commandWithPID returns the process of a command that runs in the trial's work folder and knows
+// itself by the given pid. In a sandbox, the machine has another pid for this process. It returns the
+// zero Identity if the process has already ended.
+func (t *Trial) commandWithPID(own string) coleo.Identity {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, folder := range all {
+		status, _ := os.ReadFile(filepath.Join(folder, "status"))
+		_, pids, _ := strings.Cut(string(status), "\nNSpid:") // the machine's pid first, the innermost last
+		pids, _, _ = strings.Cut(pids, "\n")
+		workdir, _ := os.Readlink(filepath.Join(folder, "cwd"))
+		if list := strings.Fields(pids); len(list) == 0 || list[len(list)-1] != own || workdir != t.Workdir {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(folder))
+		if id, err := process.Identify(pid); err == nil {
+			return id
+		}
+	}
+	if len(all) > 0 {
+		return coleo.Identity{}
+	}
+	pid, _ := strconv.Atoi(own)
+	id, _ := process.Identify(pid) // a system without /proc has no sandboxes
+	return id
 }
