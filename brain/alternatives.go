@@ -93,7 +93,7 @@ func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
 	if comesLater(err) {
 		return false
 	}
-	err = b.commanded(ctx, arm.ID, bus.OpAlternative, promptTimeout, func(arm coleo.Arm) any {
+	err = b.orderAndCatchUp(ctx, arm.ID, bus.OpAlternative, promptTimeout, func(arm coleo.Arm) any {
 		return bus.AlternativeOrder{Arm: arm.ID, At: at, Failed: err.Error()}
 	}, nil)
 	return err == nil
@@ -141,7 +141,7 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	}
 	defer b.holdOrderOpen(arm.ID)()
 	var report bus.ModelReport
-	err = b.commanded(ctx, arm.ID, bus.OpAlternative, spawnTimeout, func(coleo.Arm) any { return order }, &report)
+	err = b.orderAndCatchUp(ctx, arm.ID, bus.OpAlternative, spawnTimeout, func(coleo.Arm) any { return order }, &report)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) 
 		return coleo.OnLimitReport{}, err
 	}
 	var report bus.OnLimitReport
-	err = b.commanded(ctx, arm.ID, bus.OpOnLimit, bus.DefaultTimeout, func(arm coleo.Arm) any {
+	err = b.orderAndCatchUp(ctx, arm.ID, bus.OpOnLimit, bus.DefaultTimeout, func(arm coleo.Arm) any {
 		return bus.OnLimitOrder{Arm: arm.ID, OnLimit: on}
 	}, &report)
 	if err != nil {
@@ -264,9 +264,9 @@ func (b *Brain) checkOnLimit(on coleo.OnLimit, harness string, c coleo.SpawnConf
 	return nil
 }
 
-// knowsEnds returns EUnsupported if the request needs a feature that the host agent is too old for:
-// ending an arm whose work is done, or trying the alternatives of a parked arm.
-func (b *Brain) knowsEnds(host string, o bus.SpawnOrder) error {
+// checkHostTakesEnds returns EUnsupported if the request needs a feature that the host agent is too
+// old for: ending an arm whose work is done, or trying the alternatives of a parked arm.
+func (b *Brain) checkHostTakesEnds(host string, o bus.SpawnOrder) error {
 	if o.Config.EndWhenDone {
 		if err := b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesEndWhenDone },
 			"ends no arm when its work is done"); err != nil {

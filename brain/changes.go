@@ -99,7 +99,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
-	err := b.commanded(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
+	err := b.orderAndCatchUp(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
 		return bus.MergeOrder{Arm: arm.ID, Wish: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {

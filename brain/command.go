@@ -69,15 +69,15 @@ func (u unsent) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error with its code.
 func (u unsent) Unwrap() error { return u.because }
 
-// commanded sends a command about one arm to the arm's host agent. After that, it reads the host's
-// new events into the store. If the command types and the arm needs a permit, commanded first gets
-// a permit.
+// orderAndCatchUp sends a command about one arm to the arm's host agent. After that, it reads the
+// host's new events into the store. If the command types and the arm needs a permit,
+// orderAndCatchUp first gets a permit.
 //
 // It returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
 // before ctx ends. It returns EExited if the arm has never run, and EUnavailable if the host agent
 // cannot be asked. Other errors come from the host agent.
-func (b *Brain) commanded(ctx context.Context, idOrName string, op bus.Op, limit time.Duration, in func(coleo.Arm) any,
-	out any) error {
+func (b *Brain) orderAndCatchUp(ctx context.Context, idOrName string, op bus.Op, limit time.Duration,
+	in func(coleo.Arm) any, out any) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (b *Brain) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lea
 	if p.Check != nil {
 		op, text = bus.OpChecked, text+string(p.Check.Input)+string(p.Check.Schema)
 	}
-	err := b.commanded(ctx, idOrName, op, PromptTime(text), func(arm coleo.Arm) any {
+	err := b.orderAndCatchUp(ctx, idOrName, op, PromptTime(text), func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p, Lease: lease}
 	}, &r)
 	return r, refused(err)
@@ -170,7 +170,7 @@ func refused(err error) error {
 // host agent.
 func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
 	lease string) error {
-	return b.commanded(ctx, idOrName, bus.OpRespond, promptTimeout, func(arm coleo.Arm) any {
+	return b.orderAndCatchUp(ctx, idOrName, bus.OpRespond, promptTimeout, func(arm coleo.Arm) any {
 		return bus.RespondOrder{Arm: arm.ID, Dialog: dialog, Decision: d, Lease: lease}
 	}, nil)
 }
@@ -181,7 +181,7 @@ func (b *Brain) Respond(ctx context.Context, idOrName string, dialog coleo.Finge
 // returns the errors of Prompt.
 func (b *Brain) Compact(ctx context.Context, idOrName string) (coleo.Receipt, error) {
 	var r coleo.Receipt
-	err := b.commanded(ctx, idOrName, bus.OpCompact, promptTimeout, onArm, &r)
+	err := b.orderAndCatchUp(ctx, idOrName, bus.OpCompact, promptTimeout, onArm, &r)
 	return r, refused(err)
 }
 
@@ -191,7 +191,7 @@ func (b *Brain) Compact(ctx context.Context, idOrName string) (coleo.Receipt, er
 // Other errors come from the host agent.
 func (b *Brain) Interrupt(ctx context.Context, idOrName string) (coleo.Interruption, error) {
 	var out coleo.Interruption
-	err := b.commanded(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, &out)
+	err := b.orderAndCatchUp(ctx, idOrName, bus.OpInterrupt, promptTimeout, onArm, &out)
 	return out, err
 }
 
@@ -200,7 +200,7 @@ func (b *Brain) Interrupt(ctx context.Context, idOrName string) (coleo.Interrupt
 // never run. It returns EUnavailable if the host agent cannot be asked. Other errors
 // come from the host agent.
 func (b *Brain) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
-	if err := b.commanded(ctx, idOrName, bus.OpKill, killTimeout, onArm, nil); err != nil {
+	if err := b.orderAndCatchUp(ctx, idOrName, bus.OpKill, killTimeout, onArm, nil); err != nil {
 		return coleo.Arm{}, err
 	}
 	return b.Arm(ctx, idOrName)
@@ -240,7 +240,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 // EUnavailable if the host agent cannot be asked.
 func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation, error) {
 	var x coleo.Explanation
-	err := b.look(ctx, idOrName, bus.OpExplain, &x)
+	err := b.query(ctx, idOrName, bus.OpExplain, &x)
 	return x, err
 }
 
@@ -249,7 +249,7 @@ func (b *Brain) Explain(ctx context.Context, idOrName string) (coleo.Explanation
 // if the harness does not count tokens. It returns EUnavailable if the host agent cannot be asked.
 func (b *Brain) Usage(ctx context.Context, idOrName string) (coleo.Usage, error) {
 	var u coleo.Usage
-	err := b.look(ctx, idOrName, bus.OpUsage, &u)
+	err := b.query(ctx, idOrName, bus.OpUsage, &u)
 	return u, err
 }
 
@@ -289,7 +289,7 @@ func (b *Brain) Record(ctx context.Context, idOrName string, generation int, off
 	return r, err
 }
 
-func (b *Brain) look(ctx context.Context, idOrName string, op bus.Op, out any) error {
+func (b *Brain) query(ctx context.Context, idOrName string, op bus.Op, out any) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return err

@@ -166,18 +166,18 @@ func (b *Brain) requireSupport(host string, takes func(bus.Beat) bool, whatItLac
 		"run 'coleo down' and 'coleo up' to update it", host, b.hosts[host].beat.Version, whatItLacks)}
 }
 
-// knowsBudget returns EUnsupported if an order has a budget and the host agent is too old to keep
-// it.
-func (b *Brain) knowsBudget(host string, o bus.SpawnOrder) error {
+// checkHostTakesBudget returns EUnsupported if an order has a budget and the host agent is too old
+// to keep it.
+func (b *Brain) checkHostTakesBudget(host string, o bus.SpawnOrder) error {
 	if o.Config.Chosen == nil || o.Config.Chosen.Budget == nil {
 		return nil
 	}
 	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesBudget }, "keeps no budgets")
 }
 
-// knowsTriggers returns EUnsupported if an order is that of a trigger, and the host agent is too
-// old to carry it out.
-func (b *Brain) knowsTriggers(host string, o bus.SpawnOrder) error {
+// checkHostTakesTriggers returns EUnsupported if an order is that of a trigger, and the host agent
+// is too old to carry it out.
+func (b *Brain) checkHostTakesTriggers(host string, o bus.SpawnOrder) error {
 	if o.Request == "" || o.Config.Parent != "" {
 		return nil
 	}
@@ -223,19 +223,19 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.Spawn
 // would start the arm without its environment variables, with a real model, without a freeze, or in
 // another folder.
 func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
-	if err := b.knowsTools(host, o); err != nil {
+	if err := b.checkHostTakesTools(host, o); err != nil {
 		return err
 	}
-	if err := b.knowsSandbox(host, o); err != nil {
+	if err := b.checkHostTakesSandbox(host, o); err != nil {
 		return err
 	}
-	if err := b.knowsBudget(host, o); err != nil {
+	if err := b.checkHostTakesBudget(host, o); err != nil {
 		return err
 	}
-	if err := b.knowsTriggers(host, o); err != nil {
+	if err := b.checkHostTakesTriggers(host, o); err != nil {
 		return err
 	}
-	if err := b.knowsEnds(host, o); err != nil {
+	if err := b.checkHostTakesEnds(host, o); err != nil {
 		return err
 	}
 	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
@@ -268,7 +268,7 @@ func (b *Brain) OpenWindow(ctx context.Context, idOrName string, q wire.WindowRe
 	if err := checkWindow(q); err != nil {
 		return coleo.Arm{}, err
 	}
-	if err := b.commanded(ctx, idOrName, bus.OpWindow, spawnTimeout, func(arm coleo.Arm) any {
+	if err := b.orderAndCatchUp(ctx, idOrName, bus.OpWindow, spawnTimeout, func(arm coleo.Arm) any {
 		return bus.WindowOrder{Arm: arm.ID, Place: placeAt(q)}
 	}, nil); err != nil {
 		return coleo.Arm{}, err

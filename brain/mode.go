@@ -36,7 +36,7 @@ func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) 
 // and does not. Other errors come from the host agent.
 func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var report bus.ModeReport
-	err := b.commanded(ctx, idOrName, bus.OpMode, promptTimeout, func(arm coleo.Arm) any {
+	err := b.orderAndCatchUp(ctx, idOrName, bus.OpMode, promptTimeout, func(arm coleo.Arm) any {
 		return bus.ModeOrder{Arm: arm.ID, ModeOrder: o}
 	}, &report)
 	if err != nil {
@@ -163,9 +163,9 @@ func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
 		"leave out --worktree, and name a clone of the repository with -w")
 }
 
-// knowsSandbox returns EUnsupported if an order asks for a sandbox and the host agent is too old to
-// make one.
-func (b *Brain) knowsSandbox(host string, o bus.SpawnOrder) error {
+// checkHostTakesSandbox returns EUnsupported if an order asks for a sandbox and the host agent is
+// too old to make one.
+func (b *Brain) checkHostTakesSandbox(host string, o bus.SpawnOrder) error {
 	if !o.Config.Sandbox.On() {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 	}
 	var report bus.LabelReport
 	if arm.AgentID != "" {
-		err = b.commanded(ctx, arm.ID, bus.OpLabel, bus.DefaultTimeout, func(arm coleo.Arm) any {
+		err = b.orderAndCatchUp(ctx, arm.ID, bus.OpLabel, bus.DefaultTimeout, func(arm coleo.Arm) any {
 			return bus.LabelOrder{Arm: arm.ID, Labels: next}
 		}, &report)
 	}
@@ -230,7 +230,7 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 // errors come from the host agent.
 func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
 	var report bus.BudgetReport
-	err := b.commanded(ctx, idOrName, bus.OpBudget, bus.DefaultTimeout, func(arm coleo.Arm) any {
+	err := b.orderAndCatchUp(ctx, idOrName, bus.OpBudget, bus.DefaultTimeout, func(arm coleo.Arm) any {
 		return bus.BudgetOrder{Arm: arm.ID, BudgetOrder: o}
 	}, &report)
 	if err != nil || o.Budget == nil {

@@ -302,20 +302,20 @@ func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelO
 func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrder,
 	change *coleo.ModelFallback) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {
-		if err := b.knowsDefaults(arm.AgentID); err != nil {
+		if err := b.checkHostTakesDefaults(arm.AgentID); err != nil {
 			return bus.ModelReport{}, err
 		}
 	}
 	var report bus.ModelReport
-	err := b.commanded(ctx, arm.ID, bus.OpModel, promptTimeout, func(arm coleo.Arm) any {
+	err := b.orderAndCatchUp(ctx, arm.ID, bus.OpModel, promptTimeout, func(arm coleo.Arm) any {
 		return bus.ModelOrder{Arm: arm.ID, ModelOrder: o, InsteadOf: change}
 	}, &report)
 	return report, err
 }
 
-// knowsDefaults returns EUnsupported if a host agent is too old to change only the model of the
-// next start. An older host agent would change the model at once.
-func (b *Brain) knowsDefaults(host string) error {
+// checkHostTakesDefaults returns EUnsupported if a host agent is too old to change only the model
+// of the next start. An older host agent would change the model at once.
+func (b *Brain) checkHostTakesDefaults(host string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m := b.hosts[host]; m != nil && m.beat.PID != 0 && !m.beat.TakesDefault {

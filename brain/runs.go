@@ -95,7 +95,7 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 // EUnsupported if the host agent is too old to keep a queue.
 func (b *Brain) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) (coleo.QueueReport, error) {
 	var r coleo.QueueReport
-	err := b.commanded(ctx, idOrName, bus.OpQueue, bus.DefaultTimeout, func(arm coleo.Arm) any {
+	err := b.orderAndCatchUp(ctx, idOrName, bus.OpQueue, bus.DefaultTimeout, func(arm coleo.Arm) any {
 		return bus.QueueOrder{Arm: arm.ID, QueueOrder: o}
 	}, &r)
 	if r.Queue.Entries == nil {
@@ -136,7 +136,7 @@ func (b *Brain) understandsFiles(host string) error {
 // EBlocked if a dialog is open.
 func (b *Brain) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (coleo.Steering, error) {
 	var out coleo.Steering
-	err := b.commanded(ctx, idOrName, bus.OpSteer, PromptTime(p.Text)+promptTimeout, func(arm coleo.Arm) any {
+	err := b.orderAndCatchUp(ctx, idOrName, bus.OpSteer, PromptTime(p.Text)+promptTimeout, func(arm coleo.Arm) any {
 		return bus.PromptOrder{Arm: arm.ID, Prompt: p}
 	}, &out)
 	return out, refused(err)
@@ -146,6 +146,6 @@ func (b *Brain) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (col
 // Abort returns the errors of Interrupt.
 func (b *Brain) Abort(ctx context.Context, idOrName string) (coleo.Aborted, error) {
 	var out coleo.Aborted
-	err := b.commanded(ctx, idOrName, bus.OpAbort, promptTimeout, onArm, &out)
+	err := b.orderAndCatchUp(ctx, idOrName, bus.OpAbort, promptTimeout, onArm, &out)
 	return out, err
 }

@@ -237,7 +237,7 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 	case !interrupt:
 		return false, coleo.Errorf(code, "it asks something: answer it first, or give --interrupt, which also ends its turn")
 	}
-	if err := b.commanded(ctx, arm.ID, bus.OpAbort, promptTimeout, onArm, nil); err != nil {
+	if err := b.orderAndCatchUp(ctx, arm.ID, bus.OpAbort, promptTimeout, onArm, nil); err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, restTime)

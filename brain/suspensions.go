@@ -57,7 +57,7 @@ func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d col
 		return s, err
 	}
 	name, host := s.ArmName, ""
-	err = b.commanded(ctx, s.Arm, bus.OpAnswer, bus.DefaultTimeout, func(arm coleo.Arm) any {
+	err = b.orderAndCatchUp(ctx, s.Arm, bus.OpAnswer, bus.DefaultTimeout, func(arm coleo.Arm) any {
 		host = arm.AgentID
 		return bus.AnswerOrder{Arm: arm.ID, ID: s.ID, Decision: d, By: by}
 	}, &s)
@@ -92,13 +92,13 @@ func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
 // ENotFound if there is no such arm, and EUnavailable if the host agent cannot be asked.
 func (b *Brain) Tasks(ctx context.Context, idOrName string) ([]coleo.Task, error) {
 	var list []coleo.Task
-	err := b.look(ctx, idOrName, bus.OpTasks, &list)
+	err := b.query(ctx, idOrName, bus.OpTasks, &list)
 	return list, err
 }
 
-// knowsTools returns EUnsupported if the order gives the arm tools, and the host agent is too
-// old to know them.
-func (b *Brain) knowsTools(host string, o bus.SpawnOrder) error {
+// checkHostTakesTools returns EUnsupported if the order gives the arm tools, and the host agent is
+// too old to know them.
+func (b *Brain) checkHostTakesTools(host string, o bus.SpawnOrder) error {
 	if len(o.Config.Tools) == 0 {
 		return nil
 	}

@@ -35,31 +35,31 @@ type arm struct {
 	harness coleo.Harness // the harness object that started the session or attached to it
 	rules   string        // the last note about a change of the harness; see noteRules
 	reading coleo.Reading
-	// calm is the cursor of the change to the present state, if the present state is
-	// idle, error or dead. In any other state, calm is 0.
-	calm coleo.Cursor
+	// settledCursor is the cursor of the change to the present state, if the present state is
+	// idle, error or dead. In any other state, settledCursor is 0.
+	settledCursor coleo.Cursor
 	// run is the newest open run. The older open runs are in record.
-	run      *coleo.Receipt
-	lease    coleo.Lease
-	busy     bool              // the arm is being started, attached to or ended
-	judged   coleo.Fingerprint // the last dialog that the arm's policy has judged
-	blocked  string            // why the arm cannot continue; "" if it can
-	silent   bool              // the holder did not reply when the host agent tried to attach
-	asleep   bool              // a signal had stopped the holder when it did not reply
-	choosing choosing
-	dead     chan struct{} // closed when the goroutine that follows the session has ended
-	watched  chan struct{} // closed when the arm may have changed; nil if nobody waits for that
-	gone     bool          // another host has taken the arm
-	done     bool          // the host agent is ending the arm, because its work is done
-	late     []work        // work whose run has not begun yet
-	errors   []string      // the errors in the record since the last work of the model
+	run         *coleo.Receipt
+	lease       coleo.Lease
+	busy        bool              // the arm is being started, attached to or ended
+	judged      coleo.Fingerprint // the last dialog that the arm's policy has judged
+	blocked     string            // why the arm cannot continue; "" if it can
+	silent      bool              // the holder did not reply when the host agent tried to attach
+	asleep      bool              // a signal had stopped the holder when it did not reply
+	choosing    choosing
+	followEnded chan struct{} // closed when the goroutine that follows the session has ended
+	watched     chan struct{} // closed when the arm may have changed; nil if nobody waits for that
+	gone        bool          // another host has taken the arm
+	done        bool          // the host agent is ending the arm, because its work is done
+	late        []work        // work whose run has not begun yet
+	errors      []string      // the errors in the record since the last work of the model
 
-	following following
-	metering  metering
-	loops     watchedRun
+	sending  queueSending
+	metering metering
+	loops    watchedRun
 
 	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
-	driving    driving
+	driving    folderLock
 	entry      entry        // the arm's door
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
 	delivering sync.Mutex   // held while one prompt is sent
@@ -100,14 +100,14 @@ func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.
 func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
-	a.session, a.reading, a.calm, a.dead = s, s.State(), 0, make(chan struct{})
+	a.session, a.reading, a.settledCursor, a.followEnded = s, s.State(), 0, make(chan struct{})
 	a.choosing.unconfirmed, a.choosing.seen = a.modeUnconfirmed(), 0
-	dead := a.dead
+	dead := a.followEnded
 	following, unfollow := context.WithCancel(a.host.ctx)
 	a.unfollow = unfollow
 	nudge := make(chan struct{}, 1)
-	a.following.nudge, a.following.tried = nudge, 0
-	a.following.changes++
+	a.sending.nudge, a.sending.tried = nudge, 0
+	a.sending.changes++
 	a.mu.Unlock()
 	a.host.runs.Go(func() { a.sendQueue(following, s, nudge) })
 	a.host.runs.Go(func() {
@@ -188,9 +188,9 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	}
 	a.reading = c.Reading
 	if c.Kind == coleo.ChangeState {
-		a.calm = 0
+		a.settledCursor = 0
 		if st := c.Reading.State; st == coleo.Idle || st == coleo.Failed || st == coleo.Dead {
-			a.calm = c.Cursor
+			a.settledCursor = c.Cursor
 		}
 	}
 	a.mu.Unlock()

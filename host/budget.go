@@ -127,7 +127,7 @@ func (a *arm) mayBegin(ctx context.Context, prompt string) error {
 	if len(list) == 0 {
 		return nil
 	}
-	if err := a.tellsCalls(list); err != nil {
+	if err := a.checkReportsCalls(list); err != nil {
 		return err
 	}
 	d := budget.DecideAll(list, a.nextCall(prompt))
@@ -150,9 +150,9 @@ func (a *arm) mayBegin(ctx context.Context, prompt string) error {
 	return coleo.Errorf(coleo.EConflict, "nothing was typed: %s; %s", d.Why, a.budgetHint(d))
 }
 
-// tellsCalls returns EUnsupported if one of the budgets is hard, and the arm's agent CLI does not
-// report each call during the turn.
-func (a *arm) tellsCalls(list []coleo.BudgetState) error {
+// checkReportsCalls returns EUnsupported if one of the budgets is hard, and the arm's agent CLI
+// does not report each call during the turn.
+func (a *arm) checkReportsCalls(list []coleo.BudgetState) error {
 	a.mu.Lock()
 	harness := a.harness
 	a.mu.Unlock()

@@ -43,17 +43,17 @@ func sweepStart(arm, nonce string) []int {
 	return process.SweepStarts(arm, process.OfStart(nonce))
 }
 
-// vacant checks that no holder still holds an earlier start of the arm. It looks into
+// checkVacant checks that no holder still holds an earlier start of the arm. It looks into
 // the arm's folders, so it does not rely on the database alone. It returns EConflict in
 // these cases:
 //   - The last generation still runs. Somebody must first recover or kill the arm.
 //   - The holder of the last generation does not reply.
-//   - Another process uses one of the arm's folders. vacant leaves this process alone.
+//   - Another process uses one of the arm's folders. checkVacant leaves this process alone.
 //   - The state folder was copied, and the arm runs in the original folder.
 //
-// If a dead holder has left processes behind, vacant ignores them, because sweep ends
-// them later.
-func (a *arm) vacant() error {
+// If a dead holder has left processes behind, checkVacant ignores them, because
+// endEarlierGenerations ends them later.
+func (a *arm) checkVacant() error {
 	a.mu.Lock()
 	handle, rule := a.record.Handle, a.record.Rule
 	a.mu.Unlock()
@@ -68,7 +68,7 @@ func (a *arm) vacant() error {
 		}
 	}
 	for _, n := range a.occupied() {
-		if err := a.vacated(n); err != nil {
+		if err := a.awaitVacated(n); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		return coleo.Errorf(coleo.EStale, "start %d of arm %s is not its last, which is %d: nothing was ended",
 			generation, a.name(), last)
 	}
-	if err := a.driveOwn(); err != nil {
+	if err := a.lockOwnFolder(); err != nil {
 		return err
 	}
 	var record store.ArmRecord
@@ -102,7 +102,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	// written later.
 	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
-		record, s, dead = *r, a.session, a.dead
+		record, s, dead = *r, a.session, a.followEnded
 		return unpark(r, "the arm was ended")
 	})
 	if err != nil {
@@ -197,10 +197,10 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if _, err := a.liveSession(); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is running: kill it first", a.name())
 	}
-	if err := a.driveOwn(); err != nil {
+	if err := a.lockOwnFolder(); err != nil {
 		return nil, err
 	}
-	if err := a.vacant(); err != nil {
+	if err := a.checkVacant(); err != nil {
 		return nil, err
 	}
 	if _, err := a.endEarlierGenerations(a.newest() + 1); err != nil {
@@ -265,10 +265,10 @@ func endProven(client *holder.Client, arm string, generation int) error {
 	return holder.Terminate(s.Holder) // a signal needs no nonce, which may be lost
 }
 
-// traces searches all processes for the marks of arms. Starts that happen at the same time share
+// markSearch searches all processes for the marks of arms. Starts that happen at the same time share
 // one search, which is called a look. A caller never gets the result of a look that began before
 // the call.
-type traces struct {
+type markSearch struct {
 	look func() map[string][]int // for example process.Traces
 
 	looking sync.Mutex // held during a look, so that one look runs at a time; lock it before mu
@@ -284,7 +284,7 @@ type look struct {
 }
 
 // generationsOf returns those generations of an arm whose mark is found on a running process.
-func (t *traces) generationsOf(arm string) []int {
+func (t *markSearch) generationsOf(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {
 		t.next = &look{}
@@ -307,7 +307,7 @@ func (t *traces) generationsOf(arm string) []int {
 // endEarlierGenerations ends all processes of the generations before the given one. It returns the
 // generations whose marks it found. It relies on the marks even if the database contradicts them.
 func (a *arm) endEarlierGenerations(next int) (found []int, err error) {
-	found = a.host.marks.generationsOf(a.record.ID)
+	found = a.host.processMarks.generationsOf(a.record.ID)
 	older := func(generation int) bool { return generation < next }
 	if !slices.ContainsFunc(found, older) {
 		return found, nil

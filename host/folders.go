@@ -286,10 +286,10 @@ func (a *arm) occupied() []int {
 	return out
 }
 
-// vacated waits until no process uses the folder of a generation. It waits only for a guard that is
-// about to end, and for a holder whose agent CLI has ended. If any other process uses the folder,
-// vacated returns EConflict.
-func (a *arm) vacated(n int) error {
+// awaitVacated waits until no process uses the folder of a generation. It waits only for a guard
+// that is about to end, and for a holder whose agent CLI has ended. If any other process uses the
+// folder, awaitVacated returns EConflict.
+func (a *arm) awaitVacated(n int) error {
 	client, err := holder.Dial(a.dirOf(n), "")
 	switch coleo.ErrorCode(err) {
 	case "":
@@ -314,7 +314,7 @@ func (a *arm) tellOrphans(ctx context.Context) {
 	handle := a.record.Handle
 	a.mu.Unlock()
 	for _, n := range a.occupied() {
-		if handle != nil && handle.Generation == n || a.vacated(n) == nil {
+		if handle != nil && handle.Generation == n || a.awaitVacated(n) == nil {
 			continue
 		}
 		text := fmt.Sprintf("start %d of arm %s runs, and nobody follows it: 'coleo arm kill %s' ends it",

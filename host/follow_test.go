@@ -13,7 +13,7 @@ func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
 	may := func(change func(a *arm, now *coleo.Reading)) bool {
 		session := &refusingSession{}
 		now := coleo.Reading{State: coleo.Idle, Known: true}
-		a := &arm{session: session, reading: now, following: following{changes: 1}}
+		a := &arm{session: session, reading: now, sending: queueSending{changes: 1}}
 		change(a, &now)
 		return a.mayFollow(session, now, coleo.Queued{})
 	}
@@ -33,7 +33,7 @@ func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
 		"its work is done":         func(a *arm, _ *coleo.Reading) { a.done = true },
 		"the arm is gone":          func(a *arm, _ *coleo.Reading) { a.gone = true },
 		"another session":          func(a *arm, _ *coleo.Reading) { a.session = &refusingSession{} },
-		"nothing has changed":      func(a *arm, _ *coleo.Reading) { a.following.tried = 1 },
+		"nothing has changed":      func(a *arm, _ *coleo.Reading) { a.sending.tried = 1 },
 		"somebody types by hand": func(a *arm, _ *coleo.Reading) {
 			a.lease = coleo.Lease{ID: "l", Holder: "me", Until: time.Now().Add(time.Hour)}
 		},
@@ -50,7 +50,7 @@ func TestAParkedArmGoesOnOnlyWhenEveryConditionHolds(t *testing.T) {
 	may := func(change func(a *arm, now *coleo.Reading)) bool {
 		session := &refusingSession{}
 		now := coleo.Reading{State: coleo.Failed, Known: true}
-		a := &arm{session: session, reading: now, following: following{changes: 1}}
+		a := &arm{session: session, reading: now, sending: queueSending{changes: 1}}
 		a.record.Queue = &coleo.Queue{Parked: &coleo.Parked{Wake: wake}}
 		change(a, &now)
 		return queue.Due(queueOf(&a.record), wake) && a.mayFollow(session, now, coleo.Queued{Continues: 1})

@@ -84,14 +84,14 @@ type Host struct {
 	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
 
-	desk       *toolcalls.Desk
-	owedWrites owedWrites
-	marks      traces
+	desk         *toolcalls.Desk
+	owedWrites   owedWrites
+	processMarks markSearch
 
-	marked marking
-	full   fullDisk
-	read   atomic.Uint64 // serve has read the log up to this number
-	rules  rereader      // used only by Run
+	pulseMark pulseNumber
+	full      fullDisk
+	read      atomic.Uint64 // serve has read the log up to this number
+	rules     rereader      // used only by Run
 
 	threads threads
 	diffs   *diffs.Diffs
@@ -106,7 +106,7 @@ func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	h := &Host{Config: c, arms: map[string]*arm{}, marks: traces{look: process.Traces}, instance: rand.Text(),
+	h := &Host{Config: c, arms: map[string]*arm{}, processMarks: markSearch{look: process.Traces}, instance: rand.Text(),
 		began: time.Now(), threads: newThreads(c)}
 	h.desk = h.newDesk()
 	h.diffs = &diffs.Diffs{Environ: c.Environ, Scratch: filepath.Join(c.Dir, "scratch"), Log: c.Log, Now: c.Now}

@@ -33,7 +33,7 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	if o.Request != "" && a.carriedOut(o) {
 		return a.report(), nil // an earlier serve has sent the same order
 	}
-	if err := a.drive(); err != nil {
+	if err := a.lockFolder(); err != nil {
 		h.delist(a)
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	next := max(a.newest()+1, o.Config.Generation) // another host may have started later generations
-	if err := a.vacant(); err != nil {
+	if err := a.checkVacant(); err != nil {
 		return err
 	}
 	// The id was made for this order, so no process can have the arm's mark.
@@ -248,7 +248,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	if handle == nil {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run", record.Name)
 	}
-	if err := a.driveOwn(); err != nil {
+	if err := a.lockOwnFolder(); err != nil {
 		return err
 	}
 	harness, err := a.host.Registry.Get(record.Harness)

@@ -230,14 +230,14 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 
 // endParked ends the agent CLI of a parked arm, which startAgain then starts. The arm stays parked.
 func (a *arm) endParked(ctx context.Context, at bus.ParkedAt) error {
-	if err := a.driveOwn(); err != nil {
+	if err := a.lockOwnFolder(); err != nil {
 		return err
 	}
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}
 	err := a.changeParked(ctx, at, func(r *store.ArmRecord, _ coleo.Parked) []coleo.Event {
-		record, s, dead = *r, a.session, a.dead
+		record, s, dead = *r, a.session, a.followEnded
 		return nil
 	})
 	if err != nil {
@@ -256,7 +256,7 @@ func (a *arm) startAgain(ctx context.Context, o bus.AlternativeOrder) error {
 	if err != nil {
 		return err
 	}
-	if err := a.drive(); err != nil {
+	if err := a.lockFolder(); err != nil {
 		return err
 	}
 	return a.start(ctx, harness, *o.Spawn)

@@ -42,7 +42,7 @@ func (h *Host) release(ctx context.Context, o bus.ReleaseOrder) (any, error) {
 		return nil, err
 	}
 	defer done()
-	if err := a.driveOwn(); err != nil {
+	if err := a.lockOwnFolder(); err != nil {
 		return nil, err
 	}
 	if !a.typing.TryLock() {
@@ -67,7 +67,7 @@ func (a *arm) beginNow() (done func(), err error) {
 		return nil, a.busyError("it is being started, attached to or ended")
 	}
 	a.setBusy(true)
-	a.doing(true)
+	a.setInAction(true)
 	return a.finish, nil
 }
 
@@ -75,7 +75,7 @@ func (a *arm) beginNow() (done func(), err error) {
 // this host. The caller holds the arm's locks.
 func (a *arm) handTo(ctx context.Context, to string) error {
 	a.mu.Lock()
-	s, unfollow, followed := a.session, a.unfollow, a.dead
+	s, unfollow, followed := a.session, a.unfollow, a.followEnded
 	leased := a.lease.ID != "" && time.Now().Before(a.lease.Until)
 	a.mu.Unlock()
 	if s == nil || leased {
@@ -144,7 +144,7 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	if _, err := a.liveSession(); err == nil {
 		return a, nil
 	}
-	if err := a.driveOwn(); err != nil {
+	if err := a.lockOwnFolder(); err != nil {
 		return nil, err
 	}
 	known := map[string]store.ArmRecord{}
@@ -232,16 +232,16 @@ const (
 	driverLook = 5 * time.Millisecond
 )
 
-// driving is this process's lock on an arm's folder.
-type driving struct {
+// folderLock is this process's lock on an arm's folder.
+type folderLock struct {
 	mu    sync.Mutex
 	file  *os.File // the locked file; nil if this process does not have the lock
 	doing bool     // a start, an attach, an end or a move runs
 }
 
-// drive locks the arm's folder, unless this process already has the lock. It returns EConflict if
-// another process has the lock. Call release to release the lock.
-func (a *arm) drive() error {
+// lockFolder locks the arm's folder, unless this process already has the lock. It returns EConflict
+// if another process has the lock. Call unlockIfUnused to release the lock.
+func (a *arm) lockFolder() error {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
 	if a.driving.file != nil {
@@ -261,11 +261,11 @@ func (a *arm) drive() error {
 	return nil
 }
 
-// driveOwn is like drive, but also checks that the arm's folder names this host. It returns
+// lockOwnFolder is like lockFolder, but also checks that the arm's folder names this host. It returns
 // ENotFound if the folder names another host. Another host can have taken the arm since this
 // process last read the folder.
-func (a *arm) driveOwn() error {
-	if err := a.drive(); err != nil {
+func (a *arm) lockOwnFolder() error {
+	if err := a.lockFolder(); err != nil {
 		return err
 	}
 	kept, err := readKept(a.host.Dir, a.record.ID)
@@ -279,14 +279,15 @@ func (a *arm) driveOwn() error {
 // process needs the lock while it has a session of the arm or waits for the reply of a holder. It
 // also needs the lock while an action of the arm runs.
 func (a *arm) unlockIfUnused() {
-	if a.release() {
+	if a.unlockFolder() {
 		a.restTools()
 	}
 }
 
-// release releases the lock on the arm's folder and closes the arm's door. It then returns true. If
-// this process still needs the lock or does not have it, release changes nothing and returns false.
-func (a *arm) release() bool {
+// unlockFolder releases the lock on the arm's folder and closes the arm's door. It then returns
+// true. If this process still needs the lock or does not have it, unlockFolder changes nothing and
+// returns false.
+func (a *arm) unlockFolder() bool {
 	a.driving.mu.Lock()
 	defer a.driving.mu.Unlock()
 	a.mu.Lock()
@@ -304,8 +305,8 @@ func (a *arm) release() bool {
 	return true
 }
 
-// doing records whether an action of the arm is running.
-func (a *arm) doing(yes bool) {
+// setInAction records whether an action of the arm is running.
+func (a *arm) setInAction(yes bool) {
 	a.driving.mu.Lock()
 	a.driving.doing = yes
 	a.driving.mu.Unlock()

@@ -27,7 +27,7 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 		return p, err
 	}
 	h.lookBlocked()
-	p.Arms, p.Mark = h.marked.pulses(h.allArms())
+	p.Arms, p.Mark = h.pulseMark.pulses(h.allArms())
 	p.Mark = h.instance + "." + p.Mark
 	if p.Mark == o.Known {
 		p.Arms, p.Same = nil, true
@@ -35,16 +35,16 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	return p, nil
 }
 
-// marking gives a common number to the pulses of all arms. The number changes whenever one of the
+// pulseNumber gives a common number to the pulses of all arms. The number changes whenever one of the
 // pulses changes.
-type marking struct {
+type pulseNumber struct {
 	mu     sync.Mutex
 	number int
 	last   map[string]bus.ArmPulse // the pulses that number belongs to
 }
 
 // pulses returns the pulses of all arms and their number.
-func (m *marking) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
+func (m *pulseNumber) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := make(map[string]bus.ArmPulse, len(arms))
@@ -138,14 +138,14 @@ func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
 	a.setBusy(true) // the action that had the lock has just set busy to false
-	a.doing(true)
+	a.setInAction(true)
 	return a.finish
 }
 
 // finish unlocks the arm after begin or beginNow.
 func (a *arm) finish() {
 	a.setBusy(false)
-	a.doing(false)
+	a.setInAction(false)
 	a.unlockIfUnused()
 	a.starting.Unlock()
 }

@@ -20,8 +20,8 @@ const (
 	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
 )
 
-// following is the state that an arm needs to send its queue.
-type following struct {
+// queueSending is the state that an arm needs to send its queue.
+type queueSending struct {
 	nudge chan struct{} // wakes sendQueue; nil before the first session
 	// changes counts events after which a refused prompt may be accepted. These events are changes
 	// of the session, orders about the queue, and ends of leases.
@@ -182,7 +182,7 @@ func queueState(r *store.ArmRecord) *coleo.QueueState {
 // wake makes sendQueue check whether it can send a prompt.
 func (a *arm) wake() {
 	a.mu.Lock()
-	nudge := a.following.nudge
+	nudge := a.sending.nudge
 	if a.watched != nil {
 		close(a.watched)
 		a.watched = nil
@@ -198,7 +198,7 @@ func (a *arm) wake() {
 // wake.
 func (a *arm) allowRetry() {
 	a.mu.Lock()
-	a.following.changes++
+	a.sending.changes++
 	a.mu.Unlock()
 	a.wake()
 }
@@ -207,8 +207,8 @@ func (a *arm) allowRetry() {
 // refused because there was no permit.
 func (a *arm) permitted() {
 	a.mu.Lock()
-	lacked := a.following.unpermitted
-	a.following.unpermitted = false
+	lacked := a.sending.unpermitted
+	a.sending.unpermitted = false
 	a.mu.Unlock()
 	if lacked {
 		a.allowRetry()
@@ -263,7 +263,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	a.goOn(ctx, s)
 	reading := s.State()
 	a.mu.Lock()
-	begun, q := a.following.changes, queueOf(&a.record)
+	begun, q := a.sending.changes, queueOf(&a.record)
 	first, _, may := queue.Take(q)
 	may = may && a.mayFollow(s, reading, first)
 	a.mu.Unlock()
@@ -322,7 +322,7 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 		return ready && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
 	}
 	return a.session == s && !a.gone && !a.done &&
-		a.following.tried != a.following.changes && calm(now) && calm(a.reading) &&
+		a.sending.tried != a.sending.changes && calm(now) && calm(a.reading) &&
 		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && a.mayTypeLocked("") == nil
 }
 
@@ -368,7 +368,7 @@ func refusedUntyped(code coleo.Code) bool {
 // reason, a later attempt would be refused too. In that case, putBack pauses the queue.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
-		a.following.tried, a.following.unpermitted = changesBefore, coleo.ErrorCode(refusal) == coleo.EUnproven
+		a.sending.tried, a.sending.unpermitted = changesBefore, coleo.ErrorCode(refusal) == coleo.EUnproven
 		q := queueOf(r)
 		if len(q.Entries) == 0 || q.Entries[0].ID != e.ID {
 			q = queue.PutBack(q, e, refusal.Error())

@@ -247,7 +247,7 @@ func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	run, reading := a.run, a.reading
-	if run == nil || a.calm <= run.Cursor {
+	if run == nil || a.settledCursor <= run.Cursor {
 		a.mu.Unlock()
 		return
 	}

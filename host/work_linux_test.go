@@ -84,8 +84,8 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	s := newStage(t)
 	const starts = 6
 	var looks atomic.Int64
-	look := s.host.marks.look
-	s.host.marks.look = func() map[string][]int { looks.Add(1); return look() }
+	look := s.host.processMarks.look
+	s.host.processMarks.look = func() map[string][]int { looks.Add(1); return look() }
 	start := func(name string, drawn bool) (reads int) {
 		reads = readsFor(t, starts, func(i int) {
 			o := s.order(name + strconv.Itoa(i))
@@ -126,7 +126,7 @@ func TestStartsThatWaitShareALook(t *testing.T) {
 	t.Parallel()
 	began, goOn := make(chan int), make(chan struct{})
 	n := 0
-	marks := traces{look: func() map[string][]int {
+	marks := markSearch{look: func() map[string][]int {
 		n++
 		now := n
 		began <- now

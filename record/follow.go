@@ -32,7 +32,7 @@ type Follower struct {
 	path  atomic.Pointer[string] // path of the record; nil until the record is found
 	found Where                  // result of where when the record was found
 	tail  Tail
-	below *below                   // the records of subagents; nil until the record is found
+	below *subagentRecords         // the records of subagents; nil until the record is found
 	also  atomic.Pointer[[]string] // further files and folders whose changes count: those of below
 	from  string                   // path of the record whose entries take gets
 }

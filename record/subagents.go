@@ -55,8 +55,8 @@ func (t tokensOnly) Decode(line []byte) (out []Entry) {
 	return out
 }
 
-// below follows the records of a conversation's subagents.
-type below struct {
+// subagentRecords follows the records of a conversation's subagents.
+type subagentRecords struct {
 	source  Subagents
 	since   time.Time
 	find    func() (records, folders []string)
@@ -72,8 +72,8 @@ type subagentEntry struct {
 	Entry
 }
 
-func newBelow(s Subagents, path string, w Where) *below {
-	b := &below{source: s, since: w.Since, tails: map[string]Tail{}, told: map[string]bool{}}
+func newBelow(s Subagents, path string, w Where) *subagentRecords {
+	b := &subagentRecords{source: s, since: w.Since, tails: map[string]Tail{}, told: map[string]bool{}}
 	if s.Find != nil {
 		b.find = s.Find(path, w)
 	}
@@ -81,7 +81,7 @@ func newBelow(s Subagents, path string, w Where) *below {
 }
 
 // search looks for new records. It reports whether the paths to watch have changed.
-func (b *below) search() (changed bool) {
+func (b *subagentRecords) search() (changed bool) {
 	if b.find == nil {
 		return false
 	}
@@ -107,7 +107,7 @@ func writtenSince(path string, since time.Time) bool {
 // next returns the new entries of all records, by time. An agent CLI can copy the conversation into
 // the record of a subagent. So next leaves out the replies that were told before. The argument has
 // the new entries of the conversation itself.
-func (b *below) next(own []Entry) (out []subagentEntry) {
+func (b *subagentRecords) next(own []Entry) (out []subagentEntry) {
 	if b.find == nil {
 		return nil
 	}
@@ -129,11 +129,11 @@ func (b *below) next(own []Entry) (out []subagentEntry) {
 	return out
 }
 
-func (b *below) close() {
+func (b *subagentRecords) close() {
 	for _, t := range b.tails {
 		t.Close()
 	}
 }
 
 // places returns the files and folders that can change because a subagent works.
-func (b *below) places() []string { return append(slices.Clone(b.folders), b.records...) }
+func (b *subagentRecords) places() []string { return append(slices.Clone(b.folders), b.records...) }

@@ -187,9 +187,9 @@ func requesting(c call, kind coleo.SuspensionKind, r coleo.ArmRequest) coleo.Sus
 	return coleo.Suspension{Arm: c.arm, Run: c.facts.Run, Kind: kind, Text: subarm.Question(kind, r), Request: &r}
 }
 
-// room returns an error if the requested subarm would be one too many, or if its name is taken. The
-// suspension is the new request. The list contains the earlier requests of the arm.
-func (d *Desk) room(c call, s coleo.Suspension, open []coleo.Suspension) error {
+// checkRoom returns an error if the requested subarm would be one too many, or if its name is
+// taken. The suspension is the new request. The list contains the earlier requests of the arm.
+func (d *Desk) checkRoom(c call, s coleo.Suspension, open []coleo.Suspension) error {
 	children := 0
 	for _, o := range open {
 		if o.Kind == coleo.SuspensionSubarm && (o.Waits() || o.Allowed()) {

@@ -101,7 +101,7 @@ func (d *Desk) suspend(ctx context.Context, c call) (string, error) {
 		return "", coleo.Errorf(coleo.EBusy, "%d questions wait for an answer already: call await_answer", waiting)
 	}
 	if s.Kind == coleo.SuspensionSubarm {
-		if err := d.room(c, s, open); err != nil {
+		if err := d.checkRoom(c, s, open); err != nil {
 			return "", err
 		}
 		s.Request.Arm = "arm-" + strings.ToLower(rand.Text()[:12])

@@ -150,7 +150,7 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 // event.
 func (n *notifier) handle(ctx context.Context, e coleo.Event, cursor string) bool {
 	notice, ok := n.noticeOf(ctx, e)
-	if ctx.Err() != nil || ok && !n.awaitTurn(ctx) {
+	if ctx.Err() != nil || ok && !n.awaitSlot(ctx) {
 		return false
 	}
 	n.told.Cursor = cursor
@@ -169,9 +169,9 @@ func (n *notifier) handle(ctx context.Context, e coleo.Event, cursor string) boo
 	return true
 }
 
-// awaitTurn waits until one more command can run, and then returns true. If ctx has
-// ended, awaitTurn returns false.
-func (n *notifier) awaitTurn(ctx context.Context) bool {
+// awaitSlot waits until one more command can run, and then returns true. If ctx has
+// ended, awaitSlot returns false.
+func (n *notifier) awaitSlot(ctx context.Context) bool {
 	select {
 	case n.running <- struct{}{}:
 	case <-ctx.Done():

@@ -9,17 +9,17 @@ import (
 	"coleo.dev/harnesses/terminal/rules"
 )
 
-// submitAgain presses the submit key again if the first press had no visible effect. In that case,
-// the agent CLI rests and still shows the prompt in its composer. That alone does not prove that
-// the agent CLI dropped the key, because the agent CLI may not have read the key yet.
+// submitAfterProbe presses the submit key again if the first press had no visible effect. In that
+// case, the agent CLI rests and still shows the prompt in its composer. That alone does not prove
+// that the agent CLI dropped the key, because the agent CLI may not have read the key yet.
 //
-// So submitAgain types a probe after the prompt. Keys keep their order. If the composer shows the
-// probe after the prompt, the agent CLI has read the submit key and dropped it. submitAgain then
-// removes the probe, and presses the submit key a second and last time. It returns the last
-// outcome.
+// So submitAfterProbe types a probe after the prompt. Keys keep their order. If the composer shows
+// the probe after the prompt, the agent CLI has read the submit key and dropped it.
+// submitAfterProbe then removes the probe, and presses the submit key a second and last time. It
+// returns the last outcome.
 //
 // Gemini CLI 0.61.0 drops the submit key if it reads the key together with the paste.
-func (t *Typist) submitAgain(ctx context.Context, s submission) outcome {
+func (t *Typist) submitAfterProbe(ctx context.Context, s submission) outcome {
 	composer := peek(t.view, contentOf)
 	stands, probed := unsubmitted(s, composer.text), unsubmitted(s, composer.text+probe)
 	if !composer.shown || t.typeIf(ctx, stands, []byte(probe)) != nil {

@@ -65,12 +65,12 @@ func becameRow(s submission) Check {
 	}
 }
 
-// resubmit waits until the outcome of the prompt is known, or until the agent CLI has ignored the
-// pressed key for ignoredGap. If the key was ignored, resubmit presses the submit key a second and
-// last time. It does so only while the picture still shows that the first key was ignored. resubmit
-// returns the last outcome. It returns false if the time runs out before the outcome is known or
-// the key looks ignored.
-func (t *Typist) resubmit(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
+// submitIfIgnored waits until the outcome of the prompt is known, or until the agent CLI has
+// ignored the pressed key for ignoredGap. If the key was ignored, submitIfIgnored presses the
+// submit key a second and last time. It does so only while the picture still shows that the first
+// key was ignored. submitIfIgnored returns the last outcome. It returns false if the time runs out
+// before the outcome is known or the key looks ignored.
+func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Check) (last outcome, ok bool) {
 	type look struct {
 		outcome outcome
 		ignored bool

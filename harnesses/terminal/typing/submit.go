@@ -31,7 +31,7 @@ type before struct {
 
 // submit presses the submit key if the composer holds the text. It then waits for proof
 // that the agent CLI took the prompt. It presses the key a second time only if the
-// screen shows that the agent CLI ignored the first one: see resubmit and submitAgain.
+// screen shows that the agent CLI ignored the first one: see submitIfIgnored and submitAfterProbe.
 func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
 	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
 	sent, at, err := t.pressSubmit(ctx, submission{text: text, time: receipt.Time}, also)
@@ -51,7 +51,7 @@ func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Che
 	defer t.view.Update(func(r *reading.Reader) bool { r.PromptDecided(); return true })
 	outcome := t.awaitTaken(ctx, sent)
 	if outcome == undecided && also == nil && !sent.before.busy && coleo.MayType(ctx) == nil {
-		outcome = t.submitAgain(ctx, sent)
+		outcome = t.submitAfterProbe(ctx, sent)
 	}
 	switch {
 	case outcome.blocked && !outcome.taken && !outcome.reported:
@@ -188,7 +188,7 @@ func (o outcome) decided() bool { return o.taken || o.blocked }
 // waiting when a dialog opens. It returns the last outcome.
 func (t *Typist) awaitTaken(ctx context.Context, s submission) outcome {
 	if ignored := t.ignored(s); ignored != nil {
-		if last, ok := t.resubmit(ctx, s, ignored); !ok {
+		if last, ok := t.submitIfIgnored(ctx, s, ignored); !ok {
 			return outcome{reported: last.reported}
 		}
 	}

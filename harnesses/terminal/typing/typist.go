@@ -15,7 +15,7 @@ import (
 type Typist struct {
 	view View
 	spec atomic.Pointer[rules.Spec]
-	turn turn
+	turn typingLock
 }
 
 // New returns a Typist for the session behind the given View. It uses the rules of the Spec.
@@ -54,9 +54,9 @@ func (t *Typist) TryPause() (resume func(), free bool) {
 	return resume, free
 }
 
-// turn is a lock that lets only one caller at a time type. It also guards the text that the last
-// caller typed, if the screen has not shown that text yet.
-type turn struct {
+// typingLock is a lock that lets only one caller at a time type. It also guards the text that the
+// last caller typed, if the screen has not shown that text yet.
+type typingLock struct {
 	mu     sync.Mutex
 	unseen unseen
 }
@@ -67,12 +67,12 @@ type unseen struct {
 	torn bool   // only the beginning of the text was typed
 }
 
-func (t *turn) take() (left *unseen, done func()) {
+func (t *typingLock) take() (left *unseen, done func()) {
 	t.mu.Lock()
 	return &t.unseen, t.mu.Unlock
 }
 
-func (t *turn) tryTake() (left *unseen, done func(), free bool) {
+func (t *typingLock) tryTake() (left *unseen, done func(), free bool) {
 	if !t.mu.TryLock() {
 		return nil, nil, false
 	}
