@@ -20,7 +20,8 @@ const (
 	containerLink = "container.link"
 )
 
-// cleanCommand returns the command that removes the container of a start. It returns nil if there is none.
+// cleanCommand returns the command that removes the container of a start. It returns nil if there is
+// none.
 func cleanCommand(c *coleo.SpawnConfig, hookCommand []string) []string {
 	if !c.Sandbox.Container() {
 		return nil
@@ -28,8 +29,8 @@ func cleanCommand(c *coleo.SpawnConfig, hookCommand []string) []string {
 	return []string{hookCommand[0], container.CleanVerb, filepath.Join(c.Dir, containerPlan)}
 }
 
-// contained puts the command line of the arm's container between the wrapper and the agent CLI. The
-// parameter program is the path of a program of Coleo.
+// contained puts the command line of the arm's container between the wrapper and the agent CLI. It
+// also writes the plan of the container. The program is one of Coleo.
 func contained(s *rules.Spec, c *coleo.SpawnConfig, program string, argv []string,
 	env map[string]string) ([]string, error) {
 	if c.Sandbox.Image == "" {

@@ -16,4 +16,5 @@
 //     earlier text; prove looks for a prompt that was typed before a restart
 //   - dialogs and turns: respond, tick, interrupt
 //   - a dialog that no rule knows: strange
+//   - the mode and the model: mode; a mode that takes no prompt: leave
 package typing

@@ -30,7 +30,7 @@ func (t *Typist) ignored(s submission) Check {
 // nothing. After a turn that failed, the screen shows the error until the next turn begins.
 func screenIsResting(r *reading.Reader) bool {
 	v := r.Verdict()
-	return v.Dialog == nil && (v.State == coleo.Idle || v.State == coleo.Failed)
+	return v.Dialog == nil && isResting(v.State)
 }
 
 // notQueued returns a check that passes if the agent CLI rests and the composer still
