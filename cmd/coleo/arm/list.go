@@ -3,6 +3,8 @@ package arm
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,6 +17,8 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
+	"coleo.dev/workspace/pull"
 )
 
 // listFlags are the flags of arm list.
@@ -214,177 +218,84 @@ func asOf(arm coleo.Arm, now time.Time) string {
 	return ""
 }
 
-func newStatusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "status [NAME]",
-		Short: "Show everything about one arm",
-		Long: `Show everything about one arm: its state, its open dialog, its health and more.
+// place is an arm's work folder, in the short form that the user sees.
+type place struct {
+	folder string // begins with the name of the repository's folder; outside of a repository, the whole path
+	branch string // "" outside of a repository
+}
 
-Without a NAME, and on a terminal, this lets you choose an arm.`,
-		Args: verb.AtMost(1, "the name of an arm"),
-		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			if len(args) == 0 {
-				name, err := pickArm(c, client)
-				if err != nil {
-					return err
-				}
-				args = []string{name}
-			}
-			arm, err := client.Arm(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if verb.WantsJSON(c) {
-				return verb.PrintJSON(c, arm)
-			}
-			if parent, err := client.Arm(c.Context(), arm.ParentArmID); err == nil && arm.ParentArmID != "" {
-				arm.ParentArmID = parent.Name // for people
-			}
-			_, err = fmt.Fprintln(show.Writer(c), statusText(arm, time.Now())+pullText(arm.ID))
-			return err
-		}),
+// placeOf returns the repository and the branch that the folder dir belongs to. It reads two small
+// files and does not run git. Git would follow the repository's configuration, and an arm may have
+// changed that configuration.
+func placeOf(dir string) place {
+	for root := dir; ; root = filepath.Dir(root) {
+		head, ok := headOf(filepath.Join(root, ".git"))
+		if ok {
+			return place{folder: strings.TrimPrefix(dir, filepath.Dir(root)+string(filepath.Separator)), branch: head}
+		}
+		if root == filepath.Dir(root) {
+			return place{folder: homeShort(dir)}
+		}
 	}
 }
 
-func statusText(arm coleo.Arm, now time.Time) string {
-	r := arm.Runtime
-	var b strings.Builder
-	line := func(name string, value any) { fmt.Fprintf(&b, "%-16s %v\n", name+":", value) }
-	line("Arm", arm.Name)
-	if by := configOf(arm).Succeeds; by != nil {
-		line("Successor of", by)
-	} else if arm.ParentArmID != "" {
-		line("Subarm of", arm.ParentArmID)
-	}
-	line("Status", arm.Status)
-	line("State", fmt.Sprintf("%s (rule %s)%s", show.StateColour(arm.State).Paint(string(arm.State)),
-		show.OrDash(arm.Rule), asOf(arm, now)))
-	line("Harness", arm.Harness)
-	if r.Unjudged != "" {
-		line("", fmt.Sprintf("(nobody has judged its rules on version %s: 'coleo harness pack' brings newer ones)",
-			r.Unjudged))
-	}
-	if arm.Mode != "" {
-		line("Mode", arm.Mode)
-	}
-	line("Model", show.OrDash(strings.Trim(arm.Provider+"/"+arm.Model, "/")))
-	if f := arm.ModelFallback; f != nil {
-		line("", "("+f.Line()+")")
-		if !f.Seen {
-			line("", show.Yellow.Paint("('coleo arm model "+arm.Name+" --seen' removes the badge)"))
+// maxHead is the largest size of a file that readSmall reads, in bytes. A file that contains the
+// name of a branch is always smaller.
+const maxHead = 4 << 10
+
+// headOf returns the name of the branch that is checked out. If no branch is checked out, it
+// returns the first characters of the commit id. gitPath is the path of .git. In a worktree, .git
+// is not a folder. It is a file that contains the path of the real folder.
+func headOf(gitPath string) (string, bool) {
+	if text, ok := readSmall(gitPath); ok {
+		dir, is := strings.CutPrefix(text, "gitdir: ")
+		if !is {
+			return "", false
 		}
-	}
-	if name := coleo.ModelName(arm.Provider, arm.Model); arm.DefaultModel != "" && arm.DefaultModel != name {
-		line("Default model", arm.DefaultModel)
-	}
-	line("Workdir", arm.Workdir)
-	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
-		line("Worktree", fmt.Sprintf("branch %s, made for %s", w.Branch, w.From))
-	}
-	if s := configOf(arm).Sandbox; s.On() {
-		line("Sandbox", s)
-		if s.LimitedBy != "" {
-			line("Limits by", s.LimitedBy)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(filepath.Dir(gitPath), dir)
 		}
+		gitPath = dir
 	}
-	line("Host", show.OrDash(arm.Host))
-	if r.Local {
-		line("", "("+coleo.LocalNote+")")
+	text, ok := readSmall(filepath.Join(gitPath, "HEAD"))
+	if !ok {
+		return "", false
 	}
-	line("Process", arm.PID)
-	line("Session", show.OrDash(arm.SessionID))
-	if from := configOf(arm).ForkedFrom; from != nil {
-		line("Forked from", from)
+	if branch, is := strings.CutPrefix(text, "ref: refs/heads/"); is {
+		return printable.Line(branch), true
 	}
-	if len(arm.Labels) > 0 {
-		line("Labels", arm.Labels)
-	}
-	line("Generation", arm.Generation)
-	if arm.Window != nil {
-		line("Window", strings.TrimPrefix(windowLine(arm), "Window: "))
-	}
-	if names := envNames(arm); len(names) > 0 {
-		line("Environment", strings.Join(names, ", "))
-	}
-	if c := arm.Budget; c != nil {
-		line("Budget", c.Line())
-		if c.Why != "" {
-			line("", "("+c.Why+")")
-		}
-	}
-	if q := arm.Queue; q != nil {
-		line("Queue", fmt.Sprintf("%d queued", q.Length))
-		if q.Sending != "" {
-			line("", "(the prompt "+q.Sending+" is being sent)")
-		}
-		if q.Parked != nil {
-			line("Parked", q.Parked.Line())
-			line("", fmt.Sprintf("(since %s, try %d; 'coleo arm unpark %s' goes on now)",
-				q.Parked.Seen.Local().Format(time.DateTime), q.Parked.Try, arm.Name))
-		}
-		if q.Paused != "" {
-			line("", "(paused: "+q.Paused+")")
-		}
-		if q.Held != "" {
-			line("", "(the first was not sent: "+q.Held+")")
-		}
-	}
-	if arm.Dialog != nil {
-		line("Asks", arm.Dialog.Title)
-		line("Subject", strings.ReplaceAll(arm.Dialog.Subject, "\n", " ⏎ "))
-		if arm.Dialog.Truncated {
-			line("", show.CutOff)
-		}
-		line("Dialog", arm.Dialog.Fingerprint)
-		line("Options", numbered(arm.Dialog.Choices()))
-		if arm.Dialog.Several {
-			line("", "(several may be ticked: coleo arm answer "+arm.Name+" 1,2)")
-		}
-		if arm.Dialog.Pages > 1 && arm.Dialog.Page > 0 {
-			line("Question", fmt.Sprintf("%d of %d", arm.Dialog.Page, arm.Dialog.Pages))
-		}
-	}
-	for _, s := range arm.Suspensions {
-		line("Asks", s.Line())
-		line("Question", s.ID)
-		if len(s.Options) > 0 {
-			line("Options", numbered(s.Options))
-		}
-	}
-	b.WriteString("Runtime summary:\n")
-	line("  State", r.State)
-	line("  Reason", r.Reason)
-	line("  Last output", ago(r.SecondsSinceOutput))
-	line("  Last heartbeat", ago(r.SecondsSinceHeartbeat))
-	line("  Last activity", ago(r.SecondsSinceActivity))
-	line("  Can recover", yesOrNo(r.CanRecover))
-	g := r.Signals
-	fmt.Fprintf(&b, "Signals: status %s, pid %s, port %s, session %s, agent %s, workdir %s, task %s", g.DBStatus,
-		yesOrNo(g.HasPID), yesOrNo(g.HasPort), yesOrNo(g.HasSessionID), yesOrNo(g.HasAgentID), yesOrNo(g.HasWorkdir),
-		yesOrNo(g.HasAssignedTask))
-	return b.String()
+	const commitShown = 8
+	return printable.Line(text[:min(len(text), commitShown)]), true
 }
 
-func ago(seconds *int) string {
-	if seconds == nil {
-		return "n/a"
+func readSmall(path string) (string, bool) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxHead {
+		return "", false
 	}
-	return coleo.Age(time.Duration(*seconds)*time.Second) + " ago"
+	raw, err := os.ReadFile(path)
+	return strings.TrimSpace(string(raw)), err == nil
 }
 
-func yesOrNo(b bool) string {
-	if b {
-		return "yes"
+// homeShort replaces the user's home folder at the start of dir with ~.
+func homeShort(dir string) string {
+	home, err := os.UserHomeDir()
+	if rest, is := strings.CutPrefix(dir, home+string(filepath.Separator)); err == nil && home != "" && is {
+		return filepath.Join("~", rest)
 	}
-	return "no"
+	return dir
 }
 
-// numbered returns the options in one line. Before each option stands the number that 'coleo arm
-// answer' accepts.
-func numbered(options []string) string {
-	out := make([]string, len(options))
-	for i, option := range options {
-		out[i] = fmt.Sprintf("%d %s", i+1, option)
+// pullText returns the line about the pull request of an arm. It returns "" if the machine of this
+// process knows none.
+func pullText(arm string) string {
+	s, err := setup.New()
+	if err != nil {
+		return ""
 	}
-	return strings.Join(out, " | ")
+	r, ok, err := pull.Read(s.Workspaces(), arm)
+	if err != nil || !ok || r.Number == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base), printable.Line(r.URL))
 }
