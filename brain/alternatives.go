@@ -263,19 +263,3 @@ func (b *Brain) checkOnLimit(on coleo.OnLimit, harness string, c coleo.SpawnConf
 	}
 	return nil
 }
-
-// checkHostTakesEnds returns EUnsupported if the request needs a feature that the host agent is too
-// old for: ending an arm whose work is done, or trying the alternatives of a parked arm.
-func (b *Brain) checkHostTakesEnds(host string, o bus.SpawnOrder) error {
-	if o.Config.EndWhenDone {
-		if err := b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesEndWhenDone },
-			"ends no arm when its work is done"); err != nil {
-			return err
-		}
-	}
-	if len(o.Config.AtLimit().Steps()) == 0 {
-		return nil
-	}
-	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesAlternatives },
-		"can only wait at a limit of the model")
-}

@@ -166,24 +166,6 @@ func (b *Brain) requireSupport(host string, takes func(bus.Beat) bool, whatItLac
 		"run 'coleo down' and 'coleo up' to update it", host, b.hosts[host].beat.Version, whatItLacks)}
 }
 
-// checkHostTakesBudget returns EUnsupported if an order has a budget and the host agent is too old
-// to keep it.
-func (b *Brain) checkHostTakesBudget(host string, o bus.SpawnOrder) error {
-	if o.Config.Chosen == nil || o.Config.Chosen.Budget == nil {
-		return nil
-	}
-	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesBudget }, "keeps no budgets")
-}
-
-// checkHostTakesTriggers returns EUnsupported if an order is that of a trigger, and the host agent
-// is too old to carry it out.
-func (b *Brain) checkHostTakesTriggers(host string, o bus.SpawnOrder) error {
-	if o.Request == "" || o.Config.Parent != "" {
-		return nil
-	}
-	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesTriggers }, "starts no arms of triggers")
-}
-
 // checkScripted returns an error if the options of a request do not fit the scripted model. A
 // request for the scripted model must name neither a provider nor an endpoint. checkScripted then
 // clears the provider and the endpoint in the configuration. Their values came from the stopped arm
@@ -218,45 +200,61 @@ func (b *Brain) checkScripted(harness string, c *coleo.SpawnConfig, q wire.Spawn
 	return nil
 }
 
+// spawnNeed is a part of an order to start an arm. A host agent can be too old for it.
+type spawnNeed struct {
+	in    func(bus.SpawnOrder) bool // reports whether the order has the part
+	takes func(bus.Beat) bool       // reports whether the host agent carries it out
+	lacks string                    // what an older host agent does not do, for the user's sentence
+}
+
+// spawnNeeds lists the parts that a host agent would ignore if it did not know them.
+var spawnNeeds = []spawnNeed{
+	{func(o bus.SpawnOrder) bool {
+		return len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != "" || o.Config.Scripted() ||
+			o.Config.OnPartition == coleo.PartitionFreeze
+	}, func(b bus.Beat) bool { return b.TakesGiven },
+		"gives arms no environment variables and no scripted model, and freezes none"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Fork != "" },
+		func(b bus.Beat) bool { return b.TakesForks }, "makes no copies of conversations"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Worktree != nil },
+		func(b bus.Beat) bool { return b.TakesWorktrees }, "makes no worktrees"},
+	{func(o bus.SpawnOrder) bool { return o.First != nil },
+		func(b bus.Beat) bool { return b.TakesSubarms }, "starts no arm with a first prompt"},
+	{func(o bus.SpawnOrder) bool { return len(o.Config.Tools) > 0 },
+		func(b bus.Beat) bool { return b.TakesTools }, "has no tools for arms"},
+	{func(o bus.SpawnOrder) bool {
+		return slices.ContainsFunc(o.Config.Tools, func(t string) bool { return slices.Contains(coleo.SubarmTools(), t) })
+	}, func(b bus.Beat) bool { return b.TakesSubarms }, "has no tools for subarms"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Sandbox.Container() },
+		func(b bus.Beat) bool { return b.TakesContainers }, "makes no containers"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Sandbox.On() },
+		func(b bus.Beat) bool { return b.TakesSandbox }, "makes no sandboxes"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Sandbox.On() && o.Config.Sandbox.Limit.On() },
+		func(b bus.Beat) bool { return b.TakesSandboxLimit }, "keeps no limits of sandboxes"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Sandbox.On() && o.Config.Sandbox.Network.Filtered() },
+		func(b bus.Beat) bool { return b.TakesSandboxNet }, "makes no sandboxes that reach only some hosts"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Chosen != nil && o.Config.Chosen.Budget != nil },
+		func(b bus.Beat) bool { return b.TakesBudget }, "keeps no budgets"},
+	{func(o bus.SpawnOrder) bool { return o.Request != "" && o.Config.Parent == "" },
+		func(b bus.Beat) bool { return b.TakesTriggers }, "starts no arms of triggers"},
+	{func(o bus.SpawnOrder) bool { return o.Config.EndWhenDone },
+		func(b bus.Beat) bool { return b.TakesEndWhenDone }, "ends no arm when its work is done"},
+	{func(o bus.SpawnOrder) bool { return len(o.Config.AtLimit().Steps()) > 0 },
+		func(b bus.Beat) bool { return b.TakesAlternatives }, "can only wait at a limit of the model"},
+}
+
 // checkHostUnderstands returns EUnsupported if the host agent is too old to carry out the whole
-// order to start an arm. An older host agent would ignore the options that it does not know. It
-// would start the arm without its environment variables, with a real model, without a freeze, or in
-// another folder.
+// order to start an arm. An older host agent would start the arm without the part that it does not
+// know.
 func (b *Brain) checkHostUnderstands(host string, o bus.SpawnOrder) error {
-	if err := b.checkHostTakesTools(host, o); err != nil {
-		return err
+	for _, need := range spawnNeeds {
+		if need.in(o) {
+			if err := b.requireSupport(host, need.takes, need.lacks); err != nil {
+				return err
+			}
+		}
 	}
-	if err := b.checkHostTakesSandbox(host, o); err != nil {
-		return err
-	}
-	if err := b.checkHostTakesBudget(host, o); err != nil {
-		return err
-	}
-	if err := b.checkHostTakesTriggers(host, o); err != nil {
-		return err
-	}
-	if err := b.checkHostTakesEnds(host, o); err != nil {
-		return err
-	}
-	given := len(o.Env) > 0 || len(o.Config.EnvNames) > 0 || o.Script != ""
-	given = given || o.Config.Scripted() || o.Config.OnPartition == coleo.PartitionFreeze
-	if !given && o.Config.Fork == "" && o.Config.Worktree == nil && o.First == nil {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	m := b.hosts[host]
-	if m == nil || m.beat.PID == 0 {
-		return nil // a host agent without a beat cannot be asked, so the order fails later
-	}
-	if (!given || m.beat.TakesGiven) && (o.Config.Fork == "" || m.beat.TakesForks) &&
-		(o.Config.Worktree == nil || m.beat.TakesWorktrees) && (o.First == nil || m.beat.TakesSubarms) {
-		return nil
-	}
-	return unsent{coleo.Errorf(coleo.EUnsupported,
-		"nothing was started: the host agent %s has version %s, which does not support environment variables for "+
-			"arms, the scripted model, freeze, copies of conversations, worktrees or a first prompt: run 'coleo down' and "+
-			"'coleo up' to update it", host, m.beat.Version)}
+	return nil
 }
 
 // OpenWindow opens the window of an arm, and returns the arm's row. If the request names no

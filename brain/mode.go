@@ -163,28 +163,6 @@ func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
 		"leave out --worktree, and name a clone of the repository with -w")
 }
 
-// checkHostTakesSandbox returns EUnsupported if an order asks for a sandbox and the host agent is
-// too old to make one.
-func (b *Brain) checkHostTakesSandbox(host string, o bus.SpawnOrder) error {
-	if !o.Config.Sandbox.On() {
-		return nil
-	}
-	if o.Config.Sandbox.Container() {
-		return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesContainers }, "makes no containers")
-	}
-	if o.Config.Sandbox.Limit.On() {
-		if err := b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesSandboxLimit },
-			"keeps no limits of sandboxes"); err != nil {
-			return err
-		}
-	}
-	if o.Config.Sandbox.Network.Filtered() {
-		return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesSandboxNet },
-			"makes no sandboxes that reach only some hosts")
-	}
-	return b.requireSupport(host, func(beat bus.Beat) bool { return beat.TakesSandbox }, "makes no sandboxes")
-}
-
 // Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
 // arm, and EInvalid for a bad change. If the host agent did not reply, Label returns EUnavailable
 // or ETimeout. In this case the arm has either the old labels or the new labels. After every other

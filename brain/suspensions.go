@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -94,23 +93,6 @@ func (b *Brain) Tasks(ctx context.Context, idOrName string) ([]coleo.Task, error
 	var list []coleo.Task
 	err := b.query(ctx, idOrName, bus.OpTasks, &list)
 	return list, err
-}
-
-// checkHostTakesTools returns EUnsupported if the order gives the arm tools, and the host agent is
-// too old to know them.
-func (b *Brain) checkHostTakesTools(host string, o bus.SpawnOrder) error {
-	if len(o.Config.Tools) == 0 {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	m := b.hosts[host]
-	subarms := slices.ContainsFunc(o.Config.Tools, func(t string) bool { return slices.Contains(coleo.SubarmTools(), t) })
-	if m == nil || m.beat.PID == 0 || m.beat.TakesTools && (!subarms || m.beat.TakesSubarms) {
-		return nil // a host agent without a beat cannot be asked, so the order fails later
-	}
-	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was started: the host agent %s has version %s, which has "+
-		"not all of these tools for arms: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
 }
 
 // configureTools sets the tools of an arm. If the request does not mention tools, an
