@@ -16,14 +16,12 @@ import (
 
 // configure returns the configuration with which an arm is started. It takes each value
 // from the request. If the request lacks a value, configure takes the value from the
-// stopped arm, and otherwise from the defaults.
+// stopped arm, and otherwise from the defaults. It also sets the fields of the arm's row that repeat
+// a value.
 func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
-	var c coleo.SpawnConfig
-	if known && len(arm.Config) > 0 {
-		if err := json.Unmarshal(arm.Config, &c); err != nil {
-			return c, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
-		}
-		c.Conversation = arm.SessionID
+	c, err := storedConfig(arm, known)
+	if err != nil {
+		return c, err
 	}
 	before := c
 	if provider, model, ok := strings.Cut(q.Model, "/"); ok && q.Provider == "" {
@@ -36,31 +34,62 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 	if err != nil {
 		return c, err
 	}
+	for _, step := range []func() error{
+		func() error { return configureThread(&c, q) },
+		func() error { b.takeValues(&c, q, known); return nil },
+		func() error { return b.configureOnLimit(&c, q.OnLimit, harness) },
+		func() error { return configureBudget(arm, &c, q) },
+		func() error { return b.configureSandbox(&c, q, harness, known) },
+		func() error { return checkSandboxOfWorktree(c) },
+		func() error { return checkUnguarded(before, c, q.YesWithoutSandbox) },
+		func() error { return b.configureTools(&c, q, harness, known) },
+		func() error { return coleo.CheckEnv(q.Env) },
+		func() error { return b.checkScripted(harness, &c, q) },
+		func() error { return checkWorkdir(c.Workdir) },
+		func() error { return b.configureWindow(&c, q, harness, arm.Name) },
+	} {
+		if err := step(); err != nil {
+			return c, err
+		}
+	}
 	arm.Harness, arm.Domain = harness, first(q.Domain, arm.Domain)
 	arm.ContextBudget = max(q.ContextBudget, arm.ContextBudget)
+	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
+	if q.Model != "" || arm.DefaultModel == "" {
+		arm.DefaultModel = coleo.ModelName(c.Provider, c.Model)
+	}
+	return c, nil
+}
+
+// storedConfig returns the configuration of the arm's last start. It returns an empty configuration
+// for a new arm.
+func storedConfig(arm *coleo.Arm, known bool) (c coleo.SpawnConfig, err error) {
+	if !known || len(arm.Config) == 0 {
+		return c, nil
+	}
+	if err := json.Unmarshal(arm.Config, &c); err != nil {
+		return c, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+	}
+	c.Conversation = arm.SessionID
+	return c, nil
+}
+
+// takeValues sets the values that need no check of their own.
+func (b *Brain) takeValues(c *coleo.SpawnConfig, q wire.SpawnRequest, known bool) {
 	c.Workdir = first(q.Workdir, c.Workdir)
 	c.Provider, c.Model = first(q.Provider, c.Provider, b.Defaults.Provider), first(q.Model, c.Model, b.Defaults.Model)
 	c.Endpoint = first(q.Endpoint, c.Endpoint)
-	if err := configureThread(&c, q); err != nil {
-		return c, err
-	}
 	c.Profile, c.Home = coleo.Profile(first(string(q.Profile), string(c.Profile))), first(q.Home, c.Home)
 	c.PermissionMode = coleo.PermissionMode(first(string(q.PermissionMode), string(c.PermissionMode)))
-	forgetChosen(&c, q.Model, string(q.PermissionMode))
+	forgetChosen(c, q.Model, string(q.PermissionMode))
 	c.OnPartition = coleo.OnPartition(first(string(q.OnPartition), string(c.OnPartition),
 		string(b.Defaults.OnPartition)))
 	if c.Policy = coleo.PolicyMode(first(string(q.Policy), string(c.Policy))); c.Policy == "" && !known {
 		c.Policy = b.Defaults.Policy
 	}
-	if err := b.configureOnLimit(&c, q.OnLimit, harness); err != nil {
-		return c, err
-	}
 	c.ContinueWith = first(q.ContinueWith, c.ContinueWith, b.Defaults.ContinueWith)
 	if q.EndWhenDone != nil {
 		c.EndWhenDone = *q.EndWhenDone
-	}
-	if err := configureBudget(arm, &c, q); err != nil {
-		return c, err
 	}
 	if q.Worktree != nil && (c.Worktree == nil || q.Worktree.Branch != "") {
 		from := c.Worktree
@@ -69,48 +98,28 @@ func (b *Brain) configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (cole
 			c.Worktree.From = from.From
 		}
 	}
-	if err := b.configureSandbox(&c, q, harness, known); err != nil {
-		return c, err
-	}
-	if err := checkSandboxOfWorktree(c); err != nil {
-		return c, err
-	}
-	if err := checkUnguarded(before, c, q.YesWithoutSandbox); err != nil {
-		return c, err
-	}
 	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
 	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
-	for _, list := range []struct{ from, to *[]string }{{&q.Wrap, &c.Wrap}, {&q.Args, &c.Args}} {
-		if len(*list.from) > 0 {
-			*list.to = *list.from
-		}
+	if len(q.Wrap) > 0 {
+		c.Wrap = q.Wrap
+	}
+	if len(q.Args) > 0 {
+		c.Args = q.Args
 	}
 	if len(q.MCPServers) > 0 {
 		c.MCPServers = q.MCPServers
 	}
-	if err := b.configureTools(&c, q, harness, known); err != nil {
-		return c, err
-	}
 	if len(q.Env) > 0 {
 		c.EnvNames = coleo.EnvNames(q.Env)
 	}
-	if err := coleo.CheckEnv(q.Env); err != nil {
-		return c, err
+}
+
+// checkWorkdir returns EInvalid if a work folder is no absolute path.
+func checkWorkdir(workdir string) error {
+	if filepath.IsAbs(workdir) {
+		return nil
 	}
-	if err := b.checkScripted(harness, &c, q); err != nil {
-		return c, err
-	}
-	if !filepath.IsAbs(c.Workdir) {
-		return c, coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", c.Workdir)
-	}
-	if err := b.configureWindow(&c, q, harness, arm.Name); err != nil {
-		return c, err
-	}
-	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
-	if q.Model != "" || arm.DefaultModel == "" {
-		arm.DefaultModel = coleo.ModelName(c.Provider, c.Model)
-	}
-	return c, nil
+	return coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", workdir)
 }
 
 // configureBudget sets the budget of an arm. If the request does not mention a budget, a stopped arm
