@@ -64,7 +64,8 @@ func (l *live) checkQueueBehindADialog() {
 	l.must("up")
 	until(t, "the host agent shows the dialog again", func() bool {
 		arm := l.arm(l.name)
-		return arm.Dialog != nil && !arm.Runtime.Stale && arm.Queue != nil && arm.Queue.Length == 2
+		return arm.Dialog != nil && arm.Dialog.Fingerprint != dialog.Fingerprint && !arm.Runtime.Stale &&
+			arm.Queue != nil && arm.Queue.Length == 2
 	})
 	if l.asked() != asked || l.arm(l.name).Dialog.Title != dialog.Title {
 		t.Errorf("%d requests to the model, want %d: a queued prompt went past the dialog", l.asked(), asked)
