@@ -125,15 +125,7 @@ func partsOf(page string) []string {
 func TestThePagesNameWhatThereIs(t *testing.T) {
 	t.Parallel()
 	files, words, members := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
-			return filepath.SkipDir
-		case path.Ext(name) != ".go":
-			return nil
-		}
+	err := eachGoFile(func(name string) error {
 		for at := name; ; {
 			files[at] = true
 			_, rest, more := strings.Cut(at, "/")
@@ -176,15 +168,7 @@ func TestThePagesNameWhatThereIs(t *testing.T) {
 func TestACommentUsesTheNameOfItsFunctionAsAName(t *testing.T) {
 	t.Parallel()
 	camelCase := regexp.MustCompile(`^[A-Za-z]+[a-z][A-Z]`)
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
-			return filepath.SkipDir
-		case path.Ext(name) != ".go":
-			return nil
-		}
+	err := eachGoFile(func(name string) error {
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
@@ -204,6 +188,21 @@ func TestACommentUsesTheNameOfItsFunctionAsAName(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// eachGoFile calls a function with the path of each Go file of the module.
+func eachGoFile(do func(name string) error) error {
+	return filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return filepath.SkipDir
+		case path.Ext(name) != ".go":
+			return nil
+		}
+		return do(name)
+	})
 }
 
 // addMembers adds the methods and fields of a file's types to the members, as "Type.Member".
