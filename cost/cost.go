@@ -104,8 +104,8 @@ type Uncounted struct {
 	Calls   string `json:"calls"` // in words, such as "titles"
 }
 
-// UncountedIn returns the calls that the usage in the list lacks, sorted by harness. The function returns the words
-// for a harness, or "" if the harness reports all calls.
+// UncountedIn returns the calls that the usage in the list lacks, sorted by harness. The function words
+// names these calls for a harness. It returns "" if the harness reports all calls.
 func UncountedIn(list []coleo.UsageEntry, words func(harness string) string) []Uncounted {
 	out := []Uncounted{}
 	for _, u := range list {
