@@ -51,12 +51,14 @@ func (w *world) scriptFile(a asked) string {
 	w.t.Helper()
 	yes, no := true, false
 	type when struct {
-		ToolResult *bool `json:"tool_result"`
+		ToolResult *bool  `json:"tool_result,omitempty"`
+		Contains   string `json:"contains,omitempty"`
 	}
 	script, err := json.Marshal(map[string]any{"rules": []any{
-		map[string]any{"when": when{&no}, "reply": []any{map[string]any{"tool": map[string]any{"name": a.tool,
+		map[string]any{"when": when{Contains: policyDenies}, "reply": []any{map[string]any{"text": "STOPPED"}}},
+		map[string]any{"when": when{ToolResult: &no}, "reply": []any{map[string]any{"tool": map[string]any{"name": a.tool,
 			"args": a.args}}}},
-		map[string]any{"when": when{&yes}, "reply": []any{map[string]any{"text": "RESULT ${result}"}}},
+		map[string]any{"when": when{ToolResult: &yes}, "reply": []any{map[string]any{"text": "RESULT ${result}"}}},
 	}})
 	w.check(err)
 	path := filepath.Join(w.t.TempDir(), "script.json")

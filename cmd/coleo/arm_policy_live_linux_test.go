@@ -12,6 +12,9 @@ import (
 	"coleo.dev/wire"
 )
 
+// policyDenies is the beginning of what a policy that denies tells the model.
+const policyDenies = "The policy of this arm denies it"
+
 // policyOf returns what the policy of an arm has decided, in order.
 func (w *world) policyOf(name string) (out []coleo.PolicyDecision) {
 	w.t.Helper()
@@ -150,12 +153,17 @@ func TestM14RulesForToolsAndCategoriesDecideForARealAgentCLI(t *testing.T) {
 			if !c.applied {
 				w.must("arm", "deny", "one")
 			}
+			if c.applied && c.want == "deny" {
+				until(t, "the model has read why it was denied", func() bool {
+					return strings.Contains(w.run("arm", "last", "one").out, "STOPPED")
+				})
+			}
 			w.wait("one", coleo.Idle)
 			if _, err := os.Stat(w.path("work-one/new.txt")); (err == nil) != c.written {
 				t.Errorf("the file was written: %v", err == nil)
 			}
-			if n := len(w.policyOf("one")); n != 1 {
-				t.Errorf("the policy has decided %d times", n)
+			if all := w.policyOf("one"); len(all) != 1 {
+				t.Errorf("the policy has decided %d times: %+v", len(all), all)
 			}
 		})
 	}
