@@ -57,25 +57,27 @@ type armsInput struct {
 
 func (s *Server) armRoutes(d table) {
 	add(d, operation{get, "/api/arms", "list-arms", "List the arms with their health", 0}, s.listArms)
-	add(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm)
+	change(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm, createdArm)
 	add(d, operation{get, "/api/arms/{id}", "get-arm", "Show one arm", 0}, s.getArm)
-	add(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm)
+	change(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm, deletedArm)
 	add(d, operation{get, "/api/arms/{id}/memo", "get-memo", "Show the JSON value that is kept with the arm", 0},
 		do(s.brain.Memo))
-	add(d, operation{put, "/api/arms/{id}/memo", "set-memo",
-		"Replace the arm's memo; a value that does not fit its schema is refused", 0}, s.setMemo)
-	add(d, operation{patch, "/api/arms/{id}/memo", "patch-memo", "Change a part of the arm's memo", 0}, s.patchMemo)
-	add(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0},
-		s.spawnArm)
-	add(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm)
-	add(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0}, s.renameArm)
+	change(d, operation{put, "/api/arms/{id}/memo", "set-memo",
+		"Replace the arm's memo; a value that does not fit its schema is refused", 0}, s.setMemo, memoSize)
+	change(d, operation{patch, "/api/arms/{id}/memo", "patch-memo", "Change a part of the arm's memo", 0},
+		s.patchMemo, memoPatchSize)
+	change(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0},
+		s.spawnArm, startedArm)
+	change(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm, wholeBody)
+	change(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0},
+		s.renameArm, wholeBody)
 	add(d, operation{get, "/api/arms/{id}/budget", "arm-budget", "The budgets that hold for an arm", 0}, s.armBudget)
-	add(d, operation{post, "/api/arms/{id}/budget", "set-arm-budget", "Change the budget of an arm (not with a token)", 0},
-		personOnly(s.setBudget))
-	add(d, operation{post, "/api/arms/{id}/labels", "label-arm", "Change the labels of an arm (not with a token)", 0},
-		personOnly(s.labelArm))
-	add(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0},
-		s.killArm)
+	change(d, operation{post, "/api/arms/{id}/budget", "set-arm-budget", "Change the budget of an arm (not with a token)", 0},
+		personOnly(s.setBudget), wholeBody)
+	change(d, operation{post, "/api/arms/{id}/labels", "label-arm", "Change the labels of an arm (not with a token)", 0},
+		personOnly(s.labelArm), wholeBody)
+	change(d, operation{post, "/api/arms/{id}/kill", "kill-arm", "End an arm's agent CLI and all it started", 0},
+		s.killArm, onlyArm)
 }
 
 func (s *Server) listArms(ctx context.Context, in *armsInput) (*reply[armsReply], error) {

@@ -14,6 +14,19 @@ import (
 // recognize a prompt. The event log contains the whole prompt.
 const auditedText = 200
 
+// short cuts a text with more than auditedText bytes, and adds "…". It returns a shorter text
+// unchanged.
+func short(text string) string {
+	if len(text) <= auditedText {
+		return text
+	}
+	end := auditedText
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
 // auditPage is the number of records on a page if the request does not set a limit.
 const auditPage = 100
 
@@ -21,13 +34,17 @@ const auditPage = 100
 // commands end processes or free space, so a full disk must not stop them.
 var goesFirst = map[string]bool{"kill-arm": true, "delete-arm": true, "interrupt-arm": true, "abort-arm": true}
 
+// auditDetail returns the arm that a request names, and what else the audit stores about the
+// request. The arm is "" if the request names none. The detail becomes JSON.
+type auditDetail[I any] func(*I) (arm string, detail any)
+
 // audited wraps the function of a route that changes something. The wrapper first writes the caller
-// into the audit. Then it calls the route's function, and writes the function's result into the
-// audit.
-func audited[I, O any](s *Server, command string,
-	f func(context.Context, *I) (*reply[O], error)) func(context.Context, *I) (*reply[O], error) {
+// and the request's detail into the audit. Then it calls the route's function, and writes the
+// function's result into the audit.
+func audited[I, O any](s *Server, command string, f func(context.Context, *I) (*reply[O], error),
+	detailOf auditDetail[I]) func(context.Context, *I) (*reply[O], error) {
 	return func(ctx context.Context, in *I) (*reply[O], error) {
-		arm, detail := auditOf(in)
+		arm, detail := detailOf(in)
 		end, err := s.audit(ctx, command, arm, detail)
 		if err != nil {
 			return nil, err
@@ -68,156 +85,6 @@ func (s *Server) audit(ctx context.Context, command, arm string, detail any) (en
 	}, nil
 }
 
-// auditOf returns the arm of a request, and the details of the request for the audit. The details
-// contain no secrets and no typed keys. They contain only the first part of a long text.
-func auditOf(in any) (arm string, detail any) {
-	type prompt struct {
-		Begin     string `json:"begin"`
-		Bytes     int    `json:"bytes"`
-		Interrupt bool   `json:"interrupt,omitempty"`
-		Unproven  bool   `json:"unproven,omitempty"`
-
-		Entry string   `json:"entry,omitempty"`
-		Files []string `json:"files,omitempty"`
-	}
-	switch q := in.(type) {
-	case *armOnly:
-		return q.ID, nil
-	case *armDelete:
-		return q.ID, map[string]bool{"force": q.Force}
-	case *spawnInput:
-		return q.Body.Name, spawned(q.Body)
-	case *armBody[*wire.SpawnRequest]:
-		if q.Body == nil {
-			return q.ID, nil
-		}
-		return q.ID, spawned(*q.Body)
-	case *armBody[*wire.RecoverRequest]:
-		return q.ID, q.Body
-	case *armBody[*wire.WindowRequest]:
-		return q.ID, q.Body
-	case *armBody[promptBody]:
-		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, q.Body.Unproven, "", q.Body.Files}
-	case *armBody[steerBody]:
-		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), q.Body.Interrupt, false, "", q.Body.Files}
-	case *armBody[addBody]:
-		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), false, false, "", q.Body.Files}
-	case *entryBody:
-		return q.ID, prompt{short(q.Body.Prompt), len(q.Body.Prompt), false, false, q.Entry, q.Body.Files}
-	case *entryOnly:
-		return q.ID, map[string]string{"entry": q.Entry}
-	case *armBody[moveBody]:
-		return q.ID, q.Body
-	case *armBody[*pauseBody]:
-		return q.ID, q.Body
-	case *armBody[respondBody]:
-		b := q.Body
-		b.Lease, b.Words = "", short(b.Words)
-		return q.ID, b
-	case *armBody[suspensionBody]:
-		b := q.Body
-		b.Text = short(b.Text)
-		return q.ID, b
-	case *suspensionInput:
-		b := q.Body
-		b.ID, b.Text = q.ID, short(b.Text)
-		return "", b
-	case *armBody[wire.LeaseRequest]:
-		return q.ID, map[string]any{"holder": short(q.Body.Holder), "release": q.Body.Release}
-	case *armBody[inputBody]:
-		return q.ID, map[string]int{"bytes": max(len(q.Body.Data), len(q.Body.Text))}
-	case *armBody[resizeBody]:
-		return q.ID, map[string]int{"cols": q.Body.Cols, "rows": q.Body.Rows}
-	case *armBody[renameBody]:
-		return q.ID, q.Body
-	case *armBody[commentBody]:
-		b := q.Body
-		b.Text = short(b.Text)
-		return q.ID, b
-	case *armBody[mergeBody]:
-		b := q.Body
-		b.Commit, b.Message = short(b.Commit), short(b.Message)
-		return q.ID, b
-	case *armBody[restoreBody]:
-		return q.ID, q.Body
-	case *armBody[coleo.LabelChange]:
-		return q.ID, q.Body
-	case *armBody[coleo.Budget]:
-		return q.ID, q.Body
-	case *armBody[onLimitBody]:
-		return q.ID, q.Body
-	case *threadPatch:
-		return "", map[string]string{"harness": q.Harness, "thread": q.ID, "title": short(q.Body.Title)}
-	case *threadDelete:
-		return "", map[string]any{"harness": q.Harness, "thread": q.ID, "file": q.File}
-	case *threadClone:
-		return q.Body.Name, map[string]any{"harness": q.Harness, "thread": q.ID, "start": spawned(q.Body)}
-	case *armBody[memoBody]:
-		return q.ID, map[string]int{"bytes": len(q.Body.Value)}
-	case *armBody[memoPatch]:
-		return q.ID, map[string]int{"bytes": len(q.Body.Merge)}
-	case *armBody[wire.SpawnRequest]:
-		return q.ID, map[string]any{"start": spawned(q.Body)}
-	case *armBody[wire.HandoverRequest]:
-		return q.ID, q.Body
-	case *armBody[threadSwitch]:
-		return q.ID, q.Body
-	case *armBody[modeBody]:
-		return q.ID, q.Body
-	case *armBody[modelBody]:
-		return q.ID, q.Body
-	case *tokenInput:
-		return "", q.Body
-	case *triggerInput:
-		return "", triggered(q.Body)
-	case *triggerOnly:
-		return "", map[string]string{"trigger": q.Name}
-	case *tokenOnly:
-		return "", map[string]string{"token": q.Name}
-	case *browserOnly:
-		return "", map[string]string{"browser": q.ID}
-	}
-	return "", nil
-}
-
-// spawnDetail is what the audit stores about a request to start a new arm.
-type spawnDetail struct {
-	wire.SpawnRequest
-	Env []string `json:"env,omitempty"` // only the names; this field hides the Env of SpawnRequest
-}
-
-// triggered returns the audit details of a request to make a schedule or a hook. They have only the
-// first part of each argument.
-func triggered(q wire.TriggerRequest) wire.TriggerRequest {
-	q.Args = maps.Clone(q.Args)
-	for name, value := range q.Args {
-		q.Args[name] = short(value)
-	}
-	return q
-}
-
-// spawned returns the audit details of a request to start a new arm. The details contain only the
-// first part of a long prompt or script. They do not contain the values of environment variables.
-func spawned(q wire.SpawnRequest) spawnDetail {
-	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
-	names := coleo.EnvNames(q.Env)
-	q.Env, q.MemoSchema = nil, nil // a schema can be long
-	return spawnDetail{SpawnRequest: q, Env: names}
-}
-
-// short cuts a text with more than auditedText bytes, and adds "…". It returns a shorter text
-// unchanged.
-func short(text string) string {
-	if len(text) <= auditedText {
-		return text
-	}
-	end := auditedText
-	for end > 0 && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	return text[:end] + "…"
-}
-
 type auditInput struct {
 	Arm    string `query:"arm" doc:"Only commands that named this arm"`
 	Before int64  `query:"before" minimum:"0" doc:"Only commands older than the one with this id"`
@@ -239,3 +106,163 @@ func (s *Server) listAudit(ctx context.Context, in *auditInput) (*reply[auditRep
 	out, err := s.brain.Audits(ctx, coleo.AuditFilter{Arm: in.Arm, Before: in.Before, Limit: in.Limit})
 	return &reply[auditReply]{auditReply{list(out)}}, err
 }
+
+// The functions below are of type auditDetail, each for one kind of request. A detail has no secrets
+// and no typed keys. It has only the first part of a long text.
+
+// noDetail is for requests whose command says everything.
+func noDetail[I any](*I) (string, any) { return "", nil }
+
+func onlyArm(in *armOnly) (string, any) { return in.ID, nil }
+
+// wholeBody is for requests whose body is short and has no secrets.
+func wholeBody[T any](in *armBody[T]) (string, any) { return in.ID, in.Body }
+
+func deletedArm(in *armDelete) (string, any) { return in.ID, map[string]bool{"force": in.Force} }
+
+// startDetail is what the audit stores about a request to start an arm.
+type startDetail struct {
+	wire.SpawnRequest
+	Env []string `json:"env,omitempty"` // only the names; this field hides the Env of SpawnRequest
+}
+
+// startOf returns the detail of a request to start an arm. The detail has only the first part of a
+// long prompt or script. It does not have the values of environment variables.
+func startOf(q wire.SpawnRequest) startDetail {
+	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
+	names := coleo.EnvNames(q.Env)
+	q.Env, q.MemoSchema = nil, nil // a schema can be long
+	return startDetail{SpawnRequest: q, Env: names}
+}
+
+func createdArm(in *spawnInput) (string, any) { return in.Body.Name, startOf(in.Body) }
+
+func startedArm(in *armBody[*wire.SpawnRequest]) (string, any) {
+	if in.Body == nil {
+		return in.ID, nil
+	}
+	return in.ID, startOf(*in.Body)
+}
+
+func forkDetail(in *armBody[wire.SpawnRequest]) (string, any) {
+	return in.ID, map[string]any{"start": startOf(in.Body)}
+}
+
+func cloneDetail(in *threadClone) (string, any) {
+	return in.Body.Name, map[string]any{"harness": in.Harness, "thread": in.ID, "start": startOf(in.Body)}
+}
+
+// promptRecord is what the audit stores about a prompt.
+type promptRecord struct {
+	Begin     string `json:"begin"` // the first part of the text
+	Bytes     int    `json:"bytes"` // of the whole text
+	Interrupt bool   `json:"interrupt,omitempty"`
+	Unproven  bool   `json:"unproven,omitempty"`
+
+	Entry string   `json:"entry,omitempty"` // the id of a queued prompt that is changed
+	Files []string `json:"files,omitempty"`
+}
+
+func promptOf(text string, files []string) promptRecord {
+	return promptRecord{Begin: short(text), Bytes: len(text), Files: files}
+}
+
+func promptDetail(in *armBody[promptBody]) (string, any) {
+	p := promptOf(in.Body.Prompt, in.Body.Files)
+	p.Interrupt, p.Unproven = in.Body.Interrupt, in.Body.Unproven
+	return in.ID, p
+}
+
+func steerDetail(in *armBody[steerBody]) (string, any) {
+	p := promptOf(in.Body.Prompt, in.Body.Files)
+	p.Interrupt = in.Body.Interrupt
+	return in.ID, p
+}
+
+func followUpDetail(in *armBody[addBody]) (string, any) {
+	return in.ID, promptOf(in.Body.Prompt, in.Body.Files)
+}
+
+func editDetail(in *entryBody) (string, any) {
+	p := promptOf(in.Body.Prompt, in.Body.Files)
+	p.Entry = in.Entry
+	return in.ID, p
+}
+
+func entryDetail(in *entryOnly) (string, any) { return in.ID, map[string]string{"entry": in.Entry} }
+
+func responseDetail(in *armBody[respondBody]) (string, any) {
+	b := in.Body
+	b.Lease, b.Words = "", short(b.Words)
+	return in.ID, b
+}
+
+func armAnswerDetail(in *armBody[suspensionBody]) (string, any) {
+	b := in.Body
+	b.Text = short(b.Text)
+	return in.ID, b
+}
+
+func answerDetail(in *suspensionInput) (string, any) {
+	b := in.Body
+	b.ID, b.Text = in.ID, short(b.Text)
+	return "", b
+}
+
+func leaseDetail(in *armBody[wire.LeaseRequest]) (string, any) {
+	return in.ID, map[string]any{"holder": short(in.Body.Holder), "release": in.Body.Release}
+}
+
+func inputSize(in *armBody[inputBody]) (string, any) {
+	return in.ID, map[string]int{"bytes": max(len(in.Body.Data), len(in.Body.Text))}
+}
+
+func sizeDetail(in *armBody[resizeBody]) (string, any) {
+	return in.ID, map[string]int{"cols": in.Body.Cols, "rows": in.Body.Rows}
+}
+
+func commentDetail(in *armBody[commentBody]) (string, any) {
+	b := in.Body
+	b.Text = short(b.Text)
+	return in.ID, b
+}
+
+func mergeDetail(in *armBody[mergeBody]) (string, any) {
+	b := in.Body
+	b.Commit, b.Message = short(b.Commit), short(b.Message)
+	return in.ID, b
+}
+
+func memoSize(in *armBody[memoBody]) (string, any) {
+	return in.ID, map[string]int{"bytes": len(in.Body.Value)}
+}
+
+func memoPatchSize(in *armBody[memoPatch]) (string, any) {
+	return in.ID, map[string]int{"bytes": len(in.Body.Merge)}
+}
+
+func titleDetail(in *threadPatch) (string, any) {
+	return "", map[string]string{"harness": in.Harness, "thread": in.ID, "title": short(in.Body.Title)}
+}
+
+func threadDetail(in *threadDelete) (string, any) {
+	return "", map[string]any{"harness": in.Harness, "thread": in.ID, "file": in.File}
+}
+
+func newTokenDetail(in *tokenInput) (string, any) { return "", in.Body }
+
+func tokenDetail(in *tokenOnly) (string, any) { return "", map[string]string{"token": in.Name} }
+
+// newTriggerDetail has only the first part of each argument.
+func newTriggerDetail(in *triggerInput) (string, any) {
+	q := in.Body
+	q.Args = maps.Clone(q.Args)
+	for name, value := range q.Args {
+		q.Args[name] = short(value)
+	}
+	return "", q
+}
+
+func triggerDetail(in *triggerOnly) (string, any) { return "", map[string]string{"trigger": in.Name} }
+
+func browserDetail(in *browserOnly) (string, any) { return "", map[string]string{"browser": in.ID} }

@@ -108,3 +108,90 @@ func TestTypingByHandIsAuditedOnce(t *testing.T) {
 		t.Errorf("audited: %+v, want one lease", list)
 	}
 }
+
+// refusingAudit is a brain that keeps the last record of a command, and refuses it.
+type refusingAudit struct {
+	*scriptedBrain
+	last coleo.Audit
+}
+
+func (b *refusingAudit) BeginAudit(_ context.Context, a coleo.Audit) (int64, error) {
+	b.last = a
+	return 0, coleo.Errorf(coleo.EInternal, "no room")
+}
+
+// schema is a part of the description of the API.
+type schema struct {
+	Ref        string `json:"$ref"`
+	Type       any
+	Required   []string
+	Enum       []any
+	Properties map[string]schema
+}
+
+// smallestBody returns a body with the required fields alone.
+func (of schema) smallestBody(t *testing.T) string {
+	t.Helper()
+	body := map[string]any{}
+	for _, name := range of.Required {
+		switch p := of.Properties[name]; {
+		case len(p.Enum) > 0:
+			body[name] = p.Enum[0]
+		case p.Type == "string":
+			body[name] = "x"
+		case p.Type == "integer", p.Type == "number":
+			body[name] = 50
+		case p.Type == "boolean":
+			body[name] = true
+		default:
+			body[name] = map[string]any{}
+		}
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The routes come from the description of the API, so this test also covers each new route.
+func TestEachCommandAboutAnArmIsRecordedWithTheArm(t *testing.T) {
+	t.Parallel()
+	b := &refusingAudit{scriptedBrain: &scriptedBrain{}}
+	b.interrupt = func(context.Context) error { return nil } // a command that ends something is not stopped
+	h := newServer(t, b).Handler(true)
+	_, body := ask(t, h, "GET", "/api/openapi.json", "")
+	var spec struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			RequestBody struct {
+				Content map[string]struct{ Schema schema }
+			}
+		}
+		Components struct{ Schemas map[string]schema }
+	}
+	if err := json.Unmarshal([]byte(body), &spec); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for path, methods := range spec.Paths {
+		for method, o := range methods {
+			if !strings.HasPrefix(path, "/api/arms/{id}") || method == "get" {
+				continue
+			}
+			n++
+			of := o.RequestBody.Content["application/json"].Schema
+			if of.Ref != "" {
+				of = spec.Components.Schemas[of.Ref[strings.LastIndex(of.Ref, "/")+1:]]
+			}
+			path := strings.NewReplacer("{id}", "a1", "{entry}", "q1").Replace(path)
+			got, text := ask(t, h, strings.ToUpper(method), path, of.smallestBody(t))
+			if b.last.Command != o.OperationID || b.last.Arm != "a1" {
+				t.Errorf("%s %s is not recorded with its arm; it answered %d %s", method, path, got.StatusCode, text)
+			}
+		}
+	}
+	if n < 30 {
+		t.Errorf("only %d commands about arms are described", n)
+	}
+}

@@ -77,9 +77,10 @@ func (s *Server) lookRoutes(d table) {
 		0}, s.files)
 	add(d, operation{get, "/api/arms/{id}/checkpoints", "list-checkpoints", "List the checkpoints of the arm's files", 0},
 		s.checkpoints)
-	add(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Put the files of a checkpoint back", 0}, s.restore)
-	add(d, operation{post, "/api/arms/{id}/merge", "merge-arm",
-		"Merge the work of an arm with a worktree into another branch, or say what would happen", 0}, s.merge)
+	change(d, operation{post, "/api/arms/{id}/restore", "restore-files", "Put the files of a checkpoint back", 0},
+		s.restore, wholeBody)
+	change(d, operation{post, "/api/arms/{id}/merge", "merge-arm",
+		"Merge the work of an arm with a worktree into another branch, or say what would happen", 0}, s.merge, mergeDetail)
 	add(d, operation{get, "/api/runs/{run}/graph", "run-graph",
 		"Show a run as a graph: turns, calls, approvals, files, and what led to what", 0}, s.graph)
 	add(d, operation{get, "/api/why", "why", "Tell which call of which run wrote a line of a file", 0}, s.why)

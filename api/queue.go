@@ -71,40 +71,42 @@ type entryBody struct {
 
 func (s *Server) queueRoutes(d table) {
 	const arm = "/api/arms/{id}"
-	add(d, operation{post, arm + "/steer", "steer-arm",
-		"Send a prompt for now, also while a turn runs; answers how it reached the agent CLI", 0}, s.steer)
-	add(d, operation{post, arm + "/abort", "abort-arm",
-		"Stop the running turn, and pause the queue if it is not empty; answers when the arm is idle", 0}, s.abort)
-	add(d, operation{post, arm + "/followup", "follow-up",
-		"Add a prompt to the arm's queue; answers when it is on the disk", 0}, s.followUp)
+	change(d, operation{post, arm + "/steer", "steer-arm",
+		"Send a prompt for now, also while a turn runs; answers how it reached the agent CLI", 0}, s.steer, steerDetail)
+	change(d, operation{post, arm + "/abort", "abort-arm",
+		"Stop the running turn, and pause the queue if it is not empty; answers when the arm is idle", 0}, s.abort, onlyArm)
+	change(d, operation{post, arm + "/followup", "follow-up",
+		"Add a prompt to the arm's queue; answers when it is on the disk", 0}, s.followUp, followUpDetail)
 	add(d, operation{get, arm + "/queue", "show-queue", "List the prompts that wait until the arm is idle", 0},
 		do(func(ctx context.Context, arm string) (coleo.QueueReport, error) {
 			return s.brain.Queue(ctx, arm, coleo.QueueOrder{})
 		}))
-	add(d, operation{edit, arm + "/queue/{entry}", "edit-queued", "Change a prompt of the queue", 0}, s.editQueued)
-	add(d, operation{del, arm + "/queue/{entry}", "remove-queued", "Remove a prompt from the queue", 0}, s.removeQueued)
-	add(d, operation{post, arm + "/queue/move", "move-queued", "Give a prompt another place in the queue", 0},
-		s.moveQueued)
+	change(d, operation{edit, arm + "/queue/{entry}", "edit-queued", "Change a prompt of the queue", 0},
+		s.editQueued, editDetail)
+	change(d, operation{del, arm + "/queue/{entry}", "remove-queued", "Remove a prompt from the queue", 0},
+		s.removeQueued, entryDetail)
+	change(d, operation{post, arm + "/queue/move", "move-queued", "Give a prompt another place in the queue", 0},
+		s.moveQueued, wholeBody)
 	add(d, operation{get, arm + "/on-limit", "arm-on-limit", "What the arm does at a limit of its model", 0}, s.onLimit)
-	add(d, operation{post, arm + "/on-limit", "set-arm-on-limit", "Change what the arm does at a limit of its model", 0},
-		s.setOnLimit)
-	add(d, operation{post, arm + "/unpark", "unpark-arm",
-		"Let a parked arm go on now, or let it not go on by itself", 0}, s.unpark)
+	change(d, operation{post, arm + "/on-limit", "set-arm-on-limit", "Change what the arm does at a limit of its model", 0},
+		s.setOnLimit, wholeBody)
+	change(d, operation{post, arm + "/unpark", "unpark-arm",
+		"Let a parked arm go on now, or let it not go on by itself", 0}, s.unpark, wholeBody)
 	for _, path := range []string{"/queue", ""} { // an arm is paused by its queue
 		of := map[string]string{"/queue": "queue", "": "arm"}[path]
-		add(d, operation{post, arm + path + "/pause", "pause-" + of, "Send nothing from the queue until it is resumed", 0},
-			s.pauseQueue)
-		add(d, operation{post, arm + path + "/resume", "resume-" + of, "Send the prompts of the queue again", 0},
-			s.resumeQueue)
+		change(d, operation{post, arm + path + "/pause", "pause-" + of, "Send nothing from the queue until it is resumed", 0},
+			s.pauseQueue, wholeBody)
+		change(d, operation{post, arm + path + "/resume", "resume-" + of, "Send the prompts of the queue again", 0},
+			s.resumeQueue, onlyArm)
 	}
 	add(d, operation{get, "/api/arms/{id}/comments", "list-comments",
 		"List the comments on the arm's changes that are not sent", 0}, s.comments)
-	add(d, operation{post, "/api/arms/{id}/comments", "add-comment", "Store a comment on a line of the arm's changes", 0},
-		s.comment)
-	add(d, operation{del, "/api/arms/{id}/comments", "drop-comments", "Delete the comments that are not sent", 0},
-		s.dropComments)
-	add(d, operation{post, "/api/arms/{id}/comments/send", "send-comments", "Send all comments to the arm as one prompt",
-		0}, do(s.brain.SendComments))
+	change(d, operation{post, "/api/arms/{id}/comments", "add-comment", "Store a comment on a line of the arm's changes", 0},
+		s.comment, commentDetail)
+	change(d, operation{del, "/api/arms/{id}/comments", "drop-comments", "Delete the comments that are not sent", 0},
+		s.dropComments, onlyArm)
+	change(d, operation{post, "/api/arms/{id}/comments/send", "send-comments", "Send all comments to the arm as one prompt",
+		0}, do(s.brain.SendComments), onlyArm)
 }
 
 func (s *Server) ordered(ctx context.Context, arm string, o coleo.QueueOrder) (*reply[coleo.QueueReport], error) {

@@ -281,10 +281,24 @@ type table struct {
 	s *Server
 }
 
-// A call of add adds a route. If the route changes something, its calls are audited. huma's limits
-// for the body are off, because boundBodies has already bounded the body. huma's deadline would
-// stay on the connection after the body was read, and would cancel every request that takes longer.
+// add adds a route that changes nothing.
 func add[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error)) {
+	if o.method != get {
+		panic("the route " + o.id + " changes something: use change, so that the audit has its calls")
+	}
+	register(described, o, f)
+}
+
+// change adds a route that changes something. The audit has each call, with what detailOf returns.
+func change[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error),
+	detailOf auditDetail[I]) {
+	register(described, o, audited(described.s, o.id, f, detailOf))
+}
+
+// register adds a route. huma's limits for the body are off, because boundBodies has already bounded
+// the body. huma's deadline would stay on the connection after the body was read, and would cancel
+// every request that takes longer.
+func register[I, O any](described table, o operation, f func(context.Context, *I) (*reply[O], error)) {
 	described.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[failure](), true, "Failure")
 	tag, _, _ := strings.Cut(strings.TrimPrefix(o.path, "/api/"), "/")
 	op := huma.Operation{
@@ -297,9 +311,6 @@ func add[I, O any](described table, o operation, f func(context.Context, *I) (*r
 				Schema: &huma.Schema{Ref: "#/components/schemas/Failure"},
 			}},
 		}},
-	}
-	if o.method != get {
-		f = audited(described.s, o.id, f)
 	}
 	huma.Register(described.API, op, func(ctx context.Context, in *I) (*reply[O], error) {
 		out, err := f(ctx, in)

@@ -228,16 +228,16 @@ addEventListener("activate", (e) => e.waitUntil((async () => {
 // not be enough to create a sign-in, because the sign-in would stay valid after the token is
 // replaced.
 func (s *Server) browserRoutes(described table) {
-	add(described, operation{post, "/api/browsers/links", "create-link",
-		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink))
+	change(described, operation{post, "/api/browsers/links", "create-link",
+		"Make a link that signs one browser in, once (Unix socket only)", http.StatusCreated}, ownOnly(s.newLink), noDetail)
 	add(described, operation{get, "/api/browsers", "list-browsers",
 		"The browsers that are signed in (Unix socket only)", 0}, ownOnly(s.listBrowsers))
-	add(described, operation{del, "/api/browsers/{id}", "sign-out-browser",
-		"Sign one browser out (Unix socket only)", 0}, ownOnly(s.signOut))
-	add(described, operation{del, "/api/browsers", "sign-out-browsers", "Sign all browsers out (Unix socket only)", 0},
-		ownOnly(s.signOutAll))
-	add(described, operation{post, "/api/token", "replace-token", "Replace the API token (Unix socket only)", 0},
-		ownOnly(s.replaceToken))
+	change(described, operation{del, "/api/browsers/{id}", "sign-out-browser",
+		"Sign one browser out (Unix socket only)", 0}, ownOnly(s.signOut), browserDetail)
+	change(described, operation{del, "/api/browsers", "sign-out-browsers", "Sign all browsers out (Unix socket only)", 0},
+		ownOnly(s.signOutAll), noDetail)
+	change(described, operation{post, "/api/token", "replace-token", "Replace the API token (Unix socket only)", 0},
+		ownOnly(s.replaceToken), noDetail)
 }
 
 // ownOnly wraps f so that it refuses callers that do not use the unix socket.

@@ -135,32 +135,33 @@ type doneReply struct {
 
 func (s *Server) steerRoutes(d table) {
 	s.queueRoutes(d)
-	add(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm",
-		"Send a prompt; answers when it has verifiably been taken", 0}, s.prompt)
-	add(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
-		"Make the agent CLI shorten its conversation; answers when it has verifiably begun", 0}, s.compact)
+	change(d, operation{post, "/api/arms/{id}/prompt", "prompt-arm",
+		"Send a prompt; answers when it has verifiably been taken", 0}, s.prompt, promptDetail)
+	change(d, operation{post, "/api/arms/{id}/compact", "compact-arm",
+		"Make the agent CLI shorten its conversation; answers when it has verifiably begun", 0}, s.compact, onlyArm)
 	add(d, operation{get, "/api/arms/{id}/mode", "modes-of-arm", "The modes of the agent CLI, and the present one", 0},
 		s.modes)
-	add(d, operation{post, "/api/arms/{id}/mode", "switch-mode",
-		"Switch to another mode; answers when the screen shows it", 0}, s.switchMode)
-	add(d, operation{post, "/api/arms/{id}/model", "switch-model", "Use another model", 0}, s.switchModel)
-	add(d, operation{post, "/api/arms/{id}/respond", "respond", "Answer one dialog", 0}, s.respond)
-	add(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0}, s.interrupt)
-	add(d, operation{post, "/api/arms/{id}/window", "open-window",
-		"Open the window of an arm that is shown in one; answers when it is open", 0}, s.openWindow)
-	add(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand",
-		0}, s.lease)
-	add(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input)
-	add(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0},
-		s.resize)
+	change(d, operation{post, "/api/arms/{id}/mode", "switch-mode",
+		"Switch to another mode; answers when the screen shows it", 0}, s.switchMode, wholeBody)
+	change(d, operation{post, "/api/arms/{id}/model", "switch-model", "Use another model", 0}, s.switchModel, wholeBody)
+	change(d, operation{post, "/api/arms/{id}/respond", "respond", "Answer one dialog", 0}, s.respond, responseDetail)
+	change(d, operation{post, "/api/arms/{id}/interrupt", "interrupt-arm", "Stop the running turn", 0},
+		s.interrupt, onlyArm)
+	change(d, operation{post, "/api/arms/{id}/window", "open-window",
+		"Open the window of an arm that is shown in one; answers when it is open", 0}, s.openWindow, wholeBody)
+	change(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand",
+		0}, s.lease, leaseDetail)
+	change(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input, inputSize)
+	change(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0},
+		s.resize, sizeDetail)
 }
 
 func (s *Server) suspensionRoutes(d table) {
 	add(d, operation{get, "/api/suspensions", "list-suspensions", "List what arms wait for", 0}, s.suspensions)
-	add(d, operation{post, "/api/suspensions/{id}", "answer-suspension", "Answer what an arm waits for", 0},
-		s.answerSuspension)
-	add(d, operation{post, "/api/arms/{id}/suspension", "answer-arm",
-		"Answer what the arm waits for; without an id, exactly one thing must wait", 0}, s.answerArm)
+	change(d, operation{post, "/api/suspensions/{id}", "answer-suspension", "Answer what an arm waits for", 0},
+		s.answerSuspension, answerDetail)
+	change(d, operation{post, "/api/arms/{id}/suspension", "answer-arm",
+		"Answer what the arm waits for; without an id, exactly one thing must wait", 0}, s.answerArm, armAnswerDetail)
 	add(d, operation{get, "/api/arms/{id}/tasks", "arm-tasks", "The tasks that the arm's model has written", 0},
 		func(ctx context.Context, in *armOnly) (*reply[tasksReply], error) {
 			list, err := s.brain.Tasks(ctx, in.ID)

@@ -105,22 +105,22 @@ func (s *Server) threadRoutes(d table) {
 	add(d, operation{get, "/api/threads/{harness}/{id}/summary", "summarise-thread",
 		"Show a conversation in a few lines: its first and last prompts, last answer, changed files and open tasks", 0},
 		s.summariseThread)
-	add(d, operation{patch, "/api/threads/{harness}/{id}", "rename-thread", "Give a conversation a title", 0},
-		s.renameThread)
-	add(d, operation{del, "/api/threads/{harness}/{id}", "delete-thread",
-		"Hide a conversation and forget its texts; 409 while an arm has it", 0}, s.deleteThread)
-	add(d, operation{post, "/api/threads/{harness}/{id}/clone", "clone-thread",
-		"Start an arm with a copy of a conversation", 201}, s.cloneThread)
-	add(d, operation{post, "/api/arms/{id}/fork", "fork-arm",
+	change(d, operation{patch, "/api/threads/{harness}/{id}", "rename-thread", "Give a conversation a title", 0},
+		s.renameThread, titleDetail)
+	change(d, operation{del, "/api/threads/{harness}/{id}", "delete-thread",
+		"Hide a conversation and forget its texts; 409 while an arm has it", 0}, s.deleteThread, threadDetail)
+	change(d, operation{post, "/api/threads/{harness}/{id}/clone", "clone-thread",
+		"Start an arm with a copy of a conversation", 201}, s.cloneThread, cloneDetail)
+	change(d, operation{post, "/api/arms/{id}/fork", "fork-arm",
 		"Start a new arm with a copy of the arm's conversation and with its configuration; 409 while it works", 201},
-		s.forkArm)
-	add(d, operation{post, "/api/arms/{id}/handover", "hand-over-arm",
+		s.forkArm, forkDetail)
+	change(d, operation{post, "/api/arms/{id}/handover", "hand-over-arm",
 		"Pause the arm, and give its task to a new arm of another harness in the same folder; 409 while it works", 201},
-		s.handOver)
+		s.handOver, wholeBody)
 	add(d, operation{get, "/api/arms/{id}/thread", "arm-thread", "Show the conversation of an arm", 0}, s.armThread)
-	add(d, operation{post, "/api/arms/{id}/thread", "switch-thread",
+	change(d, operation{post, "/api/arms/{id}/thread", "switch-thread",
 		"Start the arm again with another conversation; 409 while it works, or while another arm has that one", 0},
-		s.switchThread)
+		s.switchThread, wholeBody)
 }
 
 func (s *Server) listThreads(ctx context.Context, in *threadsInput) (*reply[coleo.ThreadList], error) {

@@ -29,14 +29,14 @@ type revokeReply struct {
 
 // tokenRoutes adds the routes with which a person creates and revokes operator tokens.
 func (s *Server) tokenRoutes(d table) {
-	add(d, operation{post, "/api/tokens", "create-token",
+	change(d, operation{post, "/api/tokens", "create-token",
 		"Make an operator token; the answer has its value, once (not with a token)", http.StatusCreated},
-		personOnly(s.createToken))
+		personOnly(s.createToken), newTokenDetail)
 	add(d, operation{get, "/api/token", "own-token", "Show what the operator token of the caller allows", 0}, s.ownToken)
 	add(d, operation{get, "/api/tokens", "list-tokens", "List the operator tokens (not with a token)", 0},
 		personOnly(s.listTokens))
-	add(d, operation{del, "/api/tokens/{name}", "revoke-token",
-		"Revoke an operator token; its open streams end at once (not with a token)", 0}, personOnly(s.revokeToken))
+	change(d, operation{del, "/api/tokens/{name}", "revoke-token",
+		"Revoke an operator token; its open streams end at once (not with a token)", 0}, personOnly(s.revokeToken), tokenDetail)
 }
 
 // personOnly wraps f so that it refuses callers with a token of any kind.
