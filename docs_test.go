@@ -190,6 +190,42 @@ func TestACommentUsesTheNameOfItsFunctionAsAName(t *testing.T) {
 	}
 }
 
+// A comment that names a member of a variable, such as t.Parallel, goes stale when the member is
+// renamed. The package must use a member of that name.
+func TestACommentNamesMembersThatExist(t *testing.T) {
+	t.Parallel()
+	used := regexp.MustCompile(`\b[a-z]\w*\.(\w+)`)
+	named := regexp.MustCompile("(?:^|[^\\w./\"'`-])([a-z]\\.([a-z]\\w+))")
+	members, comments := map[string]map[string]bool{}, map[string][]string{} // by folder
+	err := eachGoFile(func(name string) error {
+		text, err := os.ReadFile(name)
+		folder := filepath.Dir(name)
+		if members[folder] == nil {
+			members[folder] = map[string]bool{}
+		}
+		for line := range strings.Lines(string(text)) {
+			code, comment, _ := strings.Cut(line, "// ")
+			for _, found := range used.FindAllStringSubmatch(code, -1) {
+				members[folder][found[1]] = true
+			}
+			comments[folder] = append(comments[folder], comment)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, list := range comments {
+		for _, comment := range list {
+			for _, found := range named.FindAllStringSubmatch(comment, -1) {
+				if member := found[2]; member != "g" && !members[folder][member] { // "e.g."
+					t.Errorf("%s: a comment names %s, which is not there:%s", folder, found[1], strings.TrimRight(comment, "\n"))
+				}
+			}
+		}
+	}
+}
+
 // eachGoFile calls a function with the path of each Go file of the module.
 func eachGoFile(do func(name string) error) error {
 	return filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {

@@ -202,8 +202,9 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the model's script for a line of the catalogue. If a prompt contains the given
-// word, the script makes the model send the line's text or make the line's tool calls.
+// scriptOf returns the script that opens the dialog of an entry of the catalogue. On a prompt that
+// contains the given word, the model sends the entry's text, if there is one. It then makes the
+// entry's tool calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script
 	add := func(step modelserver.Step, after bool, times int) {

@@ -167,9 +167,9 @@ func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) 
 	}
 }
 
-// commandWithPID returns the process of a command that runs in the trial's work folder and knows
-// itself by the given pid. In a sandbox, the machine has another pid for this process. It returns the
-// zero Identity if the process has already ended.
+// commandWithPID returns the process of a command that runs in the trial's work folder. The pid own
+// is the one that the command sees. In a sandbox, the machine's pid of the process differs from it.
+// commandWithPID returns the zero Identity if the process has already ended.
 func (t *Trial) commandWithPID(own string) coleo.Identity {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range all {

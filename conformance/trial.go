@@ -40,8 +40,8 @@ func (c Config) log(format string, args ...any) {
 	}
 }
 
-// Trial is the environment in which checks run: a model server, a work folder and a
-// HOME. After the start of the agent CLI, it also has a session.
+// Trial is the environment in which checks run: a model server, a work folder and a HOME. It has a
+// Session while the agent CLI runs, unless a host agent drives the agent CLI.
 type Trial struct {
 	Harness coleo.Harness
 	Model   *modelserver.Server

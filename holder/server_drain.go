@@ -21,9 +21,9 @@ const (
 	// drainAfterExit is how long the holder still waits for output after the program's end. Such
 	// output comes from processes that the program left behind.
 	drainAfterExit = time.Second
-	// pacePause is the length of one pause of the drain. The drain pauses to keep the rate of
-	// Client.Pace. A pause can delay the echo of typed keys. maxPacePause is the longest pause, for
-	// very low rates.
+	// pacePause is the length of one pause of the drain. The drain pauses so that it reads no faster
+	// than Client.Pace allows. A pause is short, because it delays the echo of typed keys.
+	// maxPacePause is the longest pause, for very low rates.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
 	// largeStep is a number of bytes. If one read returns at least this many, the

@@ -194,7 +194,7 @@ func (a *arm) wake() {
 	}
 }
 
-// allowRetry lets sendQueue try a refused prompt again. It increases a.following.changes and calls
+// allowRetry lets sendQueue try a refused prompt again. It increases a.sending.changes and calls
 // wake.
 func (a *arm) allowRetry() {
 	a.mu.Lock()
@@ -364,7 +364,7 @@ func refusedUntyped(code coleo.Code) bool {
 }
 
 // putBack puts a refused entry back at the head of the queue. The caller passes the value that
-// a.following.changes had when the attempt began. If the text or a file of the entry was the
+// a.sending.changes had when the attempt began. If the text or a file of the entry was the
 // reason, a later attempt would be refused too. In that case, putBack pauses the queue.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {

@@ -94,8 +94,8 @@ const (
 	NoticeBell         NoticeKind = "bell"         // BEL: no text
 )
 
-// Mode is the name of a terminal mode that the program can switch. coleo.Screen.Modes
-// uses the same names as keys. modeTable lists all modes.
+// Mode is the name of a terminal mode that the program can switch. These names are the keys of the
+// map coleo.Screen.Modes. modeTable lists all modes.
 type Mode string
 
 // ModeBracketedPaste is the mode in which pasted text is sent between two markers.

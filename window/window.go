@@ -72,7 +72,7 @@ func opener(w Window) []string {
 	title := Title(w.Name)
 	switch w.Terminal {
 	case Tmux:
-		// tmux runs the command in a "#(...)" in the name of the folder. Doubling each # prevents
+		// If the folder's name contains "#(COMMAND)", tmux runs the command. A doubled # prevents
 		// this.
 		folder := strings.ReplaceAll(w.Workdir, "#", "##")
 		if w.Inside {

@@ -300,8 +300,8 @@ func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
 	return err
 }
 
-// commits returns the parents of the kept commit: the checked-out commit, and the commits that
-// nothing else contains.
+// commits returns the parents of the commit that keeps the worktree: the checked-out commit, and the
+// commits that no branch or tag would contain without it.
 func (k *keeping) commits() []string {
 	var out []string
 	if k.header.Head != "" {

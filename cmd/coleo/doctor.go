@@ -135,7 +135,7 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 }
 
 // checkPacks reports the packs that are installed but not used. It also reports each installed
-// agent CLI whose version is new to the rules: nobody has judged the rules on this version.
+// agent CLI whose version the rules have not been tested with.
 func checkPacks(_ context.Context, s setup.Setup) []finding {
 	reg, _ := s.ReadRegistry()
 	if reg == nil {

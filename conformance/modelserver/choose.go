@@ -21,9 +21,10 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps of the reply to the turn t. The first result says what chose these
-// steps: a rule of the script, "side" or "words".
-func (c *chooser) choose(t Turn, failed func(prompt string) int) (rule string, steps []Step) {
+// choose returns the steps of the reply to the turn t. The first result says where the steps come
+// from: the name of a rule of the script, "side" for one of the agent CLI's own requests, or "words"
+// if the words of the prompt decided.
+func (c *chooser) choose(t Turn, failed func(prompt string) int) (source string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps
 	}

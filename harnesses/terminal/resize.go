@@ -19,8 +19,8 @@ const (
 	// to a program that draws a whole frame for each size. On a loaded machine the program takes
 	// over a second. There is a limit, because a stopped program never draws.
 	resizeLimit = 10 * time.Second
-	// pictureGap is how long a program must write nothing before it counts as not
-	// drawing. While they work, agent CLIs draw about ten times a second.
+	// pictureGap is how long the output must pause before the program counts as finished with its
+	// picture. It is longer than the 100 ms between two pictures of an agent CLI that works.
 	pictureGap = 150 * time.Millisecond
 	// pictureLimit is how long Coleo waits for the end of a picture. There is a limit,
 	// because some programs never pause.

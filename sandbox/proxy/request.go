@@ -35,8 +35,8 @@ type body struct {
 	chunked bool  // the length is unknown, and the body consists of chunks
 }
 
-// readRequest reads the head of a request. The size of the reader's buffer is maxLine. An error
-// that is not io.EOF says for people what is wrong with the request.
+// readRequest reads the head of a request. The reader must have a buffer of maxLine bytes. Any error
+// but io.EOF tells the user what is wrong with the request.
 func readRequest(r *bufio.Reader) (request, error) {
 	left := maxHead
 	line, err := readLine(r, &left)

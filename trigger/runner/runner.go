@@ -129,7 +129,7 @@ func (r *Runner) runDue(ctx context.Context) (time.Duration, error) {
 	return wait, r.startOpen(ctx)
 }
 
-// giveUp ends the runs that nobody has begun. look calls it if triggers are off.
+// giveUp ends the runs that nobody has begun. runDue calls it if triggers are off.
 func (r *Runner) giveUp(ctx context.Context) error {
 	open, err := r.DB.OpenTriggerRuns(ctx)
 	if err != nil {

@@ -30,9 +30,9 @@ type Repo struct {
 }
 
 // Open opens the repository that contains the folder dir. It looks for .git in dir and in the
-// folders above it. It never takes dir itself for a repository. So a bare repository that lies in a
-// work folder is not used. Open returns ENotFound if dir is in no repository. It returns EInvalid
-// if .git leads to a folder that does not belong to this .git.
+// folders above it. A folder counts only if it contains .git, so a bare repository is never opened.
+// Open returns ENotFound if dir is in no repository. It returns EInvalid if .git is broken, or
+// points to the git folder of another work folder.
 func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 	work, err := filepath.EvalSymlinks(dir)
 	if err == nil {

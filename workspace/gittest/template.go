@@ -12,8 +12,8 @@ import (
 // Template is a stage that a test program makes once and copies for each test. Making a repository
 // takes many git commands. A copy needs at most one.
 type Template struct {
-	// Fill makes the content of the stage. Git can store a path inside the stage, such as the
-	// remote of a submodule. In the copies, this path leads nowhere.
+	// Fill makes the content of the stage. It must not let git store an absolute path into the stage,
+	// such as the URL of a submodule: the copies lie elsewhere.
 	Fill func(*Stage)
 
 	once  sync.Once

@@ -230,8 +230,8 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	}
 }
 
-// followEvents waits for changes and events of the arm, and calls w.mark for each one. If serve
-// ends, followEvents tries to reach serve again. It reports no errors, because followOutput reports
+// followEvents waits for changes and events of the arm, and calls markChanged for each one. If
+// serve ends, followEvents tries to reach serve again. It reports no errors, because followOutput reports
 // them.
 func (w *watcher) followEvents(ctx context.Context, id string) {
 	for ctx.Err() == nil {

@@ -34,8 +34,8 @@ func NewWriter(h coleo.Handle, covered func(offset int64)) *Writer {
 	return &Writer{folder: FolderOf(h), journal: holder.JournalDir(h.Dir), covered: covered}
 }
 
-// StartFrom sets the offset from which the session reads output. The screen at this
-// offset comes from a snapshot, or is empty.
+// StartFrom tells the Writer at which offset of the output the session begins. The Writer takes no
+// snapshot at or before this offset.
 func (w *Writer) StartFrom(offset int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

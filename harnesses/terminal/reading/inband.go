@@ -20,9 +20,10 @@ type protocol struct {
 	weak   bool                   // tools that the agent CLI runs in the terminal use this protocol too
 }
 
-// protocols returns the protocols: the Program Status Protocol (revision 0.4), the
-// Terminal Agent Protocol, and ConEmu's progress. Window titles are not among them,
-// because the rules read the title as a region of the screen.
+// protocols returns the protocols by which programs report their state in their output. They are the
+// Program Status Protocol (revision 0.4), the Terminal Agent Protocol, and ConEmu's progress reports
+// (OSC 9;4). Window titles are not among them, because the rules read the title as a region of the
+// screen.
 func protocols() []protocol {
 	return []protocol{
 		{name: "osc7501", kind: pty.NoticeStatus, read: programStatus, claims: map[string]coleo.State{

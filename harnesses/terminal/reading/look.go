@@ -69,7 +69,7 @@ func (r *Reader) Look(now time.Time) time.Duration {
 	r.shownMode = r.spec.ModeOf(r.picture)
 	r.askPack()
 	if r.verdict.Dialog != nil {
-		// The fingerprint is taken before r.complete changes the subject, because the hook's
+		// The fingerprint is taken before completeSubject changes the subject, because the hook's
 		// reports must not change the fingerprint.
 		r.verdict.Dialog.Fingerprint = r.dialogs.showDialog(&r.verdict, &r.picture.Screen, now)
 		r.completeSubject(&r.verdict)

@@ -26,9 +26,9 @@ type Mode struct {
 	// mode whose conditions all hold is the present mode. If there is no such mode, the present
 	// mode stays what it was. A mode without conditions must have `instructions`.
 	When []Cond `toml:"when"`
-	// The permission mode with which the agent CLI starts in this mode: `ask`, `edit`, `plan` or
-	// `all`. If Coleo restarts the agent CLI, Coleo uses this permission mode. So Coleo needs no
-	// key to reach this mode after the restart.
+	// The permission mode that makes the agent CLI start in this mode: `ask`, `edit`, `plan` or
+	// `all`. A restart of the agent CLI uses it. So Coleo presses nothing to reach this mode after
+	// the restart.
 	Permission string `toml:"permission"`
 	// This key is `true` if `keys.mode` reaches this mode. Coleo presses those keys until the
 	// screen shows the mode.

@@ -18,8 +18,8 @@ const maxAllSteps = 100_000
 const maxFixedOptions = 20
 
 // Readings are the content of a pack. They contain a composer, rules and dialogs that only read the
-// screen. They contain no key and nothing else that Coleo types, starts or sends. A TOML file of
-// this type is decoded strictly, so any other key of a harness.toml is an error.
+// screen. They name no keystrokes, and nothing else that Coleo types, starts or sends. A pack is
+// decoded strictly: a TOML key that only a harness.toml may have is an error.
 type Readings struct {
 	Composer ReadComposer `toml:"composer"`
 	Rules    []Rule       `toml:"rule"`

@@ -61,8 +61,8 @@ func (m byMark) steps(v Verdict, d coleo.Decision) (Steps, error) {
 	return Steps{Option: n, Back: m.back, On: m.on}, nil
 }
 
-// byKeys answers a dialog with the keys that the dialog's rule names for each choice. If the rule
-// names several options, the answer must name a choice. byKeys then refuses the number of an
+// byKeys answers a dialog with the keys that the dialog's rule names for approve, always and deny. If
+// the rule lists several options, no key belongs to one of them. byKeys then refuses the number of an
 // option.
 type byKeys struct{}
 

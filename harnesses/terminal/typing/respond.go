@@ -69,9 +69,9 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	return nil
 }
 
-// awaitStart waits until the agent CLI's start is over, before a question of trust is answered. If
-// the answer comes earlier, Gemini CLI 0.61.0 forgets to start again. It then goes on as in a
-// folder that is not trusted.
+// awaitStart waits until the agent CLI has finished its start, before a trust dialog is answered. If
+// the answer comes earlier, Gemini CLI 0.61.0 does not restart itself. It then goes on as if the
+// folder were not trusted.
 func (t *Typist) awaitStart(ctx context.Context, kind coleo.DialogKind) error {
 	over := func(r *reading.Reader) bool { return !r.AwaitsReady() }
 	if kind != coleo.DialogTrust || peek(t.view, over) {
