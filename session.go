@@ -8,69 +8,70 @@ import (
 	"time"
 )
 
-// Fingerprint identifies one appearance of one dialog. It is computed from the dialog's
-// kind, title, subject and options, and from the number of earlier dialogs in the
-// session. So if the agent CLI asks the same question twice, the two fingerprints
-// differ.
-type Fingerprint string
+// State is what an agent CLI is doing, according to its harness. The database stores the seven
+// values, and the API sends them. So the meaning of a value must never change.
+type State string
 
-// DialogKind says what a dialog is about.
-type DialogKind string
-
-// The kinds of dialog.
+// The seven states of an agent CLI.
 const (
-	DialogPermission DialogKind = "permission"
-	DialogQuestion   DialogKind = "question"
-	DialogTrust      DialogKind = "trust"
-	DialogLogin      DialogKind = "login"
-	DialogPlan       DialogKind = "plan"
-	DialogUpdate     DialogKind = "update"
-	DialogOther      DialogKind = "other"
+	Initializing    State = "initializing"     // started, but not yet ready for a prompt
+	Idle            State = "idle"             // its composer waits for input
+	Processing      State = "processing"       // thinking or writing
+	Executing       State = "executing"        // running a tool or a command
+	WaitingApproval State = "waiting_approval" // a dialog waits for the user
+	Failed          State = "error"            // the last turn ended in an error; Coleo can send a prompt
+	Dead            State = "dead"             // the process has ended
 )
 
-// OfWork reports whether dialogs of kind k can appear only while the agent CLI works on
-// a prompt.
-func (k DialogKind) OfWork() bool {
-	return k == DialogPermission || k == DialogQuestion || k == DialogPlan
+// states lists all seven states, in the order in which an agent CLI usually enters them.
+var states = []State{Initializing, Idle, Processing, Executing, WaitingApproval, Failed, Dead}
+
+// transitions lists the legal changes of state. Real agent CLIs also make some changes that look
+// wrong:
+//   - At its start, an agent CLI can show a trust or login dialog.
+//   - An idle agent CLI can start a tool directly.
+//   - An agent CLI can ask for an approval in the middle of a tool.
+//   - After an error, an agent CLI can take a prompt.
+var transitions = map[State][]State{
+	Initializing:    {Idle, Processing, Executing, WaitingApproval, Failed, Dead},
+	Idle:            {Processing, Executing, WaitingApproval, Failed, Dead},
+	Processing:      {Idle, Executing, WaitingApproval, Failed, Dead},
+	Executing:       {Processing, Idle, WaitingApproval, Failed, Dead},
+	WaitingApproval: {Processing, Executing, Idle, Failed, Dead},
+	Failed:          {Idle, Processing, Executing, WaitingApproval, Dead},
+	Dead:            {},
 }
 
-// Dialog is a question that the agent CLI asks its user.
-//
-// Kind, Title, Subject and Options identify the dialog. The fingerprint is computed
-// from these four fields and from the number of the appearance. Each page of a dialog
-// is a separate appearance. Default, Ticked and Typed can change while the dialog stays
-// the same. If the list of options scrolls, Options can also grow, but each option
-// keeps its number. Truncated means that the screen does not show the whole identity.
-type Dialog struct {
-	Kind        DialogKind  `json:"kind"`
-	Title       string      `json:"title"`               // for example "Do you want to create hello.txt?"
-	Subject     string      `json:"subject,omitempty"`   // the command or the file
-	Truncated   bool        `json:"truncated,omitempty"` // the screen does not show the whole dialog
-	Options     []string    `json:"options,omitempty"`   // the labels on the screen, without number, marker and tick
-	Default     int         `json:"default"`             // the index of the marked option in Options; -1 if none is marked
-	Fingerprint Fingerprint `json:"fingerprint"`
+// States returns the seven states.
+func States() []State { return slices.Clone(states) }
 
-	Several    bool   `json:"several,omitempty"`     // the user can tick several options and then submit them
-	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options, from 1
-	TextOption int    `json:"text_option,omitempty"` // the number of the free-text option, from 1; 0 if there is none
-	Typed      string `json:"typed,omitempty"`       // the text that was typed into that option
-	Page       int    `json:"page,omitempty"`        // the number of this question among several, from 1; 0 if unknown
-	Pages      int    `json:"pages,omitempty"`       // the number of questions; 0 if the screen does not show it
+// Valid reports whether s is one of the seven states.
+func (s State) Valid() bool { return slices.Contains(states, s) }
+
+// CanBecome reports whether the state s is allowed to change to the given state. A state is always
+// allowed to stay the same.
+func (s State) CanBecome(next State) bool {
+	return s == next || slices.Contains(transitions[s], next)
 }
 
-// Choices returns the options as people read them. A ticked option begins with [x]. The free-text
-// option ends with the typed text.
-func (d Dialog) Choices() []string {
-	out := slices.Clone(d.Options)
-	for _, n := range d.Ticked {
-		if n >= 1 && n <= len(out) {
-			out[n-1] = "[x] " + out[n-1]
-		}
+// Working reports whether s is processing or executing: the agent CLI is in a turn and
+// needs nothing from the user.
+func (s State) Working() bool { return s == Processing || s == Executing }
+
+// caution is the rank of each state. If witnesses claim different states, Coleo
+// believes the state with the higher rank.
+var caution = map[State]int{
+	Initializing: 0, Idle: 1, Failed: 2, Processing: 3, Executing: 4, WaitingApproval: 5, Dead: 6,
+}
+
+// MoreCautious returns the more cautious one of two states. From most to least
+// cautious, the states are dead, waiting_approval, executing, processing, error, idle
+// and initializing.
+func MoreCautious(a, b State) State {
+	if caution[b] > caution[a] {
+		return b
 	}
-	if n := d.TextOption; d.Typed != "" && n >= 1 && n <= len(out) {
-		out[n-1] += ": " + d.Typed
-	}
-	return out
+	return a
 }
 
 // Reading is what a session knows about its agent CLI at one moment.
@@ -241,31 +242,6 @@ const (
 type Answer struct {
 	Text   string `json:"text"`
 	Source string `json:"source"` // "hook", "transcript", "http", "screen" or "output"
-}
-
-// Choice is how a user or a policy decides on a dialog.
-type Choice string
-
-// The choices.
-const (
-	Approve       Choice = "approve"
-	ApproveAlways Choice = "approve_always"
-	Deny          Choice = "deny"
-	Reply         Choice = "answer" // choose one or several options, or give a text, or both
-)
-
-// Decision answers a dialog.
-type Decision struct {
-	Choice Choice `json:"choice"`
-	Option int    `json:"option,omitempty"` // with Reply: the number of the option to choose, from 1; 0 means none
-	// Options are the numbers of the options to tick, from 1. Options belongs to Reply, for a
-	// dialog that accepts several options. All other options are unticked, and then the dialog is
-	// submitted.
-	Options []int  `json:"options,omitempty"`
-	Words   string `json:"words,omitempty"`
-	// Key is the key to type into a dialog that no rule knows. Key belongs to Reply. It is the name
-	// of one key, such as ESCAPE, or one character. If Key is set, all other fields must be empty.
-	Key string `json:"key,omitempty"`
 }
 
 // Session is one live agent CLI. Several goroutines can call its methods at the same time. Methods

@@ -70,7 +70,7 @@ func WaitForResponse(ctx context.Context, s Session, r Receipt) (Answer, error) 
 // open. d is nil if the dialog is unknown.
 func Blocked(d *Dialog) *Error {
 	if d == nil {
-		return Errorf(EBlocked, "a dialog waits for an answer: approve or deny it first")
+		return Errorf(EBlocked, "a dialog waits for an answer: answer, approve or deny it first")
 	}
 	what, subject := "a "+string(d.Kind)+" dialog", strings.Join(strings.Fields(d.Subject), " ")
 	if d.Kind == DialogOther {
@@ -79,7 +79,14 @@ func Blocked(d *Dialog) *Error {
 	if subject != "" {
 		subject = " (" + subject + ")"
 	}
-	e := Errorf(EBlocked, "%s waits for an answer: %q%s; approve or deny it first", what, d.Title, subject)
+	do := "answer"
+	switch {
+	case d.Kind.Approves():
+		do = "approve or deny"
+	case len(d.Options) == 0:
+		do = "answer, approve or deny" // Coleo cannot see what is asked
+	}
+	e := Errorf(EBlocked, "%s waits for an answer: %q%s; %s it first", what, d.Title, subject, do)
 	e.Dialog = d
 	return e
 }

@@ -156,7 +156,11 @@ func questionLines(list []coleo.Suspension) string {
 	}
 	lines := make([]string, len(list))
 	for i, s := range list {
-		lines[i] = fmt.Sprintf("%s  %s  %s: %s", s.ArmName, s.ID, s.Kind, strings.TrimSpace(s.Text))
+		kind := string(s.Kind)
+		if s.Dialog != nil {
+			kind = string(s.Dialog.Kind)
+		}
+		lines[i] = fmt.Sprintf("%s  %s  %s: %s", s.ArmName, s.ID, kind, strings.TrimSpace(s.Text))
 		for n, option := range s.Options {
 			lines[i] += fmt.Sprintf("\n    %d. %s", n+1, option)
 		}

@@ -176,7 +176,7 @@ func (p *statusPage) addDialog(arm string, d *coleo.Dialog) {
 	if d.Truncated {
 		p.line("", show.CutOff)
 	}
-	p.line("Dialog", d.Fingerprint)
+	p.line("Dialog", string(d.Kind)+" "+string(d.Fingerprint))
 	p.line("Options", numbered(d.Choices()))
 	if d.Several {
 		p.note("several may be ticked: coleo arm answer " + arm + " 1,2")

@@ -60,7 +60,7 @@ const partedWithin = 10 * time.Second
 // question that it has kept.
 func (a *appearances) part(v *rules.Verdict, now time.Time) {
 	switch {
-	case v.Dialog.Kind != coleo.DialogQuestion || v.Dialog.Title != a.title:
+	case !v.Dialog.Kind.Redrawn() || v.Dialog.Title != a.title:
 		a.parted = nil
 	case a.parted == nil:
 		a.parted = a.unanswered(now)
@@ -70,7 +70,7 @@ func (a *appearances) part(v *rules.Verdict, now time.Time) {
 // unanswered returns the question on the screen. It returns nil if there is no
 // question, or if keys that may have answered it were typed.
 func (a *appearances) unanswered(now time.Time) *earlier {
-	if a.text == "" || a.keysTyped || a.hiddenSinceKeys || a.kind != coleo.DialogQuestion {
+	if a.text == "" || a.keysTyped || a.hiddenSinceKeys || !a.kind.Redrawn() {
 		return nil
 	}
 	return &earlier{at: now, text: a.text, title: a.title, words: a.words, since: a.since, n: a.n, list: a.list}
@@ -90,7 +90,7 @@ func (a *appearances) rejoined(v *rules.Verdict, text string, now time.Time) boo
 		return false
 	}
 	a.text, a.title, a.since, a.n, a.list, a.words = b.text, b.title, b.since, b.n, b.list, b.words
-	a.kind, a.parted, a.doubtful = coleo.DialogQuestion, nil, false
+	a.kind, a.parted, a.doubtful = v.Dialog.Kind, nil, false
 	return true
 }
 

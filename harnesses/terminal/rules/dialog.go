@@ -181,12 +181,6 @@ type DialogRule struct {
 	answers                        answerer // the style that Select names
 }
 
-// dialogKinds are the kinds that a dialog can have.
-var dialogKinds = []coleo.DialogKind{
-	coleo.DialogPermission, coleo.DialogQuestion, coleo.DialogTrust, coleo.DialogLogin,
-	coleo.DialogPlan, coleo.DialogUpdate, coleo.DialogOther,
-}
-
 func (c *compiler) dialog(path string, d *DialogRule) {
 	c.readsDialog(path, d)
 	at := path + "."
@@ -205,8 +199,8 @@ func (c *compiler) readsDialog(path string, d *DialogRule) {
 	if d.Kind == "" {
 		d.Kind = string(coleo.DialogOther)
 	}
-	if !slices.Contains(dialogKinds, coleo.DialogKind(d.Kind)) {
-		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, dialogKinds, d.Kind)
+	if kinds := coleo.DialogKinds(); !slices.Contains(kinds, coleo.DialogKind(d.Kind)) {
+		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, kinds, d.Kind)
 	}
 	if d.Mark != "" && d.Mark != "background" {
 		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)

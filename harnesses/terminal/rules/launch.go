@@ -268,8 +268,8 @@ func (c *compiler) checkAsks(list []coleo.Ask) {
 			c.fail(at+".name", "there are two [[asks]] %q", a.Name)
 		case a.Doc == "":
 			c.fail(at, "[[asks]] %q needs a doc, one sentence for people", a.Name)
-		case !slices.Contains(dialogKinds, a.Kind):
-			c.fail(at+".kind", "[[asks]] %q: a kind is one of %v, not %q", a.Name, dialogKinds, a.Kind)
+		case !slices.Contains(coleo.DialogKinds(), a.Kind):
+			c.fail(at+".kind", "[[asks]] %q: a kind is one of %v, not %q", a.Name, coleo.DialogKinds(), a.Kind)
 		case !oneOf(a.Tool != "", a.Reply != "", a.Prompt != "", a.Start, a.OnlyTyped()):
 			c.fail(at, "[[asks]] %q needs one of tool, reply, prompt, types and start", a.Name)
 		}

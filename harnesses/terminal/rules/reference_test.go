@@ -68,7 +68,7 @@ func TestTheReferenceNamesEachWord(t *testing.T) {
 	for _, style := range answerStyles {
 		check("DialogRule", "select", style.name)
 	}
-	check("DialogRule", "kind", texts(dialogKinds)...)
+	check("DialogRule", "kind", texts(coleo.DialogKinds())...)
 	check("Rule", "state", texts(coleo.States())...)
 	check("Report", "state", texts(claimable)...)
 	check("Spec", "support", texts([]coleo.Support{coleo.SupportFull, coleo.SupportPartial, coleo.SupportDeclared})...)

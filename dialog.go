@@ -1,0 +1,121 @@
+package coleo
+
+import (
+	"maps"
+	"slices"
+)
+
+// Fingerprint identifies one appearance of one dialog. It is computed from the dialog's
+// kind, title, subject and options, and from the number of earlier dialogs in the
+// session. So if the agent CLI asks the same question twice, the two fingerprints
+// differ.
+type Fingerprint string
+
+// DialogKind says what a dialog is about.
+type DialogKind string
+
+// The kinds of dialog.
+const (
+	DialogPermission DialogKind = "permission"
+	DialogQuestion   DialogKind = "question"
+	DialogTrust      DialogKind = "trust"
+	DialogLogin      DialogKind = "login"
+	DialogPlan       DialogKind = "plan"
+	DialogUpdate     DialogKind = "update"
+	DialogOther      DialogKind = "other"
+)
+
+// kindTraits says how dialogs of a kind differ from those of other kinds.
+type kindTraits struct {
+	ofWork   bool // they appear only while the agent CLI works on a prompt
+	approves bool // a user approves or denies something, and does not only choose an option
+	redrawn  bool // an agent CLI may draw the whole dialog again, in parts, after each key
+}
+
+var dialogKinds = map[DialogKind]kindTraits{
+	DialogPermission: {ofWork: true, approves: true},
+	DialogQuestion:   {ofWork: true, redrawn: true},
+	DialogTrust:      {approves: true},
+	DialogLogin:      {},
+	DialogPlan:       {ofWork: true, approves: true},
+	DialogUpdate:     {},
+	DialogOther:      {},
+}
+
+// DialogKinds returns all kinds of dialog, sorted.
+func DialogKinds() []DialogKind { return slices.Sorted(maps.Keys(dialogKinds)) }
+
+// OfWork reports whether dialogs of kind k can appear only while the agent CLI works on a prompt.
+func (k DialogKind) OfWork() bool { return dialogKinds[k].ofWork }
+
+// Approves reports whether the user approves or denies something in dialogs of kind k. In a dialog of
+// any other kind, the user only chooses an option.
+func (k DialogKind) Approves() bool { return dialogKinds[k].approves }
+
+// Redrawn reports whether an agent CLI may draw a whole dialog of kind k again, in parts, after each
+// key.
+func (k DialogKind) Redrawn() bool { return dialogKinds[k].redrawn }
+
+// Dialog is a question that the agent CLI asks its user.
+//
+// Kind, Title, Subject and Options identify the dialog. The fingerprint is computed
+// from these four fields and from the number of the appearance. Each page of a dialog
+// is a separate appearance. Default, Ticked and Typed can change while the dialog stays
+// the same. If the list of options scrolls, Options can also grow, but each option
+// keeps its number. Truncated means that the screen does not show the whole identity.
+type Dialog struct {
+	Kind        DialogKind  `json:"kind"`
+	Title       string      `json:"title"`               // for example "Do you want to create hello.txt?"
+	Subject     string      `json:"subject,omitempty"`   // the command or the file
+	Truncated   bool        `json:"truncated,omitempty"` // the screen does not show the whole dialog
+	Options     []string    `json:"options,omitempty"`   // the labels on the screen, without number, marker and tick
+	Default     int         `json:"default"`             // the index of the marked option in Options; -1 if none is marked
+	Fingerprint Fingerprint `json:"fingerprint"`
+
+	Several    bool   `json:"several,omitempty"`     // the user can tick several options and then submit them
+	Ticked     []int  `json:"ticked,omitempty"`      // the numbers of the ticked options, from 1
+	TextOption int    `json:"text_option,omitempty"` // the number of the free-text option, from 1; 0 if there is none
+	Typed      string `json:"typed,omitempty"`       // the text that was typed into that option
+	Page       int    `json:"page,omitempty"`        // the number of this question among several, from 1; 0 if unknown
+	Pages      int    `json:"pages,omitempty"`       // the number of questions; 0 if the screen does not show it
+}
+
+// Choices returns the options as people read them. A ticked option begins with [x]. The free-text
+// option ends with the typed text.
+func (d Dialog) Choices() []string {
+	out := slices.Clone(d.Options)
+	for _, n := range d.Ticked {
+		if n >= 1 && n <= len(out) {
+			out[n-1] = "[x] " + out[n-1]
+		}
+	}
+	if n := d.TextOption; d.Typed != "" && n >= 1 && n <= len(out) {
+		out[n-1] += ": " + d.Typed
+	}
+	return out
+}
+
+// Choice is how a user or a policy decides on a dialog.
+type Choice string
+
+// The choices.
+const (
+	Approve       Choice = "approve"
+	ApproveAlways Choice = "approve_always"
+	Deny          Choice = "deny"
+	Reply         Choice = "answer" // choose one or several options, or give a text, or both
+)
+
+// Decision answers a dialog.
+type Decision struct {
+	Choice Choice `json:"choice"`
+	Option int    `json:"option,omitempty"` // with Reply: the number of the option to choose, from 1; 0 means none
+	// Options are the numbers of the options to tick, from 1. Options belongs to Reply, for a
+	// dialog that accepts several options. All other options are unticked, and then the dialog is
+	// submitted.
+	Options []int  `json:"options,omitempty"`
+	Words   string `json:"words,omitempty"`
+	// Key is the key to type into a dialog that no rule knows. Key belongs to Reply. It is the name
+	// of one key, such as ESCAPE, or one character. If Key is set, all other fields must be empty.
+	Key string `json:"key,omitempty"`
+}
