@@ -137,10 +137,8 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
-		if r.Harness, r.Desired = o.Harness, coleo.DesiredRunning; r.Name != o.Name {
-			r.Name = o.Name
-		}
-		r.Generation = next
+		r.Harness, r.Desired = o.Harness, coleo.DesiredRunning
+		r.Name, r.Generation = o.Name, next
 		c.Chosen, r.Trace.Shown = coleo.NewerChosen(c.Chosen, r.Spec.Chosen), ""
 		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.dir()
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep

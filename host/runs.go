@@ -70,10 +70,12 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	return receipt, err
 }
 
-// compact makes the agent CLI shorten its conversation, and begins a run for that. The
-// same rules apply as for a prompt. compact returns EUnsupported if the session cannot
-// shorten its conversation.
+// compact makes the agent CLI shorten its conversation, and begins a run for that. The rules of a
+// prompt apply, except one: a compaction uses no tools, so compact does not wait for an ordered mode.
+// compact returns EUnsupported if the session cannot shorten its conversation.
 func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
+	a.delivering.Lock() // before the checks, because the prompt before can change what they find
+	defer a.delivering.Unlock()
 	s, err := a.liveSession()
 	if err != nil {
 		return coleo.Receipt{}, err
@@ -83,14 +85,15 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s cannot compact a conversation",
 			a.name())
 	}
-	if err := a.mayType(""); err != nil {
+	if err = a.notEnding(); err == nil {
+		err = a.mayType("")
+	}
+	if err != nil {
 		return coleo.Receipt{}, err
 	}
 	if err := a.mayBegin(ctx, coleo.CompactText); err != nil {
 		return coleo.Receipt{}, err
 	}
-	a.delivering.Lock()
-	defer a.delivering.Unlock()
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: coleo.CompactText, Compact: true}
 	return a.deliver(ctx, s, run, c.Compact)
 }

@@ -297,3 +297,28 @@ func TestACompactionIsFoundByTheNextHostAgent(t *testing.T) {
 		}
 	}
 }
+
+// The order waits for the prompt before it. That prompt's turn can be the last one of the arm.
+func TestAnArmThatIsEndingGetsNoCompaction(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	a, err := s.host.arm(id)
+	s.check(err)
+	a.delivering.Lock()
+	answer := make(chan error)
+	go func() {
+		_, err := a.compact(t.Context())
+		answer <- err
+	}()
+	a.mu.Lock()
+	a.done = true
+	a.mu.Unlock()
+	a.delivering.Unlock()
+	if err := <-answer; coleo.ErrorCode(err) != coleo.EExited {
+		t.Errorf("%v, want %s", err, coleo.EExited)
+	}
+	if got := s.prompted("ada"); len(got) != 0 {
+		t.Errorf("the agent CLI was prompted %q, want nothing", got)
+	}
+}
