@@ -97,9 +97,11 @@ var mayImport = map[string][]string{
 	"host": {".", "pty", "holder", "holder/journal", "holder/process", "store", "trace", "thread",
 		"repeat", "registry",
 		"bus", "boottime", "localsocket", "door", "subarm", "host/queue", "budget", "cost", "loop",
-		"host/spending", "host/toolcalls", "host/judge", "host/diffs", "changes", "policy", "policy/files", "checked",
+		"host/armfolder", "host/spending", "host/toolcalls", "host/judge", "host/diffs",
+		"changes", "policy", "policy/files", "checked",
 		"limit", "workspace", "workspace/merge", "wholefile"},
 	"checked":        {"."},
+	"host/armfolder": {".", "holder", "holder/journal", "holder/process", "store", "wholefile"},
 	"host/diffs":     {".", "bus", "changes", "changes/folder", "filewatch", "workspace/git"},
 	"host/judge":     {".", "policy", "policy/", "printable"},
 	"host/toolcalls": {".", "door", "store", "subarm"},
@@ -182,41 +184,14 @@ var mayImport = map[string][]string{
 	"cmd/coleo/revive": {".", "api", "wire", "cmd/coleo/arm"},
 	"cmd/coleo/changes": {".", "api", "wire", "changes", "workspace", "workspace/pull", "cmd/coleo/verb", "cmd/coleo/show",
 		"cmd/coleo/setup", "printable"},
-	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "localsocket",
-		"pricebook", "cost", "store", "trigger/runner",
+	"cmd/coleo/server": {".", "api", "wire", "brain", "bus", "config", "holder/process", "host", "host/armfolder",
+		"localsocket", "pricebook", "cost", "store", "trigger/runner",
 		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm", "cmd/coleo/revive",
 		"cmd/coleo/template", "wholefile"},
 }
 
 // wholeProgram is the folder whose tests run the whole program. They may import anything.
 const wholeProgram = "cmd/coleo"
-
-// home lists which packages may import a third-party package. A key is a prefix of import
-// paths. A package that ends in / stands for the folders below it. golang.org/x/sys is
-// not listed, because it is the interface to the system. Any package that speaks to the
-// kernel may import it.
-var home = map[string][]string{
-	"github.com/google/renameio/v2":          {"wholefile"},
-	"github.com/creack/pty":                  {"pty/device"},
-	"github.com/tidwall/sjson":               {"harnesses/terminal/launch"},
-	"github.com/fsnotify/fsnotify":           {"filewatch"},
-	"github.com/hinshun/vt10x":               {"pty/vt10x", "bench/peers"},
-	"github.com/charmbracelet/x/vt":          {"bench/peers"}, // a separate module
-	"github.com/acarl005/stripansi":          {"cmd/coleo/show"},
-	"github.com/spf13/cobra":                 {"cmd/coleo", "cmd/coleo/"},
-	"github.com/mattn/go-sqlite3":            {"sqlite"},
-	"github.com/gorilla/websocket":           {"api"},
-	"github.com/danielgtaylor/huma":          {"api"},
-	"github.com/nats-io/":                    {"bus"},
-	"github.com/pelletier/go-toml":           {"config"},
-	"github.com/modelcontextprotocol/go-sdk": {"conformance/mcpserver", "armtools", "operatortools"},
-	"github.com/google/jsonschema-go":        {"checked"},
-	"golang.org/x/sys": {"pty", "pty/device", "holder", "holder/", "localsocket",
-		"boottime", "conformance/netns", "sandbox", "sandbox/container", "sandbox/inside", "sandbox/limits"},
-	"github.com/netresearch/go-cron": {"trigger"},
-	"mvdan.cc/sh":                    {"policy/commandline", "workspace/script"},
-	"golang.org/x/term":              {"cmd/coleo", "cmd/coleo/show", "cmd/coleo/arm", "cmd/coleo/workspace"},
-}
 
 // testOnly lists what tests may import beyond their package.
 var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest", "workspace/pull/fakegh",
@@ -315,30 +290,6 @@ func matches(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		return entry == name || strings.HasSuffix(entry, "/") && strings.HasPrefix(name, entry)
 	})
-}
-
-func TestEachThirdPartyPackageHasOneHome(t *testing.T) {
-	t.Parallel()
-	for _, s := range sources(t) {
-		for _, p := range s.imports {
-			first, _, _ := strings.Cut(p, "/")
-			if !strings.Contains(first, ".") || first == module {
-				continue
-			}
-			if !isHome(p, s.dir()) {
-				t.Errorf("%s imports %s, which has no home there: see docs/design.md and arch_test.go", s.path, p)
-			}
-		}
-	}
-}
-
-func isHome(path, dir string) bool {
-	for prefix, homes := range home {
-		if strings.HasPrefix(path, prefix) {
-			return matches(homes, dir)
-		}
-	}
-	return false
 }
 
 // agentNames matches the names of agent CLIs and of their harnesses. Code that knows one
