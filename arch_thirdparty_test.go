@@ -41,7 +41,7 @@ func TestEachThirdPartyPackageHasOneHome(t *testing.T) {
 				continue
 			}
 			if !isHome(p, s.dir()) {
-				t.Errorf("%s imports %s, which has no home there: see docs/design.md and arch_test.go", s.path, p)
+				t.Errorf("%s imports %s, which has no home there: see docs/design.md and arch_thirdparty_test.go", s.path, p)
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/store"
 )
 
@@ -59,7 +59,7 @@ type arm struct {
 	loops    watchedRun
 
 	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
-	driving    folderLock
+	driving    armfolder.Lock
 	entry      entry        // the arm's door
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
 	delivering sync.Mutex   // held while one prompt is sent
@@ -85,15 +85,15 @@ func (a *arm) liveSession() (coleo.Session, error) {
 	return a.session, nil
 }
 
-// dir returns the folder of the holder for the arm's present generation.
-func (a *arm) dir() string { return a.dirOf(a.record.Generation) }
+// folder returns the folder of all the arm's files.
+func (a *arm) folder() armfolder.Folder { return armfolder.Of(a.host.Dir, a.record.ID) }
 
-func (a *arm) dirOf(generation int) string {
-	return filepath.Join(a.root(), fmt.Sprintf("g%d", generation))
+// handle returns the handle of the arm's last start, or nil if the arm has never run.
+func (a *arm) handle() *coleo.Handle {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record.Handle
 }
-
-// root returns the folder of all the arm's files.
-func (a *arm) root() string { return filepath.Join(a.host.Dir, "arms", a.record.ID) }
 
 // holdSession stores a session and starts to follow it. The harness is the one that started the
 // session or attached to it.

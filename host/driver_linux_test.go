@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armfolder"
 )
 
 // serveItself starts host local on the same folder, as serve does. Its stage ends before
@@ -86,10 +86,10 @@ func TestEachHostTakesUpItsOwnArms(t *testing.T) {
 			t.Errorf("after a restart of %s, a host has the other one's arm", restarted.named)
 		}
 	}
-	if id := LastID(s.dir); id != hostID {
+	if id := armfolder.LastID(s.dir); id != hostID {
 		t.Errorf("the folder's last host agent is %q, want %q", id, hostID)
 	}
-	if list := LocalArms(s.dir); len(list) != 1 || list[0].Name != "its" {
+	if list := armfolder.LocalArms(s.dir); len(list) != 1 || list[0].Name != "its" {
 		t.Errorf("the arms that serve drives are %+v", list)
 	}
 }
@@ -244,8 +244,8 @@ func TestAFailedMoveChangesNothing(t *testing.T) {
 	s := newStage(t)
 	local := s.serveItself()
 	id := local.arm("ada")
-	kept := filepath.Join(s.dir, "arms", id, armFile)
-	aside := filepath.Join(t.TempDir(), armFile)
+	kept := filepath.Join(s.dir, "arms", id, armfolder.RecordFile)
+	aside := filepath.Join(t.TempDir(), armfolder.RecordFile)
 	s.check(os.Rename(kept, aside))
 	s.check(os.MkdirAll(filepath.Join(kept, "full"), 0o700)) // no file can replace this folder
 	if err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil); err == nil {
@@ -283,31 +283,4 @@ func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
 	if local.has(id) {
 		t.Error("host local still has the arm")
 	}
-}
-
-// TestADeadDriverIsNoDriver: a lock whose process is gone does not count. A lock that a process
-// keeps does count.
-func TestADeadDriverIsNoDriver(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), driverFile)
-	first, err := lockDriver(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	time.AfterFunc(driverWait/4, func() { _ = first.Close() })
-	second, err := lockDriver(path)
-	if err != nil {
-		t.Fatalf("the lock of a process that ended = %v", err)
-	}
-	if _, err := lockDriver(path); err == nil {
-		t.Error("a lock was taken twice")
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	third, err := lockDriver(path) // of the next arm with the same folder
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _ = second.Close(), third.Close()
 }

@@ -67,8 +67,8 @@ func (a *arm) checkVacant() error {
 				"the last generation of arm %s still runs: recover or kill it", a.name())
 		}
 	}
-	for _, n := range a.occupied() {
-		if err := a.awaitVacated(n); err != nil {
+	for _, n := range a.folder().Occupied() {
+		if err := a.folder().AwaitVacated(n, a.name()); err != nil {
 			return err
 		}
 	}
@@ -229,12 +229,18 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	return bus.Removed{Dropped: dropped, Kept: kept}, h.write(ctx, ending, gone)
 }
 
+// newest returns the number of the arm's last generation. This is the highest number in
+// the database and in the names of the folders.
+func (a *arm) newest() int {
+	return slices.Max(append(a.folder().Starts(), a.generation()))
+}
+
 // endOthers ends all processes in the folders of the arm's other generations. The database may lack
 // these generations.
 func (a *arm) endOthers() error {
 	var failed error
-	for _, n := range a.occupied() {
-		client, err := holder.Dial(a.dirOf(n), "")
+	for _, n := range a.folder().Occupied() {
+		client, err := holder.Dial(a.folder().Start(n), "")
 		if coleo.ErrorCode(err) == coleo.EUnavailable {
 			continue // the guard of the dead holder ends the other processes
 		}
@@ -337,7 +343,7 @@ func (a *arm) sweepToStart(next int) error {
 
 // removeFiles deletes all files of the arm, including its journals.
 func (a *arm) removeFiles() error {
-	if err := os.RemoveAll(a.root()); err != nil {
+	if err := os.RemoveAll(string(a.folder())); err != nil {
 		return fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
 	return nil

@@ -2,33 +2,21 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"coleo.dev"
 	"coleo.dev/holder"
-	"coleo.dev/holder/process"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/store"
 )
 
 // ruleCopied is the rule of an arm whose state folder was copied. If the arm has
 // sessions, they belong to the original folder.
 const ruleCopied = "copied"
-
-// armFile is the name of a file with a copy of the arm's record. Coleo uses the file if
-// the database is lost, or if the database was replaced by an older copy.
-const armFile = "arm.json"
-
-// keptArm is the content of armFile.
-type keptArm struct {
-	Host   string          `json:"host"` // the id of the host that drives the arm
-	Record store.ArmRecord `json:"record"`
-}
 
 // keepFile writes the arm's record to the arm's folder. It either replaces the whole
 // file or changes nothing.
@@ -40,47 +28,6 @@ func (a *arm) fileOrLog() {
 	if err := a.keepFile(); err != nil {
 		a.host.Log.Error("keep the arm's file", "arm", a.name(), "error", err)
 	}
-}
-
-// LastID returns the id of the host agent that last used a state folder. It finds the id in the
-// folders of the arms. If no folder contains the id of a host agent, it returns "".
-func LastID(dir string) string {
-	for _, id := range armFolders(dir) {
-		if kept, err := readKept(dir, id); err == nil && kept.Host != "" && kept.Host != coleo.LocalHost {
-			return kept.Host
-		}
-	}
-	return ""
-}
-
-func armFolders(dir string) []string {
-	entries, err := os.ReadDir(filepath.Join(dir, "arms"))
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, e := range entries {
-		if e.IsDir() {
-			out = append(out, e.Name())
-		}
-	}
-	return out
-}
-
-func readKept(dir, id string) (keptArm, error) {
-	var kept keptArm
-	path := filepath.Join(dir, "arms", id, armFile)
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return kept, err
-	}
-	if err := json.Unmarshal(raw, &kept); err != nil {
-		return kept, fmt.Errorf("read %s: %w", path, err)
-	}
-	if kept.Record.ID != id {
-		return kept, coleo.Errorf(coleo.EInvalid, "%s is about arm %q: the file is ignored", path, kept.Record.ID)
-	}
-	return kept, nil
 }
 
 // takeFolders makes the database agree with the arms' folders. It removes the arms whose folders
@@ -108,8 +55,8 @@ func (h *Host) takeFolders(ctx context.Context) error {
 			}
 		}
 	}
-	for _, id := range armFolders(h.Dir) {
-		kept, err := readKept(h.Dir, id)
+	for _, id := range armfolder.List(h.Dir) {
+		kept, err := armfolder.Read(h.Dir, id)
 		if errors.Is(err, fs.ErrNotExist) {
 			h.tellNameless(ctx, known, id)
 			continue
@@ -134,8 +81,8 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 		return
 	}
 	a := &arm{host: h, record: store.ArmRecord{ID: id, Name: id}}
-	for _, n := range a.occupied() {
-		client, err := holder.Dial(a.dirOf(n), "")
+	for _, n := range a.folder().Occupied() {
+		client, err := holder.Dial(a.folder().Start(n), "")
 		if err != nil {
 			continue // only a guard is left, and it is about to end
 		}
@@ -233,7 +180,7 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 		return r, false
 	}
 	a := &arm{host: h, record: r}
-	here, there := a.dirOf(r.Handle.Generation), r.Handle.Dir
+	here, there := a.folder().Start(r.Handle.Generation), r.Handle.Dir
 	if filepath.Clean(there) == here {
 		return r, false
 	}
@@ -250,71 +197,14 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	return r, true
 }
 
-// generations returns the numbers of the arm's generations that still have a folder.
-func (a *arm) generations() []int {
-	entries, err := os.ReadDir(a.root())
-	if err != nil {
-		return nil
-	}
-	var out []int
-	for _, e := range entries {
-		if n, err := strconv.Atoi(e.Name()[min(1, len(e.Name())):]); err == nil && e.IsDir() && e.Name()[0] == 'g' {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// newest returns the number of the arm's last generation. This is the highest number in
-// the database and in the names of the folders.
-func (a *arm) newest() int {
-	n := a.generation()
-	for _, g := range a.generations() {
-		n = max(n, g)
-	}
-	return n
-}
-
-// occupied returns the generations whose folders are in use by a holder or a guard.
-func (a *arm) occupied() []int {
-	var out []int
-	for _, n := range a.generations() {
-		if holder.Occupied(a.dirOf(n)) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// awaitVacated waits until no process uses the folder of a generation. It waits only for a guard
-// that is about to end, and for a holder whose agent CLI has ended. If any other process uses the
-// folder, awaitVacated returns EConflict.
-func (a *arm) awaitVacated(n int) error {
-	client, err := holder.Dial(a.dirOf(n), "")
-	switch coleo.ErrorCode(err) {
-	case "":
-	case coleo.EUnavailable:
-		return holder.Settle(a.dirOf(n))
-	default:
-		return coleo.Errorf(coleo.EConflict, "start %d of arm %s may still run: %w", n, a.name(), err)
-	}
-	defer client.Close()
-	s, err := client.Status()
-	if err != nil || process.Look(s.Process) == process.Dead {
-		return err
-	}
-	return coleo.Errorf(coleo.EConflict, "start %d of arm %s still runs (process %d): 'coleo arm kill %s' ends it",
-		n, a.name(), s.Process.PID, a.name())
-}
-
 // tellOrphans records the generations of the arm that still run, except for the known
 // generation.
 func (a *arm) tellOrphans(ctx context.Context) {
 	a.mu.Lock()
 	handle := a.record.Handle
 	a.mu.Unlock()
-	for _, n := range a.occupied() {
-		if handle != nil && handle.Generation == n || a.awaitVacated(n) == nil {
+	for _, n := range a.folder().Occupied() {
+		if handle != nil && handle.Generation == n || a.folder().AwaitVacated(n, a.name()) == nil {
 			continue
 		}
 		text := fmt.Sprintf("start %d of arm %s runs, and nobody follows it: 'coleo arm kill %s' ends it",
@@ -324,46 +214,4 @@ func (a *arm) tellOrphans(ctx context.Context) {
 			a.host.Log.Error("record an orphan", "arm", a.name(), "error", err)
 		}
 	}
-}
-
-// LocalArm describes an arm that serve itself drives.
-type LocalArm struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-}
-
-// LocalArms returns the running arms of host local in a state folder. It asks only the kernel which
-// arms run.
-func LocalArms(dir string) []LocalArm {
-	out := []LocalArm{}
-	for _, id := range armFolders(dir) {
-		kept, err := readKept(dir, id)
-		if err != nil || kept.Host != coleo.LocalHost || kept.Record.Handle == nil ||
-			process.Look(kept.Record.Handle.Holder) == process.Dead {
-			continue
-		}
-		out = append(out, LocalArm{ID: id, Name: kept.Record.Name})
-	}
-	return out
-}
-
-// HasLocal reports whether the folder of any arm names host local.
-func HasLocal(dir string) bool {
-	for _, id := range armFolders(dir) {
-		if kept, err := readKept(dir, id); err == nil && kept.Host == coleo.LocalHost {
-			return true
-		}
-	}
-	return false
-}
-
-// replaceFile replaces a file in an arm's folder. It does not wait until the file is on the disk.
-func replaceFile(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }

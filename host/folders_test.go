@@ -9,6 +9,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/armfolder"
 )
 
 // whileDown calls do while no host agent runs.
@@ -75,8 +76,8 @@ func TestAnArmIsTakenUpWithoutTheDatabase(t *testing.T) {
 	was := s.report(id)
 	s.whileDown(s.loseDB)
 	s.checkAttached(id, was)
-	if got := s.report(id); got.Name != "ada" || LastID(s.dir) != hostID {
-		t.Errorf("its name is %q, the host agent's last id %q", got.Name, LastID(s.dir))
+	if got := s.report(id); got.Name != "ada" || armfolder.LastID(s.dir) != hostID {
+		t.Errorf("its name is %q, the host agent's last id %q", got.Name, armfolder.LastID(s.dir))
 	}
 	s.prompt(id, "say again")
 	s.awaitState(id, coleo.Idle)

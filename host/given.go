@@ -3,10 +3,8 @@ package host
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,129 +16,23 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/checked"
-	"coleo.dev/wholefile"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/workspace"
 )
 
-// These files in the arm's folder contain the data that the user gave to the arm.
-const (
-	// envFile contains the arm's environment variables. No other file contains their values.
-	envFile = "env.json"
-	// scriptFile contains the replies of the scripted model.
-	scriptFile = "script.json"
-)
-
-// takeGiven stores the environment and the script of an order, so that later starts can use them.
-// It also sets the environment of this start in the configuration. If the start fails, the caller
-// must call undo.
-func (a *arm) takeGiven(c *coleo.SpawnConfig, o bus.SpawnOrder) (undo func() error, err error) {
-	undoScript := func() error { return nil }
-	if o.Script != "" {
-		if undoScript, err = a.replace(scriptFile, []byte(o.Script)); err != nil {
-			return nil, err
-		}
+// envOf returns the environment that an order gives to an arm. If the order names another arm, this
+// is the stored environment of that arm, or nil if this host has no such arm.
+func (h *Host) envOf(o bus.SpawnOrder) (map[string]string, error) {
+	if o.EnvOf == "" {
+		return o.Env, nil
 	}
-	given := o.Env
-	if o.EnvOf != "" {
-		if given, err = a.host.envOf(o.EnvOf); err != nil {
-			return nil, errors.Join(err, undoScript())
-		}
-	}
-	undoEnv, err := a.takeEnv(c, given)
-	if err != nil {
-		return nil, errors.Join(err, undoScript())
-	}
-	return func() error { return errors.Join(undoEnv(), undoScript()) }, nil
-}
-
-// takeEnv sets the environment of this start in the configuration. If the user has given an
-// environment, takeEnv uses and stores it. Otherwise it uses the stored environment.
-func (a *arm) takeEnv(c *coleo.SpawnConfig, given map[string]string) (undo func() error, err error) {
-	kept, err := a.keptEnv()
-	if err != nil {
-		return nil, err
-	}
-	undo = func() error { return nil }
-	if len(given) > 0 {
-		raw, err := json.Marshal(given)
-		if err != nil {
-			return nil, err
-		}
-		if undo, err = a.replace(envFile, raw); err != nil {
-			return nil, err
-		}
-		c.Env, c.EnvNames = given, coleo.EnvNames(given)
-		return undo, nil
-	}
-	if lost := slices.DeleteFunc(slices.Clone(c.EnvNames),
-		func(name string) bool { _, there := kept[name]; return there }); len(lost) > 0 {
-		return nil, coleo.Errorf(coleo.EConflict,
-			"nothing was started: the arm needs the environment variables %s, and their values are not in %s: "+
-				"'coleo arm spawn -n %s' with -e or --env-file gives them again",
-			strings.Join(lost, ", "), filepath.Join(a.root(), envFile), a.name())
-	}
-	c.Env, c.EnvNames = kept, coleo.EnvNames(kept)
-	return undo, nil
-}
-
-// keptEnv returns the stored environment of the arm, or nil if none is stored.
-func (a *arm) keptEnv() (map[string]string, error) {
-	path := filepath.Join(a.root(), envFile)
-	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the environment of arm %s: %w", a.name(), err)
-	}
-	var env map[string]string
-	if json.Unmarshal(raw, &env) != nil { // do not return the error of package json, which could quote a value
-		return nil, coleo.Errorf(coleo.EInternal,
-			"%s, the environment of arm %s, is damaged: nothing was started; delete it, and give the environment again",
-			path, a.name())
-	}
-	return env, nil
-}
-
-// envOf returns the stored environment of the arm with the given id. It returns nil if this host
-// has no such arm.
-func (h *Host) envOf(id string) (map[string]string, error) {
 	h.mu.Lock()
-	a := h.arms[id]
+	a := h.arms[o.EnvOf]
 	h.mu.Unlock()
 	if a == nil {
 		return nil, nil
 	}
-	return a.keptEnv()
-}
-
-// replace writes a file in the arm's folder. It either replaces the whole file or changes nothing.
-// The returned function restores the previous file.
-func (a *arm) replace(name string, data []byte) (undo func() error, err error) {
-	path := filepath.Join(a.root(), name)
-	before, err := os.ReadFile(path)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if err == nil || missing {
-		err = writeWhole(path, data)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("keep what was given for arm %s: %w", a.name(), err)
-	}
-	return func() error {
-		if missing {
-			return os.Remove(path)
-		}
-		return writeWhole(path, before)
-	}, nil
-}
-
-// writeWhole writes a file that only its owner can read, and waits until it is on the
-// disk.
-func writeWhole(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return wholefile.Replace(path, data, wholefile.OwnerOnly)
+	return a.folder().Env(a.name())
 }
 
 // startedAs returns an arm's start configuration without secrets and without the data that belongs
@@ -169,12 +61,12 @@ func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if len(a.host.ScriptedModel) == 0 {
 		return c, coleo.Errorf(coleo.EUnsupported, "this host agent has no scripted model: nothing was started")
 	}
-	home := filepath.Join(a.root(), scriptedHome)
+	home := a.folder().File(scriptedHome)
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return c, fmt.Errorf("make the HOME of arm %s: %w", a.name(), err)
 	}
 	wrap := append(slices.Clone(a.host.ScriptedModel), "--addr", scriptedAddr)
-	if script := filepath.Join(a.root(), scriptFile); exists(script) {
+	if script := a.folder().File(armfolder.ScriptFile); exists(script) {
 		wrap = append(wrap, "--script", script)
 	}
 	c.Wrap = append(append(wrap, "--"), c.Wrap...)

@@ -33,7 +33,7 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	if o.Request != "" && a.carriedOut(o) {
 		return a.report(), nil // an earlier serve has sent the same order
 	}
-	if err := a.lockFolder(); err != nil {
+	if err := a.driving.Take(a.folder(), a.name()); err != nil {
 		h.delist(a)
 		return nil, err
 	}
@@ -118,8 +118,10 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 			return err
 		}
 	}
-	if err := a.thin(); err != nil {
-		return err
+	if last := a.handle(); last != nil {
+		if err := a.folder().Thin(*last, a.host.Keep, a.name()); err != nil {
+			return err
+		}
 	}
 	c := o.Config
 	if o.Resume && c.Conversation != "" {
@@ -132,7 +134,11 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err := a.takeWorktree(ctx, &c, o.Name); err != nil {
 		return err
 	}
-	undo, err := a.takeGiven(&c, o)
+	given, err := a.host.envOf(o)
+	if err != nil {
+		return err
+	}
+	undo, err := a.folder().TakeGiven(&c, o.Script, given, a.name())
 	if err != nil {
 		return err
 	}
@@ -140,7 +146,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		r.Harness, r.Desired = o.Harness, coleo.DesiredRunning
 		r.Name, r.Generation = o.Name, next
 		c.Chosen, r.Trace.Shown = coleo.NewerChosen(c.Chosen, r.Spec.Chosen), ""
-		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.dir()
+		c.Arm, c.Generation, c.Nonce, c.Dir = r.ID, r.Generation, rand.Text(), a.folder().Start(r.Generation)
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
 		c.AllowSudo = a.host.AllowSudo
 		if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {

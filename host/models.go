@@ -256,7 +256,7 @@ func (a *arm) startAgain(ctx context.Context, o bus.AlternativeOrder) error {
 	if err != nil {
 		return err
 	}
-	if err := a.lockFolder(); err != nil {
+	if err := a.driving.Take(a.folder(), a.name()); err != nil {
 		return err
 	}
 	return a.start(ctx, harness, *o.Spawn)

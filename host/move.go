@@ -2,21 +2,14 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/store"
 )
 
@@ -67,7 +60,7 @@ func (a *arm) beginNow() (done func(), err error) {
 		return nil, a.busyError("it is being started, attached to or ended")
 	}
 	a.setBusy(true)
-	a.setInAction(true)
+	a.driving.SetInAction(true)
 	return a.finish, nil
 }
 
@@ -127,7 +120,7 @@ func (h *Host) take(ctx context.Context, o bus.ArmOrder) (any, error) {
 // takeNamed returns the arm from the record in the arm's folder. If this host does not
 // drive the arm yet, the returned arm has no session.
 func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
-	kept, err := readKept(h.Dir, id)
+	kept, err := armfolder.Read(h.Dir, id)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !h.owns(kept.Host) {
 		return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host", id)
 	}
@@ -174,14 +167,14 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 // takeStrays attaches to running arms that this host does not have, although their folders name
 // this host. There are such arms if serve was killed while it moved them.
 func (h *Host) takeStrays(ctx context.Context) {
-	for _, id := range armFolders(h.Dir) {
+	for _, id := range armfolder.List(h.Dir) {
 		a, err := h.arm(id)
 		if err == nil {
 			if _, err := a.liveSession(); err == nil {
 				continue
 			}
 		}
-		kept, readErr := readKept(h.Dir, id)
+		kept, readErr := armfolder.Read(h.Dir, id)
 		if readErr != nil || !h.owns(kept.Host) || kept.Record.Desired != coleo.DesiredRunning ||
 			err == nil && a.generation() >= kept.Record.Generation {
 			continue
@@ -199,162 +192,41 @@ func (a *arm) writeFolder(host string, whole bool) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
 	a.mu.Lock()
-	kept := keptArm{Host: host, Record: a.record}
+	kept := armfolder.Kept{Host: host, Record: a.record}
 	a.mu.Unlock()
 	if !whole {
 		kept.Record.Run, kept.Record.Earlier, kept.Record.Intended, kept.Record.Queue = nil, nil, nil, nil
 	}
-	raw, err := json.Marshal(kept)
-	path := filepath.Join(a.root(), armFile)
-	switch {
-	case err != nil:
-	case whole:
-		err = writeWhole(path, raw)
-	default:
-		err = replaceFile(path, raw)
-	}
-	if err != nil {
-		return fmt.Errorf("write down arm %s in its folder: %w", kept.Record.Name, err)
-	}
-	return nil
+	return a.folder().Write(kept, whole)
 }
 
-// driverFile is a file in an arm's folder. Only the process that has locked this file
-// is allowed to start, read, type into or end the arm. The kernel releases the lock
-// when the process ends. The file contains the process's pid, for messages.
-const driverFile = "driver.lock"
-
-const (
-	// driverWait is how long a process waits for the lock. A killed process keeps its locks until
-	// the kernel has removed the process, which takes milliseconds.
-	driverWait = time.Second
-	// driverLook is the time between two attempts to lock the file.
-	driverLook = 5 * time.Millisecond
-)
-
-// folderLock is this process's lock on an arm's folder.
-type folderLock struct {
-	mu    sync.Mutex
-	file  *os.File // the locked file; nil if this process does not have the lock
-	doing bool     // a start, an attach, an end or a move runs
-}
-
-// lockFolder locks the arm's folder, unless this process already has the lock. It returns EConflict
-// if another process has the lock. Call unlockIfUnused to release the lock.
-func (a *arm) lockFolder() error {
-	a.driving.mu.Lock()
-	defer a.driving.mu.Unlock()
-	if a.driving.file != nil {
-		return nil
-	}
-	if err := os.MkdirAll(a.root(), 0o700); err != nil {
-		return fmt.Errorf("lock the folder of arm %s: %w", a.name(), err)
-	}
-	f, err := lockDriver(filepath.Join(a.root(), driverFile))
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return coleo.Errorf(coleo.EConflict, "nothing was done: %s drives arm %s", driverOf(a.root()), a.name())
-	}
-	if err != nil {
-		return fmt.Errorf("lock the folder of arm %s: %w", a.name(), err)
-	}
-	a.driving.file = f
-	return nil
-}
-
-// lockOwnFolder is like lockFolder, but also checks that the arm's folder names this host. It returns
+// lockOwnFolder locks the arm's folder like driving.Take, but also checks that the arm's folder names this host. It returns
 // ENotFound if the folder names another host. Another host can have taken the arm since this
 // process last read the folder.
 func (a *arm) lockOwnFolder() error {
-	if err := a.lockFolder(); err != nil {
+	if err := a.driving.Take(a.folder(), a.name()); err != nil {
 		return err
 	}
-	kept, err := readKept(a.host.Dir, a.record.ID)
+	kept, err := armfolder.Read(a.host.Dir, a.record.ID)
 	if err == nil && !a.host.owns(kept.Host) {
 		return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host: it belongs to %s now", a.name(), kept.Host)
 	}
 	return nil
 }
 
-// unlockIfUnused releases the lock on the arm's folder if this process no longer needs it. The
+// unlockIfUnused closes the arm's door and releases the lock on the arm's folder, if this process no
+// longer needs the lock. The
 // process needs the lock while it has a session of the arm or waits for the reply of a holder. It
 // also needs the lock while an action of the arm runs.
 func (a *arm) unlockIfUnused() {
-	if a.unlockFolder() {
+	needed := func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.session != nil || a.silent
+	}
+	if a.driving.Release(needed, a.closeDoor) {
 		a.restTools()
 	}
-}
-
-// unlockFolder releases the lock on the arm's folder and closes the arm's door. It then returns
-// true. If this process still needs the lock or does not have it, unlockFolder changes nothing and
-// returns false.
-func (a *arm) unlockFolder() bool {
-	a.driving.mu.Lock()
-	defer a.driving.mu.Unlock()
-	a.mu.Lock()
-	needed := a.session != nil || a.silent
-	a.mu.Unlock()
-	if needed || a.driving.doing || a.driving.file == nil {
-		return false
-	}
-	a.closeDoor()
-	// Closing the file alone can leave the file locked. A child that another goroutine
-	// has just forked also has the file open, until the child executes its program.
-	_ = syscall.Flock(int(a.driving.file.Fd()), syscall.LOCK_UN)
-	_ = a.driving.file.Close()
-	a.driving.file = nil
-	return true
-}
-
-// setInAction records whether an action of the arm is running.
-func (a *arm) setInAction(yes bool) {
-	a.driving.mu.Lock()
-	a.driving.doing = yes
-	a.driving.mu.Unlock()
-}
-
-// lockDriver locks the file at path and writes the pid of this process into it. It
-// returns EWOULDBLOCK if another process keeps the lock for longer than driverWait.
-func lockDriver(path string) (*os.File, error) {
-	for began := time.Now(); ; time.Sleep(driverLook) {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return nil, err
-		}
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil && sameFile(f, path) {
-			if err = f.Truncate(0); err == nil {
-				_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-			}
-			if err == nil {
-				return f, nil
-			}
-		}
-		_ = f.Close()
-		if err != nil && (!errors.Is(err, syscall.EWOULDBLOCK) || time.Since(began) > driverWait) {
-			return nil, err
-		}
-	}
-}
-
-// sameFile reports whether an open file is still the file at path. If the arm was removed in the
-// meantime, the lock file is missing or is a new file.
-func sameFile(f *os.File, path string) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	now, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, now)
-}
-
-// driverOf describes the process that has the lock on an arm's folder, for a message.
-func driverOf(root string) string {
-	const pidBytes = 32 // the text of every pid is shorter
-	text, err := os.ReadFile(filepath.Join(root, driverFile))
-	if pid := strings.TrimSpace(string(text[:min(len(text), pidBytes)])); err == nil && pid != "" {
-		return "process " + pid
-	}
-	return "another process"
 }
 
 // owns reports whether an arm belongs to this host, if the arm's folder names the given host. It
@@ -367,6 +239,6 @@ func (h *Host) owns(named string) bool {
 // disowned reports whether the folder of an arm names the other host. If the folder has no readable
 // record, disowned returns false, and the record in the database applies.
 func (h *Host) disowned(id string) bool {
-	kept, err := readKept(h.Dir, id)
+	kept, err := armfolder.Read(h.Dir, id)
 	return err == nil && !h.owns(kept.Host)
 }

@@ -2,11 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -69,7 +64,7 @@ func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
 		return coleo.Screen{}, err
 	}
 	s, err := r.ScreenAt(last, at)
-	for _, handle := range slices.Backward(a.earlier(last)) {
+	for _, handle := range slices.Backward(a.folder().Earlier(last)) {
 		if coleo.ErrorCode(err) != coleo.EInvalid {
 			break
 		}
@@ -95,7 +90,7 @@ func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	if o.Generation == 0 || o.Generation == handle.Generation {
 		return r.Record(handle, o.From)
 	}
-	kept := a.earlier(handle)
+	kept := a.folder().Earlier(handle)
 	i := slices.IndexFunc(kept, func(h coleo.Handle) bool { return h.Generation == o.Generation })
 	if i < 0 {
 		oldest := append(kept, handle)[0].Generation
@@ -127,72 +122,6 @@ func (a *arm) recorder() (coleo.Recorder, coleo.Handle, error) {
 
 func (a *arm) noTerminal() error {
 	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", a.name())
-}
-
-// earlier returns handles of the generations before the given one, oldest first. It leaves out
-// generations whose journal was deleted. Each handle has only the fields that are needed to read a
-// recording.
-func (a *arm) earlier(last coleo.Handle) []coleo.Handle {
-	var out []coleo.Handle
-	for n := 1; n < last.Generation; n++ {
-		dir := a.dirOf(n)
-		if _, err := os.Stat(holder.JournalDir(dir)); err == nil {
-			out = append(out, coleo.Handle{Harness: last.Harness, Arm: last.Arm, Generation: n, Dir: dir})
-		}
-	}
-	return out
-}
-
-// thin deletes output of the generations before the last one. It keeps the newest part of that
-// output, up to Config.Keep bytes in total. It never deletes a generation that still has a process
-// in its folder, such as a holder that never proved its identity. The last generation must have
-// ended. thin keeps the output of the last generation.
-func (a *arm) thin() error {
-	a.mu.Lock()
-	handle := a.record.Handle
-	a.mu.Unlock()
-	if handle == nil {
-		return nil
-	}
-	left := a.host.Keep
-	if left <= 0 {
-		left = holder.DefaultKeep
-	}
-	for _, h := range slices.Backward(a.earlier(*handle)) {
-		size, err := sizeOf(h.Dir)
-		if err != nil {
-			return err
-		}
-		if left -= size; left >= 0 || holder.Occupied(h.Dir) {
-			continue
-		}
-		if err := os.RemoveAll(h.Dir); err != nil {
-			return fmt.Errorf("delete what is kept of start %d of arm %s: %w", h.Generation, a.name(), err)
-		}
-	}
-	return nil
-}
-
-// sizeOf returns the total size of the files in a folder, in bytes.
-func sizeOf(dir string) (int64, error) {
-	total := int64(0)
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err == nil {
-			total += info.Size()
-		}
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("measure %s: %w", dir, err)
-	}
-	return total, nil
 }
 
 // inFolder returns the arm in the form that package diffs uses.

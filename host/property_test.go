@@ -204,8 +204,8 @@ func (h *history) awaitLive(live bool) {
 func (h *history) runningStarts(id string) map[int]int {
 	out := map[int]int{}
 	a := &arm{host: h.host, record: store.ArmRecord{ID: id}}
-	for _, n := range a.generations() {
-		client, err := holder.Dial(a.dirOf(n), "")
+	for _, n := range a.folder().Starts() {
+		client, err := holder.Dial(a.folder().Start(n), "")
 		if err != nil {
 			continue
 		}

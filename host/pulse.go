@@ -138,14 +138,14 @@ func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
 	a.setBusy(true) // the action that had the lock has just set busy to false
-	a.setInAction(true)
+	a.driving.SetInAction(true)
 	return a.finish
 }
 
 // finish unlocks the arm after begin or beginNow.
 func (a *arm) finish() {
 	a.setBusy(false)
-	a.setInAction(false)
+	a.driving.SetInAction(false)
 	a.unlockIfUnused()
 	a.starting.Unlock()
 }

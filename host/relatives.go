@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/toolcalls"
 	"coleo.dev/store"
@@ -58,11 +59,11 @@ func (h *Host) elsewhere() (out []store.ArmRecord) {
 	for _, a := range h.allArms() {
 		here[a.record.ID] = a.notGone() == nil
 	}
-	for _, id := range armFolders(h.Dir) {
+	for _, id := range armfolder.List(h.Dir) {
 		if here[id] {
 			continue
 		}
-		kept, err := readKept(h.Dir, id)
+		kept, err := armfolder.Read(h.Dir, id)
 		if err == nil && (!h.owns(kept.Host) || !over(&kept.Record)) {
 			out = append(out, kept.Record)
 		}
@@ -206,7 +207,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 // unlessMoved returns the error for an arm that this host does not have. It returns EBusy if the
 // arm lives on the other host or is on its way here. Otherwise it returns the given error.
 func (h *Host) unlessMoved(id string, otherwise error) error {
-	kept, err := readKept(h.Dir, id)
+	kept, err := armfolder.Read(h.Dir, id)
 	if err != nil || over(&kept.Record) {
 		return otherwise
 	}

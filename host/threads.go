@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -90,7 +89,7 @@ func (h *Host) userHome() string {
 func (a *arm) home() string {
 	switch c := a.record.Spec; {
 	case c.Scripted():
-		return filepath.Join(a.root(), scriptedHome)
+		return a.folder().File(scriptedHome)
 	case c.Profile == coleo.ProfileHermetic:
 		return c.Home
 	}

@@ -78,9 +78,9 @@ func (a *arm) doorPath() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.record.Spec.Sandbox.On() {
-		return filepath.Join(a.root(), "door", door.File)
+		return a.folder().File(filepath.Join("door", door.File))
 	}
-	return filepath.Join(a.root(), door.File)
+	return a.folder().File(door.File)
 }
 
 // withTools prepares a configuration for a start with Coleo's tools, and opens the arm's door. If
@@ -125,7 +125,7 @@ func (a *arm) openDoor() error {
 	}
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
-		err = os.Chmod(a.root(), 0o700)
+		err = os.Chmod(string(a.folder()), 0o700)
 	}
 	if err != nil {
 		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)

@@ -17,6 +17,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/host"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/store"
 )
 
@@ -111,7 +112,7 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	}
 	const prefix = "agent-"
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
-		id = host.LastID(dir) // the database can be lost while the arms' folders still exist
+		id = armfolder.LastID(dir) // the database can be lost while the arms' folders still exist
 	}
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
 		hostname, err := os.Hostname()

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
-	"coleo.dev/host"
+	"coleo.dev/host/armfolder"
 )
 
 const (
@@ -48,7 +48,7 @@ deletes nothing.`,
 					return err
 				}
 			}
-			unread := host.LocalArms(s.State)
+			unread := armfolder.LocalArms(s.State)
 			ended := []string{}
 			for _, name := range []string{"agent", "serve", "modelserver"} {
 				wasRunning, err := s.End(c.Context(), name)
@@ -76,7 +76,7 @@ deletes nothing.`,
 
 // unreadNote returns a note about arms without a host agent. They continue to run, but
 // Coleo reads their screens only when serve runs again.
-func unreadNote(arms []host.LocalArm) string {
+func unreadNote(arms []armfolder.LocalArm) string {
 	if len(arms) == 0 {
 		return ""
 	}

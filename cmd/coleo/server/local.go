@@ -17,6 +17,7 @@ import (
 	"coleo.dev/config"
 	"coleo.dev/cost"
 	"coleo.dev/host"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/pricebook"
 	"coleo.dev/store"
 )
@@ -90,7 +91,7 @@ func over(run *localRun) bool {
 // serve has not read.
 func (l *localHost) needed() bool {
 	_, err := os.Stat(l.setup.LocalDB())
-	return err == nil || host.HasLocal(l.setup.State)
+	return err == nil || armfolder.HasLocal(l.setup.State)
 }
 
 // startIfNeeded starts host local in the background if host local has had arms.

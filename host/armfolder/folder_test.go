@@ -1,4 +1,4 @@
-package host
+package armfolder
 
 import (
 	"os"
@@ -10,15 +10,13 @@ import (
 	"coleo.dev"
 	"coleo.dev/holder"
 	"coleo.dev/holder/journal"
-	"coleo.dev/store"
 )
 
 func TestAnEarlierStartIsDeletedOnlyWhenNobodyLivesInItsFolder(t *testing.T) {
 	t.Parallel()
-	a := &arm{host: &Host{Config: Config{Dir: t.TempDir(), Keep: 1}}}
-	a.record = store.ArmRecord{ID: "ada", Name: "ada", Handle: &coleo.Handle{Arm: "ada", Generation: 3}}
+	f, last := Of(t.TempDir(), "ada"), coleo.Handle{Arm: "ada", Generation: 3}
 	for n := 1; n <= 2; n++ {
-		j, err := journal.Create(holder.JournalDir(a.dirOf(n)))
+		j, err := journal.Create(holder.JournalDir(f.Start(n)))
 		if err == nil {
 			_, err = j.Append([]byte("some output"), time.Now())
 		}
@@ -30,7 +28,7 @@ func TestAnEarlierStartIsDeletedOnlyWhenNobodyLivesInItsFolder(t *testing.T) {
 		}
 	}
 	// The holder of the first start, which was never proven, holds this lock.
-	lock, err := os.Create(filepath.Join(a.dirOf(1), "hold.lock"))
+	lock, err := os.Create(filepath.Join(f.Start(1), "hold.lock"))
 	if err == nil {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
 	}
@@ -39,11 +37,11 @@ func TestAnEarlierStartIsDeletedOnlyWhenNobodyLivesInItsFolder(t *testing.T) {
 	}
 	thinned := func(want ...int) {
 		t.Helper()
-		if err := a.thin(); err != nil {
+		if err := f.Thin(last, 1, "ada"); err != nil {
 			t.Fatal(err)
 		}
 		var got []int
-		for _, h := range a.earlier(*a.record.Handle) {
+		for _, h := range f.Earlier(last) {
 			got = append(got, h.Generation)
 		}
 		if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {

@@ -1,0 +1,127 @@
+package armfolder
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"coleo.dev"
+)
+
+// driverFile is a file in an arm's folder. Only the process that has locked this file
+// is allowed to start, read, type into or end the arm. The kernel releases the lock
+// when the process ends. The file contains the process's pid, for messages.
+const driverFile = "driver.lock"
+
+const (
+	// driverWait is how long a process waits for the lock. A killed process keeps its locks until
+	// the kernel has removed the process, which takes milliseconds.
+	driverWait = time.Second
+	// driverLook is the time between two attempts to lock the file.
+	driverLook = 5 * time.Millisecond
+)
+
+// Lock is this process's lock on an arm's folder. The zero value is not locked.
+type Lock struct {
+	mu       sync.Mutex
+	file     *os.File // the locked file; nil if this process does not have the lock
+	inAction bool     // a start, an attach, an end or a move runs
+}
+
+// Take locks an arm's folder, unless this process already has the lock. It returns EConflict
+// if another process has the lock. Call Release to release the lock. The name is that of the arm, for
+// the error.
+func (l *Lock) Take(f Folder, name string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		return nil
+	}
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return fmt.Errorf("lock the folder of arm %s: %w", name, err)
+	}
+	file, err := lockDriver(f.File(driverFile))
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return coleo.Errorf(coleo.EConflict, "nothing was done: %s drives arm %s", driverOf(f), name)
+	}
+	if err != nil {
+		return fmt.Errorf("lock the folder of arm %s: %w", name, err)
+	}
+	l.file = file
+	return nil
+}
+
+// Release releases the lock and returns true. It first calls last. If an action of the arm is running,
+// if needed returns true, or if this process does not have the lock, Release changes nothing and
+// returns false. Nobody can take the lock while needed and last run.
+func (l *Lock) Release(needed func() bool, last func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if needed() || l.inAction || l.file == nil {
+		return false
+	}
+	last()
+	// Closing the file alone can leave the file locked. A child that another goroutine
+	// has just forked also has the file open, until the child executes its program.
+	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
+	_ = l.file.Close()
+	l.file = nil
+	return true
+}
+
+// SetInAction records whether an action of the arm is running.
+func (l *Lock) SetInAction(yes bool) {
+	l.mu.Lock()
+	l.inAction = yes
+	l.mu.Unlock()
+}
+
+// lockDriver locks the file at path and writes the pid of this process into it. It
+// returns EWOULDBLOCK if another process keeps the lock for longer than driverWait.
+func lockDriver(path string) (*os.File, error) {
+	for began := time.Now(); ; time.Sleep(driverLook) {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil && sameFile(f, path) {
+			if err = f.Truncate(0); err == nil {
+				_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+			}
+			if err == nil {
+				return f, nil
+			}
+		}
+		_ = f.Close()
+		if err != nil && (!errors.Is(err, syscall.EWOULDBLOCK) || time.Since(began) > driverWait) {
+			return nil, err
+		}
+	}
+}
+
+// sameFile reports whether an open file is still the file at path. If the arm was removed in the
+// meantime, the lock file is missing or is a new file.
+func sameFile(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, now)
+}
+
+// driverOf describes the process that has the lock on an arm's folder, for a message.
+func driverOf(f Folder) string {
+	const pidBytes = 32 // the text of every pid is shorter
+	text, err := os.ReadFile(f.File(driverFile))
+	if pid := strings.TrimSpace(string(text[:min(len(text), pidBytes)])); err == nil && pid != "" {
+		return "process " + pid
+	}
+	return "another process"
+}
