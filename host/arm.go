@@ -2,15 +2,13 @@ package host
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/bus"
-	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/host/metering"
 	"coleo.dev/store"
 )
 
@@ -19,7 +17,8 @@ import (
 // A goroutine takes its locks in this order: starting, typing, delivering, changing, writing, mu. It
 // may leave locks out.
 type arm struct {
-	host *Host
+	host  *Host
+	meter *metering.Meter // the model calls of the arm, and what its budgets decide
 
 	// starting is held during a start, an attach or an end, so that only one of them runs.
 	starting sync.Mutex
@@ -54,9 +53,7 @@ type arm struct {
 	late        []work        // work whose run has not begun yet
 	errors      []string      // the errors in the record since the last work of the model
 
-	sending  queueSending
-	metering metering
-	loops    watchedRun
+	sending queueSending
 
 	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
 	driving    armfolder.Lock
@@ -67,6 +64,13 @@ type arm struct {
 	sight     sync.Mutex     // guards watch and seenAlive
 	watch     *process.Watch // watches the session's process; nil if nothing watches it
 	seenAlive time.Time      // when watch last saw the process alive; zero if the process must be checked again
+}
+
+// newArm returns an arm with the given record. Nothing of it runs yet.
+func (h *Host) newArm(record store.ArmRecord) *arm {
+	a := &arm{host: h, record: record}
+	a.meter = h.newMeter(a)
+	return a
 }
 
 // liveSession returns the live session. It returns EExited if the arm has no live session. It
@@ -131,7 +135,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 		}
 		a.noted(change.Cursor)
 		a.considerDialog(following, s, change)
-		a.stopTurn(false)
+		a.meter.StopTurn(false)
 		if change.Reading.State == coleo.Idle {
 			a.restoreMode(s)
 		}
@@ -319,82 +323,4 @@ func (a *arm) letGo() {
 		_ = s.Close()
 	}
 	a.unlockIfUnused()
-}
-
-// report returns the arm's present condition, and changes nothing.
-func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
-
-// reportBy is like report, but it calls the given function to find out whether the holder belongs
-// to the arm.
-func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
-	a.mu.Lock()
-	r := bus.ArmReport{
-		ID: a.record.ID, Name: a.record.Name, Harness: a.record.Harness, Generation: a.record.Generation,
-		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
-		Proof: bus.Gone, Process: bus.ProcessDead,
-		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease,
-		Queue:  queueState(&a.record),
-		Config: startedAs(a.record.Spec),
-	}
-	if a.session != nil {
-		r.LastOutput = outputOf(a.session)
-	}
-	a.mu.Unlock()
-	if r.Handle == nil {
-		return r
-	}
-	r.Proof, r.Blocked = prove(*r.Handle)
-	if r.Attached {
-		r.Process = bus.ProcessState(a.lookAt(r.Handle.Process, true, 0))
-	} else {
-		r.Process = bus.ProcessState(process.Look(r.Handle.Process))
-	}
-	if pid := r.Handle.Process.PID; r.Process == bus.ProcessStopped && r.Blocked == "" {
-		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' continues it", pid,
-			pid)
-	}
-	return r
-}
-
-// prove asks the process that listens in the arm's folder for its identity, and compares the
-// identity with the handle. The second result is the reason why the arm cannot continue, or "" if
-// it can.
-func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
-	if process.Look(h.Holder) == process.Stopped {
-		return bus.Silent, silenceReason(h)
-	}
-	client, err := holder.Dial(h.Dir, h.Nonce)
-	if err != nil {
-		return unproved(h, err)
-	}
-	defer client.Close()
-	s, err := client.Status()
-	if coleo.ErrorCode(err) == coleo.ETimeout {
-		return unproved(h, err)
-	}
-	if err != nil || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
-		return bus.Unproven, ""
-	}
-	return bus.Proven, s.Blocked
-}
-
-// unproved returns the Proof for an arm whose holder could not be asked because of err.
-func unproved(h coleo.Handle, err error) (bus.Proof, string) {
-	code := coleo.ErrorCode(err)
-	switch {
-	case code == coleo.EUnavailable:
-		return bus.Gone, ""
-	case code == coleo.ETimeout && process.Look(h.Holder) != process.Dead:
-		return bus.Silent, silenceReason(h)
-	}
-	return bus.Unproven, ""
-}
-
-// silenceReason returns the reason why a holder does not reply.
-func silenceReason(h coleo.Handle) string {
-	if process.Look(h.Holder) == process.Stopped {
-		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' continues it", h.Holder.PID,
-			h.Holder.PID)
-	}
-	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }

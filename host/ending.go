@@ -352,28 +352,6 @@ func (a *arm) removeFiles() error {
 // doneText is the detail of the event that ends an arm whose work is done.
 const doneText = "its work is done, so the arm ends: it was started with --end-when-done"
 
-// outcomeOf returns the outcome of a run. If the end of the run has none, outcomeOf derives it from
-// the status. A turn that a person has interrupted never counts as finished.
-func outcomeOf(run coleo.Receipt, end coleo.RunEnd) coleo.Outcome {
-	if end.Outcome == "" || run.Interrupted {
-		return coleo.OutcomeOf(end.Status, run.Interrupted)
-	}
-	return end.Outcome
-}
-
-// finishes reports whether the end of a run finishes the run's work. A compaction finishes no work.
-// Work in the background continues after the turn.
-func finishes(r store.ArmRecord, run string, end coleo.RunEnd) bool {
-	return r.Run != nil && r.Run.ID == run && !r.Run.Compact && end.Background == "" &&
-		outcomeOf(*r.Run, end) == coleo.OutcomeFinished
-}
-
-// isDone reports whether an arm has nothing left to do and must end. A paused or parked queue
-// counts as work.
-func isDone(r store.ArmRecord) bool {
-	return r.Spec.EndWhenDone && r.Run == nil && len(r.Intended) == 0 && queueOf(&r).State() == nil
-}
-
 // notEnding returns EExited if the arm is about to end because its work is done.
 func (a *arm) notEnding() error {
 	a.mu.Lock()

@@ -80,9 +80,9 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	if _, there := known[id]; there || h.ID == coleo.LocalHost { // only the host agent records unknown arms
 		return
 	}
-	a := &arm{host: h, record: store.ArmRecord{ID: id, Name: id}}
-	for _, n := range a.folder().Occupied() {
-		client, err := holder.Dial(a.folder().Start(n), "")
+	folder := armfolder.Of(h.Dir, id)
+	for _, n := range folder.Occupied() {
+		client, err := holder.Dial(folder.Start(n), "")
 		if err != nil {
 			continue // only a guard is left, and it is about to end
 		}
@@ -179,8 +179,7 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	if r.Handle == nil {
 		return r, false
 	}
-	a := &arm{host: h, record: r}
-	here, there := a.folder().Start(r.Handle.Generation), r.Handle.Dir
+	here, there := armfolder.Of(h.Dir, r.ID).Start(r.Handle.Generation), r.Handle.Dir
 	if filepath.Clean(there) == here {
 		return r, false
 	}

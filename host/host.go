@@ -235,7 +235,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 	}
 	h.mu.Lock()
 	for _, record := range records { // all of them, before the first door opens
-		h.arms[record.ID] = &arm{host: h, record: record}
+		h.arms[record.ID] = h.newArm(record)
 	}
 	h.mu.Unlock()
 	var adopting sync.WaitGroup

@@ -67,10 +67,10 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	if a, ok := h.arms[o.ID]; ok {
 		return a, nil
 	}
-	a := &arm{host: h, record: store.ArmRecord{
+	a := h.newArm(store.ArmRecord{
 		ID: o.ID, Name: o.Name, Harness: o.Harness, Status: coleo.StatusStopped, State: coleo.Dead,
 		Desired: coleo.DesiredStopped, CreatedAt: time.Now().UTC(),
-	}}
+	})
 	h.arms[o.ID] = a
 	return a, nil
 }
@@ -150,7 +150,8 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		c.Path, c.Environ, c.Keep = append(c.Path, a.host.Path...), a.host.Environ, a.host.Keep
 		c.AllowSudo = a.host.AllowSudo
 		if c.Resume = o.Resume && c.Conversation != ""; !c.Resume {
-			c.Conversation, a.metering.context = "", 0
+			c.Conversation = ""
+			a.meter.ForgetContext()
 		}
 		left := endAllRuns(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true,
 			Since: time.Now().UTC()})
@@ -284,7 +285,7 @@ func (a *arm) adopt(ctx context.Context) error {
 		return errors.Join(err, s.Close())
 	}
 	a.fileOrLog()
-	a.recallContext(ctx)
+	a.meter.RecallContext(ctx)
 	a.holdSession(s, harness)
 	a.showMissing(s)
 	a.awaitReading(ctx, s)

@@ -131,7 +131,7 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	a, there := h.arms[id]
 	h.mu.Unlock()
 	if !there {
-		a = &arm{host: h, record: kept.Record}
+		a = h.newArm(kept.Record)
 	}
 	defer a.begin()()
 	if _, err := a.liveSession(); err == nil {
@@ -200,9 +200,9 @@ func (a *arm) writeFolder(host string, whole bool) error {
 	return a.folder().Write(kept, whole)
 }
 
-// lockOwnFolder locks the arm's folder like driving.Take, but also checks that the arm's folder names this host. It returns
-// ENotFound if the folder names another host. Another host can have taken the arm since this
-// process last read the folder.
+// lockOwnFolder locks the arm's folder, and checks that the folder names this host. It returns
+// ENotFound if the folder names another host. Another host can have taken the arm since this process
+// last read the folder.
 func (a *arm) lockOwnFolder() error {
 	if err := a.driving.Take(a.folder(), a.name()); err != nil {
 		return err

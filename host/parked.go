@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/budget"
 	"coleo.dev/bus"
 	"coleo.dev/host/queue"
 	"coleo.dev/limit"
@@ -249,38 +248,6 @@ func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 		return coleo.Parked{}, coleo.Errorf(coleo.EBusy, "the queue of arm %s is paused: nothing was done", r.Name)
 	}
 	return *q.Parked, nil
-}
-
-// breakLoop parks an arm whose agent CLI goes in circles, and interrupts its turn.
-func (a *arm) breakLoop(ctx context.Context, why string) {
-	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
-		if p := queueOf(r).Parked; a.run == nil || p != nil && p.Kind.Own() {
-			return nil
-		}
-		p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitLoop, Text: why, Seen: a.host.Now().UTC()}, Run: a.run.ID,
-			Why: "its turn is interrupted; prompt it, or 'coleo arm unpark " + r.Name + "' lets it go on", Try: 1}
-		return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p})
-	})
-	if err != nil {
-		a.host.Log.Error("park an arm that goes in circles", "arm", a.name(), "error", err)
-	}
-	a.stopTurn(true)
-}
-
-// mayGoOn returns EConflict if an arm is parked at a budget that still does not allow a call.
-func (a *arm) mayGoOn() error {
-	a.mu.Lock()
-	p := queueOf(&a.record).Parked
-	a.mu.Unlock()
-	if p == nil || p.Kind != coleo.LimitBudget {
-		return nil
-	}
-	d := budget.DecideAll(a.budgets(), a.nextCall(coleo.ContinuePrompt))
-	if !d.Policy.Hard() || d.Allows() {
-		return nil
-	}
-	return coleo.Errorf(coleo.EConflict, "arm %s stays parked, and nothing was typed: %s; %s", a.name(), d.Why,
-		a.budgetHint(d))
 }
 
 // pauseAfter pauses the queue after a lost prompt, and returns the event. It does nothing

@@ -77,7 +77,7 @@ func (a *arm) notGone() error {
 // orderQueue returns. For an added entry, orderQueue sets o.ID.
 func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	if o.Step == coleo.QueueContinued {
-		if err := a.mayGoOn(); err != nil {
+		if err := a.meter.MayGoOn(); err != nil {
 			return err
 		}
 	}
@@ -272,7 +272,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	}
 	text, err := a.withFiles(coleo.Prompt{Text: first.Text, Files: first.Files})
 	if err == nil {
-		if err = a.mayBegin(ctx, text); coleo.ErrorCode(err) == coleo.EConflict {
+		if err = a.meter.MayBegin(ctx, text); coleo.ErrorCode(err) == coleo.EConflict {
 			return // the arm is parked or about to end, and the entry is in its queue
 		}
 	}

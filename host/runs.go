@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/budget"
 	"coleo.dev/bus"
-	"coleo.dev/changes"
 	"coleo.dev/store"
+	"coleo.dev/trace"
 )
 
 // prompt sends a prompt and begins a run. It first stores the prompt, and then sends it. If the
@@ -41,7 +42,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
-	if err := a.mayBegin(ctx, o.Prompt.Text); err != nil {
+	if err := a.meter.MayBegin(ctx, o.Prompt.Text); err != nil {
 		return coleo.Receipt{}, err
 	}
 	o.Prompt.Files, o.Prompt.Check = nil, nil
@@ -91,7 +92,7 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
-	if err := a.mayBegin(ctx, coleo.CompactText); err != nil {
+	if err := a.meter.MayBegin(ctx, coleo.CompactText); err != nil {
 		return coleo.Receipt{}, err
 	}
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: coleo.CompactText, Compact: true}
@@ -245,122 +246,6 @@ func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 	return out
 }
 
-// endRun ends the open runs if the session has become calm after the newest prompt. Only the run of
-// the newest prompt gets an answer, because nothing shows which answers belong to earlier prompts.
-func (a *arm) endRun(ctx context.Context, s coleo.Session) {
-	a.mu.Lock()
-	run, reading := a.run, a.reading
-	if run == nil || a.settledCursor <= run.Cursor {
-		a.mu.Unlock()
-		return
-	}
-	a.run = nil // a prompt that arrives after this opens another run
-	noModel := a.harness != nil && a.harness.Info().NoModel
-	a.mu.Unlock()
-	end := endBy(reading)
-	if reading.State != coleo.Dead {
-		if answer, err := s.Answer(ctx, *run); err == nil && !run.Compact {
-			end.Answer, end.Source = answer.Text, answer.Source
-		}
-		if m, ok := s.(coleo.UsageMeter); ok {
-			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
-				end.Usage = &u
-			}
-		}
-	}
-	a.countAccount(ctx, end.Usage)
-	a.noteLimit(s, &end)
-	checkAnswer(*run, &end)
-	asks := a.hasOpenSuspension(ctx)
-	done := false
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		shown := shownWork(*r, run.ID, end, noModel) // must come before endRuns, which changes the trace
-		finished := finishes(*r, run.ID, end)
-		events := append(shown, endRuns(r, run.ID, end)...)
-		if a.done = finished && !asks && isDone(*r); a.done {
-			done, r.Desired = true, coleo.DesiredStopped
-			events = append(events, runEvent(r.ID, run.ID, coleo.EventInfo, coleo.Remark{Text: doneText}))
-		}
-		return events
-	})
-	if err != nil {
-		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
-	}
-	a.turnStopped(run.ID)
-	a.tellSpent(ctx, run.ID)
-	a.keepFiles(changes.AfterTurn, run.ID)
-	if done {
-		a.host.runs.Go(a.endDone)
-	}
-}
-
-// endBy makes the end of a run from the arm's reading at the end of the run.
-func endBy(reading coleo.Reading) coleo.RunEnd {
-	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
-	if reading.Rule == coleo.RuleUnprovenIdle {
-		end.Outcome = coleo.OutcomeUnproven
-	}
-	return end
-}
-
-// onScreen is the name of the source of an answer that was read from the screen. Such an answer
-// lacks the lines that have scrolled off the top, and its long lines are cut.
-const onScreen = "screen"
-
-// endRuns removes a run and all earlier runs from a record. It returns the events that end these
-// runs. Only the given run gets the answer. If end has no outcome, or if the given run was
-// interrupted, endRuns computes the outcome from the status. If the given run is not open, endRuns
-// returns nil.
-func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
-	open := slices.Clip(r.Earlier)
-	if r.Run != nil {
-		open = append(open, *r.Run)
-	}
-	last := slices.IndexFunc(open, func(c coleo.Receipt) bool { return c.ID == run })
-	if last < 0 {
-		return nil
-	}
-	r.Earlier, r.Run = nil, nil
-	if later := open[last+1:]; len(later) > 0 { // these runs were opened while the answer was read
-		r.Run = &later[len(later)-1]
-		r.Earlier = append(r.Earlier, later[:len(later)-1]...)
-	}
-	var events []coleo.Event
-	for _, c := range open[:last] {
-		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted),
-			Compact: c.Compact, Orphans: r.Trace.Orphans(c.ID), Validated: unanswered(c)}
-		r.Trace = r.Trace.End(c.ID)
-		events = append(events, checkEvents(r, c, &earlier)...)
-		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
-	}
-	end.Outcome = outcomeOf(open[last], end)
-	if end.Limit != nil && open[last].Interrupted {
-		end.Limit = nil // a person has stopped the turn
-	}
-	end.Compact, end.Orphans = open[last].Compact, r.Trace.Orphans(run)
-	replied := r.Trace.Run == run && r.Trace.Turn > 0
-	r.Trace = r.Trace.End(run)
-	end.Whole = end.Outcome == coleo.OutcomeFinished && isWhole(end)
-	events = append(events, checkEvents(r, open[last], &end)...)
-	events = append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
-	return append(events, park(r, open[last], end, replied)...)
-}
-
-// endAllRuns ends all open runs after the session of an arm has ended. It also marks the intended
-// prompts as lost. It removes these runs and prompts from the record, and returns the events.
-func endAllRuns(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
-	var events []coleo.Event
-	if r.Run != nil {
-		events = endRuns(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
-	}
-	intended := r.Intended
-	r.Intended = nil
-	for _, p := range intended {
-		events = append(events, lostPromptEvents(r, p, reading)...)
-	}
-	return events
-}
-
 // resolve settles the prompts that an earlier host agent was about to type when it was killed. If
 // there is proof that a prompt has arrived, resolve begins the prompt's run. Otherwise it records
 // the prompt as lost. It never types a prompt again. The list must contain only prompts from before
@@ -397,4 +282,102 @@ func runEvent(arm, run string, kind coleo.EventKind, payload any) coleo.Event {
 	e := event(arm, kind, payload)
 	e.Run = run
 	return e
+}
+
+// work is the part of the agent CLI's work that one source has reported.
+type work struct {
+	record string // the name of the source; see coleo.Change.Record
+	list   []coleo.Activity
+}
+
+// noteWork appends the events of work to the log, each with its run and its turn. If a prompt is
+// being sent, its work waits until the prompt's run has begun.
+func (a *arm) noteWork(ctx context.Context, w work) error {
+	calls, circles, err := a.writeWork(ctx, w)
+	for _, call := range calls {
+		a.host.keepBudgets(ctx, a, call)
+	}
+	if circles != "" {
+		a.meter.BreakLoop(ctx, circles)
+	}
+	return err
+}
+
+// writeWork writes the events for noteWork. It returns the calls of the model that it has counted.
+// If the agent CLI goes in circles, the result circles says why. Otherwise circles is "".
+func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circles string, err error) {
+	of := a.meter.Arm.Account()
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	a.mu.Lock()
+	a.late = append(a.late, w)
+	a.keepErrors(w)
+	events := a.takeWork()
+	open := ""
+	if a.run != nil {
+		open = a.run.ID
+	}
+	a.mu.Unlock()
+	calls, cost := a.meter.Count(of, events)
+	return calls, a.meter.FindLoop(events, open), a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
+}
+
+// noteLateWork appends the events of work that has waited for its run to begin.
+func (a *arm) noteLateWork(ctx context.Context) error {
+	a.mu.Lock()
+	none := len(a.late) == 0
+	a.mu.Unlock()
+	if none {
+		return nil
+	}
+	return a.noteWork(ctx, work{})
+}
+
+// takeWork adds the work in a.late to the arm's trace, and returns the events. Work whose run has
+// not begun stays in a.late. The caller holds mu.
+func (a *arm) takeWork() (events []coleo.Event) {
+	runs := trace.Runs{Open: openRuns(a.record), Intended: a.record.Intended}
+	for len(a.late) > 0 {
+		w := a.late[0]
+		next, more, left := a.record.Trace.Take(w.record, w.list, runs)
+		a.record.Trace = next
+		events = append(events, more...)
+		if len(left) > 0 {
+			a.late[0].list = left
+			break
+		}
+		a.late = a.late[1:]
+	}
+	for i := range events {
+		events[i].Arm = a.record.ID
+	}
+	return events
+}
+
+// openRuns returns the open runs, in order.
+func openRuns(r store.ArmRecord) []coleo.Receipt {
+	open := slices.Clone(r.Earlier)
+	if r.Run != nil {
+		open = append(open, *r.Run)
+	}
+	return open
+}
+
+// openRun returns the id of the newest open run, or "" if no run is open.
+func (a *arm) openRun() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.run == nil {
+		return ""
+	}
+	return a.run.ID
+}
+
+// inputWork returns the events of a prompt for a program without a model. Such a prompt is a
+// command for a shell. The caller holds mu.
+func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
+	if a.harness == nil || !a.harness.Info().NoModel {
+		return nil
+	}
+	return []coleo.Event{screenWork(a.record.ID, run.ID, coleo.ShellInput{ID: run.ID, Command: run.Text})}
 }

@@ -150,7 +150,7 @@ func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, err
 			return out, err
 		}
 	}
-	if err := a.mayBegin(ctx, o.Prompt.Text); err != nil { // refuse the prompt before its turn is stopped
+	if err := a.meter.MayBegin(ctx, o.Prompt.Text); err != nil { // refuse the prompt before its turn is stopped
 		return out, err
 	}
 	done, err := a.interrupt(ctx)

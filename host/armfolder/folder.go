@@ -93,10 +93,10 @@ func (f Folder) Earlier(last coleo.Handle) []coleo.Handle {
 }
 
 // Thin deletes output of the generations before the last one. It keeps the newest part of that
-// output, up to keep bytes in total; 0 means the holder's default. It never deletes a generation that still has a process
-// in its folder, such as a holder that never proved its identity. The last generation must have
-// ended. Thin keeps the output of the last generation.
-// The name is that of the arm, for the error.
+// output, up to keep bytes in total; 0 means the holder's default. It never deletes a generation that
+// still has a process in its folder, such as a holder that never proved its identity. The last
+// generation must have ended. Thin keeps the output of the last generation. The name is that of the
+// arm, for the error.
 func (f Folder) Thin(last coleo.Handle, keep int64, name string) error {
 	left := keep
 	if left <= 0 {

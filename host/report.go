@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"strconv"
@@ -211,4 +212,82 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	}
 	a.permitted() // a prompt of the queue may have waited for the permit
 	return nil
+}
+
+// report returns the arm's present condition, and changes nothing.
+func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
+
+// reportBy is like report, but it calls the given function to find out whether the holder belongs
+// to the arm.
+func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
+	a.mu.Lock()
+	r := bus.ArmReport{
+		ID: a.record.ID, Name: a.record.Name, Harness: a.record.Harness, Generation: a.record.Generation,
+		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
+		Proof: bus.Gone, Process: bus.ProcessDead,
+		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease,
+		Queue:  queueState(&a.record),
+		Config: startedAs(a.record.Spec),
+	}
+	if a.session != nil {
+		r.LastOutput = outputOf(a.session)
+	}
+	a.mu.Unlock()
+	if r.Handle == nil {
+		return r
+	}
+	r.Proof, r.Blocked = prove(*r.Handle)
+	if r.Attached {
+		r.Process = bus.ProcessState(a.lookAt(r.Handle.Process, true, 0))
+	} else {
+		r.Process = bus.ProcessState(process.Look(r.Handle.Process))
+	}
+	if pid := r.Handle.Process.PID; r.Process == bus.ProcessStopped && r.Blocked == "" {
+		r.Blocked = fmt.Sprintf("a signal has stopped its agent CLI, process %d: 'kill -CONT %d' continues it", pid,
+			pid)
+	}
+	return r
+}
+
+// prove asks the process that listens in the arm's folder for its identity, and compares the
+// identity with the handle. The second result is the reason why the arm cannot continue, or "" if
+// it can.
+func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
+	if process.Look(h.Holder) == process.Stopped {
+		return bus.Silent, silenceReason(h)
+	}
+	client, err := holder.Dial(h.Dir, h.Nonce)
+	if err != nil {
+		return unproved(h, err)
+	}
+	defer client.Close()
+	s, err := client.Status()
+	if coleo.ErrorCode(err) == coleo.ETimeout {
+		return unproved(h, err)
+	}
+	if err != nil || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder || s.Process != h.Process {
+		return bus.Unproven, ""
+	}
+	return bus.Proven, s.Blocked
+}
+
+// unproved returns the Proof for an arm whose holder could not be asked because of err.
+func unproved(h coleo.Handle, err error) (bus.Proof, string) {
+	code := coleo.ErrorCode(err)
+	switch {
+	case code == coleo.EUnavailable:
+		return bus.Gone, ""
+	case code == coleo.ETimeout && process.Look(h.Holder) != process.Dead:
+		return bus.Silent, silenceReason(h)
+	}
+	return bus.Unproven, ""
+}
+
+// silenceReason returns the reason why a holder does not reply.
+func silenceReason(h coleo.Handle) string {
+	if process.Look(h.Holder) == process.Stopped {
+		return fmt.Sprintf("its holder, process %d, is stopped: 'kill -CONT %d' continues it", h.Holder.PID,
+			h.Holder.PID)
+	}
+	return fmt.Sprintf("its holder, process %d, does not answer", h.Holder.PID)
 }

@@ -1,0 +1,252 @@
+package metering
+
+import (
+	"context"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/budget"
+)
+
+// stopTime is how long the interrupt of a turn can take. Serve waits as long for an interrupt that a
+// user orders.
+const stopTime = 90 * time.Second
+
+// Keep carries out what the budgets decide after a call was counted. A turn of the arm may be
+// running. Keep returns false if no budget applies to the arm.
+func (m *Meter) Keep(ctx context.Context, call budget.Call) bool {
+	list := m.Budgets()
+	if len(list) == 0 {
+		return false
+	}
+	if d := budget.DecideAll(list, call); !d.Allows() {
+		m.overspent(ctx, d)
+	}
+	return true
+}
+
+// overspent carries out a decision about an arm. A turn of the arm may be running.
+func (m *Meter) overspent(ctx context.Context, d budget.Decision) {
+	run := m.Arm.Facts().Run
+	switch d.Policy {
+	case coleo.BudgetWarn:
+		m.warn(ctx, d)
+	case coleo.BudgetStop:
+		m.end(ctx, d, d.Why+"; the arm is ended")
+	case coleo.BudgetPark:
+		why := d.Why
+		if run != nil {
+			why += "; its turn is interrupted"
+		}
+		m.park(ctx, coleo.BudgetReached, d, why)
+		m.StopTurn(true)
+	}
+}
+
+// MayBegin returns an error if a budget does not allow a turn to begin with the given prompt.
+// EConflict means that the arm is parked or about to end, unless a turn is running. EUnsupported
+// means that the agent CLI reports its usage too late. In both cases, nothing is typed.
+func (m *Meter) MayBegin(ctx context.Context, prompt string) error {
+	list := m.Budgets()
+	if len(list) == 0 {
+		return nil
+	}
+	if err := m.checkReportsCalls(list); err != nil {
+		return err
+	}
+	d := budget.DecideAll(list, m.NextCall(prompt))
+	if !d.Allows() && d.Policy.Hard() && m.Arm.Facts().Run != nil {
+		return coleo.Errorf(coleo.EConflict, "nothing was typed, and the turn that runs goes on: %s; %s", d.Why, hint(d))
+	}
+	switch d.Policy {
+	case "":
+		return nil
+	case coleo.BudgetWarn:
+		m.warn(ctx, d)
+		return nil
+	case coleo.BudgetStop:
+		m.end(ctx, d, d.Why+"; no turn was begun, and the arm is ended")
+		return coleo.Errorf(coleo.EConflict, "nothing was typed, and the arm is ended: %s", d.Why)
+	case coleo.BudgetPark:
+	}
+	m.park(ctx, coleo.BudgetRefused, d, d.Why+"; no turn was begun")
+	return coleo.Errorf(coleo.EConflict, "nothing was typed: %s; %s", d.Why, hint(d))
+}
+
+// MayGoOn returns EConflict if the arm is parked at a budget that still does not allow a call.
+func (m *Meter) MayGoOn() error {
+	f := m.Arm.Facts()
+	if f.Parked == nil || f.Parked.Kind != coleo.LimitBudget {
+		return nil
+	}
+	d := budget.DecideAll(m.Budgets(), m.NextCall(coleo.ContinuePrompt))
+	if !d.Policy.Hard() || d.Allows() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EConflict, "arm %s stays parked, and nothing was typed: %s; %s", f.Name, d.Why, hint(d))
+}
+
+// checkReportsCalls returns EUnsupported if one of the budgets is hard, and the arm's agent CLI
+// does not report each call during the turn.
+func (m *Meter) checkReportsCalls(list []coleo.BudgetState) error {
+	info := m.Arm.Facts().Harness
+	if info == nil {
+		return nil // a prompt is refused without a session
+	}
+	for _, s := range list {
+		if err := budget.CanKeep(s.Budget, info.Name, budget.TellingOf(*info), "known", &coleo.Price{}); err != nil {
+			return coleo.Errorf(coleo.EUnsupported, "nothing was typed, because of %s: %w", s.Name(), err)
+		}
+	}
+	return nil
+}
+
+// warn records that a budget does not allow a call, although the arm continues. It records each
+// warning only once.
+func (m *Meter) warn(ctx context.Context, d budget.Decision) {
+	of := d.State
+	of.Spent = 0
+	m.mu.Lock()
+	known := m.warned == of
+	m.warned = of
+	m.mu.Unlock()
+	if !known {
+		m.tell(ctx, coleo.BudgetWarned, d, d.Why+"; the arm goes on")
+	}
+}
+
+// park parks the arm because a budget does not allow a call. If Coleo itself has already parked
+// the arm, park does nothing.
+func (m *Meter) park(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
+	p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitBudget, Text: d.Why, Seen: m.Now().UTC()}, Try: 1, Why: hint(d)}
+	change := coleo.BudgetChange{Step: step, Why: why, BudgetState: d.State}
+	parked, err := m.Arm.Park(context.WithoutCancel(ctx), p, &change)
+	if parked {
+		m.setTold(false)
+	}
+	if err != nil {
+		m.Log.Error("park an arm at its budget", "arm", m.Arm.Facts().Name, "error", err)
+	}
+}
+
+func (m *Meter) tell(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
+	change := coleo.BudgetChange{Step: step, Why: why, BudgetState: d.State}
+	f := m.Arm.Facts()
+	if err := m.Arm.Tell(context.WithoutCancel(ctx), f.run(), change); err != nil {
+		m.Log.Error("record what a budget does not allow", "arm", f.Name, "budget", change, "error", err)
+	}
+}
+
+// run returns the id of the newest open run, or "".
+func (f Facts) run() string {
+	if f.Run == nil {
+		return ""
+	}
+	return f.Run.ID
+}
+
+// end ends the arm because a budget does not allow a call. It ends the arm in the background,
+// because the caller may hold a lock that the end of the arm needs.
+func (m *Meter) end(ctx context.Context, d budget.Decision, why string) {
+	generation := m.Arm.Facts().Generation
+	m.mu.Lock()
+	known := m.ending
+	m.ending = true
+	m.mu.Unlock()
+	if known {
+		return
+	}
+	m.tell(ctx, coleo.BudgetReached, d, why)
+	m.Arm.Go(func(ctx context.Context) {
+		err := m.Arm.Kill(ctx, generation)
+		m.mu.Lock()
+		m.ending = false
+		m.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			m.Log.Error("end an arm at its budget", "arm", m.Arm.Facts().Name, "error", err)
+		}
+	})
+}
+
+// BreakLoop parks an arm whose agent CLI goes in circles, and interrupts its turn.
+func (m *Meter) BreakLoop(ctx context.Context, why string) {
+	name := m.Arm.Facts().Name
+	p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitLoop, Text: why, Seen: m.Now().UTC()}, Try: 1,
+		Why: "its turn is interrupted; prompt it, or 'coleo arm unpark " + name + "' lets it go on"}
+	if _, err := m.Arm.Park(context.WithoutCancel(ctx), p, nil); err != nil {
+		m.Log.Error("park an arm that goes in circles", "arm", name, "error", err)
+	}
+	m.StopTurn(true)
+}
+
+// StopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
+// interrupts while a dialog is open, because the keys would answer the dialog. If the parameter
+// repeated is true, StopTurn also interrupts a turn that continues after an earlier interrupt.
+func (m *Meter) StopTurn(repeated bool) {
+	m.stops.Lock()
+	defer m.stops.Unlock()
+	if m.stopping {
+		return
+	}
+	f := m.Arm.Facts()
+	if f.Parked == nil || !f.Parked.Kind.Own() || f.Run == nil || f.Run.Interrupted && !repeated || f.Working == nil ||
+		!f.Working() {
+		return
+	}
+	m.stopping = true
+	m.Arm.Go(m.interrupt)
+}
+
+func (m *Meter) interrupt(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	defer m.Arm.LockTyping()()
+	run := m.Arm.Facts().run()
+	done, err := m.Arm.Interrupt(limited)
+	goesOn := err != nil && m.Arm.Facts().Run != nil
+	told := m.setTold(goesOn) && err != nil
+	m.stops.Lock()
+	m.stopping = false
+	m.stops.Unlock()
+	switch {
+	case ctx.Err() != nil || told || err == nil && !done.Stopped():
+	case goesOn:
+		m.tellStop(ctx, run, coleo.BudgetUnstopped, "its turn still went on after an attempt to interrupt it: "+err.Error())
+	default:
+		m.tellStop(ctx, run, coleo.BudgetInterrupted, "its turn was interrupted")
+	}
+}
+
+// setTold stores whether the log says that the turn could not be interrupted. It returns the value
+// from before.
+func (m *Meter) setTold(told bool) (before bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before, m.told = m.told, told
+	return before
+}
+
+// TurnStopped records that a turn has ended, if the log says that the turn continued after an
+// interrupt.
+func (m *Meter) TurnStopped(ctx context.Context, run string) {
+	if m.setTold(false) {
+		m.tellStop(ctx, run, coleo.BudgetInterrupted, "its turn was interrupted")
+	}
+}
+
+// tellStop records what became of the turn of an arm that is parked at a budget.
+func (m *Meter) tellStop(ctx context.Context, run string, step coleo.BudgetStep, what string) {
+	f := m.Arm.Facts()
+	if f.Parked == nil || f.Parked.Kind != coleo.LimitBudget {
+		return
+	}
+	list := m.Budgets()
+	of := budget.DecideAll(list, budget.Call{Price: &coleo.Price{}, Counted: true}).State
+	if of.Dollars == 0 && len(list) > 0 {
+		of = list[0] // a call without a price has stopped the turn
+	}
+	change := coleo.BudgetChange{Step: step, Why: f.Parked.Text + "; " + what, BudgetState: of}
+	if err := m.Arm.Tell(context.WithoutCancel(ctx), run, change); err != nil {
+		m.Log.Error("record the interrupt at a budget", "arm", f.Name, "error", err)
+	}
+}

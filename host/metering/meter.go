@@ -1,0 +1,213 @@
+// Package metering counts the model calls of one arm, and carries out what the arm's budgets decide: a
+// warning, the parking of the arm, or its end. It also stops an agent CLI that goes in circles.
+//
+// The package keeps no sums, and does not decide whether a call fits: see packages spending and budget.
+package metering
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/budget"
+	"coleo.dev/host/spending"
+	"coleo.dev/loop"
+	"coleo.dev/store"
+)
+
+// Facts is what a Meter needs to know about its arm.
+type Facts struct {
+	ID, Name   string
+	Generation int
+	Model      spending.Model
+	NoModel    bool           // the arm uses no model or the scripted model
+	Harness    *coleo.Info    // nil if the arm has had no session of this host agent
+	Parked     *coleo.Parked  // nil if the arm is not parked
+	Run        *coleo.Receipt // the newest open run; nil if no run is open
+	Working    func() bool    // reports whether the agent CLI works; nil without a session
+}
+
+// Arm is the arm of a Meter. A Meter holds none of its locks during a call of these methods, except
+// that it calls Facts and Go while it decides about an interrupt.
+type Arm interface {
+	// Facts returns what is known of the arm now.
+	Facts() Facts
+	// Account returns the account of the arm, together with the accounts of the arms above it.
+	Account() spending.Arm
+	// Tell appends an event about a budget. The run is "" if the event belongs to no run.
+	Tell(ctx context.Context, run string, change coleo.BudgetChange) error
+	// Park parks the arm in its open run, unless Coleo itself has already parked it. The same write
+	// appends the event about a budget, if it is not nil. A loop parks the arm only during a run.
+	Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error)
+	// LockTyping keeps the arm on this host until the caller calls the returned function.
+	LockTyping() (unlock func())
+	// Interrupt stops the running turn. The caller has called LockTyping.
+	Interrupt(ctx context.Context) (coleo.Interruption, error)
+	// Kill ends the arm. It returns EStale if the generation is not the arm's last one.
+	Kill(ctx context.Context, generation int) error
+	// Go calls the function in the background. Its context ends when the host agent ends.
+	Go(func(ctx context.Context))
+}
+
+// Config is the configuration of a Meter.
+type Config struct {
+	Arm    Arm
+	Ledger *spending.Ledger
+	DB     *store.HostDB
+	Now    func() time.Time
+	Log    *slog.Logger
+	// SameCalls is how often an agent CLI can make the same call with the same result in a run.
+	// 0 means loop.MaxSame. With a negative number, no loop is found.
+	SameCalls int
+}
+
+// Meter counts the model calls of one arm. It is safe for concurrent use.
+type Meter struct {
+	Config
+
+	mu      sync.Mutex        // guards the fields below; while it is held, no other lock is taken
+	context int               // tokens of the conversation after the last call; 0 if not known
+	warned  coleo.BudgetState // the last budget with a recorded warning, without Spent
+	ending  bool              // a goroutine is ending the arm
+	told    bool              // the log says that the turn could not be interrupted
+	loops   watchedRun
+
+	stops    sync.Mutex // guards stopping; held while the facts of the arm are read
+	stopping bool       // a goroutine is interrupting the turn
+}
+
+// watchedRun is what the loop breaker knows of the newest run.
+type watchedRun struct {
+	run   string
+	state loop.State
+}
+
+// Budgets returns the budgets that apply to the arm. It returns none if the arm uses no model or the
+// scripted model.
+func (m *Meter) Budgets() []coleo.BudgetState {
+	if m.Arm.Facts().NoModel {
+		return nil
+	}
+	return m.Ledger.Budgets(m.Arm.Account(), m.Now())
+}
+
+// NextCall returns the first call of a turn that begins with the given prompt.
+func (m *Meter) NextCall(prompt string) budget.Call {
+	model := m.Arm.Facts().Model
+	m.mu.Lock()
+	tokens := m.context
+	m.mu.Unlock()
+	return m.Ledger.Next(model, tokens, len(prompt))
+}
+
+// Count counts the calls of the model in events. It returns them, and what to store. The account is
+// that of the arm.
+func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Call, cost []store.Spending) {
+	f := m.Arm.Facts()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range events {
+		if e.Kind == coleo.EventCompaction {
+			m.context = 0
+		}
+		if e.Kind != coleo.EventUsage || f.NoModel {
+			continue
+		}
+		if w, err := coleo.DecodeWork(e); err == nil {
+			u, _ := w.(coleo.ReplyUsage)
+			call, more := m.Ledger.Count(of, f.Model, u, m.Now())
+			m.context = max(m.context, u.Total())
+			calls, cost = append(calls, call), append(cost, more...)
+		}
+	}
+	return calls, cost
+}
+
+// CountConversation is for an agent CLI that reports only the usage of the whole conversation. It
+// counts the usage since the last run, and stores what it has cost. If the sum has become smaller,
+// CountConversation counts the whole sum. It returns false if it has counted nothing.
+func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget.Call, bool) {
+	f := m.Arm.Facts()
+	if sum == nil || f.Harness == nil || f.Harness.Work.Usage || f.NoModel {
+		return budget.Call{}, false
+	}
+	used := *sum
+	e, ok, err := m.DB.Newest(ctx, f.ID, coleo.EventRunEnd)
+	if ok && err == nil {
+		if end, err := coleo.DecodeRunEnd(e); err == nil && end.Usage != nil && end.Usage.Input <= sum.Input &&
+			end.Usage.Output <= sum.Output {
+			used = sum.Minus(*end.Usage)
+		}
+	}
+	call, cost := m.Ledger.Count(m.Arm.Account(), f.Model, coleo.ReplyUsage{Usage: used}, m.Now())
+	if err := m.DB.AddSpending(ctx, cost); err != nil {
+		m.Log.Error("record what a turn has cost", "arm", f.Name, "error", err)
+	}
+	return call, true
+}
+
+// RecallContext finds out how long the conversation is, after this host agent has attached to it.
+func (m *Meter) RecallContext(ctx context.Context) {
+	e, ok, err := m.DB.Newest(ctx, m.Arm.Facts().ID, coleo.EventUsage)
+	if err != nil || !ok {
+		return // a usual first call is assumed
+	}
+	if w, err := coleo.DecodeWork(e); err == nil {
+		u, _ := w.(coleo.ReplyUsage)
+		m.mu.Lock()
+		m.context = max(m.context, u.Total())
+		m.mu.Unlock()
+	}
+}
+
+// ForgetContext is for a start with a new conversation.
+func (m *Meter) ForgetContext() {
+	m.mu.Lock()
+	m.context = 0
+	m.mu.Unlock()
+}
+
+// FindLoop returns why the agent CLI goes in circles in its newest run, or "". The given events are
+// those that came last, and open is the id of the newest open run, or "".
+func (m *Meter) FindLoop(events []coleo.Event, open string) (why string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range events {
+		if e.Kind != coleo.EventToolStart && e.Kind != coleo.EventToolEnd || m.SameCalls < 0 || e.Run == "" {
+			continue
+		}
+		if e.Run != m.loops.run {
+			m.loops = watchedRun{run: e.Run}
+		}
+		if w, err := coleo.DecodeWork(e); err == nil && open == e.Run {
+			var next string
+			m.loops.state, next = m.loops.state.Next(w, m.SameCalls)
+			why = cmp.Or(next, why)
+		}
+	}
+	return why
+}
+
+// TellSpent records, at the end of a run, how much of the arm's own budget is used.
+func (m *Meter) TellSpent(ctx context.Context, run string) {
+	list := m.Budgets()
+	if len(list) == 0 || list[0].Scope != coleo.BudgetOfArm {
+		return
+	}
+	err := m.Arm.Tell(ctx, run, coleo.BudgetChange{Step: coleo.BudgetCounted, BudgetState: list[0]})
+	if err != nil {
+		m.Log.Error("record what is used of a budget", "arm", m.Arm.Facts().Name, "error", err)
+	}
+}
+
+// hint returns a hint for people: what they can do if a budget does not allow a call.
+func hint(d budget.Decision) string {
+	if d.State.Scope == coleo.BudgetOfArm {
+		return fmt.Sprintf("'coleo arm budget %s DOLLARS' sets another budget", d.State.Of)
+	}
+	return "[budget] in config.toml sets it, and 'coleo down' and 'coleo up' read it again"
+}

@@ -1,0 +1,226 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/checked"
+	"coleo.dev/host/queue"
+	"coleo.dev/store"
+)
+
+// endRun ends the open runs if the session has become calm after the newest prompt. Only the run of
+// the newest prompt gets an answer, because nothing shows which answers belong to earlier prompts.
+func (a *arm) endRun(ctx context.Context, s coleo.Session) {
+	a.mu.Lock()
+	run, reading := a.run, a.reading
+	if run == nil || a.settledCursor <= run.Cursor {
+		a.mu.Unlock()
+		return
+	}
+	a.run = nil // a prompt that arrives after this opens another run
+	noModel := a.harness != nil && a.harness.Info().NoModel
+	a.mu.Unlock()
+	end := endBy(reading)
+	if reading.State != coleo.Dead {
+		if answer, err := s.Answer(ctx, *run); err == nil && !run.Compact {
+			end.Answer, end.Source = answer.Text, answer.Source
+		}
+		if m, ok := s.(coleo.UsageMeter); ok {
+			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
+				end.Usage = &u
+			}
+		}
+	}
+	if call, counted := a.meter.CountConversation(ctx, end.Usage); counted {
+		a.host.keepBudgets(ctx, a, call)
+	}
+	a.noteLimit(s, &end)
+	checkAnswer(*run, &end)
+	asks := a.hasOpenSuspension(ctx)
+	done := false
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		shown := shownWork(*r, run.ID, end, noModel) // must come before endRuns, which changes the trace
+		finished := finishes(*r, run.ID, end)
+		events := append(shown, endRuns(r, run.ID, end)...)
+		if a.done = finished && !asks && isDone(*r); a.done {
+			done, r.Desired = true, coleo.DesiredStopped
+			events = append(events, runEvent(r.ID, run.ID, coleo.EventInfo, coleo.Remark{Text: doneText}))
+		}
+		return events
+	})
+	if err != nil {
+		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
+	}
+	a.meter.TurnStopped(ctx, run.ID)
+	a.meter.TellSpent(ctx, run.ID)
+	a.keepFiles(changes.AfterTurn, run.ID)
+	if done {
+		a.host.runs.Go(a.endDone)
+	}
+}
+
+// endBy makes the end of a run from the arm's reading at the end of the run.
+func endBy(reading coleo.Reading) coleo.RunEnd {
+	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
+	if reading.Rule == coleo.RuleUnprovenIdle {
+		end.Outcome = coleo.OutcomeUnproven
+	}
+	return end
+}
+
+// onScreen is the name of the source of an answer that was read from the screen. Such an answer
+// lacks the lines that have scrolled off the top, and its long lines are cut.
+const onScreen = "screen"
+
+// endRuns removes a run and all earlier runs from a record. It returns the events that end these
+// runs. Only the given run gets the answer. If end has no outcome, or if the given run was
+// interrupted, endRuns computes the outcome from the status. If the given run is not open, endRuns
+// returns nil.
+func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
+	open := slices.Clip(r.Earlier)
+	if r.Run != nil {
+		open = append(open, *r.Run)
+	}
+	last := slices.IndexFunc(open, func(c coleo.Receipt) bool { return c.ID == run })
+	if last < 0 {
+		return nil
+	}
+	r.Earlier, r.Run = nil, nil
+	if later := open[last+1:]; len(later) > 0 { // these runs were opened while the answer was read
+		r.Run = &later[len(later)-1]
+		r.Earlier = append(r.Earlier, later[:len(later)-1]...)
+	}
+	var events []coleo.Event
+	for _, c := range open[:last] {
+		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted),
+			Compact: c.Compact, Orphans: r.Trace.Orphans(c.ID), Validated: unanswered(c)}
+		r.Trace = r.Trace.End(c.ID)
+		events = append(events, checkEvents(r, c, &earlier)...)
+		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
+	}
+	end.Outcome = outcomeOf(open[last], end)
+	if end.Limit != nil && open[last].Interrupted {
+		end.Limit = nil // a person has stopped the turn
+	}
+	end.Compact, end.Orphans = open[last].Compact, r.Trace.Orphans(run)
+	replied := r.Trace.Run == run && r.Trace.Turn > 0
+	r.Trace = r.Trace.End(run)
+	end.Whole = end.Outcome == coleo.OutcomeFinished && isWhole(end)
+	events = append(events, checkEvents(r, open[last], &end)...)
+	events = append(events, runEvent(r.ID, run, coleo.EventRunEnd, end))
+	return append(events, park(r, open[last], end, replied)...)
+}
+
+// endAllRuns ends all open runs after the session of an arm has ended. It also marks the intended
+// prompts as lost. It removes these runs and prompts from the record, and returns the events.
+func endAllRuns(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
+	var events []coleo.Event
+	if r.Run != nil {
+		events = endRuns(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
+	}
+	intended := r.Intended
+	r.Intended = nil
+	for _, p := range intended {
+		events = append(events, lostPromptEvents(r, p, reading)...)
+	}
+	return events
+}
+
+// shownWork returns the events for an answer that comes only from the screen. It returns nil if a
+// record of the agent CLI contains the run's texts.
+func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []coleo.Event {
+	text, cut := coleo.CutWork(end.Answer)
+	switch {
+	case noModel:
+		return []coleo.Event{screenWork(r.ID, run, coleo.ShellOutput{ID: run, Output: text, Truncated: cut})}
+	case end.Answer == "" || len(r.Trace.Places) > 0:
+		return nil
+	}
+	return []coleo.Event{screenWork(r.ID, run, coleo.AssistantText{
+		Block: coleo.Block{ID: "answer", Text: text, Done: true, Truncated: cut}})}
+}
+
+// checkAnswer checks the answer of an ending run if its prompt had a schema. It then sets
+// end.Validated. If Coleo must ask the model again, checkAnswer also sets end.Retry to a random id.
+func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
+	if run.Check == nil || len(run.Check.Schema) == 0 {
+		return
+	}
+	told := *end
+	told.Whole = isWhole(*end)
+	v, canRetry := checked.Answer(*run.Check, told)
+	if end.Validated = &v; !v.OK && canRetry && run.Check.Retries > 0 {
+		end.Retry = rand.Text()
+	}
+}
+
+// unanswered returns the result of the check for a run without its own answer. The turn of such a
+// run ended together with the turn of a later prompt. unanswered returns nil if the run's prompt
+// had no schema.
+func unanswered(run coleo.Receipt) *coleo.Validated {
+	if run.Check == nil || len(run.Check.Schema) == 0 {
+		return nil
+	}
+	return &coleo.Validated{Error: "another prompt arrived before the turn had ended, so no answer is known to be the one"}
+}
+
+// checkEvents returns the events for the check of an ending run. If Coleo must ask the model again,
+// checkEvents puts a prompt for that at the head of the queue. The caller writes the events, the
+// queue and the end of the run in one write. A kill of the host agent therefore neither loses nor
+// repeats this prompt. checkEvents does not check a run that did not finish.
+func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []coleo.Event {
+	v := end.Validated
+	if v == nil {
+		return nil
+	}
+	if end.Outcome != coleo.OutcomeFinished {
+		end.Validated, end.Retry = nil, ""
+		return nil
+	}
+	end.Validated = &coleo.Validated{OK: v.OK, Error: v.Error, Path: v.Path}
+	events := []coleo.Event{runEvent(r.ID, run.ID, coleo.EventOutputValidated, *v)}
+	if end.Retry == "" {
+		return events
+	}
+	next, text := checked.RetryPrompt(run, *v)
+	events = append(events, runEvent(r.ID, run.ID, coleo.EventOutputRetry, coleo.Retry{Attempt: next.Attempt,
+		Left: next.Retries, Error: v.Error, Path: v.Path, Run: end.Retry}))
+	entry := coleo.Queued{ID: end.Retry, Text: text, Added: time.Now().UTC(), By: "coleo", Check: &next}
+	return append(events, setQueue(r, queue.PutBack(queueOf(r), entry, ""), coleo.QueueAdded, entry.ID)...)
+}
+
+// isWhole reports whether the answer of a run comes from the agent CLI's own report.
+func isWhole(end coleo.RunEnd) bool { return end.Source != "" && end.Source != onScreen }
+
+// outcomeOf returns the outcome of a run. If the end of the run has none, outcomeOf derives it from
+// the status. A turn that a person has interrupted never counts as finished.
+func outcomeOf(run coleo.Receipt, end coleo.RunEnd) coleo.Outcome {
+	if end.Outcome == "" || run.Interrupted {
+		return coleo.OutcomeOf(end.Status, run.Interrupted)
+	}
+	return end.Outcome
+}
+
+// finishes reports whether the end of a run finishes the run's work. A compaction finishes no work.
+// Work in the background continues after the turn.
+func finishes(r store.ArmRecord, run string, end coleo.RunEnd) bool {
+	return r.Run != nil && r.Run.ID == run && !r.Run.Compact && end.Background == "" &&
+		outcomeOf(*r.Run, end) == coleo.OutcomeFinished
+}
+
+// isDone reports whether an arm has nothing left to do and must end. A paused or parked queue
+// counts as work.
+func isDone(r store.ArmRecord) bool {
+	return r.Spec.EndWhenDone && r.Run == nil && len(r.Intended) == 0 && queueOf(&r).State() == nil
+}
+
+func screenWork(arm, run string, w coleo.Work) coleo.Event {
+	e := runEvent(arm, run, coleo.KindOf(w), w)
+	e.Source = coleo.SourceScreen
+	return e
+}
