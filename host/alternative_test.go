@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/choosing"
 	"coleo.dev/registry"
 	"coleo.dev/store"
 )
@@ -83,7 +84,7 @@ func (s *stage) wentOn(id string, clock *fakeClock, o bus.AlternativeOrder) {
 	s.check(err)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if model := a.runsModel(); model != "p/m3" {
+	if model := choosing.ModelOf(a.record); model != "p/m3" {
 		s.t.Errorf("the arm has the model %q", model)
 	}
 	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 0 {

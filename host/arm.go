@@ -8,6 +8,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/host/choosing"
 	"coleo.dev/host/metering"
 	"coleo.dev/store"
 )
@@ -17,16 +18,15 @@ import (
 // A goroutine takes its locks in this order: starting, typing, delivering, changing, writing, mu. It
 // may leave locks out.
 type arm struct {
-	host  *Host
-	meter *metering.Meter // the model calls of the arm, and what its budgets decide
+	host    *Host
+	meter   *metering.Meter   // the model calls of the arm, and what its budgets decide
+	choices *choosing.Chooser // the mode and the model that a user orders
 
 	// starting is held during a start, an attach or an end, so that only one of them runs.
 	starting sync.Mutex
 	// writing is held during a write of the record to the database or to the arm's folder. The last
 	// write therefore always has the newest record.
 	writing sync.Mutex
-	// changing is held during a change of the mode or the model, so that only one of them runs.
-	changing sync.Mutex
 
 	mu      sync.Mutex
 	record  store.ArmRecord
@@ -45,13 +45,12 @@ type arm struct {
 	blocked     string            // why the arm cannot continue; "" if it can
 	silent      bool              // the holder did not reply when the host agent tried to attach
 	asleep      bool              // a signal had stopped the holder when it did not reply
-	choosing    choosing
-	followEnded chan struct{} // closed when the goroutine that follows the session has ended
-	watched     chan struct{} // closed when the arm may have changed; nil if nobody waits for that
-	gone        bool          // another host has taken the arm
-	done        bool          // the host agent is ending the arm, because its work is done
-	late        []work        // work whose run has not begun yet
-	errors      []string      // the errors in the record since the last work of the model
+	followEnded chan struct{}     // closed when the goroutine that follows the session has ended
+	watched     chan struct{}     // closed when the arm may have changed; nil if nobody waits for that
+	gone        bool              // another host has taken the arm
+	done        bool              // the host agent is ending the arm, because its work is done
+	late        []work            // work whose run has not begun yet
+	errors      []string          // the errors in the record since the last work of the model
 
 	sending queueSending
 
@@ -69,8 +68,29 @@ type arm struct {
 // newArm returns an arm with the given record. Nothing of it runs yet.
 func (h *Host) newArm(record store.ArmRecord) *arm {
 	a := &arm{host: h, record: record}
-	a.meter = h.newMeter(a)
+	a.meter, a.choices = h.newMeter(a), h.newChooser(a)
 	return a
+}
+
+func (h *Host) newChooser(a *arm) *choosing.Chooser {
+	return &choosing.Chooser{Config: choosing.Config{
+		Session: a.liveSession, MayType: a.mayType, Interrupt: a.interrupt, Record: a.recordNow,
+		Change: a.change, Intend: a.intend, KeepFile: a.fileOrLog,
+		Background: func(do func(ctx context.Context)) {
+			h.runs.Go(func() {
+				a.typing.RLock()
+				defer a.typing.RUnlock()
+				do(h.ctx)
+			})
+		},
+		Ended: func() <-chan struct{} { return h.ctx.Done() }, Now: h.Now, Log: h.Log}}
+}
+
+// recordNow returns a copy of the arm's record.
+func (a *arm) recordNow() store.ArmRecord {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.record
 }
 
 // liveSession returns the live session. It returns EExited if the arm has no live session. It
@@ -105,7 +125,7 @@ func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
 	a.session, a.reading, a.settledCursor, a.followEnded = s, s.State(), 0, make(chan struct{})
-	a.choosing.unconfirmed, a.choosing.seen = a.modeUnconfirmed(), 0
+	a.choices.NewSession(choosing.Unconfirmed(&a.record))
 	dead := a.followEnded
 	following, unfollow := context.WithCancel(a.host.ctx)
 	a.unfollow = unfollow
@@ -133,11 +153,11 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 		if err := a.note(ctx, s, change); err != nil && ctx.Err() == nil {
 			a.host.Log.Error("record a change", "arm", a.name(), "error", err)
 		}
-		a.noted(change.Cursor)
+		a.choices.Noted(change.Cursor)
 		a.considerDialog(following, s, change)
 		a.meter.StopTurn(false)
 		if change.Reading.State == coleo.Idle {
-			a.restoreMode(s)
+			a.choices.RestoreMode(s)
 		}
 		a.allowRetry()
 		if change.Reading.State == coleo.Dead {
@@ -170,7 +190,10 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	case coleo.ChangeWork:
 		return a.noteWork(ctx, work{c.Record, c.Work})
 	case coleo.ChangeMode:
-		return a.noteMode(ctx, c)
+		return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+			a.reading = c.Reading
+			return a.choices.ShowMode(r, c)
+		})
 	default:
 	}
 	if c.Kind == coleo.ChangePrompt {

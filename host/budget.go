@@ -153,7 +153,7 @@ func (h *Host) budget(ctx context.Context, o bus.BudgetOrder) (any, error) {
 		told := f.Parked.Told()
 		out.Parked = &told
 	}
-	return bus.BudgetReport{BudgetReport: out, Chosen: a.chosen()}, nil
+	return bus.BudgetReport{BudgetReport: out, Chosen: a.choices.Chosen()}, nil
 }
 
 func (h *Host) setBudget(ctx context.Context, a *arm, b coleo.Budget) error {

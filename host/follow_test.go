@@ -112,7 +112,7 @@ func TestAPromptOfTheQueueGetsTheOrderedMode(t *testing.T) {
 	s.check(err)
 	a.mu.Lock()
 	a.record.Spec.Chosen = &coleo.Chosen{Mode: "edits", Unsaid: "Think twice."}
-	a.choosing.unconfirmed = true
+	a.choices.NewSession(true)
 	a.mu.Unlock()
 	s.followUp(id, "say one")
 	s.awaitPrompted("ada", "Think twice.\n\nsay one")
@@ -132,7 +132,7 @@ func TestAPromptOfTheQueueGetsTheOrderedMode(t *testing.T) {
 	if n := len(kinds); n < 2 || kinds[n-1] != coleo.EventRunStart || kinds[n-2] != coleo.EventMode {
 		t.Errorf("the log has %q, want the mode before the run", kinds)
 	}
-	if c := a.chosen(); c.Unsaid != "" {
+	if c := a.choices.Chosen(); c.Unsaid != "" {
 		t.Errorf("the instructions %q are still to be said", c.Unsaid)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/checked"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/host/choosing"
 	"coleo.dev/workspace"
 )
 
@@ -165,7 +166,7 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 		return c.SpecHash
 	}
 	a.mu.Lock()
-	spec := checked.Spec{Harness: a.record.Harness, Model: a.runsModel(), Args: a.record.Spec.Args, Mode: a.reading.Mode}
+	spec := checked.Spec{Harness: a.record.Harness, Model: choosing.ModelOf(a.record), Args: a.record.Spec.Args, Mode: a.reading.Mode}
 	if spec.Mode == "" {
 		spec.Mode = string(a.record.Spec.PermissionMode)
 	}

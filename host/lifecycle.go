@@ -181,7 +181,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 // parameter insteadOf is the field InsteadOf of the order.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
 	insteadOf *coleo.ModelFallback) error {
-	made, err := a.withModel(a.asChosen(harness, c))
+	made, err := a.withModel(a.choices.AsChosen(harness, c))
 	if err == nil {
 		made, err = a.withTools(made)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/choosing"
 	"coleo.dev/host/queue"
 	"coleo.dev/limit"
 	"coleo.dev/store"
@@ -91,48 +92,6 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 	return out, nil
 }
 
-// setDefaultModel stores the model of the arm's next start. A running agent CLI keeps its model.
-func (a *arm) setDefaultModel(ctx context.Context, model string) (bus.ModelReport, error) {
-	a.changing.Lock()
-	defer a.changing.Unlock()
-	a.mu.Lock()
-	from := a.runsModel()
-	a.mu.Unlock()
-	err := a.changeChosen(ctx, func(c *coleo.Chosen) {
-		c.Model = model
-		delete(c.Modes, c.Mode) // otherwise the model of the mode would be used
-	})
-	return bus.ModelReport{ModelSwitch: coleo.ModelSwitch{From: from, To: model, Pending: true}, Chosen: a.chosen()}, err
-}
-
-// setModel changes the model of the running agent CLI, and records the change.
-func (a *arm) setModel(ctx context.Context, s coleo.Session, model string, insteadOf *coleo.ModelFallback) error {
-	setter, ok := s.(coleo.ModelSetter)
-	if !ok {
-		return coleo.Errorf(coleo.EUnsupported, "the harness of arm %s cannot change the model of a running agent CLI",
-			a.name())
-	}
-	if err := setter.SetModel(ctx, model); err != nil {
-		return err
-	}
-	return a.tellModel(context.WithoutCancel(ctx), model, insteadOf)
-}
-
-// tellModel records the model that the agent CLI now uses. If the model has changed, tellModel
-// appends an event.
-func (a *arm) tellModel(ctx context.Context, model string, insteadOf *coleo.ModelFallback) error {
-	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		was := a.runsModel()
-		if r.Provider, r.Model = coleo.SplitModel(model); was == model {
-			return nil
-		}
-		next, events := r.Trace.Choose(coleo.ModelChanged{From: was, To: model, Ordered: true,
-			Fallback: insteadOf}, a.host.Now().UTC())
-		r.Trace = next
-		return ofArm(r.ID, events)
-	})
-}
-
 // alternative carries out serve's order about the next alternative of a parked arm. Serve repeats
 // an order after a kill. Each order names the parking and the alternative, and the write that
 // carries the order out ends both. So no order is carried out twice.
@@ -165,17 +124,15 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	}
 	ctx = context.WithoutCancel(ctx)
 	return report, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
-		next, events := r.Trace.Choose(coleo.ModelChanged{From: report.From, To: o.Model, Ordered: true}, h.Now().UTC())
-		if restart {
-			r.Trace = next
-		} else {
-			events = nil // setModel has recorded the change
+		var events []coleo.Event
+		if restart { // otherwise, SwitchModel has recorded the change
+			events = choosing.Record(r, coleo.ModelChanged{From: report.From, To: o.Model, Ordered: true}, h.Now())
 		}
 		q := queueOf(r)
 		p = limit.AfterTry(p, "")
 		q.Parked = &p
 		r.Queue = &q
-		return append(ofArm(r.ID, events), a.continued(r, "it continues with the model "+o.Model)...)
+		return append(events, a.continued(r, "it continues with the model "+o.Model)...)
 	})
 }
 
@@ -188,7 +145,7 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 	defer a.typing.Unlock()
 	s, dead := a.liveSession()
 	a.mu.Lock()
-	doing, same := false, a.runsModel() == o.Model
+	doing, same := false, choosing.ModelOf(a.record) == o.Model
 	p, err := stillParked(&a.record, o.At)
 	if err == nil {
 		doing = p.Doing != ""
@@ -214,9 +171,9 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 		return bus.ModelReport{}, false, err
 	}
 	if dead != nil {
-		return bus.ModelReport{Chosen: a.chosen()}, true, nil
+		return bus.ModelReport{Chosen: a.choices.Chosen()}, true, nil
 	}
-	report, err := a.switchModel(ctx, bus.ModelOrder{Arm: o.Arm,
+	report, err := a.choices.SwitchModel(ctx, bus.ModelOrder{Arm: o.Arm,
 		ModelOrder: coleo.ModelOrder{Model: o.Model, Scope: coleo.ScopeArm}})
 	if err != nil || !report.Pending {
 		return report, false, err

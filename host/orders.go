@@ -91,14 +91,16 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpCompact:     typingOrderOfArm(h, (*arm).compact),
 		bus.OpAbort:       typingOrderOfArm(h, (*arm).abort),
 		bus.OpSteer:       typingOrder(h, prompted, (*arm).steer),
-		bus.OpMode:        typingOrder(h, func(o bus.ModeOrder) string { return o.Arm }, (*arm).switchMode),
-		bus.OpModel:       typingOrder(h, func(o bus.ModelOrder) string { return o.Arm }, (*arm).switchModel),
-		bus.OpExplain:     onArm(h, explain),
-		bus.OpUsage:       onArm(h, usage),
-		bus.OpScreen:      decoded(h.screen),
-		bus.OpRecord:      decoded(h.recording),
-		bus.OpPrompt:      typingOrder(h, prompted, (*arm).prompt),
-		bus.OpChecked:     typingOrder(h, prompted, (*arm).prompt),
+		bus.OpMode: typingOrder(h, func(o bus.ModeOrder) string { return o.Arm },
+			func(a *arm, ctx context.Context, o bus.ModeOrder) (any, error) { return a.choices.SwitchMode(ctx, o) }),
+		bus.OpModel: typingOrder(h, func(o bus.ModelOrder) string { return o.Arm },
+			func(a *arm, ctx context.Context, o bus.ModelOrder) (any, error) { return a.choices.SwitchModel(ctx, o) }),
+		bus.OpExplain: onArm(h, explain),
+		bus.OpUsage:   onArm(h, usage),
+		bus.OpScreen:  decoded(h.screen),
+		bus.OpRecord:  decoded(h.recording),
+		bus.OpPrompt:  typingOrder(h, prompted, (*arm).prompt),
+		bus.OpChecked: typingOrder(h, prompted, (*arm).prompt),
 		bus.OpRespond: typingOrder(h, func(o bus.RespondOrder) string { return o.Arm },
 			func(a *arm, ctx context.Context, o bus.RespondOrder) (any, error) { return nil, a.respond(ctx, o) }),
 		bus.OpQueue:  decoded(h.queue),
@@ -238,5 +240,5 @@ func (h *Host) label(ctx context.Context, o bus.LabelOrder) (any, error) {
 		return nil, err
 	}
 	a.fileOrLog()
-	return bus.LabelReport{Chosen: a.chosen()}, nil
+	return bus.LabelReport{Chosen: a.choices.Chosen()}, nil
 }

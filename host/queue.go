@@ -277,14 +277,14 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		}
 	}
 	if err == nil {
-		err = a.settleMode(ctx, s)
+		err = a.choices.SettleMode(ctx, s)
 	}
 	if err != nil {
 		a.putBack(ctx, first, begun, err)
 		return
 	}
 	reading = s.State() // of the mode in which the prompt will be typed
-	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.withModeInstructions(checked.Text(text, first.Check)),
+	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.choices.WithInstructions(checked.Text(text, first.Check)),
 		FollowUp: true, Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues,
 		Tried: first.Tried}
 	taken := false
@@ -339,7 +339,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 		if err := a.open(lasting, receipt); err != nil {
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)
 		}
-		a.forgetInstructions(lasting)
+		a.choices.ForgetInstructions(lasting)
 		a.endRun(lasting, s) // the turn may have ended before the run was opened
 	case code == coleo.EUnsettled:
 		a.keepUnsettled(ctx, run)

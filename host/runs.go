@@ -47,11 +47,11 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	}
 	o.Prompt.Files, o.Prompt.Check = nil, nil
 	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // both are for an arm that may be at work, in its present mode
-		if err := a.settleMode(ctx, s); err != nil {
+		if err := a.choices.SettleMode(ctx, s); err != nil {
 			return coleo.Receipt{}, err
 		}
 	}
-	o.Prompt.Text = a.withModeInstructions(o.Prompt.Text)
+	o.Prompt.Text = a.choices.WithInstructions(o.Prompt.Text)
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text, Check: check,
 		SpecHash: a.specHash(check, asked)}
 	receipt, err := a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
@@ -66,7 +66,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return receipt, err
 	})
 	if err == nil {
-		a.forgetInstructions(ctx)
+		a.choices.ForgetInstructions(ctx)
 	}
 	return receipt, err
 }

@@ -14,6 +14,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/door"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/choosing"
 	"coleo.dev/host/toolcalls"
 	"coleo.dev/localsocket"
 	"coleo.dev/store"
@@ -228,7 +229,7 @@ func (a *arm) permissions() []coleo.PermissionMode {
 		return out
 	}
 	for _, m := range moded.Modes() {
-		if m.Permission != "" && (m.ID == modeOf(a.record.Spec.Chosen) || m.ID == a.record.Trace.Shown) {
+		if m.Permission != "" && (m.ID == choosing.ModeOf(a.record.Spec.Chosen) || m.ID == a.record.Trace.Shown) {
 			out = append(out, m.Permission)
 		}
 	}

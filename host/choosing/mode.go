@@ -1,0 +1,324 @@
+// Package choosing carries out what a user chooses for a running arm: its mode and its model. It makes
+// sure that a new session gets into the mode that was ordered before.
+//
+// It decides neither which modes there are nor which model is good: see coleo.Modal and modelresolver.
+package choosing
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/store"
+)
+
+// Config is what a Chooser needs from its arm and from the host agent.
+type Config struct {
+	Session   func() (coleo.Session, error) // the live session, or EExited
+	MayType   func(lease string) error      // returns EBusy if another caller holds the arm's lease
+	Interrupt func(ctx context.Context) (coleo.Interruption, error)
+	Record    func() store.ArmRecord // a copy of the arm's record
+	// Change and Intend change the record, and write it with the events. Change is for something that
+	// has happened, and Intend for something that is about to be done.
+	Change, Intend func(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error
+	KeepFile       func() // writes the record to the arm's folder
+	// Background runs the function in the background. Meanwhile the arm does not move to another host.
+	Background func(func(ctx context.Context))
+	Ended      func() <-chan struct{} // closed when the host agent ends
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Chooser changes the mode and the model of one arm. It is safe for concurrent use.
+type Chooser struct {
+	Config
+
+	changing sync.Mutex // held during a change of the mode or the model, so that only one of them runs
+
+	mu sync.Mutex // guards the fields below; while it is held, no other lock is taken
+	// unconfirmed means that the session may not be in the ordered mode, because it has just been
+	// started or attached to.
+	unconfirmed bool
+	// switching means that an order for a mode is being carried out. A change of the mode is then
+	// part of that order.
+	switching bool
+	seen      coleo.Cursor  // the newest change that was noted
+	moved     chan struct{} // closed and replaced when seen changes; nil if nobody waits
+}
+
+// SwitchMode switches an arm to another mode. It stores the order first. If this host agent is
+// killed, the next host agent completes the order. Then SwitchMode takes these steps:
+//
+//   - It interrupts the turn, if the order says so.
+//   - It stores the model of the present mode.
+//   - It switches the mode.
+//   - It sets the model of the new mode.
+func (ch *Chooser) SwitchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeReport, error) {
+	s, err := ch.Session()
+	if err != nil {
+		return bus.ModeReport{}, err
+	}
+	if err := ch.MayType(""); err != nil {
+		return bus.ModeReport{}, err
+	}
+	m, err := ch.allowedMode(s, o.ModeOrder)
+	if err != nil {
+		return bus.ModeReport{}, err
+	}
+	if o.Interrupt {
+		if _, err := ch.Interrupt(ctx); err != nil {
+			return bus.ModeReport{}, err
+		}
+	}
+	if !m.Switchable {
+		return ch.instruct(ctx, m)
+	}
+	ch.changing.Lock()
+	defer ch.changing.Unlock()
+	was := ch.Chosen()
+	left := s.State().Mode
+	if err := ch.choose(ctx, func(c *coleo.Chosen) { c.Mode = m.ID }); err != nil {
+		return bus.ModeReport{}, err
+	}
+	done, err := ch.pressMode(ctx, s, m.ID)
+	ctx = context.WithoutCancel(ctx)
+	if err != nil {
+		undo := ch.choose(ctx, func(c *coleo.Chosen) { c.Mode = ModeOf(was) })
+		if undo != nil {
+			ch.Log.Error("take back an order for a mode", "arm", ch.Record().Name, "error", undo)
+		}
+		return bus.ModeReport{ModeSwitch: done, Chosen: ch.Chosen()}, err
+	}
+	if left != "" && left != m.ID {
+		ch.takeModelOf(ctx, s, left, m, &done)
+	}
+	return bus.ModeReport{ModeSwitch: done, Chosen: ch.Chosen()}, nil
+}
+
+// allowedMode returns the mode of an order, or an error if the arm must not carry out the order.
+func (ch *Chooser) allowedMode(s coleo.Session, o coleo.ModeOrder) (coleo.Mode, error) {
+	modal, ok := s.(coleo.Modal)
+	if !ok {
+		return coleo.Mode{}, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s knows no modes", ch.Record().Name)
+	}
+	list := modal.Modes()
+	m, err := coleo.ModeByID(list, o.Mode, ch.Record().Name)
+	if err != nil {
+		return m, err
+	}
+	return m, coleo.MayFollow(list, s.State().Mode, m, o.Allow)
+}
+
+// instruct stores the instructions of a mode for the next prompt, and records the mode in the log.
+func (ch *Chooser) instruct(ctx context.Context, m coleo.Mode) (bus.ModeReport, error) {
+	from := ""
+	err := ch.Intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		from = r.Trace.Mode
+		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.Unsaid = m.Instructions })
+		return Record(r, coleo.ModeChanged{To: m.ID}, ch.Now())
+	})
+	if err != nil {
+		return bus.ModeReport{}, err
+	}
+	ch.KeepFile()
+	return bus.ModeReport{ModeSwitch: coleo.ModeSwitch{From: from, To: m.ID, Instructions: true}, Chosen: ch.Chosen()},
+		nil
+}
+
+// pressMode makes the session switch to a mode, and waits until the change is in the log.
+func (ch *Chooser) pressMode(ctx context.Context, s coleo.Session, id string) (coleo.ModeSwitch, error) {
+	ch.mu.Lock()
+	ch.switching = true
+	ch.mu.Unlock()
+	done, err := s.(coleo.Modal).SwitchMode(ctx, id)
+	ch.awaitNoted(s)
+	ch.mu.Lock()
+	ch.switching = false
+	if err == nil {
+		ch.unconfirmed = false
+	}
+	ch.mu.Unlock()
+	return done, err
+}
+
+// notedTimeout is how long an order waits until the changes of a session are in the log. A write
+// takes milliseconds. On a full disk, the write waits in memory.
+const notedTimeout = 5 * time.Second
+
+// awaitNoted waits until all changes that the session has now are in the log.
+func (ch *Chooser) awaitNoted(s coleo.Session) {
+	newest := coleo.NewestCursor(s)
+	limit := time.NewTimer(notedTimeout)
+	defer limit.Stop()
+	for {
+		live, _ := ch.Session()
+		ch.mu.Lock()
+		if ch.seen >= newest || live != s {
+			ch.mu.Unlock()
+			return
+		}
+		if ch.moved == nil {
+			ch.moved = make(chan struct{})
+		}
+		moved := ch.moved
+		ch.mu.Unlock()
+		select {
+		case <-moved:
+		case <-limit.C:
+			return
+		case <-ch.Ended():
+			return
+		}
+	}
+}
+
+// Noted records that a change of the session is in the log.
+func (ch *Chooser) Noted(c coleo.Cursor) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if ch.seen = c; ch.moved != nil {
+		close(ch.moved)
+		ch.moved = nil
+	}
+}
+
+// ShowMode records in the arm's record a mode that the screen shows, and returns the events. If the
+// mode was changed without an order, ShowMode drops the earlier order. So a later start does not undo
+// the change.
+func (ch *Chooser) ShowMode(r *store.ArmRecord, c coleo.Change) []coleo.Event {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	next, events := r.Trace.ShowMode(c.Reading.Mode, c.Time.UTC())
+	r.Trace = next
+	ordered := ModeOf(r.Spec.Chosen)
+	switch {
+	case c.Reading.Mode == ordered:
+		ch.unconfirmed = false
+	case ordered != "" && !ch.unconfirmed && !ch.switching:
+		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.Mode = "" })
+	}
+	return ofArm(r.ID, events)
+}
+
+// Unconfirmed reports whether a new session of an arm may not be in the ordered mode. It returns true
+// after a start, and if a host agent was killed while it switched the mode. If the session has
+// already been in the ordered mode, somebody else has chosen the present mode, and Unconfirmed returns
+// false.
+func Unconfirmed(r *store.ArmRecord) bool {
+	ordered := ModeOf(r.Spec.Chosen)
+	return ordered != "" && r.Trace.Shown != ordered
+}
+
+// NewSession is for a session that was just started or attached to. The parameter says whether the
+// session may not be in the ordered mode.
+func (ch *Chooser) NewSession(unconfirmed bool) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.unconfirmed, ch.seen = unconfirmed, 0
+}
+
+// orderedMode returns the mode that a user has ordered, if the session may not be in that mode.
+// Otherwise it returns "".
+func (ch *Chooser) orderedMode() string {
+	ch.mu.Lock()
+	unconfirmed := ch.unconfirmed
+	ch.mu.Unlock()
+	if !unconfirmed {
+		return ""
+	}
+	return ModeOf(ch.Chosen())
+}
+
+// SettleMode switches a session that was just started or attached to. It switches the session to
+// the mode that a user ordered earlier. It types nothing if the session is already in that mode, or
+// if nobody has ordered a mode.
+func (ch *Chooser) SettleMode(ctx context.Context, s coleo.Session) error {
+	ch.changing.Lock()
+	defer ch.changing.Unlock()
+	id := ch.orderedMode()
+	if _, ok := s.(coleo.Modal); !ok || id == "" {
+		return nil
+	}
+	_, err := ch.pressMode(ctx, s, id)
+	if code := coleo.ErrorCode(err); code == coleo.ENotFound || code == coleo.EUnsupported {
+		ch.Log.Warn("the harness has no longer the mode that was ordered", "arm", ch.Record().Name, "mode", id, "error", err)
+		return ch.choose(ctx, func(c *coleo.Chosen) { c.Mode = "" })
+	}
+	return err
+}
+
+// RestoreMode calls SettleMode in the background when a session becomes idle for the first time. If
+// this call fails, the next prompt calls SettleMode again and reports the error.
+func (ch *Chooser) RestoreMode(s coleo.Session) {
+	if ch.orderedMode() == "" || ch.MayType("") != nil {
+		return
+	}
+	ch.Background(func(ctx context.Context) {
+		if err := ch.SettleMode(ctx, s); err != nil {
+			ch.Log.Warn("switch to the mode that was ordered before", "arm", ch.Record().Name, "error", err)
+		}
+	})
+}
+
+// WithInstructions returns the text of a prompt. If a mode has instructions for the next
+// prompt, they come before the text.
+func (ch *Chooser) WithInstructions(text string) string {
+	if c := ch.Chosen(); c != nil && c.Unsaid != "" {
+		return c.Unsaid + "\n\n" + text
+	}
+	return text
+}
+
+// ForgetInstructions forgets the instructions of a mode after they were sent with a prompt.
+func (ch *Chooser) ForgetInstructions(ctx context.Context) {
+	if c := ch.Chosen(); c == nil || c.Unsaid == "" {
+		return
+	}
+	if err := ch.choose(context.WithoutCancel(ctx), func(c *coleo.Chosen) { c.Unsaid = "" }); err != nil {
+		ch.Log.Error("forget instructions that were sent", "arm", ch.Record().Name, "error", err)
+	}
+}
+
+// AsChosen returns the configuration for a start with the model and the mode that the user has
+// chosen. If a permission mode starts the agent CLI in the chosen mode, AsChosen sets this
+// permission mode. Coleo then need not press a key. AsChosen always keeps the permission mode
+// "all". It also keeps the permission mode if the chosen mode must be allowed. Coleo then presses
+// the key of the chosen mode.
+func (ch *Chooser) AsChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
+	c.Provider, c.Model = c.ModelOf()
+	moded, ok := h.(coleo.Moded)
+	if !ok || ModeOf(c.Chosen) == "" || c.PermissionMode == coleo.PermissionAll {
+		return c
+	}
+	m, err := coleo.ModeByID(moded.Modes(), c.Chosen.Mode, ch.Record().Name)
+	if err == nil && m.Permission != "" && !m.Confirm {
+		c.PermissionMode = m.Permission
+	}
+	return c
+}
+
+// choose stores a change of what the user has chosen.
+func (ch *Chooser) choose(ctx context.Context, change func(*coleo.Chosen)) error {
+	err := ch.Intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Spec.Chosen = r.Spec.Chosen.Change(change)
+		return nil
+	})
+	if err == nil {
+		ch.KeepFile()
+	}
+	return err
+}
+
+// Chosen returns what a user has chosen for the arm, or nil.
+func (ch *Chooser) Chosen() *coleo.Chosen { return ch.Record().Spec.Chosen }
+
+// ModeOf returns the mode that a user has ordered, or "".
+func ModeOf(c *coleo.Chosen) string {
+	if c == nil {
+		return ""
+	}
+	return c.Mode
+}
