@@ -51,6 +51,31 @@ func TestTheFileOfInitHasEachKey(t *testing.T) {
 	if _, err := config.ReadSettings(path); err != nil {
 		t.Errorf("without its comments, the file is wrong: %v", err)
 	}
+	checkHasEachKey(t, "the file", whole)
+}
+
+// The file in the handbook is complete and valid too.
+func TestTheFileInTheHandbookHasEachKey(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "This is `config.toml`:\n\n```toml\n")
+	text, _, _ = strings.Cut(text, "```")
+	path := t.TempDir() + "/config.toml"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.ReadSettings(path); err != nil {
+		t.Errorf("the file in docs/cli.md is wrong: %v", err)
+	}
+	checkHasEachKey(t, "docs/cli.md", "\n"+text)
+}
+
+// checkHasEachKey checks that a config.toml names each key and each table.
+func checkHasEachKey(t *testing.T, name, text string) {
+	t.Helper()
 	var check func(of reflect.Type, table string)
 	check = func(of reflect.Type, table string) {
 		for i := range of.NumField() {
@@ -65,8 +90,8 @@ func TestTheFileOfInitHasEachKey(t *testing.T) {
 			default:
 				want += key + " = "
 			}
-			if !strings.Contains(whole, want) {
-				t.Errorf("the file lacks %q", want)
+			if !strings.Contains(text, strings.TrimSuffix(want, "\n")) {
+				t.Errorf("%s lacks %q", name, want)
 			}
 		}
 	}

@@ -57,7 +57,7 @@ type toldSoFar struct {
 	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last dialog with a notice, by id of the arm
 }
 
-// notifier runs the user's command for each dialog that opens, and for each turn that ends. It
+// notifier runs the user's command for each dialog that opens, and for each run that ends. It
 // follows serve's log, and stores the last event that it has reported to the user. So no notice is
 // lost, whenever serve ends. If serve is killed between the start of a command and the storing of
 // the event, the user gets the notice twice.
