@@ -7,7 +7,6 @@ package brain
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
@@ -15,13 +14,13 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/comments"
+	"coleo.dev/brain/memos"
 	"coleo.dev/bus"
-	"coleo.dev/memo"
 	"coleo.dev/pricebook"
 	"coleo.dev/registry"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
-	"coleo.dev/wire"
 )
 
 // Config is the configuration of a brain.
@@ -76,6 +75,8 @@ type Defaults struct {
 // the brain does not know whether the order was carried out.
 type Brain struct {
 	Config
+	*memos.Memos
+	*comments.Unsent
 	updates *updates
 	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
@@ -87,8 +88,6 @@ type Brain struct {
 	requests map[string]bool          // the requests of arms that are being carried out, by id
 
 	numbering  sync.Mutex // held while a generation number is chosen and stored
-	memos      sync.Mutex // held while a memo is changed
-	commenting sync.Mutex // held while comments are changed or sent
 	labelling  sync.Mutex // held while labels are changed
 	counting   sync.Mutex // held while subarms are counted and the row of another one is made
 	publishing sync.Mutex // held while an arm's row is read and published
@@ -107,6 +106,8 @@ type Brain struct {
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*knownHost{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}, requests: map[string]bool{}, displays: newDisplays()}
+	b.Memos = memos.New(c.DB, b.Arm, c.Now)
+	b.Unsent = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
 	if b.Arbiter == nil {
 		b.Arbiter = newArbiter()
 	}
@@ -221,95 +222,6 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 	}
 	b.publishArm(ctx, arm.ID)
 	return b.Arm(ctx, arm.ID)
-}
-
-// memoKey returns the name of the setting that stores the memo of an arm.
-func memoKey(arm string) string { return "memo." + arm }
-
-// Memo returns the memo of an arm. A memo is a JSON value that people and programs keep with the
-// arm. Memo returns ENotFound if there is no such arm.
-func (b *Brain) Memo(ctx context.Context, idOrName string) (wire.Memo, error) {
-	arm, err := b.Arm(ctx, idOrName)
-	if err != nil {
-		return wire.Memo{}, err
-	}
-	return b.memoOf(ctx, arm.ID)
-}
-
-func (b *Brain) memoOf(ctx context.Context, arm string) (m wire.Memo, err error) {
-	text, err := b.DB.Config(ctx, memoKey(arm))
-	if err == nil && text != "" {
-		err = json.Unmarshal([]byte(text), &m)
-	}
-	return m, err
-}
-
-// SetMemo replaces the value of an arm's memo. PatchMemo changes a part of the value, by the rules
-// of JSON Merge Patch. Both return ENotFound if there is no such arm. Both return EInvalid if the
-// value is too large or does not fit the memo's schema. After an error, the memo is unchanged.
-func (b *Brain) SetMemo(ctx context.Context, idOrName string, value json.RawMessage) (wire.Memo, error) {
-	return b.changeMemo(ctx, idOrName, func(m wire.Memo) (wire.Memo, error) { return memo.Set(m, value, b.Now()) })
-}
-
-// PatchMemo is described at SetMemo.
-func (b *Brain) PatchMemo(ctx context.Context, idOrName string, patch json.RawMessage) (wire.Memo, error) {
-	return b.changeMemo(ctx, idOrName, func(m wire.Memo) (wire.Memo, error) { return memo.Merge(m, patch, b.Now()) })
-}
-
-func (b *Brain) changeMemo(ctx context.Context, idOrName string,
-	change func(wire.Memo) (wire.Memo, error)) (wire.Memo, error) {
-	arm, err := b.Arm(ctx, idOrName)
-	if err != nil {
-		return wire.Memo{}, err
-	}
-	b.memos.Lock()
-	defer b.memos.Unlock()
-	m, err := b.memoOf(ctx, arm.ID)
-	if err != nil {
-		return m, err
-	}
-	if m, err = change(m); err != nil {
-		return m, coleo.Errorf(coleo.ErrorCode(err), "the memo of arm %s is unchanged: %v", arm.Name, err)
-	}
-	return m, b.keepMemo(ctx, arm.ID, m)
-}
-
-// keepMemo stores the memo of an arm. The caller must hold b.memos.
-func (b *Brain) keepMemo(ctx context.Context, arm string, m wire.Memo) error {
-	if len(m.Value) == 0 && len(m.Schema) == 0 {
-		return b.DB.SetConfig(ctx, memoKey(arm), "")
-	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	return b.DB.SetConfig(ctx, memoKey(arm), string(text))
-}
-
-// takeSchema sets the schema of an arm's memo, before the arm is started. If there is no schema,
-// takeSchema changes nothing. The returned function restores the memo.
-func (b *Brain) takeSchema(ctx context.Context, arm string, schema json.RawMessage) (undo func(), err error) {
-	if len(schema) == 0 {
-		return func() {}, nil
-	}
-	b.memos.Lock()
-	defer b.memos.Unlock()
-	was, err := b.memoOf(ctx, arm)
-	if err != nil {
-		return nil, err
-	}
-	next, err := memo.WithSchema(was, schema)
-	if err == nil {
-		err = b.keepMemo(ctx, arm, next)
-	}
-	if err != nil {
-		return nil, coleo.Errorf(coleo.ErrorCode(err), "nothing was started: %v", err)
-	}
-	return func() {
-		b.memos.Lock()
-		defer b.memos.Unlock()
-		_ = b.keepMemo(context.WithoutCancel(ctx), arm, was) // the start has failed, and its error is told
-	}, nil
 }
 
 // joinWarnings joins those warnings that are not empty.

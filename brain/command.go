@@ -232,7 +232,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 	}
 	b.publishRemoved(arm.ID)
 	return wire.Removed{Dropped: gone.Dropped, Kept: gone.Kept}, errors.Join(b.DB.SetConfig(ctx,
-		generationKey(arm.ID), ""), b.DB.SetConfig(ctx, memoKey(arm.ID), ""), b.DB.SetConfig(ctx, commentKey(arm.ID), ""))
+		generationKey(arm.ID), ""), b.ForgetMemo(ctx, arm.ID), b.ForgetComments(ctx, arm.ID))
 }
 
 // Explain returns the evidence for the state of an arm. It returns ENotFound if there

@@ -40,7 +40,7 @@ func newServeCommand(now func() time.Time) *cobra.Command {
 SIGTERM end serve. The arms continue to run.
 
 --notify runs a shell command for each arm that asks something and for each
-turn that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
+run that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
 config.toml.`,
 		Args: verb.Exactly(0, "no arguments"),

@@ -13,7 +13,7 @@ import (
 )
 
 // notifyUsage is the help of the flag --notify.
-const notifyUsage = "shell `COMMAND` to run when an arm asks or a turn ends"
+const notifyUsage = "shell `COMMAND` to run when an arm asks or a run ends"
 
 func newUpCommand() *cobra.Command {
 	var showcase, ownLogin, reviving bool
@@ -28,7 +28,7 @@ What already runs is left alone. The link works once, within two minutes. The
 logs are in logs/ below the state folder.
 
 --notify runs a shell command for each arm that asks something and for each
-turn that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
+run that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
 config.toml.
 
