@@ -16,6 +16,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/brain/comments"
 	"coleo.dev/brain/memos"
+	"coleo.dev/brain/origin"
 	"coleo.dev/bus"
 	"coleo.dev/pricebook"
 	"coleo.dev/registry"
@@ -77,6 +78,7 @@ type Brain struct {
 	Config
 	*memos.Memos
 	*comments.Unsent
+	*origin.Origins
 	updates *updates
 	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
@@ -106,6 +108,7 @@ type Brain struct {
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*knownHost{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}, requests: map[string]bool{}, displays: newDisplays()}
+	b.Origins = origin.New(c.DB)
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)
 	b.Unsent = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
 	if b.Arbiter == nil {

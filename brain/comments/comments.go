@@ -96,4 +96,6 @@ func (c *Unsent) SendComments(ctx context.Context, idOrName string) (sent change
 }
 
 // ForgetComments deletes the comments of the arm with the given id.
-func (c *Unsent) ForgetComments(ctx context.Context, arm string) error { return c.values.Forget(ctx, arm) }
+func (c *Unsent) ForgetComments(ctx context.Context, arm string) error {
+	return c.values.Forget(ctx, arm)
+}

@@ -1,4 +1,8 @@
-package brain
+// Package origin finds in serve's log which call of which run wrote a line of a file, and who approved
+// the call. It also makes the graph of a run.
+//
+// Package graph decides what events mean. This package only reads them.
+package origin
 
 import (
 	"context"
@@ -29,9 +33,15 @@ const (
 	approverWindow = 2 * time.Minute
 )
 
+// Origins reads one database. It is safe for concurrent use.
+type Origins struct{ db *store.ServeDB }
+
+// New returns the origins in a database.
+func New(db *store.ServeDB) *Origins { return &Origins{db} }
+
 // Graph returns the graph of one run. It returns ENotFound if the log contains no such run.
-func (b *Brain) Graph(ctx context.Context, run string) (graph.Document, error) {
-	log, err := b.logOf(ctx, run)
+func (o *Origins) Graph(ctx context.Context, run string) (graph.Document, error) {
+	log, err := o.logOf(ctx, run)
 	if err != nil {
 		return graph.Document{}, err
 	}
@@ -60,9 +70,9 @@ func (l runLog) graph() graph.Graph {
 }
 
 // logOf reads the events of a run. It returns ENotFound if there are no such events.
-func (b *Brain) logOf(ctx context.Context, run string) (runLog, error) {
+func (o *Origins) logOf(ctx context.Context, run string) (runLog, error) {
 	log := runLog{run: run}
-	begin, err := b.DB.Entries(ctx, store.EventFilter{Run: run, Limit: 1})
+	begin, err := o.db.Entries(ctx, store.EventFilter{Run: run, Limit: 1})
 	if err != nil {
 		return log, err
 	}
@@ -72,7 +82,7 @@ func (b *Brain) logOf(ctx context.Context, run string) (runLog, error) {
 	log.arm, log.first = begin[0].Arm, begin[0].Position
 	size := 0
 	for after := log.first - 1; ; {
-		page, err := b.DB.Entries(ctx, store.EventFilter{Arm: log.arm, After: after})
+		page, err := o.db.Entries(ctx, store.EventFilter{Arm: log.arm, After: after})
 		if err != nil || len(page) == 0 {
 			return log, err
 		}
@@ -91,7 +101,7 @@ func (b *Brain) logOf(ctx context.Context, run string) (runLog, error) {
 }
 
 // Why returns the call that wrote a line of a file. It returns EInvalid if a path is not absolute.
-func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, error) {
+func (o *Origins) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, error) {
 	q := graph.Question{Line: w.Line, Text: w.Text, Folders: map[string]string{}}
 	for _, p := range w.Paths {
 		if !filepath.IsAbs(p) {
@@ -102,7 +112,7 @@ func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, erro
 	if len(q.Paths) == 0 || w.Line < 1 {
 		return graph.Answer{}, coleo.Errorf(coleo.EInvalid, "name the file by its absolute path, and a line from 1")
 	}
-	arms, err := b.DB.Arms(ctx, true)
+	arms, err := o.db.Arms(ctx, true)
 	if err != nil {
 		return graph.Answer{}, err
 	}
@@ -110,11 +120,11 @@ func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, erro
 	for _, arm := range arms {
 		q.Folders[arm.ID], names[arm.ID] = arm.Workdir, arm.Name
 	}
-	runs, mentions, err := b.changesOf(ctx, q, arms)
+	runs, mentions, err := o.changesOf(ctx, q, arms)
 	if err != nil {
 		return graph.Answer{}, err
 	}
-	found, log, partial, err := b.writer(ctx, q, runs, b.readRun)
+	found, log, partial, err := o.writer(ctx, q, runs, o.readRun)
 	if err != nil {
 		return graph.Answer{}, err
 	}
@@ -123,22 +133,22 @@ func (b *Brain) Why(ctx context.Context, w wire.WhyQuestion) (graph.Answer, erro
 	if partial && a.Certainty != graph.Wrote {
 		a.Note += "; only the newest runs were read"
 	}
-	return a, b.approver(ctx, &a)
+	return a, o.approver(ctx, &a)
 }
 
 // changesOf returns the runs that changed the file, newest first. It also returns the commands that
 // name the file. These commands come from arms whose work folder contains the file.
-func (b *Brain) changesOf(ctx context.Context, q graph.Question, arms []coleo.Arm) ([]string, []graph.Mention, error) {
+func (o *Origins) changesOf(ctx context.Context, q graph.Question, arms []coleo.Arm) ([]string, []graph.Mention, error) {
 	var changes, calls []store.Entry
 	for _, arm := range arms {
-		err := b.newestFirst(ctx, arm.ID, coleo.EventFileChanged, func(e store.Entry) {
+		err := o.newestFirst(ctx, arm.ID, coleo.EventFileChanged, func(e store.Entry) {
 			var f coleo.FileChanged
 			if json.Unmarshal(e.Payload, &f) == nil && q.Names(e.Arm, f.Path) {
 				changes = append(changes, e)
 			}
 		})
 		if err == nil && slices.ContainsFunc(q.Paths, func(p string) bool { return below(arm.Workdir, p) }) {
-			err = b.newestFirst(ctx, arm.ID, coleo.EventToolStart, func(e store.Entry) {
+			err = o.newestFirst(ctx, arm.ID, coleo.EventToolStart, func(e store.Entry) {
 				if _, ok := graph.Mentions(q, e.Event); ok {
 					calls = append(calls, e)
 				}
@@ -171,10 +181,10 @@ func below(folder, p string) bool {
 }
 
 // newestFirst calls a function for the newest events of an arm that have the given kind.
-func (b *Brain) newestFirst(ctx context.Context, arm string, kind coleo.EventKind, do func(store.Entry)) error {
+func (o *Origins) newestFirst(ctx context.Context, arm string, kind coleo.EventKind, do func(store.Entry)) error {
 	before := uint64(0)
 	for n := 0; n < whyLooked; {
-		page, err := b.DB.Newest(ctx, arm, kind, before, whyPage)
+		page, err := o.db.Newest(ctx, arm, kind, before, whyPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -188,12 +198,12 @@ func (b *Brain) newestFirst(ctx context.Context, arm string, kind coleo.EventKin
 
 // readRun reads the events of a run. It also reads the newest start of the run's arm before the
 // run.
-func (b *Brain) readRun(ctx context.Context, run string) (runLog, error) {
-	log, err := b.logOf(ctx, run)
+func (o *Origins) readRun(ctx context.Context, run string) (runLog, error) {
+	log, err := o.logOf(ctx, run)
 	if err != nil {
 		return log, err
 	}
-	starts, err := b.DB.Newest(ctx, log.arm, coleo.EventSpawned, log.first, 1)
+	starts, err := o.db.Newest(ctx, log.arm, coleo.EventSpawned, log.first, 1)
 	for _, e := range starts {
 		log.own = append(log.own, e.Event)
 	}
@@ -208,7 +218,7 @@ func (b *Brain) readRun(ctx context.Context, run string) (runLog, error) {
 // writer looks through the runs, newest first, for the call that wrote the line. If no call wrote
 // the line, writer returns the newest call that changed the file. It also returns the log of the
 // run to which the call belongs. It reads the logs by calling readLog.
-func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
+func (o *Origins) writer(ctx context.Context, q graph.Question, runs []string,
 	readLog func(context.Context, string) (runLog, error)) (graph.Finding, runLog, bool, error) {
 	found, of := graph.Finding{Certainty: graph.Nothing}, runLog{}
 	partial, events := len(runs) > whyRuns, 0
@@ -238,13 +248,13 @@ func (b *Brain) writer(ctx context.Context, q graph.Question, runs []string,
 
 // approver looks in the audit for the person who approved the answer's call. If a policy has
 // approved the call, approver does nothing, because the audit contains no policies.
-func (b *Brain) approver(ctx context.Context, a *graph.Answer) error {
+func (o *Origins) approver(ctx context.Context, a *graph.Answer) error {
 	if a.Approval == nil || a.ArmName == "" || a.Approval.Approval != nil && a.Approval.Approval.Policy != "" {
 		return nil
 	}
 	at := a.Approval.Start
 	for before := int64(0); ; {
-		page, err := b.DB.Audits(ctx, coleo.AuditFilter{Arm: a.ArmName, Before: before, Limit: 100})
+		page, err := o.db.Audits(ctx, coleo.AuditFilter{Arm: a.ArmName, Before: before, Limit: 100})
 		if err != nil || len(page) == 0 {
 			return err
 		}
