@@ -115,11 +115,13 @@ var mayImport = map[string][]string{
 	"wire":           {".", "trigger"},
 	"brain": {".", "wire", "store", "bus", "repeat", "recovery", "modelresolver", "pricebook", "budget", "cost",
 		"registry", "graph", "display", "summary", "subarm", "successor", "changes", "limit", "brain/comments",
-		"brain/memos", "brain/origin"},
-	"brain/armvalue": {"store"},
-	"brain/comments": {".", "brain/armvalue", "changes", "store"},
-	"brain/origin":   {".", "changes", "graph", "store", "wire"},
-	"brain/memos":    {".", "brain/armvalue", "memo", "store", "wire"},
+		"brain/catalogue", "brain/memos", "brain/origin", "brain/upkeep"},
+	"brain/armvalue":  {"store"},
+	"brain/comments":  {".", "brain/armvalue", "changes", "store"},
+	"brain/catalogue": {"store"},
+	"brain/upkeep":    {"repeat", "store"},
+	"brain/origin":    {".", "changes", "graph", "store", "wire"},
+	"brain/memos":     {".", "brain/armvalue", "memo", "store", "wire"},
 	"api": {".", "wire", "brain", "trigger", "cost", "localsocket", "web", "api/signin", "api/sse", "api/token",
 		"graph", "display", "changes"},
 	"api/sse":                 {},
@@ -314,7 +316,7 @@ var mayNameAgents = []string{
 	"pricebook/",              // as above
 	"api/opencode",            // the published API has these route names
 	"api/token/routes.go",     // the table of all routes
-	"brain/opencode",          // the code behind those routes
+	"brain/catalogue",         // the code behind those routes
 	"cmd/coleo/server/demo",   // what `coleo up --demo` starts
 	"store/",                  // catalogues in tests
 	"pty/testdata",

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/catalogue"
 	"coleo.dev/brain/comments"
 	"coleo.dev/brain/memos"
 	"coleo.dev/brain/origin"
+	"coleo.dev/brain/upkeep"
 	"coleo.dev/bus"
 	"coleo.dev/pricebook"
 	"coleo.dev/registry"
@@ -79,6 +81,7 @@ type Brain struct {
 	*memos.Memos
 	*comments.Unsent
 	*origin.Origins
+	*catalogue.Catalogue
 	updates *updates
 	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
@@ -100,7 +103,6 @@ type Brain struct {
 	publishFrom uint64
 
 	displays  *displays
-	providers providerCache
 	following sync.WaitGroup
 }
 
@@ -109,6 +111,7 @@ func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*knownHost{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}, requests: map[string]bool{}, displays: newDisplays()}
 	b.Origins = origin.New(c.DB)
+	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)
 	b.Unsent = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
 	if b.Arbiter == nil {
@@ -137,7 +140,7 @@ func (b *Brain) Run(ctx context.Context) error {
 		return err
 	}
 	repeated := repeat.New(b.Log)
-	for _, task := range []repeat.Task{b.maintenanceTask(), b.movingToHosts(), b.takingAlternatives()} {
+	for _, task := range []repeat.Task{upkeep.Task(b.DB, b.Now), b.movingToHosts(), b.takingAlternatives()} {
 		if err := repeated.Add(ctx, task); err != nil {
 			return err
 		}

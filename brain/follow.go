@@ -2,8 +2,10 @@ package brain
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/store"
 )
@@ -114,4 +116,30 @@ func (b *Brain) fetchEvents(ctx context.Context, id string, from position) (bus.
 	var whole bus.Events // only for older host agents, which ignore the epoch of the order
 	err = b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
 	return whole, err
+}
+
+// project writes events into the store. If the disk is full and one of the events ends or removes
+// an arm, project uses the reserve file.
+func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
+	err := b.DB.ProjectPast(ctx, events, deleted)
+	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
+		return e.Kind == coleo.EventStopped || e.Kind == coleo.EventRemoved
+	})
+	for ends && store.NoRoom(err) && b.DB.GiveUpReserve() {
+		err = b.DB.ProjectPast(ctx, events, deleted)
+	}
+	return err
+}
+
+// forget deletes an arm's row from the store. If the disk is full, forget uses the
+// reserve file.
+func (b *Brain) forget(ctx context.Context, id string) error {
+	err := b.DB.DeleteArm(ctx, id)
+	for store.NoRoom(err) && b.DB.GiveUpReserve() {
+		err = b.DB.DeleteArm(ctx, id)
+	}
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return nil
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -363,4 +364,28 @@ func (b *Brain) mayRestart(arm coleo.Arm, o coleo.ModelOrder) error {
 			arm.Name, arm.State)
 	}
 	return nil
+}
+
+// providersTimeout is how long the brain waits for the replies of hosts. A host starts an agent CLI to
+// get the catalogue.
+const providersTimeout = 90 * time.Second
+
+// askProviders gets the catalogue of models from a host. It returns the error of the last host that it
+// asked, and EUnavailable if there is no host agent.
+func (b *Brain) askProviders(ctx context.Context) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, providersTimeout)
+	defer cancel()
+	err := error(coleo.Errorf(coleo.EUnavailable, "no host agent runs: start one with 'coleo up'"))
+	for _, beat := range b.liveHosts() {
+		var raw json.RawMessage
+		if err = b.Bus.Ask(ctx, beat.ID, bus.OpProviders, nil, &raw); err != nil {
+			continue
+		}
+		var catalog modelresolver.Catalog
+		if catalog, err = modelresolver.ParseCatalog(raw); err != nil {
+			continue
+		}
+		return json.Marshal(catalog)
+	}
+	return nil, err
 }

@@ -249,3 +249,15 @@ func (b *Brain) toldFailed(ctx context.Context, first, successor string) bool {
 		return json.Unmarshal(e.Payload, &c) == nil && c.Step == coleo.HandoverFailed && c.To.ID == successor
 	})
 }
+
+// isOver reports whether an arm has stopped. If the row does not say so, isOver asks the arm's host
+// agent. The row can be out of date because the disk was full.
+func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
+	if arm.Status == coleo.StatusStopped || arm.AgentID == "" {
+		return arm.Status == coleo.StatusStopped
+	}
+	var r bus.ArmReport
+	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &r)
+	return err == nil && !r.Attached && r.Proof == bus.Gone && r.Process == bus.ProcessDead &&
+		r.Generation >= arm.Generation
+}

@@ -1,0 +1,84 @@
+package brain
+
+import (
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
+// arm keeps its own sandbox, and a subarm gets the sandbox of its parent. If the request does not
+// mention the sandbox's network or limit, these also stay the same.
+func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
+	asked := q.Sandbox
+	if asked == nil {
+		return nil
+	}
+	if err := asked.Check(); err != nil {
+		return err
+	}
+	if c.Parent != "" && asked.String() != c.Sandbox.String() {
+		return coleo.Errorf(coleo.EForbidden, "nothing was started: a subarm has the sandbox of its parent")
+	}
+	if asked.Folder != "" || asked.LimitedBy != "" {
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox, and what keeps "+
+			"its limits")
+	}
+	h, err := b.Registry.Get(harness)
+	if err != nil {
+		return err
+	}
+	if asked.On() && h.Info().Transport == coleo.TransportHTTP {
+		return coleo.Errorf(coleo.EUnsupported, "nothing was started: the harness %s uses HTTP, and Coleo makes sandboxes "+
+			"only for harnesses with a terminal", harness)
+	}
+	next := *asked
+	if known && next.Network == "" && c.Sandbox.On() {
+		next.Network = c.Sandbox.Network
+	}
+	if known && next.Limit == "" && c.Sandbox.On() {
+		next.Limit = c.Sandbox.Limit
+	}
+	if next.On() && next.Limit == "" {
+		next.Limit = b.Defaults.SandboxLimit
+	}
+	if known && next.Image == "" && next.Container() && c.Sandbox.Container() {
+		next.Image = c.Sandbox.Image
+	}
+	if next.Image == "" && next.Container() {
+		next.Image = b.Defaults.SandboxImage
+	}
+	if next.Image == "" && next.Container() {
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: --sandbox %s needs an image that contains the agent CLI: "+
+			"name it with --sandbox-image, or as image below [sandbox] in config.toml", next.Kind)
+	}
+	c.Sandbox = nil
+	if next.On() {
+		c.Sandbox = &next
+	}
+	return nil
+}
+
+// checkUnguarded returns EInvalid if an arm would get the permission mode all without a sandbox, and
+// the person has not agreed. An arm that had both before keeps them: the person agreed at that time.
+// The parameter before is the configuration that the arm had, or has from its parent or predecessor.
+func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
+	unguarded := func(c coleo.SpawnConfig) bool {
+		return c.PermissionMode == coleo.PermissionAll && !c.Sandbox.On()
+	}
+	if agreed || !unguarded(c) || unguarded(before) {
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "nothing was started: with the permission mode %s, the agent CLI runs every "+
+		"command with your rights and never asks: add --sandbox %s, or --yes-without-sandbox if you agree",
+		coleo.PermissionAll, coleo.SandboxBwrap)
+}
+
+// checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits go
+// into the main repository, which is not visible in the sandbox.
+func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
+	if c.Worktree == nil || !c.Sandbox.On() {
+		return nil
+	}
+	return coleo.Errorf(coleo.EUnsupported, "nothing was started: git cannot commit in a worktree inside a sandbox; "+
+		"leave out --worktree, and name a clone of the repository with -w")
+}
