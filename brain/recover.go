@@ -203,17 +203,16 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	return b.order(ctx, arm, order)
 }
 
-// isLeft reports whether a row belongs to a successor whose start was never ordered. Such a row is
-// left if serve was killed after it wrote the row and before it sent the order, or if the host agent
-// was killed before it got the order. The caller knows
-// that the host has no such arm.
+// isLeft reports whether a row belongs to a successor whose start seems never to have been ordered.
+// Such a row is left if serve was killed after it wrote the row and before it sent the order, or if the
+// host agent was killed before it got the order. The caller knows that the host has no such arm.
 func isLeft(arm coleo.Arm) bool {
 	return arm.Generation == 0 && (arm.Rule == ruleOrdered || arm.Rule == ruleNotStarted) && predecessorOf(arm) != nil
 }
 
-// dropLeft deletes the row of a successor whose start was never ordered. The host agent first records
-// that the task was not handed over. If the host agent has the order after all, dropLeft does
-// nothing. dropLeft reports whether the row was deleted.
+// dropLeft deletes the row of a successor whose start seems never to have been ordered: see isLeft. The
+// host agent first records that the task was not handed over. If it turns out that the host agent has
+// the order, dropLeft keeps the row. dropLeft reports whether the row was deleted.
 func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 	b.mu.Lock()
 	open := b.ordering[arm.ID] > 0

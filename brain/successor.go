@@ -34,7 +34,7 @@ const (
 // the parent.
 //
 // HandOver returns ENotFound if there is no such arm, and EInvalid if there is no such harness. It
-// returns EConflict if the arm has received no prompt yet. It returns EBusy if the arm works, and
+// returns EConflict if the arm has received no prompt yet. It returns EBusy if the arm is working, and
 // EBlocked if the arm asks something. It returns neither of these two errors if the request asks to
 // interrupt the turn. HandOver also returns the errors of Spawn.
 //
@@ -232,7 +232,7 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 	case code != coleo.EBusy && code != coleo.EBlocked:
 		return false, err
 	case !interrupt && code == coleo.EBusy:
-		return false, coleo.Errorf(code, "it works; --interrupt interrupts its turn first, and 'coleo arm wait %s' waits "+
+		return false, coleo.Errorf(code, "it is working; --interrupt interrupts its turn first, and 'coleo arm wait %s' waits "+
 			"for its end", arm.Name)
 	case !interrupt:
 		return false, coleo.Errorf(code, "it asks something: answer it first, or give --interrupt, which also ends its turn")

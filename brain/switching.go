@@ -47,7 +47,7 @@ func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrd
 // again with this conversation. The conversation must belong to the arm's harness, HOME and folder.
 //
 // SwitchThread returns ENotFound if there is no such arm or conversation. It returns EThreadLocked
-// if another arm has the conversation. It returns EBusy while the arm works, and EBlocked while the
+// if another arm has the conversation. It returns EBusy while the arm is working, and EBlocked while the
 // arm asks something. After these errors, the arm is unchanged. If the start fails, the arm is
 // stopped, and Recover continues the arm's earlier conversation.
 func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string) (wire.SpawnReply, error) {
@@ -106,7 +106,7 @@ func (b *Brain) switchable(ctx context.Context, arm coleo.Arm, conversation stri
 	return b.atRest(ctx, arm)
 }
 
-// atRest returns EBusy if an arm works, and EBlocked if the arm asks something.
+// atRest returns EBusy if an arm is working, and EBlocked if the arm asks something.
 func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
 	if arm.Status == coleo.StatusStopped {
 		return nil
@@ -122,7 +122,7 @@ func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
 		return coleo.Errorf(coleo.EBlocked, "arm %s asks something: nothing was done; answer it first", arm.Name)
 	case coleo.Initializing, coleo.Processing, coleo.Executing:
 	}
-	return coleo.Errorf(coleo.EBusy, "arm %s works (%s): nothing was done; 'coleo arm wait %s' waits until it is idle",
+	return coleo.Errorf(coleo.EBusy, "arm %s is working (%s): nothing was done; 'coleo arm wait %s' waits until it is idle",
 		arm.Name, strings.ReplaceAll(string(now.Reading.State), "_", " "), arm.Name)
 }
 

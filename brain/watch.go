@@ -41,8 +41,8 @@ func (b *Brain) watchHost(ctx context.Context, id string, m *knownHost) {
 // serve sends this many requests.
 const pulsesAtOnce = 3
 
-// takePulse asks a host agent for its pulse and stores the reply. A host agent of an old version
-// has no pulse. The brain then takes the host agent for alive, and knows nothing about its arms.
+// takePulse asks a host agent for its pulse and stores the reply. An old host agent does not know this
+// request, but its refusal shows that it runs. The brain then knows nothing about its arms.
 func (b *Brain) takePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()

@@ -109,7 +109,7 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt s
 	return moved, errors.Join(refusal, err)
 }
 
-// checkAtRest returns an error if the agent CLI works, asks something or is being prompted. It also
+// checkAtRest returns an error if the agent CLI is working, asks something or is being prompted. It also
 // returns an error if nobody knows whether the agent CLI does any of these. An arm that has ended
 // is at rest. The caller holds mu.
 func (a *arm) checkAtRest(r *store.ArmRecord) error {
@@ -128,7 +128,7 @@ func (a *arm) checkAtRest(r *store.ArmRecord) error {
 	case now.State == coleo.WaitingApproval:
 		return coleo.Blocked(now.Dialog)
 	case now.State == coleo.Initializing || now.State.Working() || a.run != nil || r.Run != nil || len(r.Intended) > 0:
-		return coleo.Errorf(coleo.EBusy, "arm %s works: nothing was done; --interrupt stops its turn first, and "+
+		return coleo.Errorf(coleo.EBusy, "arm %s is working: nothing was done; --interrupt stops its turn first, and "+
 			"'coleo arm wait %s' waits for its end", r.Name, r.Name)
 	case now.Rule == coleo.RuleUnprovenIdle:
 		return coleo.Errorf(coleo.EUnproven, "nothing was done, because nothing proves that the turn of arm %s has ended: "+
