@@ -40,6 +40,11 @@ func TestABackupOfWhatRunsIsPutBack(t *testing.T) {
 	f := newFake(t)
 	before := f.prompted("before")
 	file := f.path("backup.tar.gz")
+	own := map[string]string{"config/templates/mine.toml": "harness = \"fake\"\n", "config/policy.toml": "# mine\n"}
+	f.check(os.MkdirAll(f.path("config/templates"), 0o700))
+	for name, text := range own {
+		f.check(os.WriteFile(f.path(name), []byte(text), 0o600))
+	}
 	f.must("backup", file)
 	after := f.prompted("after")
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -56,8 +61,16 @@ func TestABackupOfWhatRunsIsPutBack(t *testing.T) {
 		}
 	}
 	f.check(os.Remove(f.path("config/harnesses/fake.toml")))
+	for name := range own {
+		f.check(os.Remove(f.path(name)))
+	}
 	if out, err := exec.Command("tar", "-xzf", file, "-C", f.dir).CombinedOutput(); err != nil {
 		t.Fatalf("unpack: %v\n%s", err, out)
+	}
+	for name, text := range own {
+		if got, err := os.ReadFile(f.path(name)); err != nil || string(got) != text {
+			t.Errorf("%s comes back as %q (%v)", name, got, err)
+		}
 	}
 	for _, secret := range []string{"token", "bus.key"} {
 		out, err := exec.Command("tar", "-tzf", file).Output()

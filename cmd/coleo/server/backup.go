@@ -25,7 +25,8 @@ func newBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write the databases and your configuration to one file",
-		Long: `Write both databases, config.toml and the harness files to FILE (tar.gz).
+		Long: `Write the databases, config.toml, policy.toml, your harness files and your templates
+to FILE (tar.gz).
 
 Serve, the host agent and the arms may continue to run. FILE must not exist
 yet.
@@ -88,11 +89,15 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	if titles := filepath.Join(s.State, "threads.json"); regular(titles) {
 		names, files["state/threads.json"] = append(names, "state/threads.json"), titles
 	}
-	own, err := filepath.Glob(filepath.Join(s.Harnesses(), "*.toml"))
-	if err != nil {
-		return nil, err
+	own := []string{s.File(), s.PolicyFile()}
+	for _, folder := range []string{s.Harnesses(), s.Templates()} {
+		list, err := filepath.Glob(filepath.Join(folder, "*.toml"))
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, list...)
 	}
-	for _, file := range append([]string{s.File()}, own...) {
+	for _, file := range own {
 		if !regular(file) {
 			continue
 		}
