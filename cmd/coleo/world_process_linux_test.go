@@ -55,13 +55,15 @@ func (w *world) processesOf(name string) []int {
 	return out
 }
 
-// onlyProcess returns the only process of a verb.
+// onlyProcess returns the only process of a verb. It waits until there is one: a child that a process
+// starts has the same command line until it runs its own program.
 func (w *world) onlyProcess(verb string) int {
 	w.t.Helper()
-	pids := w.processesOf(verb)
-	if len(pids) != 1 {
-		w.t.Fatalf("processes of coleo %s: %v, want one", verb, pids)
-	}
+	var pids []int
+	until(w.t, "there is one process of coleo "+verb, func() bool {
+		pids = w.processesOf(verb)
+		return len(pids) == 1
+	})
 	return pids[0]
 }
 
