@@ -57,17 +57,17 @@ type armsInput struct {
 
 func (s *Server) armRoutes(d table) {
 	add(d, operation{get, "/api/arms", "list-arms", "List the arms with their health", 0}, s.listArms)
-	change(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm, createdArm)
+	change(d, operation{post, "/api/arms", "create-arm", "Make a new arm and start it", 201}, s.createArm, createDetail)
 	add(d, operation{get, "/api/arms/{id}", "get-arm", "Show one arm", 0}, s.getArm)
-	change(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm, deletedArm)
+	change(d, operation{del, "/api/arms/{id}", "delete-arm", "Forget a stopped arm", 0}, s.deleteArm, deleteDetail)
 	add(d, operation{get, "/api/arms/{id}/memo", "get-memo", "Show the JSON value that is kept with the arm", 0},
 		do(s.brain.Memo))
 	change(d, operation{put, "/api/arms/{id}/memo", "set-memo",
-		"Replace the arm's memo; a value that does not fit its schema is refused", 0}, s.setMemo, memoSize)
+		"Replace the arm's memo; a value that does not fit its schema is refused", 0}, s.setMemo, memoDetail)
 	change(d, operation{patch, "/api/arms/{id}/memo", "patch-memo", "Change a part of the arm's memo", 0},
-		s.patchMemo, memoPatchSize)
+		s.patchMemo, memoPatchDetail)
 	change(d, operation{post, "/api/arms/{id}/spawn", "spawn-arm", "Start an arm; it is made when it is missing", 0},
-		s.spawnArm, startedArm)
+		s.spawnArm, spawnDetail)
 	change(d, operation{post, "/api/arms/{id}/recover", "recover-arm", "Bring an arm back", 0}, s.recoverArm, wholeBody)
 	change(d, operation{post, "/api/arms/{id}/rename", "rename-arm", "Give an arm another name", 0},
 		s.renameArm, wholeBody)

@@ -118,26 +118,26 @@ func onlyArm(in *armOnly) (string, any) { return in.ID, nil }
 // wholeBody is for requests whose body is short and has no secrets.
 func wholeBody[T any](in *armBody[T]) (string, any) { return in.ID, in.Body }
 
-func deletedArm(in *armDelete) (string, any) { return in.ID, map[string]bool{"force": in.Force} }
+func deleteDetail(in *armDelete) (string, any) { return in.ID, map[string]bool{"force": in.Force} }
 
-// startDetail is what the audit stores about a request to start an arm.
-type startDetail struct {
+// startRecord is what the audit stores about a request to start an arm.
+type startRecord struct {
 	wire.SpawnRequest
 	Env []string `json:"env,omitempty"` // only the names; this field hides the Env of SpawnRequest
 }
 
 // startOf returns the detail of a request to start an arm. The detail has only the first part of a
 // long prompt or script. It does not have the values of environment variables.
-func startOf(q wire.SpawnRequest) startDetail {
+func startOf(q wire.SpawnRequest) startRecord {
 	q.InitialPrompt, q.Script = short(q.InitialPrompt), short(q.Script)
 	names := coleo.EnvNames(q.Env)
 	q.Env, q.MemoSchema = nil, nil // a schema can be long
-	return startDetail{SpawnRequest: q, Env: names}
+	return startRecord{SpawnRequest: q, Env: names}
 }
 
-func createdArm(in *spawnInput) (string, any) { return in.Body.Name, startOf(in.Body) }
+func createDetail(in *spawnInput) (string, any) { return in.Body.Name, startOf(in.Body) }
 
-func startedArm(in *armBody[*wire.SpawnRequest]) (string, any) {
+func spawnDetail(in *armBody[*wire.SpawnRequest]) (string, any) {
 	if in.Body == nil {
 		return in.ID, nil
 	}
@@ -213,11 +213,11 @@ func leaseDetail(in *armBody[wire.LeaseRequest]) (string, any) {
 	return in.ID, map[string]any{"holder": short(in.Body.Holder), "release": in.Body.Release}
 }
 
-func inputSize(in *armBody[inputBody]) (string, any) {
+func inputDetail(in *armBody[inputBody]) (string, any) {
 	return in.ID, map[string]int{"bytes": max(len(in.Body.Data), len(in.Body.Text))}
 }
 
-func sizeDetail(in *armBody[resizeBody]) (string, any) {
+func resizeDetail(in *armBody[resizeBody]) (string, any) {
 	return in.ID, map[string]int{"cols": in.Body.Cols, "rows": in.Body.Rows}
 }
 
@@ -233,11 +233,11 @@ func mergeDetail(in *armBody[mergeBody]) (string, any) {
 	return in.ID, b
 }
 
-func memoSize(in *armBody[memoBody]) (string, any) {
+func memoDetail(in *armBody[memoBody]) (string, any) {
 	return in.ID, map[string]int{"bytes": len(in.Body.Value)}
 }
 
-func memoPatchSize(in *armBody[memoPatch]) (string, any) {
+func memoPatchDetail(in *armBody[memoPatch]) (string, any) {
 	return in.ID, map[string]int{"bytes": len(in.Body.Merge)}
 }
 

@@ -151,9 +151,9 @@ func (s *Server) steerRoutes(d table) {
 		"Open the window of an arm that is shown in one; answers when it is open", 0}, s.openWindow, wholeBody)
 	change(d, operation{post, "/api/arms/{id}/lease", "lease-arm", "Take, renew or give back the right to type by hand",
 		0}, s.lease, leaseDetail)
-	change(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input, inputSize)
+	change(d, operation{post, "/api/arms/{id}/input", "input", "Type raw keys under a lease", 0}, s.input, inputDetail)
 	change(d, operation{post, "/api/arms/{id}/resize", "resize", "Give the terminal another size under a lease", 0},
-		s.resize, sizeDetail)
+		s.resize, resizeDetail)
 }
 
 func (s *Server) suspensionRoutes(d table) {

@@ -204,8 +204,8 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 }
 
 // isLeft reports whether a row belongs to a successor whose start seems never to have been ordered.
-// Such a row is left if serve was killed after it wrote the row and before it sent the order, or if the
-// host agent was killed before it got the order. The caller knows that the host has no such arm.
+// Such a row is left in two cases. Serve was killed after it wrote the row and before it sent the order.
+// Or the host agent was killed before it got the order. The caller knows that the host has no such arm.
 func isLeft(arm coleo.Arm) bool {
 	return arm.Generation == 0 && (arm.Rule == ruleOrdered || arm.Rule == ruleNotStarted) && predecessorOf(arm) != nil
 }

@@ -76,7 +76,7 @@ func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Ar
 	}
 	arm.Rule = ruleOrdered
 	defer b.holdOrderOpen(arm.ID)()
-	undo, err := b.SetSchema(ctx, arm.ID, q.MemoSchema)
+	undo, err := b.SetMemoSchema(ctx, arm.ID, q.MemoSchema)
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}

@@ -215,9 +215,8 @@ func (a *arm) lockOwnFolder() error {
 }
 
 // unlockIfUnused closes the arm's door and releases the lock on the arm's folder, if this process no
-// longer needs the lock. The
-// process needs the lock while it has a session of the arm or waits for the reply of a holder. It
-// also needs the lock while an action of the arm runs.
+// longer needs the lock. The process needs the lock while it has a session of the arm or waits for the
+// reply of a holder. It also needs the lock while an action of the arm runs.
 func (a *arm) unlockIfUnused() {
 	needed := func() bool {
 		a.mu.Lock()

@@ -66,10 +66,10 @@ func (m *Memos) change(ctx context.Context, idOrName string,
 	})
 }
 
-// SetSchema sets the schema of an arm's memo, before the arm is started. If there is no schema,
-// SetSchema changes nothing. The returned function restores the memo. SetSchema returns EInvalid for a
+// SetMemoSchema sets the schema of an arm's memo, before the arm is started. If there is no schema,
+// SetMemoSchema changes nothing. The returned function restores the memo. SetMemoSchema returns EInvalid for a
 // wrong schema.
-func (m *Memos) SetSchema(ctx context.Context, arm string, schema json.RawMessage) (undo func(), err error) {
+func (m *Memos) SetMemoSchema(ctx context.Context, arm string, schema json.RawMessage) (undo func(), err error) {
 	if len(schema) == 0 {
 		return func() {}, nil
 	}
