@@ -9,6 +9,7 @@ import (
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
 	"coleo.dev/host/choosing"
+	"coleo.dev/host/judge"
 	"coleo.dev/host/metering"
 	"coleo.dev/store"
 )
@@ -21,6 +22,7 @@ type arm struct {
 	host    *Host
 	meter   *metering.Meter   // the model calls of the arm, and what its budgets decide
 	choices *choosing.Chooser // the mode and the model that a user orders
+	dialogs *judge.Dialogs    // the approval dialogs that the arm's policy judges
 
 	// starting is held during a start, an attach or an end, so that only one of them runs.
 	starting sync.Mutex
@@ -40,17 +42,16 @@ type arm struct {
 	// run is the newest open run. The older open runs are in record.
 	run         *coleo.Receipt
 	lease       coleo.Lease
-	busy        bool              // the arm is being started, attached to or ended
-	judged      coleo.Fingerprint // the last dialog that the arm's policy has judged
-	blocked     string            // why the arm cannot continue; "" if it can
-	silent      bool              // the holder did not reply when the host agent tried to attach
-	asleep      bool              // a signal had stopped the holder when it did not reply
-	followEnded chan struct{}     // closed when the goroutine that follows the session has ended
-	watched     chan struct{}     // closed when the arm may have changed; nil if nobody waits for that
-	gone        bool              // another host has taken the arm
-	done        bool              // the host agent is ending the arm, because its work is done
-	late        []work            // work whose run has not begun yet
-	errors      []string          // the errors in the record since the last work of the model
+	busy        bool          // the arm is being started, attached to or ended
+	blocked     string        // why the arm cannot continue; "" if it can
+	silent      bool          // the holder did not reply when the host agent tried to attach
+	asleep      bool          // a signal had stopped the holder when it did not reply
+	followEnded chan struct{} // closed when the goroutine that follows the session has ended
+	watched     chan struct{} // closed when the arm may have changed; nil if nobody waits for that
+	gone        bool          // another host has taken the arm
+	done        bool          // the host agent is ending the arm, because its work is done
+	late        []work        // work whose run has not begun yet
+	errors      []string      // the errors in the record since the last work of the model
 
 	sending queueSending
 
@@ -63,27 +64,6 @@ type arm struct {
 	sight     sync.Mutex     // guards watch and seenAlive
 	watch     *process.Watch // watches the session's process; nil if nothing watches it
 	seenAlive time.Time      // when watch last saw the process alive; zero if the process must be checked again
-}
-
-// newArm returns an arm with the given record. Nothing of it runs yet.
-func (h *Host) newArm(record store.ArmRecord) *arm {
-	a := &arm{host: h, record: record}
-	a.meter, a.choices = h.newMeter(a), h.newChooser(a)
-	return a
-}
-
-func (h *Host) newChooser(a *arm) *choosing.Chooser {
-	return &choosing.Chooser{Config: choosing.Config{
-		Session: a.liveSession, MayType: a.mayType, Interrupt: a.interrupt, Record: a.recordNow,
-		Change: a.change, Intend: a.intend, KeepFile: a.fileOrLog,
-		Background: func(do func(ctx context.Context)) {
-			h.runs.Go(func() {
-				a.typing.RLock()
-				defer a.typing.RUnlock()
-				do(h.ctx)
-			})
-		},
-		Ended: func() <-chan struct{} { return h.ctx.Done() }, Now: h.Now, Log: h.Log}}
 }
 
 // recordNow returns a copy of the arm's record.
@@ -154,7 +134,7 @@ func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 			a.host.Log.Error("record a change", "arm", a.name(), "error", err)
 		}
 		a.choices.Noted(change.Cursor)
-		a.considerDialog(following, s, change)
+		a.dialogs.Consider(following, s, change)
 		a.meter.StopTurn(false)
 		if change.Reading.State == coleo.Idle {
 			a.choices.RestoreMode(s)

@@ -25,11 +25,15 @@ import (
 	"coleo.dev/host/diffs"
 	"coleo.dev/host/spending"
 	"coleo.dev/host/toolcalls"
+	"coleo.dev/policy/files"
 	"coleo.dev/registry"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
 	"coleo.dev/workspace"
 )
+
+// PolicyFiles says where the rules of arms' policies are.
+type PolicyFiles = files.Paths
 
 // Config is the configuration of a host agent.
 type Config struct {
