@@ -10,6 +10,7 @@ import (
 	"coleo.dev/host/armfolder"
 	"coleo.dev/host/choosing"
 	"coleo.dev/host/judge"
+	"coleo.dev/host/lease"
 	"coleo.dev/host/metering"
 	"coleo.dev/store"
 )
@@ -20,6 +21,7 @@ import (
 // may leave locks out.
 type arm struct {
 	host    *Host
+	lease   lease.Lease       // the right to type by hand
 	meter   *metering.Meter   // the model calls of the arm, and what its budgets decide
 	choices *choosing.Chooser // the mode and the model that a user orders
 	dialogs *judge.Dialogs    // the approval dialogs that the arm's policy judges
@@ -41,7 +43,6 @@ type arm struct {
 	settledCursor coleo.Cursor
 	// run is the newest open run. The older open runs are in record.
 	run         *coleo.Receipt
-	lease       coleo.Lease
 	busy        bool          // the arm is being started, attached to or ended
 	blocked     string        // why the arm cannot continue; "" if it can
 	silent      bool          // the holder did not reply when the host agent tried to attach

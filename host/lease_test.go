@@ -8,15 +8,16 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/host/lease"
 )
 
 func TestALeaseKeepsOthersFromTyping(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	id := s.arm("ada")
-	lease := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "grace"})
-	if lease.ID == "" || lease.Holder != "grace" || time.Until(lease.Until) > leaseTime {
-		t.Fatalf("lease = %+v, want one of grace for %s at most", lease, leaseTime)
+	held := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "grace"})
+	if held.ID == "" || held.Holder != "grace" || time.Until(held.Until) > lease.Time {
+		t.Fatalf("lease = %+v, want one of grace for %s at most", held, lease.Time)
 	}
 	if r := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}); r.Lease.Holder != "grace" {
 		t.Errorf("the report names %+v, want grace", r.Lease)
@@ -32,9 +33,9 @@ func TestALeaseKeepsOthersFromTyping(t *testing.T) {
 		s.refused(coleo.EBusy, op, order)
 	}
 	s.refused(coleo.EBusy, bus.OpLease, bus.LeaseOrder{Arm: id, ID: "another", Release: true})
-	must[any](s, bus.OpInput, bus.InputOrder{Arm: id, Lease: lease.ID, Data: []byte("x\x15")})
+	must[any](s, bus.OpInput, bus.InputOrder{Arm: id, Lease: held.ID, Data: []byte("x\x15")})
 	mine := promptOrder(id, "say mine")
-	mine.Lease = lease.ID
+	mine.Lease = held.ID
 	must[coleo.Receipt](s, bus.OpPrompt, mine)
 	s.awaitState(id, coleo.Idle)
 	if got := s.prompted("ada"); !slices.Equal(got, []string{"say mine"}) {
@@ -49,12 +50,10 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 	a, err := s.host.arm(id)
 	s.check(err)
 	ages := func(left time.Duration) { // sets the time that is left of the lease
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.lease.Until = time.Now().Add(left)
+		a.lease.EndAt(time.Now().Add(left))
 	}
 	first := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "grace"})
-	ages(leaseTime / 2)
+	ages(lease.Time / 2)
 	for what, renew := range map[string]func(){
 		"a renewal": func() {
 			again := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, ID: first.ID, Holder: "grace"})
@@ -67,10 +66,10 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 			must[any](s, bus.OpResize, bus.ResizeOrder{Arm: id, Lease: first.ID, Cols: 120, Rows: 40})
 		},
 	} {
-		ages(leaseTime / 2)
+		ages(lease.Time / 2)
 		renew()
 		if left := time.Until(must[bus.ArmReport](s, bus.OpReport,
-			bus.ArmOrder{Arm: id}).Lease.Until); left < leaseTime*3/4 {
+			bus.ArmOrder{Arm: id}).Lease.Until); left < lease.Time*3/4 {
 			t.Errorf("%s leaves %s of the lease", what, left)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
@@ -69,9 +68,8 @@ func (a *arm) beginNow() (done func(), err error) {
 func (a *arm) handTo(ctx context.Context, to string) error {
 	a.mu.Lock()
 	s, unfollow, followed := a.session, a.unfollow, a.followEnded
-	leased := a.lease.ID != "" && time.Now().Before(a.lease.Until)
 	a.mu.Unlock()
-	if s == nil || leased {
+	if s == nil || a.lease.Taken() {
 		return a.busyError("it has no live session, or somebody types into it by hand")
 	}
 	unfollow()

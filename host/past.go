@@ -276,7 +276,7 @@ func mergeChange(step coleo.MergeStep, by string, m changes.MergeFrom) coleo.Mer
 // is known to rest.
 func (a *arm) mayChangeFiles() string {
 	a.mu.Lock()
-	s, run, status, leased := a.session, a.run, a.record.Status, a.mayTypeLocked("") != nil
+	s, run, status, leased := a.session, a.run, a.record.Status, a.lease.Taken()
 	a.mu.Unlock()
 	if s == nil {
 		if status == coleo.StatusStopped {

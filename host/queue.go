@@ -246,12 +246,10 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 // leasedUntil returns the end of the lease that blocks the queue. It returns the zero time
 // if there is no such lease.
 func (a *arm) leasedUntil() time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.record.Queue == nil || a.mayTypeLocked("") == nil {
+	if a.recordNow().Queue == nil || !a.lease.Taken() {
 		return time.Time{}
 	}
-	return a.lease.Until
+	return a.lease.Now().Until
 }
 
 // sendFirst sends the first prompt of the queue, if it may be sent now.
@@ -323,7 +321,7 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 	}
 	return a.session == s && !a.gone && !a.done &&
 		a.sending.tried != a.sending.changes && calm(now) && calm(a.reading) &&
-		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && a.mayTypeLocked("") == nil
+		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && !a.lease.Taken()
 }
 
 // sendTaken sends a prompt that was taken from the queue, and begins its run.

@@ -225,7 +225,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 		ID: a.record.ID, Name: a.record.Name, Harness: a.record.Harness, Generation: a.record.Generation,
 		Desired: a.record.Desired, Handle: a.record.Handle, Reading: a.reading, Attached: a.session != nil,
 		Proof: bus.Gone, Process: bus.ProcessDead,
-		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease,
+		LastActivity: a.record.LastActivity, LastOutput: a.record.LastOutput, Lease: a.lease.Now(),
 		Queue:  queueState(&a.record),
 		Config: startedAs(a.record.Spec),
 	}

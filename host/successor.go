@@ -134,7 +134,7 @@ func (a *arm) checkAtRest(r *store.ArmRecord) error {
 		return coleo.Errorf(coleo.EUnproven, "nothing was done, because nothing proves that the turn of arm %s has ended: "+
 			"look at its screen, or kill it first", r.Name)
 	}
-	return a.mayTypeLocked("")
+	return a.lease.MayType("", r.Name)
 }
 
 // endHandover records that the successor has started.

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"io"
 	"os"
@@ -17,10 +16,6 @@ import (
 )
 
 const (
-	// leaseTime is how long a lease lasts if its owner does not renew it. A viewer
-	// renews its lease with every key. The time is short so that a crashed viewer does
-	// not lock the arm for long.
-	leaseTime = 30 * time.Second
 	// outputAtOnce is the maximum size of one piece of output, in bytes.
 	outputAtOnce = 64 << 10
 	// outputWait is the maximum time that one request for output waits.
@@ -28,19 +23,7 @@ const (
 )
 
 // mayType returns EBusy if another caller holds the arm's lease.
-func (a *arm) mayType(lease string) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.mayTypeLocked(lease)
-}
-
-// mayTypeLocked is like mayType, but the caller holds mu.
-func (a *arm) mayTypeLocked(lease string) error {
-	if a.lease.ID != "" && a.lease.ID != lease && time.Now().Before(a.lease.Until) {
-		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", a.lease.Holder, a.record.Name)
-	}
-	return nil
-}
+func (a *arm) mayType(lease string) error { return a.lease.MayType(lease, a.name()) }
 
 // respond answers a dialog. It returns EStale if the arm has no open dialog.
 func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error { return a.respondBy(ctx, o, "") }
@@ -204,29 +187,14 @@ func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := a.takeLease(o)
-	if err == nil && o.Release {
-		a.allowRetry() // the queue may be sent now
+	if !o.Release {
+		return a.lease.Take(o.ID, o.Holder, a.name())
 	}
-	return l, err
-}
-
-// takeLease carries out an order about the arm's lease, and returns the lease.
-func (a *arm) takeLease(o bus.LeaseOrder) (coleo.Lease, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.mayTypeLocked(o.ID); err != nil {
-		return coleo.Lease{}, err
+	if err := a.lease.Release(o.ID, a.name()); err != nil {
+		return nil, err
 	}
-	if o.Release {
-		a.lease = coleo.Lease{}
-		return a.lease, nil
-	}
-	if o.ID == "" {
-		o.ID = rand.Text()
-	}
-	a.lease = coleo.Lease{ID: o.ID, Holder: o.Holder, Until: time.Now().Add(leaseTime)}
-	return a.lease, nil
+	a.allowRetry() // the queue may be sent now
+	return coleo.Lease{}, nil
 }
 
 // leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the given
@@ -244,13 +212,7 @@ func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	if !ok {
 		return nil, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness uses HTTP", a.name())
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if lease == "" || a.lease.ID != lease || time.Now().After(a.lease.Until) {
-		return nil, coleo.Errorf(coleo.EBusy, "typing by hand into arm %s needs its lease", a.record.Name)
-	}
-	a.lease.Until = time.Now().Add(leaseTime)
-	return t, nil
+	return t, a.lease.Renew(lease, a.name())
 }
 
 func (a *arm) input(ctx context.Context, o bus.InputOrder) (any, error) {

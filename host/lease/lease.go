@@ -1,0 +1,92 @@
+// Package lease keeps the lease of an arm, which is the right to type into the arm by hand.
+package lease
+
+import (
+	"crypto/rand"
+	"sync"
+	"time"
+
+	"coleo.dev"
+)
+
+// Time is how long a lease lasts if its owner does not renew it. A viewer renews its lease with every
+// key. The time is short so that a crashed viewer does not lock the arm for long.
+const Time = 30 * time.Second
+
+// Lease is the lease of one arm. In its zero value, nobody has the lease. A Lease is safe for
+// concurrent use. It calls nothing while its lock is held.
+//
+// The parameter arm is the name of the arm, for errors.
+type Lease struct {
+	mu  sync.Mutex
+	now coleo.Lease // with the ID "" if nobody has it
+}
+
+// Now returns the lease. Its ID is "" if nobody has it. It can have ended.
+func (l *Lease) Now() coleo.Lease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
+
+// Taken reports whether somebody has the lease.
+func (l *Lease) Taken() bool { return l.MayType("", "") != nil }
+
+// MayType returns EBusy if another caller has the lease. The id is that of the caller's lease, or "".
+func (l *Lease) MayType(id, arm string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mayType(id, arm)
+}
+
+// mayType is like MayType, but the caller holds mu.
+func (l *Lease) mayType(id, arm string) error {
+	if l.now.ID != "" && l.now.ID != id && time.Now().Before(l.now.Until) {
+		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", l.now.Holder, arm)
+	}
+	return nil
+}
+
+// Take gives the lease to a holder, or renews it, and returns it. If the id is "", Take draws one. Take
+// returns EBusy if another caller has the lease.
+func (l *Lease) Take(id, holder, arm string) (coleo.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.mayType(id, arm); err != nil {
+		return coleo.Lease{}, err
+	}
+	if id == "" {
+		id = rand.Text()
+	}
+	l.now = coleo.Lease{ID: id, Holder: holder, Until: time.Now().Add(Time)}
+	return l.now, nil
+}
+
+// Release ends the lease. It returns EBusy if another caller has the lease.
+func (l *Lease) Release(id, arm string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.mayType(id, arm); err != nil {
+		return err
+	}
+	l.now = coleo.Lease{}
+	return nil
+}
+
+// Renew renews the lease. It returns EBusy if the lease has ended, or if the id is not its id.
+func (l *Lease) Renew(id, arm string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id == "" || l.now.ID != id || time.Now().After(l.now.Until) {
+		return coleo.Errorf(coleo.EBusy, "typing by hand into arm %s needs its lease", arm)
+	}
+	l.now.Until = time.Now().Add(Time)
+	return nil
+}
+
+// EndAt sets the time at which the lease ends. Tests call it, so that they need not wait.
+func (l *Lease) EndAt(t time.Time) {
+	l.mu.Lock()
+	l.now.Until = t
+	l.mu.Unlock()
+}
