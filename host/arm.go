@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
 	"coleo.dev/host/choosing"
 	"coleo.dev/host/judge"
@@ -17,54 +16,59 @@ import (
 
 // arm is an arm of this host. If the arm has a live session, it also holds this session.
 //
-// A goroutine takes its locks in this order: starting, typing, delivering, changing, writing, mu. It
-// may leave locks out.
+// A goroutine takes the arm's locks in this order: starting, typing, delivering, writing, mu. It may
+// leave locks out. Each part below has locks of its own, and takes no lock of the arm while it holds
+// one, with three exceptions. The lock of choices for a change comes after delivering and before writing.
+// The lock of meter for an interrupt comes before mu. The lock of driving comes before mu and the lock
+// of door.
 type arm struct {
-	host    *Host
+	host *Host
+
+	// The parts of the arm.
 	lease   lease.Lease       // the right to type by hand
 	meter   *metering.Meter   // the model calls of the arm, and what its budgets decide
 	choices *choosing.Chooser // the mode and the model that a user orders
 	dialogs *judge.Dialogs    // the approval dialogs that the arm's policy judges
+	driving armfolder.Lock    // this process's lock on the arm's folder
+	door    doorway
+	sight   processSight
+	errors  turnErrors
 
-	// starting is held during a start, an attach or an end, so that only one of them runs.
-	starting sync.Mutex
+	// The locks for whole actions guard no fields.
+	starting   sync.Mutex   // held during a start, an attach or an end, so that only one of them runs
+	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
+	delivering sync.Mutex   // held while one prompt is sent
 	// writing is held during a write of the record to the database or to the arm's folder. The last
 	// write therefore always has the newest record.
 	writing sync.Mutex
 
-	mu      sync.Mutex
-	record  store.ArmRecord
-	session coleo.Session // nil if this host agent has no live session of the arm
-	harness coleo.Harness // the harness object that started the session or attached to it
-	rules   string        // the last note about a change of the harness; see noteRules
-	reading coleo.Reading
+	mu     sync.Mutex      // guards all fields below
+	record store.ArmRecord // its ID never changes, and is read without mu
+
+	// The session.
+	session     coleo.Session      // nil if this host agent has no live session of the arm
+	harness     coleo.Harness      // the harness object that started the session or attached to it
+	rules       string             // the last note about a change of the harness; see noteRules
+	followEnded chan struct{}      // closed when the goroutine that follows the session has ended
+	unfollow    context.CancelFunc // ends the goroutines that follow the session and send the queue
+	reading     coleo.Reading
 	// settledCursor is the cursor of the change to the present state, if the present state is
 	// idle, error or dead. In any other state, settledCursor is 0.
 	settledCursor coleo.Cursor
-	// run is the newest open run. The older open runs are in record.
-	run         *coleo.Receipt
-	busy        bool          // the arm is being started, attached to or ended
-	blocked     string        // why the arm cannot continue; "" if it can
-	silent      bool          // the holder did not reply when the host agent tried to attach
-	asleep      bool          // a signal had stopped the holder when it did not reply
-	followEnded chan struct{} // closed when the goroutine that follows the session has ended
-	watched     chan struct{} // closed when the arm may have changed; nil if nobody waits for that
-	gone        bool          // another host has taken the arm
-	done        bool          // the host agent is ending the arm, because its work is done
-	late        []work        // work whose run has not begun yet
-	errors      []string      // the errors in the record since the last work of the model
 
+	// The runs and the queue.
+	run     *coleo.Receipt // the newest open run; the older open runs are in record
+	late    []work         // work whose run has not begun yet
 	sending queueSending
+	watched chan struct{} // closed when the arm may have changed; nil if nobody waits for that
 
-	unfollow   context.CancelFunc // ends the goroutines that follow the session and send the queue
-	driving    armfolder.Lock
-	entry      entry        // the arm's door
-	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
-	delivering sync.Mutex   // held while one prompt is sent
-
-	sight     sync.Mutex     // guards watch and seenAlive
-	watch     *process.Watch // watches the session's process; nil if nothing watches it
-	seenAlive time.Time      // when watch last saw the process alive; zero if the process must be checked again
+	// The life of the arm.
+	busy    bool   // the arm is being started, attached to or ended
+	done    bool   // the host agent is ending the arm, because its work is done
+	gone    bool   // another host has taken the arm
+	blocked string // why the arm cannot continue; "" if it can
+	silent  bool   // the holder did not reply when the host agent tried to attach
+	asleep  bool   // a signal had stopped the holder when it did not reply
 }
 
 // recordNow returns a copy of the arm's record.
@@ -92,13 +96,6 @@ func (a *arm) liveSession() (coleo.Session, error) {
 
 // folder returns the folder of all the arm's files.
 func (a *arm) folder() armfolder.Folder { return armfolder.Of(a.host.Dir, a.record.ID) }
-
-// handle returns the handle of the arm's last start, or nil if the arm has never run.
-func (a *arm) handle() *coleo.Handle {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.record.Handle
-}
 
 // holdSession stores a session and starts to follow it. The harness is the one that started the
 // session or attached to it.

@@ -160,7 +160,7 @@ func (h *Host) setBudget(ctx context.Context, a *arm, b coleo.Budget) error {
 	if err := b.Check(); err != nil {
 		return err
 	}
-	harness, err := h.Registry.Get(a.harnessName())
+	harness, err := h.Registry.Get(a.recordNow().Harness)
 	if err != nil {
 		return err
 	}

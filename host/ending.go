@@ -88,7 +88,7 @@ func (a *arm) checkVacant() error {
 // be the arm's last one, or 0 for any generation. Otherwise kill returns EStale.
 func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
-	if last := a.generation(); generation != 0 && generation != last {
+	if last := a.recordNow().Generation; generation != 0 && generation != last {
 		return coleo.Errorf(coleo.EStale, "start %d of arm %s is not its last, which is %d: nothing was ended",
 			generation, a.name(), last)
 	}
@@ -232,7 +232,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 // newest returns the number of the arm's last generation. This is the highest number in
 // the database and in the names of the folders.
 func (a *arm) newest() int {
-	return slices.Max(append(a.folder().Starts(), a.generation()))
+	return slices.Max(append(a.folder().Starts(), a.recordNow().Generation))
 }
 
 // endOthers ends all processes in the folders of the arm's other generations. The database may lack
@@ -365,7 +365,7 @@ func (a *arm) notEnding() error {
 // endDone ends an arm whose work is done. The arm's record already says that the arm must be
 // stopped. So if this host agent is killed, the next one ends the arm.
 func (a *arm) endDone() {
-	err := a.kill(a.host.ctx, a.generation())
+	err := a.kill(a.host.ctx, a.recordNow().Generation)
 	a.mu.Lock()
 	a.done = false
 	a.mu.Unlock()

@@ -95,7 +95,7 @@ func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 		}
 	}
 	way := ""
-	if harness, err := a.host.Registry.Get(a.harnessName()); err == nil {
+	if harness, err := a.host.Registry.Get(a.recordNow().Harness); err == nil {
 		way = harness.Info().Attach
 	}
 	return attach(way, p), nil
@@ -148,7 +148,7 @@ func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, err
 
 // tellsAnswers returns EUnsupported if only the screen shows the answers of the agent CLI.
 func (a *arm) tellsAnswers() error {
-	harness, err := a.host.Registry.Get(a.harnessName())
+	harness, err := a.host.Registry.Get(a.recordNow().Harness)
 	if err != nil {
 		return err
 	}
@@ -175,12 +175,6 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 		spec.Asked = &checked.Asked{Prompt: asked, Schema: c.Schema, InputSchema: c.InputSchema}
 	}
 	return checked.Hash(spec)
-}
-
-func (a *arm) harnessName() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.record.Harness
 }
 
 // readable is the mode of access(2) that checks whether a file can be read.

@@ -283,12 +283,6 @@ func (h *Host) arm(key string) (*arm, error) {
 	return nil, coleo.Errorf(coleo.ENotFound, "no arm called %q on this host", key)
 }
 
-func (a *arm) generation() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.record.Generation
-}
-
 func (a *arm) name() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

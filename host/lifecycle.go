@@ -94,7 +94,7 @@ func isQueued(r *store.ArmRecord, id string) bool {
 func (h *Host) delist(a *arm) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if a.generation() == 0 {
+	if a.recordNow().Generation == 0 {
 		delete(h.arms, a.record.ID)
 	}
 }
@@ -105,7 +105,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if _, err := a.liveSession(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
 	}
-	if err := a.withinParent(o); err != nil {
+	if err := a.host.withinParent(o); err != nil {
 		return err
 	}
 	next := max(a.newest()+1, o.Config.Generation) // another host may have started later generations
@@ -118,7 +118,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 			return err
 		}
 	}
-	if last := a.handle(); last != nil {
+	if last := a.recordNow().Handle; last != nil {
 		if err := a.folder().Thin(*last, a.host.Keep, a.name()); err != nil {
 			return err
 		}
@@ -226,18 +226,15 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 
 // withinParent checks an order for a subarm. It returns an error if the subarm's folder is no
 // longer within the folder of its parent. An arm that a trigger starts has a request and no parent.
-func (a *arm) withinParent(o bus.SpawnOrder) error {
+func (h *Host) withinParent(o bus.SpawnOrder) error {
 	if o.Request == "" || o.Config.Parent == "" {
 		return nil
 	}
-	parent, err := a.host.arm(o.Config.Parent)
+	parent, err := h.arm(o.Config.Parent)
 	if err != nil {
 		return err
 	}
-	parent.mu.Lock()
-	outer := parent.record.Spec.Workdir
-	parent.mu.Unlock()
-	return subarm.Within(outer, o.Config.Workdir)
+	return subarm.Within(parent.recordNow().Spec.Workdir, o.Config.Workdir)
 }
 
 // adopt attaches to a session that an earlier host agent started. The holder of the
@@ -288,7 +285,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.meter.RecallContext(ctx)
 	a.holdSession(s, harness)
 	a.showMissing(s)
-	a.awaitReading(ctx, s)
+	awaitReading(ctx, s)
 	a.resolve(ctx, s, record.Intended)
 	return nil
 }
@@ -331,7 +328,7 @@ const readingTimeout = 2 * time.Second
 
 // awaitReading waits until the session's screen has been read. A caller who sees that the arm is
 // attached can then use the arm at once.
-func (a *arm) awaitReading(ctx context.Context, s coleo.Session) {
+func awaitReading(ctx context.Context, s coleo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
 	defer cancel()
 	_, _ = coleo.WaitFor(ctx, s, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval, coleo.Failed,

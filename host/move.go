@@ -80,7 +80,7 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	if ended {
 		return a.busyError("it has just ended")
 	}
-	a.closeDoor() // a waiting call comes again at the next host's door, and gets no answer without the arm
+	a.door.close() // a waiting call comes again at the next host's door, and gets no answer without the arm
 	if err := a.writeFolder(to, true); err != nil {
 		a.letGo()
 		a.host.runs.Go(a.adoptOrLog) // the attach begins when the caller has released the locks
@@ -174,7 +174,7 @@ func (h *Host) takeStrays(ctx context.Context) {
 		}
 		kept, readErr := armfolder.Read(h.Dir, id)
 		if readErr != nil || !h.owns(kept.Host) || kept.Record.Desired != coleo.DesiredRunning ||
-			err == nil && a.generation() >= kept.Record.Generation {
+			err == nil && a.recordNow().Generation >= kept.Record.Generation {
 			continue
 		}
 		if _, err := h.take(ctx, bus.ArmOrder{Arm: id}); err != nil {
@@ -221,7 +221,7 @@ func (a *arm) unlockIfUnused() {
 		defer a.mu.Unlock()
 		return a.session != nil || a.silent
 	}
-	if a.driving.Release(needed, a.closeDoor) {
+	if a.driving.Release(needed, a.door.close) {
 		a.restTools()
 	}
 }

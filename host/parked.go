@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"coleo.dev"
@@ -23,37 +24,44 @@ const maxWake = 15 * time.Second
 // CLI reports one or two.
 const maxErrors = 10
 
-// keepErrors keeps the errors in the given work, because an error may end the turn. If the model
-// works after an error, the turn has continued, so keepErrors drops the errors. The caller must
-// hold mu.
-func (a *arm) keepErrors(w work) {
+// turnErrors has the errors that the agent CLI has reported since the last work of the model. One of
+// them may end the turn.
+type turnErrors struct {
+	mu   sync.Mutex // guards list
+	list []string
+}
+
+// keep keeps the errors in the given work. If the model works after an error, the turn has continued,
+// so keep drops the errors.
+func (t *turnErrors) keep(w work) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for _, activity := range w.list {
 		switch told := activity.Work.(type) {
 		case coleo.Problem:
-			if !told.Retries && len(a.errors) < maxErrors {
-				a.errors = append(a.errors, told.Text)
+			if !told.Retries && len(t.list) < maxErrors {
+				t.list = append(t.list, told.Text)
 			}
 		case coleo.AssistantText, coleo.Thinking, coleo.ToolCall, coleo.ToolEnd:
-			a.errors = nil
+			t.list = nil
 		}
 	}
 }
 
-// forgetErrors forgets the errors of the last turn. Call it before a prompt is sent.
-func (a *arm) forgetErrors() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.errors = nil
+// take returns the errors, and forgets them.
+func (t *turnErrors) take() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := t.list
+	t.list = nil
+	return list
 }
 
 // noteLimit sets the limit and the outcome in the end of the run if the turn has ended at a limit.
 // It does nothing if neither the screen nor the agent CLI's record shows an error. It also does
 // nothing if nothing proves the end of the turn.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
-	a.mu.Lock()
-	errors := a.errors
-	a.errors = nil
-	a.mu.Unlock()
+	errors := a.errors.take()
 	l, ok := s.(coleo.Limiter)
 	told := end.Status == coleo.Failed || end.Status == coleo.Idle && len(errors) > 0
 	if !ok || !told || end.Outcome == coleo.OutcomeUnproven {

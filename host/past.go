@@ -35,7 +35,7 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	}
 	t, ok := s.(coleo.Terminal)
 	if !ok {
-		return nil, a.noTerminal()
+		return nil, noTerminal(a.name())
 	}
 	return t.Screen(), nil
 }
@@ -115,13 +115,13 @@ func (a *arm) recorder() (coleo.Recorder, coleo.Handle, error) {
 	}
 	r, ok := harness.(coleo.Recorder)
 	if !ok {
-		return nil, coleo.Handle{}, a.noTerminal()
+		return nil, coleo.Handle{}, noTerminal(a.name())
 	}
 	return r, *record.Handle, nil
 }
 
-func (a *arm) noTerminal() error {
-	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", a.name())
+func noTerminal(arm string) error {
+	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", arm)
 }
 
 // inFolder returns the arm in the form that package diffs uses.

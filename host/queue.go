@@ -286,7 +286,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		FollowUp: true, Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues,
 		Tried: first.Tried}
 	taken := false
-	a.forgetErrors()
+	a.errors.take() // those of the last turn
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		head, rest, ok := queue.Take(queueOf(r))
 		if taken = ok && a.mayFollow(s, reading, head) && sameEntry(head, first); !taken {

@@ -84,35 +84,42 @@ func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 		}
 	}
 	if handle != nil {
-		p.PID, p.Process = handle.Process.PID, bus.ProcessState(a.lookAt(handle.Process, p.Attached, old))
+		p.PID, p.Process = handle.Process.PID, bus.ProcessState(a.sight.look(handle.Process, p.Attached, old))
 	}
 	return p
 }
 
-// lookAt returns whether the arm's process is alive. It returns Alive without a new look if the
-// last look was Alive and is not older than the given time. While the arm has a session, lookAt is
+// processSight watches the process of an arm's session.
+type processSight struct {
+	mu        sync.Mutex     // guards the fields below
+	watch     *process.Watch // nil if nothing watches the process
+	seenAlive time.Time      // when watch last saw the process alive; zero if the process must be checked again
+}
+
+// look returns whether the arm's process is alive. It returns Alive without a new look if the
+// last look was Alive and is not older than the given time. While the arm has a session, look is
 // called often, so it keeps a watch on the process open.
-func (a *arm) lookAt(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
-	a.sight.Lock()
-	defer a.sight.Unlock()
-	if a.watch != nil && (!attached || a.watch.ID != id) {
-		_ = a.watch.Close()
-		a.watch, a.seenAlive = nil, time.Time{}
+func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watch != nil && (!attached || p.watch.ID != id) {
+		_ = p.watch.Close()
+		p.watch, p.seenAlive = nil, time.Time{}
 	}
-	if a.watch == nil && attached {
+	if p.watch == nil && attached {
 		watch, err := process.NewWatch(id)
 		if err != nil {
 			return process.Look(id)
 		}
-		a.watch = watch
+		p.watch = watch
 	}
-	if a.watch == nil {
+	if p.watch == nil {
 		return process.LookQuickly(id)
 	}
-	if now := time.Now(); now.Sub(a.seenAlive) > old {
-		seen := a.watch.Look()
-		if a.seenAlive = now; seen != process.Alive {
-			a.seenAlive = time.Time{}
+	if now := time.Now(); now.Sub(p.seenAlive) > old {
+		seen := p.watch.Look()
+		if p.seenAlive = now; seen != process.Alive {
+			p.seenAlive = time.Time{}
 		}
 		return seen
 	}
@@ -238,7 +245,7 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 	}
 	r.Proof, r.Blocked = prove(*r.Handle)
 	if r.Attached {
-		r.Process = bus.ProcessState(a.lookAt(r.Handle.Process, true, 0))
+		r.Process = bus.ProcessState(a.sight.look(r.Handle.Process, true, 0))
 	} else {
 		r.Process = bus.ProcessState(process.Look(r.Handle.Process))
 	}

@@ -103,7 +103,7 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 // sends the prompt and returns its receipt. The caller must hold delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
-	a.forgetErrors()
+	a.errors.take() // those of the last turn
 	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return nil
@@ -311,7 +311,7 @@ func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circl
 	defer a.writing.Unlock()
 	a.mu.Lock()
 	a.late = append(a.late, w)
-	a.keepErrors(w)
+	a.errors.keep(w)
 	events := a.takeWork()
 	open := ""
 	if a.run != nil {

@@ -91,19 +91,19 @@ const windowTimeout = time.Minute
 // If a start has a window, withWindow puts the arm's present name into the window's configuration.
 func (a *arm) withWindow(harness coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	if harness.Info().Capabilities.Window {
-		place := a.placeOf(c.Window)
+		place := placeOf(c.Window, a.name())
 		c.Window = &place
 	}
 	return c
 }
 
-// placeOf returns the place with the arm's present name.
-func (a *arm) placeOf(given *coleo.WindowPlace) coleo.WindowPlace {
+// placeOf returns a place with the name of an arm.
+func placeOf(given *coleo.WindowPlace, arm string) coleo.WindowPlace {
 	var place coleo.WindowPlace
 	if given != nil {
 		place = *given
 	}
-	place.Name = a.name()
+	place.Name = arm
 	return place
 }
 
@@ -133,7 +133,7 @@ func (a *arm) showWindow(ctx context.Context, s coleo.Windowed, given *coleo.Win
 		given = a.record.Spec.Window
 		a.mu.Unlock()
 	}
-	place := a.placeOf(given)
+	place := placeOf(given, a.name())
 	return s.OpenWindow(ctx, place, coleo.WindowEnviron(a.host.Environ, place))
 }
 

@@ -195,7 +195,7 @@ func (h *Host) settleHandovers(ctx context.Context) {
 		if to == nil || !to.Open {
 			continue
 		}
-		if s, err := h.arm(to.Arm); err == nil && s.started() {
+		if s, err := h.arm(to.Arm); err == nil && s.recordNow().Handle != nil {
 			a.endHandover(ctx)
 			continue
 		}
@@ -209,13 +209,6 @@ func (h *Host) settleHandovers(ctx context.Context) {
 			h.Log.Error("remove a successor that has not started", "arm", to.Name, "error", err)
 		}
 	}
-}
-
-// started reports whether a start of the arm has made a session.
-func (a *arm) started() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.record.Handle != nil
 }
 
 // handoverEvent returns the event for one step of the hand-over in the record.

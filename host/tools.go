@@ -14,18 +14,57 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/door"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/host/choosing"
 	"coleo.dev/host/toolcalls"
 	"coleo.dev/localsocket"
 	"coleo.dev/store"
 )
 
-// entry is the arm's door. If the arm has tools, the door is open while this process drives the
+// doorway is the arm's door. If the arm has tools, the door is open while this process drives the
 // arm.
-type entry struct {
-	mu   sync.Mutex
-	door *door.Door
-	path string // of the open door
+type doorway struct {
+	mu   sync.Mutex // guards the fields below
+	door *door.Door // nil if the door is closed
+	path string     // of the open door
+}
+
+// open opens the door at a path, unless it is open there. It makes the folder of the path.
+func (d *doorway) open(path string, arm armfolder.Folder, v visitor) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.door != nil && d.path == path:
+		return nil
+	case d.door != nil: // an earlier start was in another sandbox
+		_ = d.door.Close()
+		d.door = nil
+	}
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.Chmod(string(arm), 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	admit := func(p localsocket.Peer) error { return process.OutsideOtherArms(p.PID, v.arm) }
+	opened, err := door.Open(path, admit, v)
+	if err != nil {
+		return err
+	}
+	d.door, d.path = opened, path
+	return nil
+}
+
+// close closes the door. Waiting calls then end without a result.
+func (d *doorway) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.door == nil {
+		return
+	}
+	_ = d.door.Close()
+	d.door = nil
 }
 
 // moveWait is how long a call of a tool waits for an arm that is moving between two hosts. All arms
@@ -114,30 +153,9 @@ func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 // openDoor opens the arm's door, unless it is open. The caller has the lock on the arm's
 // folder.
 func (a *arm) openDoor() error {
-	a.entry.mu.Lock()
-	defer a.entry.mu.Unlock()
-	path := a.doorPath()
-	switch {
-	case a.entry.door != nil && a.entry.path == path:
-		return nil
-	case a.entry.door != nil: // an earlier start was in another sandbox
-		_ = a.entry.door.Close()
-		a.entry.door = nil
-	}
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = os.Chmod(string(a.folder()), 0o700)
-	}
-	if err != nil {
+	if err := a.door.open(a.doorPath(), a.folder(), visitor{a.host.desk, a.record.ID}); err != nil {
 		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)
 	}
-	id := a.record.ID
-	admit := func(p localsocket.Peer) error { return process.OutsideOtherArms(p.PID, id) }
-	opened, err := door.Open(path, admit, visitor{a.host.desk, id})
-	if err != nil {
-		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)
-	}
-	a.entry.door, a.entry.path = opened, path
 	return nil
 }
 
@@ -152,17 +170,6 @@ func (a *arm) openDoorAgain() {
 	if err := a.openDoor(); err != nil {
 		a.host.Log.Error("its tools do not work", "arm", a.name(), "error", err)
 	}
-}
-
-// closeDoor closes the arm's door. Waiting calls then end without a result.
-func (a *arm) closeDoor() {
-	a.entry.mu.Lock()
-	defer a.entry.mu.Unlock()
-	if a.entry.door == nil {
-		return
-	}
-	_ = a.entry.door.Close()
-	a.entry.door = nil
 }
 
 // visitor carries out the calls that come through the door of one arm.
