@@ -13,6 +13,7 @@ import (
 	"coleo.dev/bus"
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
+	"coleo.dev/host/armfolder"
 	"coleo.dev/store"
 )
 
@@ -52,7 +53,7 @@ func sweepStart(arm, nonce string) []int {
 //   - The state folder was copied, and the arm runs in the original folder.
 //
 // If a dead holder has left processes behind, checkVacant ignores them, because
-// endEarlierGenerations ends them later.
+// endEarlier ends them later.
 func (a *arm) checkVacant() error {
 	a.mu.Lock()
 	handle, rule := a.record.Handle, a.record.Rule
@@ -116,7 +117,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		return err
 	}
 	a.fileOrLog()
-	return a.endOthers()
+	return endOthers(a.folder(), a.record.ID, a.name())
 }
 
 // killHeld ends the arm's present generation.
@@ -203,18 +204,18 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err := a.checkVacant(); err != nil {
 		return nil, err
 	}
-	if _, err := a.endEarlierGenerations(a.newest() + 1); err != nil {
+	if _, err := h.processMarks.endEarlier(a.record.ID, a.name(), a.newest()+1); err != nil {
 		return nil, err
 	}
-	kept, err := a.removeWorktree(ctx, o.Force)
+	kept, err := a.worktree().Remove(ctx, o.Force)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.diffs.Forget(ctx, a.inRepository()); err != nil {
+	if err := h.diffs.Forget(ctx, inRepository(a.recordNow())); err != nil {
 		h.Log.Warn("remove the checkpoints of an arm", "arm", a.name(), "error", err)
 	}
-	if err := a.removeFiles(); err != nil {
-		return nil, err
+	if err := os.RemoveAll(string(a.folder())); err != nil {
+		return nil, fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
 	a.typing.Lock() // an order about the queue may be under way
 	a.mu.Lock()
@@ -237,18 +238,18 @@ func (a *arm) newest() int {
 
 // endOthers ends all processes in the folders of the arm's other generations. The database may lack
 // these generations.
-func (a *arm) endOthers() error {
+func endOthers(in armfolder.Folder, arm, name string) error {
 	var failed error
-	for _, n := range a.folder().Occupied() {
-		client, err := holder.Dial(a.folder().Start(n), "")
+	for _, n := range in.Occupied() {
+		client, err := holder.Dial(in.Start(n), "")
 		if coleo.ErrorCode(err) == coleo.EUnavailable {
 			continue // the guard of the dead holder ends the other processes
 		}
 		if err == nil {
-			err = endProven(client, a.record.ID, n)
+			err = endProven(client, arm, n)
 		}
 		if err != nil {
-			failed = errors.Join(failed, coleo.Errorf(coleo.ErrorCode(err), "end start %d of arm %s: %w", n, a.name(),
+			failed = errors.Join(failed, coleo.Errorf(coleo.ErrorCode(err), "end start %d of arm %s: %w", n, name,
 				err))
 		}
 	}
@@ -310,41 +311,33 @@ func (t *markSearch) generationsOf(arm string) []int {
 	return mine.found[arm]
 }
 
-// endEarlierGenerations ends all processes of the generations before the given one. It returns the
+// endEarlier ends all processes of the generations before the given one. It returns the
 // generations whose marks it found. It relies on the marks even if the database contradicts them.
-func (a *arm) endEarlierGenerations(next int) (found []int, err error) {
-	found = a.host.processMarks.generationsOf(a.record.ID)
+func (t *markSearch) endEarlier(arm, name string, next int) (found []int, err error) {
+	found = t.generationsOf(arm)
 	older := func(generation int) bool { return generation < next }
 	if !slices.ContainsFunc(found, older) {
 		return found, nil
 	}
-	if left := process.SweepStarts(a.record.ID,
+	if left := process.SweepStarts(arm,
 		func(generation int, _ string) bool { return older(generation) }); len(left) > 0 {
 		return nil, coleo.Errorf(coleo.EConflict, "processes %v of the last generation of arm %s could not be ended",
-			left, a.name())
+			left, name)
 	}
 	return found, nil
 }
 
-// sweepToStart calls sweep before the start of a generation. It returns EConflict if that
-// generation or a later one already runs.
-func (a *arm) sweepToStart(next int) error {
-	found, err := a.endEarlierGenerations(next)
+// makeWay calls endEarlier before the start of a generation. It returns EConflict if that generation or
+// a later one already runs.
+func (t *markSearch) makeWay(arm, name string, next int) error {
+	found, err := t.endEarlier(arm, name, next)
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {
 		return err
 	}
-	if newer := process.MarkedFrom(a.record.ID, next); len(newer) > 0 {
+	if newer := process.MarkedFrom(arm, next); len(newer) > 0 {
 		return coleo.Errorf(coleo.EConflict,
 			"start %d of arm %s, or a later one, runs on this machine already (processes %v): nothing was started",
-			next, a.name(), newer)
-	}
-	return nil
-}
-
-// removeFiles deletes all files of the arm, including its journals.
-func (a *arm) removeFiles() error {
-	if err := os.RemoveAll(string(a.folder())); err != nil {
-		return fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
+			next, name, newer)
 	}
 	return nil
 }

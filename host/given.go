@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +17,7 @@ import (
 	"coleo.dev/checked"
 	"coleo.dev/host/armfolder"
 	"coleo.dev/host/choosing"
-	"coleo.dev/workspace"
+	"coleo.dev/host/worktree"
 )
 
 // envOf returns the environment that an order gives to an arm. If the order names another arm, this
@@ -130,8 +129,14 @@ func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, err
 	if p.Check == nil {
 		return nil, nil
 	}
-	if err := a.tellsAnswers(); err != nil && len(p.Check.Schema) > 0 {
-		return nil, err
+	if len(p.Check.Schema) > 0 {
+		harness, err := a.host.Registry.Get(a.recordNow().Harness)
+		if err == nil {
+			err = tellsAnswers(harness, a.name())
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	input, err := checked.Accept(*p.Check)
 	if err != nil {
@@ -147,16 +152,12 @@ func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, err
 }
 
 // tellsAnswers returns EUnsupported if only the screen shows the answers of the agent CLI.
-func (a *arm) tellsAnswers() error {
-	harness, err := a.host.Registry.Get(a.recordNow().Harness)
-	if err != nil {
-		return err
-	}
+func tellsAnswers(harness coleo.Harness, arm string) error {
 	if t, ok := harness.(coleo.Teller); ok && t.TellsAnswers() {
 		return nil
 	}
 	return coleo.Errorf(coleo.EUnsupported, "an answer of arm %s cannot be checked, because only the screen shows it, "+
-		"which may lack a part: nothing was typed", a.name())
+		"which may lack a part: nothing was typed", arm)
 }
 
 // specHash returns the SpecHash for the receipt of a new run. The second parameter is the caller's
@@ -197,66 +198,13 @@ func checkFile(path string) error {
 	return nil
 }
 
-// takeWorktree gives the arm a git worktree if the configuration asks for one. It then sets the
-// arm's work folder to a folder in the worktree. An arm that is started again keeps its worktree.
-func (a *arm) takeWorktree(ctx context.Context, c *coleo.SpawnConfig, name string) error {
-	if c.Worktree == nil {
-		return nil
-	}
-	from, id := cmp.Or(c.Worktree.From, c.Workdir), a.record.ID
-	_, known, _ := a.host.Workspaces.Of(id)
-	if !known {
-		made := coleo.WorkspaceChange{Status: string(workspace.Making), Branch: c.Worktree.Branch}
-		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, made)
-	}
-	trees := a.host.Workspaces
-	trees.Tell = func(w workspace.Workspace, s workspace.Status) {
-		a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: string(s), Path: w.Path,
-			Branch: w.Branch})
-	}
-	w, err := trees.Make(ctx, workspace.Order{ID: id, Name: name, Folder: from, Branch: c.Worktree.Branch,
-		Base: c.Worktree.Base, NoSetup: c.Worktree.NoSetup})
-	if err != nil {
-		a.tellWorktree(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
-		return err
-	}
-	if known {
-		w.Notes = nil // the notes were reported when the worktree was made
-	}
-	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup, Notes: w.Notes}
-	c.Workdir = w.Workdir()
-	a.tellWorktree(ctx, coleo.EventWorkspaceReady, coleo.WorkspaceChange{Status: string(w.Status), Path: w.Path,
-		Branch: w.Branch, Commit: w.Start, Notes: w.Notes})
-	return nil
-}
-
-// removeWorktree removes the arm's git worktree, if it has one. It returns EConflict if another arm
-// works in the worktree. It also returns EConflict if there is unsaved work and force is false. If
-// force is true, removeWorktree keeps the unsaved work under a ref, and returns the ref.
-func (a *arm) removeWorktree(ctx context.Context, force bool) (kept string, err error) {
-	id := a.record.ID
-	w, known, err := a.host.Workspaces.Of(id)
-	if !known || err != nil {
-		return "", err
-	}
-	if other := a.host.worksIn(w.Path, id); other != "" {
-		return "", coleo.Errorf(coleo.EConflict, "arm %s works in the worktree of arm %s: kill and remove it first",
-			other, w.Name)
-	}
-	done, err := a.host.Workspaces.Remove(ctx, id, force)
-	if err != nil {
-		a.tellWorktree(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
-		return "", err
-	}
-	a.tellWorktree(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: "removed", Path: w.Path,
-		Branch: w.Branch, Kept: done.Kept})
-	return done.Kept, nil
-}
-
-// tellWorktree appends an event about the arm's worktree. It only logs errors, because the
-// worktree's own record is the authority, and the event is only a notice.
-func (a *arm) tellWorktree(ctx context.Context, kind coleo.EventKind, payload any) {
-	if err := a.host.append(ctx, event(a.record.ID, kind, payload)); err != nil {
-		a.host.Log.Warn("tell of the worktree of an arm", "arm", a.name(), "error", err)
-	}
+// worktree makes and removes the arm's git worktree.
+func (a *arm) worktree() worktree.Keeper {
+	return worktree.Keeper{Trees: a.host.Workspaces, Arm: a.record.ID,
+		Tell: func(ctx context.Context, kind coleo.EventKind, payload any) {
+			if err := a.host.append(ctx, event(a.record.ID, kind, payload)); err != nil {
+				a.host.Log.Warn("tell of the worktree of an arm", "arm", a.name(), "error", err)
+			}
+		},
+		WorksIn: func(folder string) string { return a.host.worksIn(folder, a.record.ID) }}
 }

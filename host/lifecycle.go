@@ -114,7 +114,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	}
 	// The id was made for this order, so no process can have the arm's mark.
 	if first := o.Drawn && next == 1; !first {
-		if err := a.sweepToStart(next); err != nil {
+		if err := a.host.processMarks.makeWay(o.ID, a.name(), next); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		}
 		defer free()
 	}
-	if err := a.takeWorktree(ctx, &c, o.Name); err != nil {
+	if err := a.worktree().Take(ctx, &c, o.Name); err != nil {
 		return err
 	}
 	given, err := a.host.envOf(o)

@@ -3,23 +3,11 @@ package host
 import (
 	"context"
 	"errors"
-	"io"
-	"os"
 	"slices"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/holder"
-	"coleo.dev/holder/journal"
 	"coleo.dev/store"
-)
-
-const (
-	// outputAtOnce is the maximum size of one piece of output, in bytes.
-	outputAtOnce = 64 << 10
-	// outputWait is the maximum time that one request for output waits.
-	outputWait = 25 * time.Second
 )
 
 // mayType returns EBusy if another caller holds the arm's lease.
@@ -230,80 +218,6 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	}
 	const minCols, minRows = 80, 24 // a smaller viewer shows only a part of the terminal
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
-}
-
-// output returns a piece of terminal output. If there is none, it waits for output. It reads the
-// journal, which is kept even after the arm has ended.
-func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
-	a, err := h.arm(o.Arm)
-	if err != nil {
-		return nil, err
-	}
-	r := a.report()
-	if r.Handle == nil {
-		return coleo.Output{End: true}, nil
-	}
-	out := coleo.Output{Offset: o.From}
-	if s, err := a.liveSession(); err == nil {
-		if t, ok := s.(coleo.Terminal); ok {
-			view := t.Screen()
-			out.Cols, out.Rows = view.Cols, view.Rows
-		}
-	}
-	start, end, err := journal.Span(holder.JournalDir(r.Handle.Dir))
-	if err != nil {
-		return nil, err
-	}
-	if out.Offset < 0 {
-		out.Offset += end
-	}
-	out.Offset = max(out.Offset, start)
-	if out.Offset < end || !r.Attached {
-		return readOutput(r, out, end)
-	}
-	return waitOutput(ctx, a, out, o.Wait)
-}
-
-func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, error) {
-	reader := journal.NewReader(holder.JournalDir(r.Handle.Dir), out.Offset)
-	defer reader.Close()
-	buf := make([]byte, outputAtOnce)
-	n, err := reader.Read(buf)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return out, err
-	}
-	out.Data = buf[:n]
-	out.End = !r.Attached && out.Offset+int64(n) >= end
-	return out, nil
-}
-
-// waitOutput waits for output after the offset in out. The last parameter limits the time of the
-// wait.
-func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
-	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
-	defer cancel()
-	s, err := a.liveSession()
-	if err != nil {
-		out.End = true
-		return out, nil
-	}
-	t, ok := s.(coleo.Terminal)
-	if !ok {
-		return out, coleo.Errorf(coleo.EUnsupported, "arm %s has no terminal: its harness uses HTTP", a.name())
-	}
-	stream, err := t.Output(ctx, out.Offset)
-	if err != nil {
-		return out, err
-	}
-	defer stream.Close()
-	buf := make([]byte, outputAtOnce)
-	n, err := stream.Read(buf)
-	out.Data = buf[:n]
-	out.End = errors.Is(err, io.EOF) && ctx.Err() == nil
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) && ctx.Err() == nil {
-		return out, err
-	}
-	return out, nil
 }
 
 // interrupting marks the open runs as interrupted. Call it before a key is typed, because the turn

@@ -2,142 +2,23 @@ package host
 
 import (
 	"context"
-	"slices"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
-	"coleo.dev/holder"
 	"coleo.dev/host/diffs"
+	"coleo.dev/store"
 	"coleo.dev/workspace/merge"
 )
 
-// screen returns an arm's live screen, or the arm's screen at an earlier time.
-func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
-	a, err := h.arm(o.Arm)
-	if err != nil {
-		return nil, err
-	}
-	if o.History > 0 && o.At.IsZero() {
-		// The screen comes from the recording, because a live screen has no history, and an ended
-		// arm has no live screen.
-		o.At = time.Now()
-	}
-	if !o.At.IsZero() {
-		s, err := a.screenAt(o.At)
-		s.History = lastLines(s.History, o.History)
-		return s, err
-	}
-	s, err := a.liveSession()
-	if err != nil {
-		return nil, err
-	}
-	t, ok := s.(coleo.Terminal)
-	if !ok {
-		return nil, noTerminal(a.name())
-	}
-	return t.Screen(), nil
-}
-
-// historyBytes is the largest total size of the history lines in a screen. There is a limit,
-// because the bus limits the size of a message.
-const historyBytes = 2 << 20
-
-// lastLines returns the last lines of a list. The second parameter is the maximum number of these
-// lines. Their total size is at most historyBytes.
-func lastLines(lines []string, most int) []string {
-	first, size := len(lines), 0
-	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
-		first--
-		size += len(lines[first])
-	}
-	return lines[first:]
-}
-
-// screenAt returns the screen at the given time. It first asks the last generation. If
-// the output of a generation begins after that time, screenAt asks the generation
-// before it. If that generation had already ended at that time, there is no screen.
-func (a *arm) screenAt(at time.Time) (coleo.Screen, error) {
-	r, last, err := a.recorder()
-	if err != nil {
-		return coleo.Screen{}, err
-	}
-	s, err := r.ScreenAt(last, at)
-	for _, handle := range slices.Backward(a.folder().Earlier(last)) {
-		if coleo.ErrorCode(err) != coleo.EInvalid {
-			break
-		}
-		if exit, exitErr := holder.ReadExit(handle.Dir); exitErr == nil && exit != nil && exit.Time.Before(at) {
-			break
-		}
-		s, err = r.ScreenAt(handle, at)
-	}
-	return s, err
-}
-
-// recording returns a piece of the recording of an arm's terminal. The arm can be
-// running or ended.
-func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
-	a, err := h.arm(o.Arm)
-	if err != nil {
-		return nil, err
-	}
-	r, handle, err := a.recorder()
-	if err != nil {
-		return nil, err
-	}
-	if o.Generation == 0 || o.Generation == handle.Generation {
-		return r.Record(handle, o.From)
-	}
-	kept := a.folder().Earlier(handle)
-	i := slices.IndexFunc(kept, func(h coleo.Handle) bool { return h.Generation == o.Generation })
-	if i < 0 {
-		oldest := append(kept, handle)[0].Generation
-		return nil, coleo.Errorf(coleo.EInvalid, "start %d of arm %s is not kept: starts %d to %d are",
-			o.Generation, a.name(), oldest, handle.Generation)
-	}
-	return r.Record(kept[i], o.From)
-}
-
-// recorder returns the harness that reads the recordings of the arm, and the handle of
-// the last generation.
-func (a *arm) recorder() (coleo.Recorder, coleo.Handle, error) {
-	a.mu.Lock()
-	record := a.record
-	a.mu.Unlock()
-	if record.Handle == nil {
-		return nil, coleo.Handle{}, coleo.Errorf(coleo.EExited, "arm %s has never run", record.Name)
-	}
-	harness, err := a.host.Registry.Get(record.Handle.Harness)
-	if err != nil {
-		return nil, coleo.Handle{}, err
-	}
-	r, ok := harness.(coleo.Recorder)
-	if !ok {
-		return nil, coleo.Handle{}, noTerminal(a.name())
-	}
-	return r, *record.Handle, nil
-}
-
-func noTerminal(arm string) error {
-	return coleo.Errorf(coleo.EUnsupported, "arm %s has no screen: its harness uses HTTP", arm)
-}
-
-// inFolder returns the arm in the form that package diffs uses.
-func (a *arm) inFolder() diffs.Arm {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return diffs.Arm{ID: a.record.ID, Folder: a.record.Workdir}
-}
+// inFolder returns an arm in the form that package diffs uses.
+func inFolder(r store.ArmRecord) diffs.Arm { return diffs.Arm{ID: r.ID, Folder: r.Workdir} }
 
 // inRepository is like inFolder, except if the arm has a worktree. It then names the folder for
 // which the worktree was made, because the worktree itself may no longer exist.
-func (a *arm) inRepository() diffs.Arm {
-	in := a.inFolder()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if w := a.record.Spec.Worktree; w != nil && w.From != "" {
+func inRepository(r store.ArmRecord) diffs.Arm {
+	in := inFolder(r)
+	if w := r.Spec.Worktree; w != nil && w.From != "" {
 		in.Folder = w.From
 	}
 	return in
@@ -146,7 +27,7 @@ func (a *arm) inRepository() diffs.Arm {
 // keepFiles makes a checkpoint of the arm's files in the background. The reason is one of the
 // constants in package changes.
 func (a *arm) keepFiles(reason, run string) {
-	in := a.inFolder()
+	in := inFolder(a.recordNow())
 	a.host.runs.Go(func() { a.host.diffs.Keep(a.host.ctx, in, reason, run) })
 }
 
@@ -155,7 +36,7 @@ func (h *Host) diff(ctx context.Context, o bus.DiffOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.diffs.Diff(ctx, a.inFolder(), o)
+	return h.diffs.Diff(ctx, inFolder(a.recordNow()), o)
 }
 
 // restoreFiles puts the files of a checkpoint back. During that time the arm neither starts nor
@@ -171,16 +52,8 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 		return nil, coleo.Errorf(coleo.EBusy, "nothing was restored, because a prompt is being typed into arm %s", a.name())
 	}
 	defer a.delivering.Unlock()
-	return h.diffs.Restore(ctx, a.inFolder(), o.N, func(root string) error {
-		for _, other := range h.allArms() {
-			if in := other.inFolder(); in.ID != o.Arm && !diffs.Below(root, in.Folder) {
-				continue
-			}
-			if why := other.mayChangeFiles(); why != "" {
-				return coleo.Errorf(coleo.EBusy, "no file was restored, because arm %s %s", other.name(), why)
-			}
-		}
-		return nil
+	return h.diffs.Restore(ctx, inFolder(a.recordNow()), o.N, func(root string) error {
+		return h.checkFilesRest(a, root, "no file was restored")
 	})
 }
 
@@ -239,7 +112,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	if err != nil {
 		c.Step, c.Why = coleo.MergeFailed, err.Error()
 	}
-	a.tellWorktree(context.WithoutCancel(ctx), coleo.EventMerge, c)
+	a.worktree().Tell(context.WithoutCancel(ctx), coleo.EventMerge, c)
 	return m, err
 }
 
@@ -255,16 +128,25 @@ func (h *Host) lockForMerge(a *arm, dir string) (unlock func(), err error) {
 		a.delivering.Unlock()
 		a.starting.Unlock()
 	}
+	if err := h.checkFilesRest(a, dir, "nothing was merged"); err != nil {
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
+}
+
+// checkFilesRest returns EBusy if the given arm, or an arm that works in a folder or below it, may
+// change files. The error begins with the last parameter.
+func (h *Host) checkFilesRest(a *arm, folder, undone string) error {
 	for _, other := range h.allArms() {
-		if other != a && !diffs.Below(dir, other.inFolder().Folder) {
+		if other != a && !diffs.Below(folder, other.recordNow().Workdir) {
 			continue
 		}
 		if why := other.mayChangeFiles(); why != "" {
-			unlock()
-			return nil, coleo.Errorf(coleo.EBusy, "nothing was merged, because arm %s %s", other.name(), why)
+			return coleo.Errorf(coleo.EBusy, "%s, because arm %s %s", undone, other.name(), why)
 		}
 	}
-	return unlock, nil
+	return nil
 }
 
 func mergeChange(step coleo.MergeStep, by string, m changes.MergeFrom) coleo.MergeChange {
