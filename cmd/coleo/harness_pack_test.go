@@ -38,7 +38,7 @@ func TestAPacksDialogIsSeenAndAnsweredByHandAlone(t *testing.T) {
 	f.must("harness", "pack", "trust", f.path("key.pub"))
 	f.must("harness", "pack", "add", file)
 	until(t, "the arm uses the pack", func() bool { return len(f.events(f.name, coleo.EventRules)) > 0 })
-	f.must("arm", "prompt", f.name, "garbage")
+	f.promptForPage("garbage")
 	until(t, "the dialog is told", func() bool {
 		arm := decode[coleo.Arm](f.world, "arm", "status", f.name)
 		return arm.State == coleo.WaitingApproval && arm.Dialog != nil

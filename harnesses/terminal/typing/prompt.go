@@ -208,8 +208,12 @@ func (t *Typist) awaitHeld(ctx context.Context, text string) bool {
 	return held
 }
 
-// asks reports whether a dialog is open.
-func asks(r *reading.Reader) bool { return r.Reading().Dialog != nil && r.Verdict().Dialog != nil }
+// asks reports whether a dialog is open. If only a pack or the agent CLI's own claim tells of a dialog,
+// the verdict has neither a dialog nor a state.
+func asks(r *reading.Reader) bool {
+	v := r.Verdict()
+	return r.Reading().Dialog != nil && (v.Dialog != nil || v.State == "")
+}
 
 // stallTime returns how long an agent CLI can stall while it handles text.
 func stallTime(text string) time.Duration {

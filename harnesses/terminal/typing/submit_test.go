@@ -75,6 +75,7 @@ func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 		"work":                           {"", gone + "working", coleo.ProofStarted},
 		"a permission":                   {"", gone + "run it?", coleo.ProofStarted},
 		"an update":                      {"", gone + "install it?", ""},
+		"a dialog that no rule knows":    {"", gone + askClaim + "shall I?", ""},
 		"work, busy before":              {busy, gone + "working", ""},
 		"a permission, busy before":      {busy, gone + "run it?", ""},
 		"an empty composer, busy before": {busy, redrawn("working\n", "type"), coleo.ProofQueued},
