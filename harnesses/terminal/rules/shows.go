@@ -16,6 +16,18 @@ func (p *Picture) Holds(text string) bool {
 	return p.Folded() || p.spec.endsLike(p.Composer.Text, text)
 }
 
+// Joined reports whether the composer holds the given text and other text before it.
+func (p *Picture) Joined(text string) bool {
+	if p.Composer == nil || p.Folded() || !p.Holds(text) {
+		return false
+	}
+	shown := p.Composer.Text
+	if p.spec.Tab != "" && strings.Contains(text, "\t") {
+		shown = strings.ReplaceAll(shown, p.spec.Tab, "")
+	}
+	return utf8.RuneCountInString(squeeze(shown)) > utf8.RuneCountInString(squeeze(text))
+}
+
 // Folded reports whether the composer shows a note in place of a large paste.
 func (p *Picture) Folded() bool { return p.Composer != nil && p.spec.isFolded(p.Composer.Text) }
 

@@ -118,24 +118,9 @@ func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo
 	if err := t.leaveTrap(ctx); err != nil {
 		return coleo.Receipt{}, err
 	}
-	if err := t.emptyComposer(ctx); err != nil {
+	if err := t.typeAlone(ctx, left, text); err != nil {
 		return coleo.Receipt{}, err
 	}
-	if err := t.typeIf(ctx, t.mayPrompt, pty.Paste(text, t.bracketed())); err != nil {
-		if code := coleo.ErrorCode(err); !errors.As(err, new(Unwanted)) &&
-			(code == coleo.EConflict || code == coleo.ETimeout) {
-			*left = unseen{text: text, torn: true}
-		}
-		return coleo.Receipt{}, err
-	}
-	left.text = text
-	if !t.awaitHeld(ctx, text) {
-		if coleo.MayType(ctx) != nil {
-			return coleo.Receipt{}, t.unsubmittedError()
-		}
-		return coleo.Receipt{}, t.notHeldError(ctx, text)
-	}
-	left.text = ""
 	if pause(ctx, t.Spec().Timing.PasteGap.Duration()) != nil {
 		return coleo.Receipt{}, t.unsubmittedError()
 	}
@@ -143,6 +128,42 @@ func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo
 		t.view.Await(ctx, heldTimeout, func(r *reading.Reader) bool { return extraCheck(r) == nil })
 	}
 	return t.submit(ctx, left, text, extraCheck)
+}
+
+// typeTries is how often a text is typed if other text comes into the composer at the same time.
+const typeTries = 3
+
+// typeAlone empties the composer, and types a text into it. It returns when the composer shows the text.
+// Other text can come into the composer meanwhile, for example a key that a person has just pressed. Then
+// typeAlone begins again. It returns EBusy if that happens each time.
+func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error {
+	for range typeTries {
+		if err := t.emptyComposer(ctx); err != nil {
+			return err
+		}
+		if err := t.typeIf(ctx, t.mayPrompt, pty.Paste(text, t.bracketed())); err != nil {
+			if code := coleo.ErrorCode(err); !errors.As(err, new(Unwanted)) &&
+				(code == coleo.EConflict || code == coleo.ETimeout) {
+				*left = unseen{text: text, torn: true}
+			}
+			return err
+		}
+		left.text = text
+		if !t.awaitHeld(ctx, text) {
+			if coleo.MayType(ctx) != nil {
+				return t.unsubmittedError()
+			}
+			return t.notHeldError(ctx, text)
+		}
+		left.text = ""
+		if !peek(t.view, func(r *reading.Reader) bool { return r.Picture().Joined(text) }) {
+			return nil
+		}
+	}
+	return peek(t.view, func(r *reading.Reader) error {
+		return onScreen(r.Picture(), coleo.EBusy, "the prompt was typed and not submitted, because the composer of %s has other "+
+			"text too; the next prompt clears both", t.Spec().Title)
+	})
 }
 
 // unsubmittedError returns the error for a prompt whose time ran out after its text was

@@ -147,8 +147,8 @@ func (t *Typist) safelyQueues(r *reading.Reader) bool {
 	return t.Spec().Keys.Queue != "" || !t.Spec().Hook.ReportsTools() || r.HookUsed()
 }
 
-// maySubmit is the check before submit. It passes if the composer holds the text, or if
-// the composer is taller than the screen and the text ends at the cursor.
+// maySubmit is the check before submit. It passes if the composer holds the text and nothing else, or
+// if the composer is taller than the screen and the text ends at the cursor.
 func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	picture := r.Picture()
 	if s.queued && picture.Folded() {
@@ -161,7 +161,7 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	if err := t.mayPrompt(r); err != nil && !tall {
 		return err
 	}
-	if !tall && !picture.Holds(s.text) {
+	if !tall && (!picture.Holds(s.text) || picture.Joined(s.text)) {
 		// Gemini CLI 0.61.0 shows a composer without the text just before it draws a
 		// dialog.
 		return Passing{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
