@@ -58,12 +58,13 @@ const keptVersion = 1
 // writes everything, so a kill leaves either the whole ref or none. The ref also keeps staged
 // files, and commits that only the worktree's reflog contains.
 func (s Workspaces) keep(ctx context.Context, w Workspace) (string, error) {
+	_, _ = s.FetchWork(ctx, w) // if the branch cannot get the commits, the kept ref still has them
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {
 		return "", err
 	}
 	defer common.Close()
-	tree, err := s.openAt(ctx, w.Path, w.Git)
+	tree, err := s.OpenTree(ctx, w)
 	if err != nil {
 		return "", err
 	}
@@ -127,6 +128,11 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 		return err
 	}
 	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "HEAD.lock": true}
+	if w.Clone { // the main repository gets the objects
+		for _, name := range []string{"objects", "config", "hooks", "refs/coleo", "logs/refs/coleo"} {
+			own[name] = true
+		}
+	}
 	if err := k.list(areaGit, tree.Git, func(path string) bool { return own[path] }); err != nil {
 		return err
 	}
@@ -137,7 +143,13 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	if err != nil {
 		return err
 	}
-	if k.objects, err = typesOf(ctx, common, append(ids, staged(ctx, tree)...)); err != nil {
+	named := append(ids, staged(ctx, tree)...)
+	if w.Clone {
+		if err := bringKept(ctx, common, tree, named); err != nil {
+			return err
+		}
+	}
+	if k.objects, err = typesOf(ctx, common, named); err != nil {
 		return err
 	}
 	k.parents, err = newestUnreachable(ctx, common, ids)
@@ -214,7 +226,7 @@ const mostIDFile = 4 << 20
 func (k *keeping) idsOfGitFiles() ([]string, error) {
 	var ids []string
 	for _, f := range k.files {
-		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile || string(f.Path) == "index" {
+		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile || string(f.Path) == "index" || string(f.Path) == "packed-refs" {
 			continue
 		}
 		data, err := os.ReadFile(f.at)

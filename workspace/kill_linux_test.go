@@ -46,9 +46,9 @@ func TestMain(m *testing.M) {
 func doStep(step, root string) error {
 	ctx, s := context.Background(), workspacesIn(root)
 	switch step {
-	case "make":
+	case "make", "make-clone":
 		_, err := s.Make(ctx, workspace.Order{ID: gittest.ArmID(root, "fix"), Name: "fix",
-			Folder: filepath.Join(root, "project")})
+			Folder: filepath.Join(root, "project"), Clone: step != "make"})
 		return err
 	case "remove":
 		_, err := s.Remove(ctx, gittest.ArmID(root, "fix"), true)
@@ -81,7 +81,17 @@ func (s *stage) killed(step string, whole bool, within time.Duration) {
 // the pruning after each.
 func TestM28AKillLosesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
+	for _, first := range []string{"make", "make-clone"} {
+		t.Run(first, func(t *testing.T) {
+			t.Parallel()
+			killAll(newStage(t), first)
+		})
+	}
+}
+
+// killAll kills all steps. The first step makes the worktree or the clone.
+func killAll(s *stage, first string) {
+	s.Helper()
 	main := s.Person()
 	times := map[string]time.Duration{"prune": 500 * time.Millisecond}
 	for round := -1; round < *rounds; round++ { // the first round measures
@@ -96,24 +106,24 @@ func TestM28AKillLosesNothing(t *testing.T) {
 			s.killed("prune", round%2 == 1, times["prune"])
 			s.Check(doStep("prune", s.Root))
 		}
-		s.killRound(do)
+		s.killRound(first, do)
 		if !s.Same("the main work folder", s.Person(), main) {
-			t.Fatalf("this was round %d", round)
+			s.Fatalf("this was round %d", round)
 		}
 	}
 	s.Git(s.Repo, "fsck", "--no-dangling")
 }
 
-func (s *stage) killRound(do func(step string)) {
+func (s *stage) killRound(first string, do func(step string)) {
 	s.Helper()
-	do("make")
+	do(first)
 	w, there := s.ready()
 	if !there {
 		s.nothingLeft()
 		if out := s.Git(s.Repo, "branch", "--list", "coleo/*"); out != "" {
 			s.Fatalf("a killed making has left the branch %s", out)
 		}
-		s.Check(doStep("make", s.Root))
+		s.Check(doStep(first, s.Root))
 		w, _ = s.ready()
 	}
 	if u, err := s.trees.Unsaved(s.Context(), w); err != nil || !u.Empty() {
@@ -125,7 +135,7 @@ func (s *stage) killRound(do func(step string)) {
 	s.Write(w.Path+"/new", "new\n")
 	s.Write(w.Path+"/.env", "ignored\n")
 	s.Write(w.Path+"/build/big", strings.Repeat("0123456789", 200_000))
-	before, staged := s.Files(w.Path), s.Git(w.Path, "ls-files", "--stage")
+	before, staged := s.WorkFiles(w.Path), s.Git(w.Path, "ls-files", "--stage")
 	do("remove")
 	if _, there := s.ready(); there {
 		s.same(w, before, staged)
@@ -160,7 +170,7 @@ func (s *stage) ready() (workspace.Workspace, bool) {
 
 func (s *stage) same(w workspace.Workspace, before map[string]gittest.File, staged string) {
 	s.Helper()
-	if !s.Same("the worktree", s.Files(w.Path), before) {
+	if !s.Same("the worktree", s.WorkFiles(w.Path), before) {
 		s.FailNow()
 	}
 	if now := s.Git(w.Path, "ls-files", "--stage"); now != staged {

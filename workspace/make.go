@@ -27,6 +27,8 @@ type Order struct {
 	// Base is where a new branch begins. It names a commit, a branch or a tag. If Base is "", the
 	// branch begins at the commit that is checked out in Folder.
 	Base string
+	// Clone gives the arm a clone of the repository in place of a worktree, for a sandbox.
+	Clone bool
 	// NoSetup skips the project's set-up script.
 	NoSetup bool
 }
@@ -90,6 +92,10 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 
 // checkFits checks that an arm's worktree still fits an order.
 func checkFits(w Workspace, o Order) error {
+	if o.Clone && !w.Clone {
+		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree, in which git cannot commit inside a sandbox: nothing was "+
+			"started; start it without --sandbox, or remove the arm and start a new one", w.Name)
+	}
 	if o.Branch != "" && o.Branch != w.Branch {
 		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree on the branch %s already: nothing was started", w.Name,
 			w.Branch)
@@ -103,8 +109,8 @@ func checkFits(w Workspace, o Order) error {
 
 // plan decides which worktree to make. It changes nothing.
 func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, error) {
-	w := Workspace{ID: o.ID, Name: o.Name, Status: Making, Common: r.Common, From: r.Work,
-		Git: filepath.Join(r.Common, "worktrees", o.ID), Created: s.Now().UTC()}
+	w := Workspace{ID: o.ID, Name: o.Name, Status: Making, Common: r.Common, From: r.Work, Clone: o.Clone,
+		Created: s.Now().UTC()}
 	folder, err := filepath.EvalSymlinks(o.Folder)
 	if err != nil {
 		return w, coleo.Errorf(coleo.EInvalid, "%s is not a folder: %w", o.Folder, err)
@@ -121,6 +127,7 @@ func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, 
 	if w.Path, err = s.worktreeFolder(w); err != nil {
 		return w, err
 	}
+	w.Git = w.gitFolder()
 	return w, errors.Join(checkNew(w), s.remember(w.Common))
 }
 
@@ -294,6 +301,7 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 		return err
 	}
 	w.Path = filepath.Join(parent, filepath.Base(w.Path))
+	w.Git = w.gitFolder()
 	if err := s.write(*w); err != nil {
 		return err
 	}
@@ -303,12 +311,10 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 			return coleo.Errorf(coleo.EConflict, "the branch %s could not be made: %w", w.Branch, err)
 		}
 	}
-	at, err := r.AddWorktree(git.Worktree{ID: w.ID, Path: w.Path, Head: w.ref(), Locked: "coleo: arm " + w.Name +
-		" works here; 'coleo arm remove' removes it"})
-	if err != nil {
+	if err := s.addTree(ctx, r, *w); err != nil {
 		return err
 	}
-	tree, err := s.openAt(ctx, at.Path, at.Git)
+	tree, err := s.OpenTree(ctx, *w)
 	if err != nil {
 		return err
 	}
@@ -335,6 +341,16 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 	}
 	w.Status = Ready
 	return s.write(*w)
+}
+
+// addTree makes the folder of a worktree or a clone, and what connects it with the repository r.
+func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error {
+	if w.Clone {
+		return s.makeClone(ctx, r, w)
+	}
+	_, err := r.AddWorktree(git.Worktree{ID: w.ID, Path: w.Path, Head: w.ref(), Locked: "coleo: arm " + w.Name +
+		" works here; 'coleo arm remove' removes it"})
+	return err
 }
 
 // madeMessage returns the message that Coleo writes into the reflog of a new branch. By this

@@ -42,6 +42,9 @@ type Workspace struct {
 	Path   string `json:"path"`             // the worktree's top folder
 	Folder string `json:"folder,omitempty"` // where the arm works, below Path; "" is Path itself
 	Git    string `json:"git"`              // the worktree's own git folder
+	// Clone means that the arm works in a clone, whose git folder is below Path. An arm in a sandbox gets a
+	// clone, because it cannot write to the git folder of the main repository. FetchWork fetches its commits.
+	Clone bool `json:"clone,omitempty"`
 
 	Branch     string `json:"branch"`                // without refs/heads/; "" if no branch was checked out
 	MadeBranch bool   `json:"made_branch,omitempty"` // Coleo has made the branch
@@ -70,6 +73,14 @@ type Placed struct {
 
 // Workdir returns the folder in which the arm works.
 func (w Workspace) Workdir() string { return filepath.Join(w.Path, w.Folder) }
+
+// gitFolder returns the folder in which the worktree's own git folder must be.
+func (w Workspace) gitFolder() string {
+	if w.Clone {
+		return filepath.Join(w.Path, ".git")
+	}
+	return filepath.Join(w.Common, "worktrees", w.ID)
+}
 
 // ref returns the full name of the branch, or "".
 func (w Workspace) ref() string {
@@ -211,7 +222,7 @@ func (s Workspaces) read(id string) (w Workspace, err error) {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return w, fmt.Errorf("read the record of a worktree, %s: %w", s.recordPath(id), err)
 	}
-	if w.ID != id || w.Git != filepath.Join(w.Common, "worktrees", id) || !filepath.IsAbs(w.Path) {
+	if w.ID != id || w.Git != w.gitFolder() || !filepath.IsAbs(w.Path) {
 		return w, coleo.Errorf(coleo.EInternal, "the record %s is not of its worktree: nothing was done", s.recordPath(id))
 	}
 	return w, nil

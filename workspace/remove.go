@@ -101,7 +101,7 @@ func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Remova
 // recognizes the folder. giveBackLink deletes the arm's .git, which the kept ref contains.
 func giveBackLink(w Workspace) error {
 	at := git.Worktree{Path: w.Path, Git: w.Git}
-	if !exists(w.Path) || !at.Gone() {
+	if w.Clone || !exists(w.Path) || !at.Gone() {
 		return nil
 	}
 	return errors.Join(deleteAll(filepath.Join(w.Path, ".git")), at.WriteLink())

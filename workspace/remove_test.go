@@ -95,40 +95,44 @@ func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			s.side()
-			w := s.made("fix")
-			c.do(s, w)
-			before := s.Files(w.Path)
-			_, err := s.trees.Remove(t.Context(), w.ID, false)
-			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), c.word) {
-				t.Fatalf("the error is %v, want %q", err, c.word)
-			}
-			if got := s.trees.Check(t.Context(), w.ID); got == nil || got.Error() != err.Error() {
-				t.Errorf("Check says %v, and Remove %v", got, err)
-			}
-			pruned, err := s.trees.Prune(t.Context(), func(workspace.Workspace) bool { return false })
-			if err != nil || len(pruned) != 1 || pruned[0].Removed || !strings.Contains(pruned[0].Left, c.word) {
-				t.Errorf("prune: %+v, %v", pruned, err)
-			}
-			s.Same("the worktree", s.Files(w.Path), before)
-			done, err := s.trees.Remove(t.Context(), w.ID, true)
-			if err != nil || done.Kept == "" {
-				t.Fatalf("with force: %+v, %v", done, err)
-			}
-			s.nothingLeft()
-			kept, err := s.trees.Kept(t.Context())
-			if err != nil || len(kept) != 1 || kept[0].Ref != done.Kept || kept[0].Name != "fix" {
-				t.Fatalf("the list of what is kept: %+v, %v", kept, err)
-			}
-			s.Git(s.Repo, "gc", "-q", "--prune=now")
-			back, err := s.trees.Restore(t.Context(), kept[0], "")
-			s.Check(err)
-			if c.name == "a replaced .git" {
-				before = withKeptGit(before)
-			}
-			s.Same("restored", s.Files(back.Workspace.Path), before)
-			s.Git(s.Repo, "fsck", "--no-dangling")
+			refusesToLose(s, s.made("fix"), c.do, c.word, s.Files)
 		})
 	}
+}
+
+// refusesToLose lets an arm do something, after which a removal would lose work. The removal must be
+// refused with the word, and with force it must keep everything. The function files returns the files to
+// compare.
+func refusesToLose(s *stage, w workspace.Workspace, do func(*stage, workspace.Workspace), word string,
+	files func(dir string) map[string]gittest.File) {
+	do(s, w)
+	before := files(w.Path)
+	_, err := s.trees.Remove(s.Context(), w.ID, false)
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), word) {
+		s.Fatalf("the error is %v, want %q", err, word)
+	}
+	if got := s.trees.Check(s.Context(), w.ID); got == nil || got.Error() != err.Error() {
+		s.Errorf("Check says %v, and Remove %v", got, err)
+	}
+	pruned, err := s.trees.Prune(s.Context(), func(workspace.Workspace) bool { return false })
+	if err != nil || len(pruned) != 1 || pruned[0].Removed || !strings.Contains(pruned[0].Left, word) {
+		s.Errorf("prune: %+v, %v", pruned, err)
+	}
+	s.Same("the worktree", files(w.Path), before)
+	done, err := s.trees.Remove(s.Context(), w.ID, true)
+	if err != nil || done.Kept == "" {
+		s.Fatalf("with force: %+v, %v", done, err)
+	}
+	s.nothingLeft()
+	kept, err := s.trees.Kept(s.Context())
+	if err != nil || len(kept) != 1 || kept[0].Ref != done.Kept || kept[0].Name != "fix" {
+		s.Fatalf("the list of what is kept: %+v, %v", kept, err)
+	}
+	s.Git(s.Repo, "gc", "-q", "--prune=now")
+	back, err := s.trees.Restore(s.Context(), kept[0], "")
+	s.Check(err)
+	s.Same("restored", files(back.Workspace.Path), withKeptGit(before))
+	s.Git(s.Repo, "fsck", "--no-dangling")
 }
 
 // withKeptGit returns the files with the arm's own git folder where Restore puts it.

@@ -25,8 +25,12 @@ func (s Workspaces) LockRepository(ctx context.Context, common string) (locked W
 	return s, func() { s.held.Close() }, err
 }
 
-// OpenTree opens the worktree of an arm.
+// OpenTree opens the worktree of an arm. If the arm has a clone, the result is the clone, and not the
+// main repository. OpenTree returns EConflict if the arm has replaced the git folder of its clone.
 func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error) {
+	if err := checkClone(w); err != nil {
+		return nil, err
+	}
 	return s.openAt(ctx, w.Path, w.Git)
 }
 
@@ -146,8 +150,9 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// CommittedBranch returns the branch that is checked out in an arm's worktree, without refs/heads/.
-// It returns EConflict if no branch is checked out, if the worktree has uncommitted work, or if a
+// CommittedBranch returns the branch that is checked out in an arm's worktree, without refs/heads/. If
+// the arm has a clone, CommittedBranch first fetches the commits of the clone, and returns the branch that
+// has got them. It returns EConflict if no branch is checked out, if the worktree has uncommitted work, or if a
 // merge, a rebase or the like is in progress there.
 func (s Workspaces) CommittedBranch(ctx context.Context, w Workspace) (string, error) {
 	r, err := s.OpenTree(ctx, w)
@@ -156,7 +161,12 @@ func (s Workspaces) CommittedBranch(ctx context.Context, w Workspace) (string, e
 	}
 	defer r.Close()
 	branch, ok := strings.CutPrefix(r.Head(), heads)
-	if !ok {
+	if w.Clone {
+		branch = w.Branch
+		if _, err := s.FetchWork(ctx, w); err != nil {
+			return "", fmt.Errorf("nothing was pushed: %w", err)
+		}
+	} else if !ok {
 		return "", coleo.Errorf(coleo.EConflict, "the worktree of arm %s has no branch checked out: nothing was pushed; "+
 			"the arm must first make a branch of its commit", w.Name)
 	}

@@ -132,7 +132,8 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 	}
 	defer unlock()
 	w := h.Workspace
-	w.Common, w.Git, w.Status = k.Common, filepath.Join(k.Common, "worktrees", w.ID), Restoring
+	w.Common, w.Status, w.Clone = k.Common, Restoring, false // what was in a clone comes back as a worktree
+	w.Git = w.gitFolder()
 	if path != "" {
 		if w.Path, err = filepath.Abs(path); err != nil {
 			return Restored{}, err

@@ -63,6 +63,8 @@ func branch(name string) func(*workspace.Order) {
 	return func(o *workspace.Order) { o.Branch = name }
 }
 
+func clone(o *workspace.Order) { o.Clone = true }
+
 // nothingLeft checks that no worktree, record or folder is left of an arm.
 func (s *stage) nothingLeft() {
 	s.Helper()

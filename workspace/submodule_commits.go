@@ -35,33 +35,40 @@ func (m *submodules) commits(ctx context.Context, one *repository) (inner []stri
 		}
 		inner = append(inner, ids(links)...)
 	}
-	if _, err := commitOf(ctx, r, "refs/stash"); err == nil {
-		out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
-		if err != nil {
-			return inner, err
-		}
-		if one.Unsaved.Stashed = fields(out); len(one.Unsaved.Stashed) == 0 {
-			one.Unsaved.Stashed = []string{"refs/stash"}
-		}
+	if one.Unsaved.Stashed, err = allStashes(ctx, r); err != nil {
+		return inner, err
 	}
-	return inner, m.unsavedIn(ctx, r, one)
+	main, err := m.openCounterpart(ctx, one.saved)
+	if err != nil {
+		return inner, err
+	}
+	defer main.close()
+	return inner, main.compare(ctx, r, one, m.tree.Created)
 }
 
-// unsavedIn compares the commits of a submodule with those that the main repository has.
-func (m *submodules) unsavedIn(ctx context.Context, r *git.Repo, one *repository) error {
-	kept, err := m.openCounterpart(ctx, one.saved)
-	if err != nil {
-		return err
+// allStashes returns the stashes of a repository.
+func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
+	if _, err := commitOf(ctx, r, "refs/stash"); err != nil {
+		return nil, nil //nolint:nilerr // there is no stash
 	}
-	defer kept.close()
+	out, err := r.Output(ctx, "stash", "list", "-z", "--format=%gs")
+	if list := fields(out); err != nil || len(list) > 0 {
+		return list, err
+	}
+	return []string{"refs/stash"}, nil
+}
+
+// compare looks for commits of a repository that the counterpart lacks. The arm got the repository at the
+// given time.
+func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
 	// A commit of a remote branch is elsewhere. Stashes are listed apart. A tag may come from a remote that
 	// has no branch with this commit. So an older commit does not count if only a tag has it.
 	added, err := newCommits(ctx, r, nil, one.base, "--exclude=refs/remotes/*", "--exclude=refs/stash",
-		"--exclude=refs/tags/*", "--all", "--not", "--remotes")
+		"--exclude=refs/tags/*", "--exclude=refs/coleo/*", "--all", "--not", "--remotes")
 	if err != nil {
 		return err
 	}
-	tagged, err := newCommits(ctx, r, nil, one.base, fmt.Sprintf("--max-age=%d", m.tree.Created.Unix()), "--tags", "--not",
+	tagged, err := newCommits(ctx, r, nil, one.base, fmt.Sprintf("--max-age=%d", created.Unix()), "--tags", "--not",
 		"--remotes")
 	if err != nil {
 		return err
@@ -71,7 +78,7 @@ func (m *submodules) unsavedIn(ctx context.Context, r *git.Repo, one *repository
 		_, twice := slices.BinarySearch(tagged, id)
 		return twice
 	}), tagged...)
-	if added, err = kept.missingCommits(ctx, added); err != nil {
+	if added, err = c.missingCommits(ctx, added); err != nil {
 		return err
 	}
 	if len(added) > 0 {
@@ -82,10 +89,10 @@ func (m *submodules) unsavedIn(ctx context.Context, r *git.Repo, one *repository
 		}
 		one.Unsaved.Commits = fields(out)
 	}
-	if err := kept.compareTags(ctx, r, m.tree.Created, &one.Unsaved); err != nil {
+	if err := c.compareTags(ctx, r, created, &one.Unsaved); err != nil {
 		return err
 	}
-	return kept.compareReflogs(ctx, r, one)
+	return c.compareReflogs(ctx, r, one)
 }
 
 // mostNamed is the largest number of commits whose subjects are read.
@@ -106,9 +113,12 @@ func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args .
 	return strings.Fields(string(out)), err
 }
 
-// counterpart is the repository that the main repository has for the same submodule. The Repo is
-// nil if there is none.
-type counterpart struct{ *git.Repo }
+// counterpart is a repository in which commits of another repository may be saved. For a submodule, it
+// is the one that the main repository has for the same submodule. The Repo is nil if there is none.
+type counterpart struct {
+	*git.Repo
+	except []string // patterns of refs whose commits do not count as saved
+}
 
 func (m *submodules) openCounterpart(ctx context.Context, dir string) (counterpart, error) {
 	real, err := filepath.EvalSymlinks(dir)
@@ -119,7 +129,7 @@ func (m *submodules) openCounterpart(ctx context.Context, dir string) (counterpa
 	if err != nil {
 		return counterpart{}, ctx.Err() // nothing that Coleo could find is saved there
 	}
-	return counterpart{r}, nil
+	return counterpart{Repo: r}, nil
 }
 
 func (c counterpart) close() {
@@ -146,7 +156,11 @@ func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]st
 	if len(there) == 0 {
 		return commits, nil
 	}
-	out, err := c.Run(ctx, git.Call{Args: []string{"rev-list", "--stdin", "--not", "--all"},
+	args := []string{"rev-list", "--stdin", "--not"}
+	for _, pattern := range c.except {
+		args = append(args, "--exclude="+pattern)
+	}
+	out, err := c.Run(ctx, git.Call{Args: append(args, "--all"),
 		Stdin: strings.NewReader(strings.Join(there, "\n") + "\n")})
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	if _, err := os.Lstat(w.Git); errors.Is(err, fs.ErrNotExist) {
 		return u, s.checkFolderGone(w)
 	}
-	r, err := s.openAt(ctx, w.Path, w.Git)
+	r, err := s.OpenTree(ctx, w)
 	if err != nil {
 		return u, err
 	}
@@ -257,6 +257,9 @@ func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
 
 // unsavedCommits looks for commits that only this worktree contains.
 func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
+	if w.Clone {
+		return s.unsavedInClone(ctx, r, w, u)
+	}
 	head, err := commitOf(ctx, r, "HEAD")
 	if err != nil {
 		return nil //nolint:nilerr // a branch without a commit

@@ -249,6 +249,24 @@ var operations = []operation{
 		return err
 	}},
 	{"a worktree", worktree},
+	{"pack-objects and index-pack", func(ctx context.Context, s *stage, r *git.Repo) error {
+		empty := s.TempDir()
+		s.Git(s.Root, "init", "-q", "--object-format="+r.ObjectFormat(), empty)
+		other, err := s.program.Open(ctx, empty)
+		if err != nil {
+			return err
+		}
+		defer other.Close()
+		if err := other.Bring(ctx, r, []string{s.Git(s.Repo, "rev-parse", "other")}); err != nil {
+			return err
+		}
+		s.Append(filepath.Join(empty, ".git", "config"), s.traps())
+		if other, err = s.program.Open(ctx, empty); err != nil {
+			return err
+		}
+		defer other.Close()
+		return other.Bring(ctx, r, []string{s.Git(s.Repo, "rev-parse", "main")})
+	}},
 	one("merge-tree", "--write-tree", "main", "other"),
 	one("branch", "-f", "third", "main"), one("symbolic-ref", "HEAD"), one("update-ref", "refs/heads/x", "main"),
 	one("reset", "--hard"), one("reset", "--hard", "other"), one("reset", "--hard", "main"), one("reset", "--soft",
@@ -288,7 +306,8 @@ func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
 func TestEachCommandOnTheListIsTested(t *testing.T) {
 	t.Parallel()
 	// with others
-	tested := map[string]bool{"write-tree": true, "commit-tree": true, "update-index": true, "fast-import": true}
+	tested := map[string]bool{"write-tree": true, "commit-tree": true, "update-index": true, "fast-import": true,
+		"index-pack": true}
 	for _, o := range operations {
 		words := strings.Fields(o.name)
 		tested[words[0]] = true

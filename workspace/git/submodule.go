@@ -64,10 +64,11 @@ var copiedSettings = []string{"core.repositoryformatversion", "core.filemode", "
 	"author.", "committer."}
 
 // Copy makes a repository in the new folder dir. It has the objects of r, its remotes with their
-// branches, and its tags. The commit becomes its HEAD. Copy checks nothing out. The objects are copied
+// branches, its tags, and the refs that begin with one of the further texts, such as refs/heads. The
+// commit becomes its HEAD. Copy checks nothing out. The objects are copied
 // and not linked, so that nobody can change an object of r through the copy, and so that the copy stays
 // whole when r deletes objects. Copy returns EUnsupported if r itself lacks objects.
-func (r *Repo) Copy(ctx context.Context, dir, commit string) error {
+func (r *Repo) Copy(ctx context.Context, dir, commit string, further ...string) error {
 	if _, err := packsOf(filepath.Join(r.Common, "objects")); err != nil {
 		return err // before anything is made
 	}
@@ -79,8 +80,8 @@ func (r *Repo) Copy(ctx context.Context, dir, commit string) error {
 	if err := r.copyObjects(ctx, filepath.Join(dir, "objects")); err != nil {
 		return err
 	}
-	refs, err := r.Output(ctx, "for-each-ref", "--format=%(if)%(symref)%(then)%(else)%(objectname) %(refname)%(end)",
-		"refs/remotes", "refs/tags")
+	refs, err := r.Output(ctx, append([]string{"for-each-ref",
+		"--format=%(if)%(symref)%(then)%(else)%(objectname) %(refname)%(end)", "refs/remotes", "refs/tags"}, further...)...)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // File describes the file, folder or symbolic link at one path.
@@ -34,6 +35,16 @@ func (s *Stage) Files(dir string) map[string]File {
 		}
 		return err
 	}))
+	return files
+}
+
+// WorkFiles is like Files, but it also leaves out the git folder of a clone.
+func (s *Stage) WorkFiles(dir string) map[string]File {
+	s.Helper()
+	files := s.Files(dir)
+	maps.DeleteFunc(files, func(name string, _ File) bool {
+		return name == ".git" || strings.HasPrefix(name, ".git"+string(filepath.Separator))
+	})
 	return files
 }
 

@@ -37,7 +37,7 @@ func (s *stage) plant(w workspace.Workspace) {
 	s.Helper()
 	s.Check(os.MkdirAll(filepath.Join(s.Root, "marks"), 0o755))
 	hooks := filepath.Join(s.Root, "hooks")
-	for _, dir := range []string{hooks, filepath.Join(s.Repo, ".git/hooks")} {
+	for _, dir := range []string{hooks, filepath.Join(s.Repo, ".git/hooks"), filepath.Join(w.Git, "hooks")} {
 		for _, name := range []string{"pre-commit", "commit-msg", "prepare-commit-msg", "post-commit", "pre-merge-commit",
 			"post-merge", "post-checkout", "pre-rebase", "post-rewrite", "post-index-change", "reference-transaction"} {
 			s.Write(filepath.Join(dir, name), "#!/bin/sh\n"+s.trap("hook-"+name)+"\n")
@@ -51,7 +51,8 @@ func (s *stage) plant(w workspace.Workspace) {
 		"[diff \"evil\"]\n\ttextconv = %q\n\tcommand = %q\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = %q\n",
 		s.trap("fsmonitor"), hooks, s.trap("editor"), filepath.Join(s.Root, "attributes"), s.trap("driver"), s.trap("clean"),
 		s.trap("smudge"), s.trap("textconv"), s.trap("external"), filepath.Join(hooks, "pre-commit"))
-	for _, path := range []string{filepath.Join(s.Repo, ".git/config"), filepath.Join(w.Git, "config.worktree")} {
+	for _, path := range []string{filepath.Join(s.Repo, ".git/config"), filepath.Join(w.Git, "config.worktree"),
+		filepath.Join(w.Git, "config")} {
 		old, _ := os.ReadFile(path)
 		s.Write(path, string(old)+traps)
 	}
@@ -95,10 +96,14 @@ func (s *stage) hostile() workspace.Workspace {
 
 func TestNoProgramOfAHostileArmRuns(t *testing.T) {
 	t.Parallel()
-	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
-		t.Run(string(way), func(t *testing.T) {
+	for _, c := range []struct {
+		way    changes.MergeWay
+		clones bool
+	}{{changes.WayMerge, false}, {changes.WaySquash, false}, {changes.WayRebase, false}, {changes.WayMerge, true},
+		{changes.WaySquash, true}, {changes.WayRebase, true}} {
+		t.Run(fmt.Sprintf("%s, clone %v", c.way, c.clones), func(t *testing.T) {
 			t.Parallel()
-			s := newStage(t)
+			way, s := c.way, withClones(t, c.clones)
 			w := s.hostile()
 			before := s.Person()
 			for _, dry := range []bool{true, false} {

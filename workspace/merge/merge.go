@@ -79,19 +79,31 @@ func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, 
 			return changes.Merged{}, err
 		}
 	}
-	j := job{trees: trees, arm: w, wish: wish, hooks: h}
+	m, err := doLocked(ctx, job{trees: trees, arm: w, wish: wish, hooks: h})
+	m.Recovered = recovered
+	return m, err
+}
+
+// doLocked is like Do, but the caller has locked the repository.
+func doLocked(ctx context.Context, j job) (changes.Merged, error) {
+	if j.arm.Clone {
+		return doInClone(ctx, j)
+	}
+	return j.do(ctx)
+}
+
+// do carries out the wish.
+func (j *job) do(ctx context.Context) (changes.Merged, error) {
 	defer j.close()
 	if err := j.open(ctx); err != nil {
 		return changes.Merged{}, err
 	}
 	step := j.once
-	if wish.Way == changes.WayCommit {
+	if j.wish.Way == changes.WayCommit {
 		step = j.commitOnly
 	}
 	for range tries {
-		m, err := step(ctx)
-		m.Recovered = recovered
-		if !errors.Is(err, errMoved) {
+		if m, err := step(ctx); !errors.Is(err, errMoved) {
 			return m, err
 		}
 	}
@@ -159,8 +171,11 @@ func (j *job) open(ctx context.Context) error {
 		if err := os.Mkdir(objects, 0o700); err != nil {
 			return err
 		}
-		j.env = []string{"GIT_OBJECT_DIRECTORY=" + objects,
-			"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(filepath.Join(j.repo.Common, "objects"))}
+		others := alternate(filepath.Join(j.repo.Common, "objects"))
+		if j.tree.Common != j.repo.Common { // a clone
+			others += string(filepath.ListSeparator) + alternate(filepath.Join(j.tree.Common, "objects"))
+		}
+		j.env = []string{"GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + others}
 	}
 	return j.branches(ctx)
 }
@@ -191,6 +206,9 @@ func (j *job) run(ctx context.Context, args ...string) (string, error) {
 func (j *job) branches(ctx context.Context) error {
 	head := j.tree.Head()
 	branch, ok := strings.CutPrefix(head, heads)
+	if j.tree.Common != j.repo.Common { // a clone, whose commits are on this branch now
+		branch, ok = j.arm.Branch, true
+	}
 	if !ok {
 		return coleo.Errorf(coleo.EConflict, "arm %s has no branch checked out in its worktree: nothing was merged; "+
 			"let it make a branch of its commit first", j.arm.Name)

@@ -38,7 +38,7 @@ func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 		t.Errorf("the reflog says %q", got)
 	}
 	s.Same("the person's work folder", s.Person(), before)
-	s.Same("the worktree", s.Files(w.Path), files)
+	s.Same("the worktree", s.WorkFiles(w.Path), files)
 	if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
 		t.Errorf("the worktree has %q", got)
 	}
@@ -132,7 +132,7 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 				t.Errorf("the conflicts are %q, want %q; after is %q", got, want, m.After)
 			}
 			s.Same("the person's work folder", s.Person(), before)
-			s.Same("the worktree", s.Files(w.Path), files)
+			s.Same("the worktree", s.WorkFiles(w.Path), files)
 			if s.refs() != refs || s.Git(w.Path, "ls-files", "-s") != index ||
 				s.Git(s.Repo, "rev-parse", "coleo/fix") != conflicting {
 				t.Error("something was changed")
@@ -143,64 +143,78 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 
 func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
-	head := s.commit(w, "gone", "gone\n", "add gone")
-	s.Write(filepath.Join(w.Path, "file"), "hidden\n")
-	s.Git(w.Path, "update-index", "--assume-unchanged", "file")
-	s.Write(filepath.Join(w.Path, "dir/untracked\n"), "untracked\n")
-	s.Write(filepath.Join(w.Path, "x.ignored"), "ignored\n")
-	s.Check(os.Remove(filepath.Join(w.Path, "gone")))
-	s.Check(os.Symlink("/etc/passwd", filepath.Join(w.Path, "link")))
-	refs, files := s.refs(), s.Files(w.Path)
-	_, err := s.merge(w, changes.MergeWish{})
-	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
-		"2 uncommitted files (file, gone); 2 untracked files (dir/untracked\\x0a, link)") ||
-		!strings.Contains(err.Error(), "--commit") {
-		t.Fatalf("the error is %v", err)
+	for _, clones := range []bool{false, true} {
+		t.Run(fmt.Sprint("clone: ", clones), func(t *testing.T) {
+			t.Parallel()
+			s := withClones(t, clones)
+			w := s.arm("fix")
+			head := s.commit(w, "gone", "gone\n", "add gone")
+			s.Write(filepath.Join(w.Path, "file"), "hidden\n")
+			s.Git(w.Path, "update-index", "--assume-unchanged", "file")
+			s.Write(filepath.Join(w.Path, "dir/untracked\n"), "untracked\n")
+			s.Write(filepath.Join(w.Path, "x.ignored"), "ignored\n")
+			s.Check(os.Remove(filepath.Join(w.Path, "gone")))
+			s.Check(os.Symlink("/etc/passwd", filepath.Join(w.Path, "link")))
+			refs, files := s.refs(), s.WorkFiles(w.Path)
+			_, err := s.merge(w, changes.MergeWish{})
+			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
+				"2 uncommitted files (file, gone); 2 untracked files (dir/untracked\\x0a, link)") ||
+				!strings.Contains(err.Error(), "--commit") {
+				t.Fatalf("the error is %v", err)
+			}
+			if clones { // only the arm's own branch has got the commits of the clone
+				refs = strings.Replace(refs, s.Git(s.Repo, "rev-parse", "base")+" commit\trefs/heads/coleo/fix",
+					head+" commit\trefs/heads/coleo/fix", 1)
+			}
+			if s.refs() != refs {
+				t.Fatal("a refused merge has changed refs")
+			}
+			m := s.merged(w, changes.MergeWish{Commit: "all of it"})
+			if got := s.Git(s.Repo, "log", "-1", "--format=%H %P %an %s", "coleo/fix"); got !=
+				m.Committed+" "+head+" Person all of it" {
+				t.Errorf("the commit is %s", got)
+			}
+			if got := s.Git(s.Repo, "ls-tree", "-r", "-z", "--name-only", "base"); got !=
+				".gitignore\x00dir/untracked\n\x00file\x00link\x00" || s.show("base", "file") != "hidden" || s.show("base", "link") !=
+				"/etc/passwd" {
+				t.Errorf("base has %q", got)
+			}
+			if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
+				t.Errorf("the worktree has %q", got)
+			}
+			s.Same("the worktree", s.WorkFiles(w.Path), files)
+		})
 	}
-	if s.refs() != refs {
-		t.Fatal("a refused merge has changed refs")
-	}
-	m := s.merged(w, changes.MergeWish{Commit: "all of it"})
-	if got := s.Git(s.Repo, "log", "-1", "--format=%H %P %an %s", "coleo/fix"); got !=
-		m.Committed+" "+head+" Person all of it" {
-		t.Errorf("the commit is %s", got)
-	}
-	if got := s.Git(s.Repo, "ls-tree", "-r", "-z", "--name-only", "base"); got !=
-		".gitignore\x00dir/untracked\n\x00file\x00link\x00" || s.show("base", "file") != "hidden" || s.show("base", "link") !=
-		"/etc/passwd" {
-		t.Errorf("base has %q", got)
-	}
-	if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
-		t.Errorf("the worktree has %q", got)
-	}
-	s.Same("the worktree", s.Files(w.Path), files)
 }
 
 func TestADryRunTellsAllAndWritesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStage(t)
-	w := s.arm("fix")
-	s.commit(w, "a", "a\n", "add a")
-	s.onBase("b", "b\n", "person's")
-	s.Write(filepath.Join(w.Path, "untracked"), "untracked\n")
-	refs, objects, person := s.refs(), s.objects(), s.Person()
-	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
-		m := s.merged(w, changes.MergeWish{Way: way, Commit: "the rest", DryRun: true})
-		if len(m.Commits) != 2 || m.Commits[0].Subject != "the rest" || len(m.Files) != 2 || m.After == "" || !m.DryRun {
-			t.Errorf("%s: the result is %+v", way, m)
-		}
-	}
-	if m := s.merged(w, changes.MergeWish{Into: "main", Commit: "x", DryRun: true}); m.CheckedOut != s.Repo {
-		t.Errorf("main is checked out in %q", m.CheckedOut)
-	}
-	if s.refs() != refs || s.objects() != objects || s.Git(w.Path, "status", "--porcelain") != "?? untracked" {
-		t.Error("the dry run has written something")
-	}
-	s.Same("the person's work folder", s.Person(), person)
-	if left, _ := os.ReadDir(filepath.Join(s.trees.Dir, "tmp")); len(left) > 0 {
-		t.Errorf("temporary files are left: %v", left)
+	for _, clones := range []bool{false, true} {
+		t.Run(fmt.Sprint("clone: ", clones), func(t *testing.T) {
+			t.Parallel()
+			s := withClones(t, clones)
+			w := s.arm("fix")
+			s.commit(w, "a", "a\n", "add a")
+			s.onBase("b", "b\n", "person's")
+			s.Write(filepath.Join(w.Path, "untracked"), "untracked\n")
+			refs, objects, person := s.refs(), s.objects(), s.Person()
+			for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
+				m := s.merged(w, changes.MergeWish{Way: way, Commit: "the rest", DryRun: true})
+				if len(m.Commits) != 2 || m.Commits[0].Subject != "the rest" || len(m.Files) != 2 || m.After == "" || !m.DryRun {
+					t.Errorf("%s: the result is %+v", way, m)
+				}
+			}
+			if m := s.merged(w, changes.MergeWish{Into: "main", Commit: "x", DryRun: true}); m.CheckedOut != s.Repo {
+				t.Errorf("main is checked out in %q", m.CheckedOut)
+			}
+			if s.refs() != refs || s.objects() != objects || s.Git(w.Path, "status", "--porcelain") != "?? untracked" {
+				t.Error("the dry run has written something")
+			}
+			s.Same("the person's work folder", s.Person(), person)
+			if left, _ := os.ReadDir(filepath.Join(s.trees.Dir, "tmp")); len(left) > 0 {
+				t.Errorf("temporary files are left: %v", left)
+			}
+		})
 	}
 }
 
@@ -279,7 +293,7 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 				t.Error("a refused merge has changed refs")
 			}
 			s.Same("the person's work folder", s.Person(), before)
-			s.Same("the worktree", s.Files(w.Path), files)
+			s.Same("the worktree", s.WorkFiles(w.Path), files)
 		})
 	}
 }

@@ -15,7 +15,8 @@ import (
 // base. The person has main checked out, with a stash, a staged file and a changed file.
 type stage struct {
 	*gittest.Stage
-	trees workspace.Workspaces
+	trees  workspace.Workspaces
+	clones bool // the arms get clones in place of worktrees
 }
 
 var twoBranches = gittest.Template{Fill: func(s *gittest.Stage) {
@@ -38,10 +39,19 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
+// withClones is like newStage, but the arms get clones.
+func withClones(t *testing.T, clones bool) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.clones = clones
+	return s
+}
+
 // arm makes the worktree of an arm on the branch base.
 func (s *stage) arm(name string) workspace.Workspace {
 	s.Helper()
-	w, err := s.trees.Make(s.Context(), workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo, Base: "base"})
+	w, err := s.trees.Make(s.Context(), workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo, Base: "base",
+		Clone: s.clones})
 	s.Check(err)
 	return w
 }

@@ -25,6 +25,9 @@ type work struct {
 // makes a commit of the uncommitted work. No ref points to this commit yet.
 func (j *job) work(ctx context.Context) (work, error) {
 	head, err := commitOf(ctx, j.repo, heads+j.branch)
+	if j.arm.Clone && j.wish.DryRun { // nothing was fetched
+		head, err = commitOf(ctx, j.tree, "HEAD")
+	}
 	if err != nil {
 		return work{}, coleo.Errorf(coleo.EConflict, "the branch %s of arm %s has no commit: nothing was merged", j.branch,
 			j.arm.Name)

@@ -1,0 +1,166 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+)
+
+// makeClone makes the folder of a clone and its repository. It checks nothing out. The clone has all
+// objects, branches and tags of the repository r, and the arm's branch is its HEAD.
+func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) error {
+	if err := os.Mkdir(w.Path, 0o777); errors.Is(err, fs.ErrExist) {
+		return coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made", w.Path)
+	} else if err != nil {
+		return err
+	}
+	if err := r.Copy(ctx, w.Git, w.Start, heads); err != nil {
+		return coleo.Errorf(coleo.ErrorCode(err), "an arm in a sandbox gets a clone of the repository in place of a worktree, "+
+			"and none could be made: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(w.Git, "HEAD"), []byte("ref: "+w.ref()+"\n"), 0o666); err != nil {
+		return err
+	}
+	exclude := filepath.Join("info", "exclude")
+	data, err := os.ReadFile(filepath.Join(r.Common, exclude))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.MkdirAll(filepath.Join(w.Git, "info"), 0o777),
+		os.WriteFile(filepath.Join(w.Git, exclude), data, 0o666))
+}
+
+// checkClone returns EConflict if the git folder of a clone is no longer a repository of its own. The
+// arm can write to this folder. Git must not be led into another repository of the user.
+func checkClone(w Workspace) error {
+	if !w.Clone {
+		return nil
+	}
+	info, err := os.Lstat(w.Git)
+	if err == nil && info.IsDir() && !exists(filepath.Join(w.Git, "commondir")) {
+		return nil
+	}
+	return coleo.Errorf(coleo.EConflict, "%s is no longer the git folder that Coleo has made for arm %s: nothing was done; "+
+		"save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)
+}
+
+// unsavedInClone looks for commits and stashes that only a clone contains. What is on the arm's own
+// branch of the main repository does not count as saved, as in a worktree.
+func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) (err error) {
+	if u.Stashed, err = allStashes(ctx, r); err != nil {
+		return err
+	}
+	main, err := s.openCommon(ctx, w.Common)
+	if err != nil {
+		return err
+	}
+	defer main.Close()
+	one := repository{dir: w.Git, base: []string{w.Start}}
+	err = counterpart{main, []string{w.ref(), "refs/coleo/*"}}.compare(ctx, r, &one, w.Created)
+	u.Commits = one.Unsaved.Commits
+	u.replaced = append(u.replaced, one.Unsaved.replaced...)
+	return err
+}
+
+// fetchedMessage returns the message in the reflog of the arm's branch for commits of its clone.
+func fetchedMessage(w Workspace) string { return "coleo: from the clone of " + w.ID }
+
+// FetchWork fetches the checked-out commit of a clone into the arm's branch of the main repository, and
+// returns the commit. If the arm has a worktree and no clone, FetchWork does nothing.
+//
+// FetchWork returns EConflict if somebody else has committed on that branch, or has checked it out in the
+// main repository. It also returns EConflict if the clone has no commit, or is not whole.
+func (s Workspaces) FetchWork(ctx context.Context, w Workspace) (string, error) {
+	if !w.Clone {
+		return "", nil
+	}
+	tree, err := s.OpenTree(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	defer tree.Close()
+	main, err := s.openCommon(ctx, w.Common)
+	if err != nil {
+		return "", err
+	}
+	defer main.Close()
+	head, err := commitOf(ctx, tree, "HEAD")
+	if err != nil {
+		return "", coleo.Errorf(coleo.EConflict, "the clone of arm %s has no commit checked out: nothing was fetched from it",
+			w.Name)
+	}
+	before, _ := commitOf(ctx, main, w.ref())
+	if before == head {
+		return head, nil
+	}
+	if err := main.Bring(ctx, tree, []string{head}); err != nil {
+		return "", coleo.Errorf(coleo.ErrorCode(err), "the commits of arm %s cannot be fetched from its clone: %w", w.Name, err)
+	}
+	if err := s.mayReplace(ctx, main, w, before, head); err != nil {
+		return "", err
+	}
+	old := before
+	if old == "" {
+		old = noCommit(head)
+	}
+	_, err = main.Output(ctx, "update-ref", "--create-reflog", "-m", fetchedMessage(w), w.ref(), head, old)
+	if err != nil {
+		return "", coleo.Errorf(coleo.EBusy, "the branch %s could not be moved to the commit of the clone: %w", w.Branch, err)
+	}
+	return head, nil
+}
+
+// mayReplace checks that the arm's branch of the main repository can move from one commit to another.
+func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace, before, head string) error {
+	path, err := CheckedOut(main, w.ref(), "")
+	if err != nil {
+		return err
+	}
+	if path != "" {
+		return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s: the commits of arm %s stay in its clone; "+
+			"check another branch out there", w.Branch, path, w.Name)
+	}
+	if before == "" {
+		return nil
+	}
+	if _, err := main.Output(ctx, "merge-base", "--is-ancestor", before, head); err == nil {
+		return nil
+	}
+	// The arm has replaced commits, as with an amend. The branch may follow if only Coleo has moved it.
+	said, err := main.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
+	ours := []string{fetchedMessage(w), madeMessage(w)}
+	if err == nil && slices.Contains(ours, strings.TrimSpace(string(said))) {
+		return nil
+	}
+	return coleo.Errorf(coleo.EConflict, "the branch %s has commits that the clone of arm %s lacks: nothing was fetched; "+
+		"keep them on another branch, and reset %s to a commit that the arm has", w.Branch, w.Name, w.Branch)
+}
+
+// bringKept fetches the objects that a kept ref needs from a clone. The ids are those that its git
+// folder names.
+func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) error {
+	refs, err := tree.Output(ctx, "for-each-ref", "--format=%(objectname)", heads, "refs/tags", "refs/stash")
+	if err != nil {
+		return err
+	}
+	types, err := typesOf(ctx, tree, append(ids, strings.Fields(string(refs))...))
+	if err != nil {
+		return err
+	}
+	var there []string
+	for id := range types {
+		there = append(there, id)
+	}
+	slices.Sort(there)
+	return main.Bring(ctx, tree, there)
+}

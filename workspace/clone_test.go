@@ -1,0 +1,264 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/workspace"
+)
+
+func TestAnArmInASandboxGetsACloneOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.side()
+	s.Git(s.Repo, "tag", "v1")
+	s.Write(filepath.Join(s.Repo, ".git/info/exclude"), "hidden\n")
+	person := s.Person()
+	w := s.made("fix", clone)
+	if w.Git != filepath.Join(w.Path, ".git") || w.Common != filepath.Join(s.Repo, ".git") || w.Branch != "coleo/fix" {
+		t.Errorf("the record is %+v", w)
+	}
+	for _, args := range [][]string{{"rev-parse", "HEAD", "side", "v1"}, {"log", "--format=%s"}, {"ls-files"}} {
+		if got, want := s.Git(w.Path, args...), s.Git(s.Repo, args...); got != want {
+			t.Errorf("git %v says %s in the clone, and %s in the repository", args, got, want)
+		}
+	}
+	s.Write(w.Path+"/hidden", "x")
+	if got := s.Git(w.Path, "status", "--porcelain=v2", "--branch"); !strings.Contains(got, "branch.head coleo/fix") ||
+		strings.Contains(got, "hidden") {
+		t.Errorf("the status is %s", got)
+	}
+	s.Git(w.Path, "config", "core.fsmonitor", "false-program")
+	s.Git(w.Path, "branch", "-D", "side", "main")
+	s.Check(filepath.WalkDir(filepath.Join(w.Git, "objects"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			err = os.Chmod(path, 0o600)
+			s.Write(path, "broken")
+		}
+		return err
+	}))
+	s.Same("what belongs to the person", s.Person(), person)
+	s.Git(s.Repo, "fsck")
+	s.Git(s.Repo, "rev-parse", "side")
+	if dir := filepath.Join(s.Repo, ".git/worktrees"); exists(dir) {
+		t.Errorf("the repository has %s", dir)
+	}
+}
+
+func TestTheCommitsOfACloneComeIntoTheArmsBranch(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	commit := func(args ...string) string {
+		s.Git(w.Path, append([]string{"commit", "-q", "--allow-empty"}, args...)...)
+		return s.Git(w.Path, "rev-parse", "HEAD")
+	}
+	fetched := func(want string) {
+		t.Helper()
+		for range 2 {
+			if got, err := s.trees.FetchWork(t.Context(), w); err != nil || got != want ||
+				s.Git(s.Repo, "rev-parse", "coleo/fix") != want {
+				t.Errorf("fetched %s, %v; want %s", got, err, want)
+			}
+		}
+	}
+	fetched(w.Start)
+	commit("-m", "one")
+	fetched(commit("-m", "two"))
+	fetched(commit("--amend", "-m", "three")) // the branch has only what Coleo has fetched
+	s.Git(w.Path, "checkout", "-q", "-b", "other")
+	fetched(commit("-m", "on another branch"))
+	s.Git(s.Repo, "fsck", "--no-dangling")
+}
+
+func TestTheCommitsOfACloneReplaceNothingOfAPerson(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		person func(*stage)
+		word   string
+	}{
+		"the person has the branch checked out": {
+			func(s *stage) { s.Git(s.Repo, "checkout", "-q", "coleo/fix") }, "is checked out in "},
+		"the person has committed on the branch": {func(s *stage) {
+			s.Git(s.Repo, "update-ref", "refs/heads/coleo/fix", s.Git(s.Repo, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "x"))
+		}, "has commits that the clone of arm fix lacks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			w := s.made("fix", clone)
+			s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "work")
+			c.person(s)
+			person, at := s.Person(), s.Git(s.Repo, "rev-parse", "coleo/fix")
+			_, err := s.trees.FetchWork(t.Context(), w)
+			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), c.word) {
+				t.Errorf("the error is %v", err)
+			}
+			if now := s.Git(s.Repo, "rev-parse", "coleo/fix"); now != at {
+				t.Errorf("the branch has moved from %s to %s", at, now)
+			}
+			s.Same("what belongs to the person", s.Person(), person)
+		})
+	}
+}
+
+func TestACloneLosesNoWork(t *testing.T) {
+	t.Parallel()
+	for _, c := range losses {
+		switch c.name {
+		case "a replaced .git": // tested below
+			continue
+		case "files that are excluded":
+			c.do = func(s *stage, w workspace.Workspace) {
+				s.Write(filepath.Join(w.Git, "info/exclude"), "hidden\n")
+				s.Write(w.Path+"/hidden", "x")
+			}
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			s.side()
+			refusesToLose(s, s.made("fix", clone), c.do, c.word, s.WorkFiles)
+		})
+	}
+}
+
+func TestEveryCommitOfACloneIsKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	commit := func(args ...string) string {
+		s.Git(w.Path, append([]string{"commit", "-q", "--allow-empty"}, args...)...)
+		return s.Git(w.Path, "rev-parse", "HEAD")
+	}
+	amended := commit("-m", "before an amend")
+	all := []string{amended, commit("--amend", "-m", "after it")}
+	s.Git(w.Path, "checkout", "-q", "-b", "second")
+	all = append(all, commit("-m", "on a second branch"))
+	s.Git(w.Path, "checkout", "-q", "--detach")
+	all = append(all, commit("-m", "on a tag"))
+	s.Git(w.Path, "tag", "-a", "-m", "x", "mine")
+	s.Write(w.Path+"/file", "stashed")
+	s.Git(w.Path, "stash", "-q")
+	all = append(all, s.Git(w.Path, "rev-parse", "stash"))
+	s.Git(w.Path, "checkout", "-q", "coleo/fix")
+	s.Git(w.Path, "pack-refs", "--all")
+	s.Write(w.Path+"/staged", "staged")
+	s.Git(w.Path, "add", "staged")
+	s.Check(os.Remove(w.Path + "/staged"))
+	if _, err := s.trees.Remove(t.Context(), w.ID, false); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Fatalf("the removal: %v", err)
+	}
+	done, err := s.trees.Remove(t.Context(), w.ID, true)
+	s.Check(err)
+	s.nothingLeft()
+	if tip := s.Git(s.Repo, "rev-parse", "coleo/fix"); tip != all[1] {
+		t.Errorf("the branch is at %s, want %s", tip, all[1])
+	}
+	s.Git(s.Repo, "reflog", "expire", "--all", "--expire=now")
+	s.Git(s.Repo, "gc", "-q", "--prune=now")
+	for _, id := range all {
+		s.Git(s.Repo, "merge-base", "--is-ancestor", id, done.Kept)
+	}
+	kept, err := s.trees.Kept(t.Context())
+	s.Check(err)
+	back, err := s.trees.Restore(t.Context(), kept[0], "")
+	s.Check(err)
+	if got := s.Git(back.Workspace.Path, "show", ":staged"); got != "staged" || back.Workspace.Clone {
+		t.Errorf("staged is %q; the record is %+v", got, back.Workspace)
+	}
+	s.Git(s.Repo, "fsck", "--no-dangling")
+}
+
+func TestWorkOfACloneThatIsElsewhereIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	s.Write(w.Path+"/file", "x")
+	s.Git(w.Path, "commit", "-qam", "work")
+	_, err := s.trees.FetchWork(t.Context(), w)
+	s.Check(err)
+	s.Git(s.Repo, "merge", "-q", w.Branch)
+	done, err := s.trees.Remove(t.Context(), w.ID, false)
+	if err != nil || done.Kept != "" {
+		t.Errorf("the removal: %+v, %v", done, err)
+	}
+	s.nothingLeft()
+	s.made("new", clone)
+	if done, err = s.trees.Remove(t.Context(), s.ArmID("new"), false); err != nil || !done.BranchDeleted {
+		t.Errorf("the removal of an unused clone: %+v, %v", done, err)
+	}
+}
+
+// An arm can write to the git folder of its clone. Git must not read another repository in its place.
+func TestACloneDoesNotLeadElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(s *stage, w workspace.Workspace, secret string){
+		"commondir": func(s *stage, w workspace.Workspace, secret string) {
+			s.Write(filepath.Join(w.Git, "commondir"), secret+"\n")
+		},
+		"a link in place of .git": func(s *stage, w workspace.Workspace, secret string) {
+			s.Check(os.RemoveAll(w.Git))
+			s.Check(os.Symlink(secret, w.Git))
+		},
+		"a file in place of .git": func(s *stage, w workspace.Workspace, secret string) {
+			s.Check(os.RemoveAll(w.Git))
+			s.Write(w.Git, "gitdir: "+secret+"\n")
+		},
+		"alternates": func(s *stage, w workspace.Workspace, secret string) {
+			s.Write(filepath.Join(w.Git, "objects/info/alternates"), filepath.Join(secret, "objects")+"\n")
+		},
+		"a link in place of the objects": func(s *stage, w workspace.Workspace, secret string) {
+			s.Check(os.RemoveAll(filepath.Join(w.Git, "objects")))
+			s.Check(os.Symlink(filepath.Join(secret, "objects"), filepath.Join(w.Git, "objects")))
+		},
+		"a link in place of the packs": func(s *stage, w workspace.Workspace, secret string) {
+			s.Check(os.RemoveAll(filepath.Join(w.Git, "objects/pack")))
+			s.Check(os.Symlink(filepath.Join(secret, "objects/pack"), filepath.Join(w.Git, "objects/pack")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			other := filepath.Join(s.Root, "secret")
+			s.Git(s.Root, "init", "-q", other)
+			s.Write(filepath.Join(other, "password"), "secret")
+			s.Git(other, "add", ".")
+			s.Git(other, "commit", "-qm", "secret")
+			s.Git(other, "repack", "-adq")
+			secret := s.Git(other, "rev-parse", "HEAD")
+			w := s.made("fix", clone)
+			plant(s, w, filepath.Join(other, ".git"))
+			if info, err := os.Lstat(w.Git); err == nil && info.IsDir() {
+				s.Write(filepath.Join(w.Git, "refs/heads/coleo/fix"), secret+"\n")
+			}
+			if id, err := s.trees.FetchWork(t.Context(), w); err == nil {
+				t.Errorf("the commit %s was fetched", id)
+			}
+			if done, err := s.trees.Remove(t.Context(), w.ID, true); err == nil {
+				t.Errorf("the clone was removed: %+v", done)
+			}
+			if out, err := s.Try(s.Repo, "cat-file", "-t", secret); err == nil {
+				t.Errorf("the repository has the secret: %s", out)
+			}
+			s.Check(os.RemoveAll(w.Path)) // as the error says
+			if _, err := s.trees.Remove(t.Context(), w.ID, false); err != nil {
+				t.Errorf("after the folder was deleted: %v", err)
+			}
+			s.nothingLeft()
+		})
+	}
+}
+
+func TestAWorktreeIsNotUsedAsAClone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix")
+	_, err := s.trees.Make(t.Context(), workspace.Order{ID: w.ID, Name: "fix", Folder: s.Repo, Clone: true})
+	if coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,109 @@
+package git
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev"
+)
+
+// Bring copies objects from another repository on this machine, with everything that they contain. The
+// ids can be those of commits, tags, trees and files. Bring makes no ref. An arm may have written the
+// other repository. Bring returns EUnsupported if that repository uses the objects of a third one, or
+// keeps its own ones behind symbolic links. It returns EConflict if objects are missing there.
+func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
+	if len(ids) == 0 || r.hasAll(ctx, ids) == nil {
+		return nil
+	}
+	if err := from.checkOwnObjects(); err != nil {
+		return err
+	}
+	tips, err := r.tipsIn(ctx, from)
+	if err != nil {
+		return err
+	}
+	wanted := strings.Join(ids, "\n") + "\n--not\n" + strings.Join(tips, "\n") + "\n"
+	out, in := io.Pipe()
+	packed := make(chan error, 1)
+	go func() {
+		_, err := from.Run(ctx, Call{Args: []string{"pack-objects", "--quiet", "--revs", "--stdout", "--delta-base-offset"},
+			Stdin: strings.NewReader(wanted), Stdout: in})
+		in.CloseWithError(err)
+		packed <- err
+	}()
+	_, err = r.Run(ctx, Call{Args: []string{"index-pack", "--stdin"}, Stdin: out})
+	out.Close()
+	if failed := <-packed; failed != nil {
+		return coleo.Errorf(coleo.EConflict, "git cannot read everything in %s: %w", from.Common, failed)
+	}
+	if err != nil {
+		return err
+	}
+	if err := from.checkOwnObjects(); err != nil { // the arm may have changed it meanwhile
+		return err
+	}
+	if err := r.hasAll(ctx, ids); err != nil {
+		return coleo.Errorf(coleo.EConflict, "objects are missing in %s: %w", from.Common, err)
+	}
+	return nil
+}
+
+// hasAll checks that the repository has the given objects, and everything that they contain.
+func (r *Repo) hasAll(ctx context.Context, ids []string) error {
+	_, err := r.Run(ctx, Call{Args: []string{"rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"},
+		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})
+	return err
+}
+
+// tipsIn returns the objects to which the refs of this repository point, if the other repository also
+// has them.
+func (r *Repo) tipsIn(ctx context.Context, other *Repo) (tips []string, err error) {
+	own, err := r.Output(ctx, "for-each-ref", "--format=%(objectname)")
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	out, err := other.Run(ctx, Call{Args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"},
+		Stdin: strings.NewReader(string(own))})
+	for line := range strings.Lines(string(out)) {
+		if id, kind, _ := strings.Cut(strings.TrimSpace(line), " "); kind != "missing" {
+			tips = append(tips, id)
+		}
+	}
+	return tips, err
+}
+
+// checkOwnObjects returns EUnsupported if git would read objects of another repository in the place of
+// this one's.
+func (r *Repo) checkOwnObjects() error {
+	objects := filepath.Join(r.Common, "objects")
+	if _, err := packsOf(objects); err != nil {
+		return err
+	}
+	for _, dir := range []string{r.Common, objects} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if e.Type()&fs.ModeSymlink != 0 {
+				return coleo.Errorf(coleo.EUnsupported, "%s is a symbolic link: git is not run in this repository",
+					filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(objects, "pack"))
+	for _, e := range entries {
+		if e.Type()&fs.ModeSymlink != 0 {
+			return coleo.Errorf(coleo.EUnsupported, "%s is a symbolic link: git is not run in this repository",
+				filepath.Join(objects, "pack", e.Name()))
+		}
+	}
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return err
+}

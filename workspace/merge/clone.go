@@ -1,0 +1,42 @@
+package merge
+
+import (
+	"context"
+	"fmt"
+
+	"coleo.dev/changes"
+)
+
+// doInClone carries out a wish for an arm that has a clone. It first commits the arm's uncommitted work in
+// the clone, if the wish has a message for that. Then it fetches the commits of the clone into the arm's
+// branch, and merges that branch. So if the merge meets conflicts, the commit stays on the arm's branch. A
+// dry run reads the objects of the clone where they are.
+func doInClone(ctx context.Context, j job) (changes.Merged, error) {
+	var made changes.Merged
+	if j.wish.Commit != "" && !j.wish.DryRun {
+		var err error
+		own := job{trees: j.trees, arm: j.arm, wish: changes.MergeWish{Way: changes.WayCommit, Commit: j.wish.Commit}}
+		own.arm.Common = own.arm.Git
+		if j.wish.Way == changes.WayCommit {
+			own.hooks = j.hooks
+		}
+		if made, err = own.do(ctx); err != nil {
+			return made, err
+		}
+	}
+	if j.wish.DryRun {
+		return j.do(ctx)
+	}
+	if _, err := j.trees.FetchWork(ctx, j.arm); err != nil {
+		return made, fmt.Errorf("nothing was merged: %w", err)
+	}
+	if j.wish.Way == changes.WayCommit {
+		return made, nil
+	}
+	j.wish.Commit = "" // it has been done
+	m, err := j.do(ctx)
+	if m.Committed == "" {
+		m.Committed = made.Committed
+	}
+	return m, err
+}

@@ -1,0 +1,55 @@
+package merge_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"coleo.dev/changes"
+)
+
+func TestTheCommitsOfACloneAreMerged(t *testing.T) {
+	t.Parallel()
+	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase, changes.WayCommit} {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			s := withClones(t, true)
+			w := s.arm("fix")
+			first := s.commit(w, "first", "1\n", "first")
+			s.Write(filepath.Join(w.Path, "second"), "2\n")
+			person := s.Person()
+			m := s.merged(w, changes.MergeWish{Way: way, Commit: "second"})
+			tip := s.Git(s.Repo, "rev-parse", "coleo/fix")
+			if tip != s.Git(w.Path, "rev-parse", "HEAD") || tip != m.Committed || s.Git(s.Repo, "rev-parse", tip+"^") != first {
+				t.Errorf("the arm's branch is at %s; the merge says %+v", tip, m)
+			}
+			if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
+				t.Errorf("the clone has %q", got)
+			}
+			if way == changes.WayCommit {
+				return
+			}
+			if s.show("base", "first") != "1" || s.show("base", "second") != "2" {
+				t.Error("the branch base lacks the arm's work")
+			}
+			s.Same("the person's work folder", s.Person(), person)
+			if m = s.merged(w, changes.MergeWish{Way: way}); way != changes.WaySquash && !m.Nothing {
+				t.Errorf("a second merge has something to do: %+v", m)
+			}
+			s.Git(s.Repo, "fsck", "--no-dangling")
+		})
+	}
+}
+
+func TestConflictsWithACloneChangeNothingButTheArmsOwnBranch(t *testing.T) {
+	t.Parallel()
+	s := withClones(t, true)
+	w := s.arm("fix")
+	s.Write(filepath.Join(w.Path, "file"), "the arm's\n")
+	base := s.onBase("file", "the person's\n", "person's")
+	m, err := s.merge(w, changes.MergeWish{Commit: "work"})
+	s.Check(err)
+	if len(m.Conflicts) != 1 || m.Committed == "" || s.Git(s.Repo, "rev-parse", "base") != base ||
+		s.Git(s.Repo, "rev-parse", "coleo/fix") != m.Committed {
+		t.Errorf("the result is %+v", m)
+	}
+}
