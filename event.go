@@ -177,6 +177,8 @@ type Worktree struct {
 	// The host agent sets both.
 	Path string `json:"path,omitempty"`
 	From string `json:"from,omitempty"`
+	// Clone means that the arm works in a clone, because it has a sandbox. The host agent sets it.
+	Clone bool `json:"clone,omitempty"`
 	// Notes say what a user should know about the worktree that this start has made, a line each.
 	Notes []string `json:"notes,omitempty"`
 }

@@ -73,12 +73,12 @@ func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 		coleo.PermissionAll, coleo.SandboxBwrap)
 }
 
-// checkSandboxOfWorktree refuses a sandbox for an arm with a worktree. The worktree's commits go
-// into the main repository, which is not visible in the sandbox.
-func checkSandboxOfWorktree(c coleo.SpawnConfig) error {
-	if c.Worktree == nil || !c.Sandbox.On() {
+// checkWorktreeOfSubarm refuses a worktree for a subarm in a sandbox. The subarm can write only in the
+// folder of its parent.
+func checkWorktreeOfSubarm(c coleo.SpawnConfig) error {
+	if c.Worktree == nil || !c.Sandbox.On() || c.Parent == "" {
 		return nil
 	}
-	return coleo.Errorf(coleo.EUnsupported, "nothing was started: git cannot commit in a worktree inside a sandbox; "+
-		"leave out --worktree, and name a clone of the repository with -w")
+	return coleo.Errorf(coleo.EUnsupported, "nothing was started: a subarm in a sandbox works in the folder of its parent, "+
+		"so it can have no worktree")
 }

@@ -153,6 +153,9 @@ type Beat struct {
 	// TakesWorktrees means that the host agent knows SpawnConfig.Worktree. An older host agent
 	// would start the arm in the named folder itself.
 	TakesWorktrees bool `json:"takes_worktrees,omitempty"`
+	// TakesClones means that the host agent makes a clone for an arm with a worktree and a sandbox. An
+	// older host agent would make a worktree, in which git cannot commit.
+	TakesClones bool `json:"takes_clones,omitempty"`
 	// TakesDefault means that an order can change the model of the next start without a change of
 	// the present model.
 	TakesDefault bool `json:"takes_default,omitempty"`

@@ -21,8 +21,9 @@ type Keeper struct {
 	WorksIn func(folder string) string
 }
 
-// Take gives the arm a git worktree if the configuration asks for one. It then sets the
-// arm's work folder to a folder in the worktree. An arm that is started again keeps its worktree.
+// Take gives the arm a git worktree if the configuration asks for one, or a clone if the arm has a
+// sandbox. It then sets the arm's work folder to a folder in the worktree. An arm that is started again
+// keeps its worktree.
 func (k Keeper) Take(ctx context.Context, c *coleo.SpawnConfig, name string) error {
 	if c.Worktree == nil {
 		return nil
@@ -39,7 +40,7 @@ func (k Keeper) Take(ctx context.Context, c *coleo.SpawnConfig, name string) err
 			Branch: w.Branch})
 	}
 	w, err := trees.Make(ctx, workspace.Order{ID: id, Name: name, Folder: from, Branch: c.Worktree.Branch,
-		Base: c.Worktree.Base, NoSetup: c.Worktree.NoSetup})
+		Base: c.Worktree.Base, NoSetup: c.Worktree.NoSetup, Clone: c.Sandbox.On()})
 	if err != nil {
 		k.Tell(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
 		return err
@@ -47,8 +48,14 @@ func (k Keeper) Take(ctx context.Context, c *coleo.SpawnConfig, name string) err
 	if known {
 		w.Notes = nil // the notes were reported when the worktree was made
 	}
-	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup, Notes: w.Notes}
+	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup, Clone: w.Clone,
+		Notes: w.Notes}
 	c.Workdir = w.Workdir()
+	if c.Sandbox.On() { // git in the sandbox needs all of the clone
+		box := *c.Sandbox
+		box.Folder = w.Path
+		c.Sandbox = &box
+	}
 	k.Tell(ctx, coleo.EventWorkspaceReady, coleo.WorkspaceChange{Status: string(w.Status), Path: w.Path,
 		Branch: w.Branch, Commit: w.Start, Notes: w.Notes})
 	return nil

@@ -119,7 +119,11 @@ func (p *statusPage) addHarness(arm coleo.Arm) {
 func (p *statusPage) addPlace(arm coleo.Arm) {
 	p.line("Workdir", arm.Workdir)
 	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
-		p.line("Worktree", fmt.Sprintf("branch %s, made for %s", w.Branch, w.From))
+		kind := ""
+		if w.Clone {
+			kind = "a clone, "
+		}
+		p.line("Worktree", fmt.Sprintf("%sbranch %s, made for %s", kind, w.Branch, w.From))
 	}
 	if s := configOf(arm).Sandbox; s.On() {
 		p.line("Sandbox", s)

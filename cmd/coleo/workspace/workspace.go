@@ -132,7 +132,11 @@ func printList(c *cobra.Command, all []listed) error {
 				unsaved = "nothing"
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, l.Status, l.Branch, l.Path, unsaved)
+		branch := l.Branch
+		if l.Clone {
+			branch += " (clone)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, l.Status, branch, l.Path, unsaved)
 	}
 	return w.Flush()
 }
