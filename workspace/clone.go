@@ -13,6 +13,16 @@ import (
 	"coleo.dev/workspace/git"
 )
 
+// addTree makes the folder of a worktree or a clone, and what connects it with the repository r.
+func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error {
+	if w.Clone {
+		return s.makeClone(ctx, r, w)
+	}
+	_, err := r.AddWorktree(git.Worktree{ID: w.ID, Path: w.Path, Head: w.ref(), Locked: "coleo: arm " + w.Name +
+		" works here; 'coleo arm remove' removes it"})
+	return err
+}
+
 // makeClone makes the folder of a clone and its repository. It checks nothing out. The clone has all
 // objects, branches and tags of the repository r, and the arm's branch is its HEAD.
 func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) error {

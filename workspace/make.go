@@ -343,16 +343,6 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 	return s.write(*w)
 }
 
-// addTree makes the folder of a worktree or a clone, and what connects it with the repository r.
-func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error {
-	if w.Clone {
-		return s.makeClone(ctx, r, w)
-	}
-	_, err := r.AddWorktree(git.Worktree{ID: w.ID, Path: w.Path, Head: w.ref(), Locked: "coleo: arm " + w.Name +
-		" works here; 'coleo arm remove' removes it"})
-	return err
-}
-
 // madeMessage returns the message that Coleo writes into the reflog of a new branch. By this
 // message, undo recognizes the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
