@@ -44,6 +44,36 @@ func TestNoChangeOverwritesAnother(t *testing.T) {
 	}
 }
 
+// The function of a change can take long, for example while it sends a prompt to its arm.
+func TestAChangeDelaysNoOtherArm(t *testing.T) {
+	t.Parallel()
+	v := newValues(t)
+	begun, finish := make(chan bool), make(chan bool)
+	var slow sync.WaitGroup
+	slow.Go(func() {
+		_, err := v.Change(t.Context(), "a1", func([]int) ([]int, error) {
+			close(begun)
+			<-finish
+			return []int{1}, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-begun
+	if got, err := v.Change(t.Context(), "a2", func([]int) ([]int, error) { return []int{2}, nil }); err != nil {
+		t.Errorf("while the value of another arm is changed: %v (%v)", got, err)
+	}
+	close(finish)
+	slow.Wait()
+	if got, err := v.Of(t.Context(), "a1"); err != nil || !slices.Equal(got, []int{1}) {
+		t.Errorf("the slow change has stored %v (%v)", got, err)
+	}
+	if len(v.locks) != 0 {
+		t.Errorf("%d locks are kept after the last change", len(v.locks))
+	}
+}
+
 func TestAFailedChangeChangesNothing(t *testing.T) {
 	t.Parallel()
 	v := newValues(t)
