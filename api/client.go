@@ -18,6 +18,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api/signin"
 	"coleo.dev/brain"
+	"coleo.dev/brain/commands"
 	"coleo.dev/localsocket"
 	"coleo.dev/wire"
 )
@@ -291,7 +292,7 @@ func (c *Client) unreachable(ctx context.Context, method string, err error) erro
 }
 
 // promptTime returns how long a client waits until a prompt is delivered.
-func promptTime(text string) time.Duration { return brain.PromptTime(text) + answerMargin }
+func promptTime(text string) time.Duration { return commands.PromptTime(text) + answerMargin }
 
 // notDelivered sets Delivered to false in the error of a prompt that no server
 // received. It returns any other error unchanged.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/limit"
 	"coleo.dev/modelresolver"
@@ -93,7 +94,7 @@ func (b *Brain) takeAlternative(ctx context.Context, id string) bool {
 	if comesLater(err) {
 		return false
 	}
-	err = b.orderAndCatchUp(ctx, arm.ID, bus.OpAlternative, promptTimeout, func(arm coleo.Arm) any {
+	err = b.OrderAndCatchUp(ctx, arm.ID, bus.OpAlternative, commands.PromptTimeout, func(arm coleo.Arm) any {
 		return bus.AlternativeOrder{Arm: arm.ID, At: at, Failed: err.Error()}
 	}, nil)
 	return err == nil
@@ -141,7 +142,7 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	}
 	defer b.holdOrderOpen(arm.ID)()
 	var report bus.ModelReport
-	err = b.orderAndCatchUp(ctx, arm.ID, bus.OpAlternative, spawnTimeout, func(coleo.Arm) any { return order }, &report)
+	err = b.OrderAndCatchUp(ctx, arm.ID, bus.OpAlternative, spawnTimeout, func(coleo.Arm) any { return order }, &report)
 	if err != nil {
 		return err
 	}
@@ -203,7 +204,7 @@ func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) 
 		return coleo.OnLimitReport{}, err
 	}
 	var report bus.OnLimitReport
-	err = b.orderAndCatchUp(ctx, arm.ID, bus.OpOnLimit, bus.DefaultTimeout, func(arm coleo.Arm) any {
+	err = b.OrderAndCatchUp(ctx, arm.ID, bus.OpOnLimit, bus.DefaultTimeout, func(arm coleo.Arm) any {
 		return bus.OnLimitOrder{Arm: arm.ID, OnLimit: on}
 	}, &report)
 	if err != nil {

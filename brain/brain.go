@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/catalogue"
+	"coleo.dev/brain/commands"
 	"coleo.dev/brain/comments"
 	"coleo.dev/brain/memos"
 	"coleo.dev/brain/origin"
@@ -78,6 +79,7 @@ type Defaults struct {
 // the brain does not know whether the order was carried out.
 type Brain struct {
 	Config
+	*commands.Commands
 	*memos.Memos
 	*comments.Unsent
 	*origin.Origins
@@ -110,6 +112,8 @@ type Brain struct {
 func New(c Config) *Brain {
 	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*knownHost{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}, requests: map[string]bool{}, displays: newDisplays()}
+	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permit, CatchUp: b.catchUp,
+		SettledOn: b.settledOn, TakesFiles: b.understandsFiles})
 	b.Origins = origin.New(c.DB)
 	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
 )
@@ -63,7 +64,7 @@ func (b *Brain) Checkpoints(ctx context.Context, idOrName string) ([]changes.Che
 	if err != nil {
 		return nil, err
 	}
-	return list, b.askAboutArm(ctx, arm, bus.OpCheckpoints, diffTimeout, onArm(arm), &list)
+	return list, b.askAboutArm(ctx, arm, bus.OpCheckpoints, diffTimeout, commands.OnArm(arm), &list)
 }
 
 // Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same repository
@@ -88,7 +89,7 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
-	err := b.orderAndCatchUp(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
 		return bus.MergeOrder{Arm: arm.ID, Wish: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {

@@ -66,7 +66,7 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 	}
 	var report bus.LabelReport
 	if arm.AgentID != "" {
-		err = b.orderAndCatchUp(ctx, arm.ID, bus.OpLabel, bus.DefaultTimeout, func(arm coleo.Arm) any {
+		err = b.OrderAndCatchUp(ctx, arm.ID, bus.OpLabel, bus.DefaultTimeout, func(arm coleo.Arm) any {
 			return bus.LabelOrder{Arm: arm.ID, Labels: next}
 		}, &report)
 	}
@@ -94,7 +94,7 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 // errors come from the host agent.
 func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder) (coleo.BudgetReport, error) {
 	var report bus.BudgetReport
-	err := b.orderAndCatchUp(ctx, idOrName, bus.OpBudget, bus.DefaultTimeout, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpBudget, bus.DefaultTimeout, func(arm coleo.Arm) any {
 		return bus.BudgetOrder{Arm: arm.ID, BudgetOrder: o}
 	}, &report)
 	if err != nil || o.Budget == nil {

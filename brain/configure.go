@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/budget"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
@@ -170,8 +171,9 @@ func (b *Brain) requireSupport(host string, takes func(bus.Beat) bool, whatItLac
 	if m := b.hosts[host]; m == nil || m.beat.PID == 0 || takes(m.beat) {
 		return nil
 	}
-	return unsent{coleo.Errorf(coleo.EUnsupported, "nothing was done: the host agent %s has version %s, which %s: "+
-		"run 'coleo down' and 'coleo up' to update it", host, b.hosts[host].beat.Version, whatItLacks)}
+	return commands.NotSent(coleo.Errorf(coleo.EUnsupported,
+		"nothing was done: the host agent %s has version %s, which %s: "+
+			"run 'coleo down' and 'coleo up' to update it", host, b.hosts[host].beat.Version, whatItLacks))
 }
 
 // checkScripted returns an error if the options of a request do not fit the scripted model. A

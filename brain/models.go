@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/modelresolver"
 	"coleo.dev/pricebook"
@@ -308,7 +309,7 @@ func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrde
 		}
 	}
 	var report bus.ModelReport
-	err := b.orderAndCatchUp(ctx, arm.ID, bus.OpModel, promptTimeout, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, arm.ID, bus.OpModel, commands.PromptTimeout, func(arm coleo.Arm) any {
 		return bus.ModelOrder{Arm: arm.ID, ModelOrder: o, InsteadOf: change}
 	}, &report)
 	return report, err

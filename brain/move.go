@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
 	"coleo.dev/repeat"
@@ -200,11 +201,11 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 		return nil
 	}
 	if b.Local == nil {
-		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: this serve drives no arms itself")}
+		return commands.NotSent(coleo.Errorf(coleo.EUnavailable, "nothing was done: this serve drives no arms itself"))
 	}
 	if err := b.Local(ctx); err != nil {
-		return unsent{coleo.Errorf(coleo.EUnavailable, "nothing was done: serve could not begin to drive arms itself: %v",
-			err)}
+		return commands.NotSent(coleo.Errorf(coleo.EUnavailable,
+			"nothing was done: serve could not begin to drive arms itself: %v", err))
 	}
 	return nil
 }

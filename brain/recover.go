@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
 	"coleo.dev/store"
@@ -47,7 +48,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	case recovery.Reattach:
 		err = b.reattach(ctx, arm)
 	case recovery.KillAndRestart:
-		if err = b.askAboutArm(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err == nil {
+		if err = b.askAboutArm(ctx, arm, bus.OpKill, commands.KillTimeout, commands.OnArm(arm), nil); err == nil {
 			err = b.restart(ctx, arm, q, remedy, change)
 		}
 	case recovery.Restart, recovery.RestartResuming:
@@ -123,7 +124,7 @@ func lostConversation(arm coleo.Arm) bool { return arm.Rule == coleo.RuleNoConve
 // host agent cannot be asked, find returns the zero Finding.
 func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 	var report bus.ArmReport
-	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
+	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report)
 	switch {
 	case coleo.ErrorCode(err) == coleo.ENotFound:
 		return recovery.Finding{Host: arm.AgentID, Proof: recovery.Gone}
@@ -140,7 +141,7 @@ func (b *Brain) find(ctx context.Context, arm coleo.Arm) recovery.Finding {
 // is attached.
 func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 	var report bus.ArmReport
-	if err := b.askAboutArm(ctx, arm, bus.OpAdopt, spawnTimeout, onArm(arm), &report); err != nil {
+	if err := b.askAboutArm(ctx, arm, bus.OpAdopt, spawnTimeout, commands.OnArm(arm), &report); err != nil {
 		return err
 	}
 	if !report.Attached || report.Proof != bus.Proven || report.Process != bus.ProcessAlive {
@@ -256,7 +257,7 @@ func (b *Brain) isOver(ctx context.Context, arm coleo.Arm) bool {
 		return arm.Status == coleo.StatusStopped
 	}
 	var r bus.ArmReport
-	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &r)
+	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &r)
 	return err == nil && !r.Attached && r.Proof == bus.Gone && r.Process == bus.ProcessDead &&
 		r.Generation >= arm.Generation
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 )
 
@@ -170,7 +171,7 @@ func (b *Brain) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row c
 	b.Log.Warn("an arm runs twice: its older generation is ended", "arm", row.Name, "host", host, "generation",
 		a.Generation, "newer", row.Generation)
 	b.following.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, killTimeout)
+		ctx, cancel := context.WithTimeout(ctx, commands.KillTimeout)
 		defer cancel()
 		if err := b.Bus.Ask(ctx, host, bus.OpKill, bus.ArmOrder{Arm: a.ID, Generation: a.Generation}, nil); err != nil {
 			b.Log.Error("end an older generation", "arm", row.Name, "host", host, "error", err)
@@ -298,7 +299,7 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
 			settled = false
 			var report bus.ArmReport
-			if err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report); err == nil &&
+			if err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report); err == nil &&
 				report.Attached {
 				b.storeReading(ctx, id, pulse, arm, report.Reading)
 			}
@@ -316,7 +317,7 @@ func (b *Brain) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 // agent. learnName returns true if it has written a name.
 func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
-	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &report)
+	err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report)
 	if err != nil || report.Name == "" || report.Name == arm.ID {
 		return false
 	}

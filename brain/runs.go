@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/bus"
+	"coleo.dev/brain/commands"
 	"coleo.dev/cost"
 	"coleo.dev/store"
 	"coleo.dev/wire"
@@ -86,66 +86,19 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 	return report, err
 }
 
-// Queue changes the queue of an arm and returns the queue. If o.Step is empty, it changes nothing.
-// The arm's host keeps the queue. When Queue returns, a change is already on that host's disk.
-//
-// Queue returns ENotFound if there is no such arm or entry. It returns EInvalid for a bad order,
-// EConflict if the queue is full, and EBusy while the entry is being sent. It returns EExited if
-// the arm has never run. It returns EUnavailable if the host agent cannot be asked. It returns
-// EUnsupported if the host agent is too old to keep a queue.
-func (b *Brain) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) (coleo.QueueReport, error) {
-	var r coleo.QueueReport
-	err := b.orderAndCatchUp(ctx, idOrName, bus.OpQueue, bus.DefaultTimeout, func(arm coleo.Arm) any {
-		return bus.QueueOrder{Arm: arm.ID, QueueOrder: o}
-	}, &r)
-	if r.Queue.Entries == nil {
-		r.Queue.Entries = []coleo.Queued{}
-	}
-	return r, err
-}
-
-// takesFiles returns EUnsupported if the arm's host agent is too old to add files to a prompt. Such
-// a host agent would send the prompt without the files.
-func (b *Brain) takesFiles(ctx context.Context, idOrName string, files []string) error {
-	if len(files) == 0 {
-		return nil
-	}
-	arm, err := b.Arm(ctx, idOrName)
-	if err != nil || isLocal(arm.AgentID) {
-		return err
-	}
-	return b.understandsFiles(arm.AgentID)
-}
-
 // understandsFiles returns EUnsupported if the host agent is too old to add files to a
 // prompt.
 func (b *Brain) understandsFiles(host string) error {
+	if isLocal(host) {
+		return nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m := b.hosts[host]
 	if m == nil || m.beat.PID == 0 || m.beat.TakesFiles {
 		return nil // a host agent without a beat cannot be asked, so the order fails later
 	}
-	return unsent{coleo.Errorf(coleo.EUnsupported,
+	return commands.NotSent(coleo.Errorf(coleo.EUnsupported,
 		"nothing was typed: the host agent %s has version %s, which takes no files with a prompt: "+
-			"run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)}
-}
-
-// Steer sends a prompt to an arm at once, even during a turn. The result says how the
-// prompt reached the agent CLI. Steer returns the errors of Prompt and Interrupt, and
-// EBlocked if a dialog is open.
-func (b *Brain) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (coleo.Steering, error) {
-	var out coleo.Steering
-	err := b.orderAndCatchUp(ctx, idOrName, bus.OpSteer, PromptTime(p.Text)+promptTimeout, func(arm coleo.Arm) any {
-		return bus.PromptOrder{Arm: arm.ID, Prompt: p}
-	}, &out)
-	return out, refused(err)
-}
-
-// Abort stops the running turn of an arm, and pauses its queue if the queue is not empty.
-// Abort returns the errors of Interrupt.
-func (b *Brain) Abort(ctx context.Context, idOrName string) (coleo.Aborted, error) {
-	var out coleo.Aborted
-	err := b.orderAndCatchUp(ctx, idOrName, bus.OpAbort, promptTimeout, onArm, &out)
-	return out, err
+			"run 'coleo down' and 'coleo up' to update it", host, m.beat.Version))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
@@ -274,7 +275,7 @@ func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) 
 func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	ctx = context.WithoutCancel(ctx)
 	if was.ID == "" {
-		_ = b.askAboutArm(ctx, arm, bus.OpRemove, killTimeout, onArm(arm), nil)
+		_ = b.askAboutArm(ctx, arm, bus.OpRemove, commands.KillTimeout, commands.OnArm(arm), nil)
 		if err := b.DB.DeleteArm(ctx, arm.ID); err == nil {
 			b.publishRemoved(arm.ID)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
 	"coleo.dev/store"
@@ -232,12 +233,12 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 	case code != coleo.EBusy && code != coleo.EBlocked:
 		return false, err
 	case !interrupt && code == coleo.EBusy:
-		return false, coleo.Errorf(code, "it is working; --interrupt interrupts its turn first, and 'coleo arm wait %s' waits "+
-			"for its end", arm.Name)
+		return false, coleo.Errorf(code, "it is working; --interrupt interrupts its turn first, and "+
+			"'coleo arm wait %s' waits for its end", arm.Name)
 	case !interrupt:
 		return false, coleo.Errorf(code, "it asks something: answer it first, or give --interrupt, which also ends its turn")
 	}
-	if err := b.orderAndCatchUp(ctx, arm.ID, bus.OpAbort, promptTimeout, onArm, nil); err != nil {
+	if err := b.OrderAndCatchUp(ctx, arm.ID, bus.OpAbort, commands.PromptTimeout, commands.OnArm, nil); err != nil {
 		return false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, restTime)

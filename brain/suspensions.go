@@ -56,7 +56,7 @@ func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d col
 		return s, err
 	}
 	name, host := s.ArmName, ""
-	err = b.orderAndCatchUp(ctx, s.Arm, bus.OpAnswer, bus.DefaultTimeout, func(arm coleo.Arm) any {
+	err = b.OrderAndCatchUp(ctx, s.Arm, bus.OpAnswer, bus.DefaultTimeout, func(arm coleo.Arm) any {
 		host = arm.AgentID
 		return bus.AnswerOrder{Arm: arm.ID, ID: s.ID, Decision: d, By: by}
 	}, &s)
@@ -85,14 +85,6 @@ func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
 	}
 	return coleo.Suspension{}, coleo.Errorf(coleo.EConflict, "the arm waits for %d answers, so name one by its id: %s",
 		len(list), strings.Join(lines, "; "))
-}
-
-// Tasks returns the tasks that an arm's model has written with Coleo's tools. It returns
-// ENotFound if there is no such arm, and EUnavailable if the host agent cannot be asked.
-func (b *Brain) Tasks(ctx context.Context, idOrName string) ([]coleo.Task, error) {
-	var list []coleo.Task
-	err := b.query(ctx, idOrName, bus.OpTasks, &list)
-	return list, err
 }
 
 // configureTools sets the tools of an arm. If the request does not mention tools, an

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
 	"coleo.dev/wire"
@@ -34,7 +35,7 @@ func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) 
 // and does not. Other errors come from the host agent.
 func (b *Brain) SwitchMode(ctx context.Context, idOrName string, o coleo.ModeOrder) (coleo.ModeSwitch, error) {
 	var report bus.ModeReport
-	err := b.orderAndCatchUp(ctx, idOrName, bus.OpMode, promptTimeout, func(arm coleo.Arm) any {
+	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMode, commands.PromptTimeout, func(arm coleo.Arm) any {
 		return bus.ModeOrder{Arm: arm.ID, ModeOrder: o}
 	}, &report)
 	if err != nil {
@@ -59,7 +60,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 		return wire.SpawnReply{}, err
 	}
 	if arm.Status != coleo.StatusStopped {
-		if err := b.askAboutArm(ctx, arm, bus.OpKill, killTimeout, onArm(arm), nil); err != nil {
+		if err := b.askAboutArm(ctx, arm, bus.OpKill, commands.KillTimeout, commands.OnArm(arm), nil); err != nil {
 			return wire.SpawnReply{}, err
 		}
 		b.catchUp(ctx, arm.AgentID)
@@ -112,7 +113,7 @@ func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
 		return nil
 	}
 	var now bus.ArmReport
-	if err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, onArm(arm), &now); err != nil {
+	if err := b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &now); err != nil {
 		return err
 	}
 	switch now.Reading.State {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
 	"coleo.dev/store"
 	"coleo.dev/summary"
@@ -236,9 +237,9 @@ func (b *Brain) checkThreadFree(ctx context.Context, conversation, exceptArm str
 	if err != nil || name == "" {
 		return err
 	}
-	return unsent{coleo.Errorf(coleo.EThreadLocked,
+	return commands.NotSent(coleo.Errorf(coleo.EThreadLocked,
 		"the conversation %s is in use by arm %s: nothing was done; 'coleo arm kill %s' gives it free", conversation,
-		name, name)}
+		name, name))
 }
 
 // configureThread sets which conversation an arm continues or copies.

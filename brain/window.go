@@ -18,7 +18,7 @@ func (b *Brain) OpenWindow(ctx context.Context, idOrName string, q wire.WindowRe
 	if err := checkWindow(q); err != nil {
 		return coleo.Arm{}, err
 	}
-	if err := b.orderAndCatchUp(ctx, idOrName, bus.OpWindow, spawnTimeout, func(arm coleo.Arm) any {
+	if err := b.OrderAndCatchUp(ctx, idOrName, bus.OpWindow, spawnTimeout, func(arm coleo.Arm) any {
 		return bus.WindowOrder{Arm: arm.ID, Place: placeAt(q)}
 	}, nil); err != nil {
 		return coleo.Arm{}, err

@@ -1,0 +1,121 @@
+// Package commands sends the commands of people and programs to the host agents of the arms, such as a
+// prompt, an answer or a key. It waits for the host agent's report, and says what the report proves.
+//
+// Package commands does not know the host agents: its caller finds the one of an arm.
+package commands
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// These constants are the time limits for commands to host agents.
+const (
+	PromptTimeout = 90 * time.Second // an agent CLI can need 30 s to start before its first prompt
+	// promptPerKB is added to PromptTimeout for each 1,000 bytes of the prompt. An agent CLI can be
+	// unresponsive while it reads a long prompt, shows the prompt and begins to work on it.
+	promptPerKB = 6 * time.Second
+	KillTimeout = 30 * time.Second
+)
+
+// Config is what Commands needs.
+type Config struct {
+	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
+	// Ask sends a command to the arm's host agent, and decodes the report into out. It waits for the
+	// report, but not longer than limit. It returns EExited if the arm has never run, and
+	// EUnavailable if the host agent cannot be asked. Other errors come from the host agent.
+	Ask func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
+	// Permit waits until keys may be typed into the arm. It returns EUnproven if ctx ends first.
+	Permit func(ctx context.Context, arm coleo.Arm) error
+	// CatchUp reads all new events of a host into serve's store before it returns.
+	CatchUp func(ctx context.Context, host string)
+	// SettledOn returns the host of an arm. If the arm is moving, it waits for the end of the move.
+	SettledOn func(ctx context.Context, arm coleo.Arm) string
+	// TakesFiles returns EUnsupported if the host agent is too old to add files to a prompt.
+	TakesFiles func(host string) error
+}
+
+// Commands sends the commands. It has no state, and is safe for concurrent use.
+type Commands struct{ config Config }
+
+// New returns the commands for the arms that c.Find finds.
+func New(c Config) *Commands { return &Commands{c} }
+
+// OrderAndCatchUp sends a command about one arm to the arm's host agent. After that, it reads the
+// host's new events into the store. If the command types and the arm needs a permit,
+// OrderAndCatchUp first gets a permit.
+//
+// It returns ENotFound if there is no such arm. It returns EUnproven if the arm gets no permit
+// before ctx ends. It returns EExited if the arm has never run, and EUnavailable if the host agent
+// cannot be asked. Other errors come from the host agent.
+func (c *Commands) OrderAndCatchUp(ctx context.Context, idOrName string, op bus.Op, limit time.Duration,
+	in func(coleo.Arm) any, out any) error {
+	arm, err := c.config.Find(ctx, idOrName)
+	if err != nil {
+		return err
+	}
+	if op.Types() {
+		if err := c.config.Permit(ctx, arm); err != nil {
+			return err
+		}
+	}
+	err = c.config.Ask(ctx, arm, op, limit, in(arm), out)
+	c.config.CatchUp(ctx, arm.AgentID)
+	if now := c.config.SettledOn(ctx, arm); now != arm.AgentID {
+		c.config.CatchUp(ctx, now)
+	}
+	return err
+}
+
+func (c *Commands) query(ctx context.Context, idOrName string, op bus.Op, out any) error {
+	arm, err := c.config.Find(ctx, idOrName)
+	if err != nil {
+		return err
+	}
+	err = c.config.Ask(ctx, arm, op, bus.DefaultTimeout, OnArm(arm), out)
+	c.config.CatchUp(ctx, arm.AgentID) // the host agent may have recorded events before it replied
+	return err
+}
+
+// OnArm returns the order for a command that needs only the arm.
+func OnArm(arm coleo.Arm) any { return bus.ArmOrder{Arm: arm.ID} }
+
+// NotSent returns the error for a command that was not sent to any host agent. The error has the code and
+// the message of its cause.
+func NotSent(because *coleo.Error) error { return unsent{because} }
+
+// unsent is the error for a command that was not sent to any host agent.
+type unsent struct{ because *coleo.Error }
+
+// Error returns a message that says that nothing was done.
+func (u unsent) Error() string { return u.because.Message }
+
+// Unwrap returns the coleo.Error with its code.
+func (u unsent) Unwrap() error { return u.because }
+
+// refused sets Delivered to false in an error that proves that the prompt was not delivered. It
+// returns any other error unchanged.
+func refused(err error) error {
+	var e *coleo.Error
+	if !errors.As(err, &e) || bus.Unanswered(err) {
+		return err
+	}
+	known := errors.As(err, new(unsent)) || bus.Unreachable(err)
+	switch e.Code {
+	case coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout, coleo.EExited, coleo.EInternal, coleo.EUnavailable:
+		if !known {
+			return err
+		}
+	case coleo.EConflict, coleo.EInvalid, coleo.ENotFound, coleo.EUnauthorized, coleo.EForbidden,
+		coleo.ENotInstalled, coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EStale, coleo.EUnproven,
+		coleo.EUnsupported, coleo.EThreadLocked,
+		coleo.ETurnAsks, coleo.ETurnFailed, coleo.ETurnInterrupted, coleo.ETurnUnproven, coleo.EAnswerUnfit:
+	}
+	marked := *e
+	marked.Delivered = new(bool)
+	return &marked
+}

@@ -1,0 +1,134 @@
+package commands
+
+import (
+	"context"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// Prompt sends a prompt to an arm. The ID of the receipt is the id of the run that the
+// prompt begins.
+//
+// Prompt returns ENotFound if there is no such arm. It returns EUnproven if the arm
+// gets no permit before ctx ends. It returns EExited if the arm has never run. It
+// returns EUnavailable if the host agent cannot be asked. It returns ETimeout if the
+// delivery takes longer than PromptTime. Other errors come from the host agent.
+//
+// If Delivered is false in the error, the prompt was not delivered. Any other error
+// does not say whether the prompt was delivered.
+func (c *Commands) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
+	var r coleo.Receipt
+	if err := c.takesFiles(ctx, idOrName, p.Files); err != nil {
+		return r, refused(err)
+	}
+	op, text := bus.OpPrompt, p.Text
+	if p.Check != nil {
+		op, text = bus.OpChecked, text+string(p.Check.Input)+string(p.Check.Schema)
+	}
+	err := c.OrderAndCatchUp(ctx, idOrName, op, PromptTime(text), func(arm coleo.Arm) any {
+		return bus.PromptOrder{Arm: arm.ID, Prompt: p, Lease: lease}
+	}, &r)
+	return r, refused(err)
+}
+
+// PromptTime returns the time limit for the delivery of a prompt.
+func PromptTime(text string) time.Duration {
+	return PromptTimeout + time.Duration(len(text)/1000)*promptPerKB
+}
+
+// takesFiles returns EUnsupported if the arm's host agent is too old to add files to a prompt. Such
+// a host agent would send the prompt without the files.
+func (c *Commands) takesFiles(ctx context.Context, idOrName string, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	arm, err := c.config.Find(ctx, idOrName)
+	if err != nil {
+		return err
+	}
+	return c.config.TakesFiles(arm.AgentID)
+}
+
+// Steer sends a prompt to an arm at once, even during a turn. The result says how the
+// prompt reached the agent CLI. Steer returns the errors of Prompt and Interrupt, and
+// EBlocked if a dialog is open.
+func (c *Commands) Steer(ctx context.Context, idOrName string, p coleo.Prompt) (coleo.Steering, error) {
+	var out coleo.Steering
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpSteer, PromptTime(p.Text)+PromptTimeout, func(arm coleo.Arm) any {
+		return bus.PromptOrder{Arm: arm.ID, Prompt: p}
+	}, &out)
+	return out, refused(err)
+}
+
+// Compact makes an arm's agent CLI shorten its conversation. The ID of the receipt is
+// the id of the run that begins. Compact returns EUnsupported if the agent CLI cannot
+// shorten a conversation, or if an older host agent does not know the command. It also
+// returns the errors of Prompt.
+func (c *Commands) Compact(ctx context.Context, idOrName string) (coleo.Receipt, error) {
+	var r coleo.Receipt
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpCompact, PromptTimeout, OnArm, &r)
+	return r, refused(err)
+}
+
+// Respond answers a dialog. If the fingerprint is empty, Respond answers the dialog
+// that is open. It returns EStale if the dialog with the fingerprint is not open.
+//
+// Respond returns ENotFound if there is no such arm. It returns EUnproven if the arm
+// gets no permit before ctx ends. It returns EExited if the arm has never run. It
+// returns EUnavailable if the host agent cannot be asked. Other errors come from the
+// host agent.
+func (c *Commands) Respond(ctx context.Context, idOrName string, dialog coleo.Fingerprint, d coleo.Decision,
+	lease string) error {
+	return c.OrderAndCatchUp(ctx, idOrName, bus.OpRespond, PromptTimeout, func(arm coleo.Arm) any {
+		return bus.RespondOrder{Arm: arm.ID, Dialog: dialog, Decision: d, Lease: lease}
+	}, nil)
+}
+
+// Interrupt stops the running turn of an arm, and returns what it has done. It returns ENotFound if
+// there is no such arm. It returns EUnproven if the arm gets no permit before ctx ends. It returns
+// EExited if the arm has never run. It returns EUnavailable if the host agent cannot be asked.
+// Other errors come from the host agent.
+func (c *Commands) Interrupt(ctx context.Context, idOrName string) (coleo.Interruption, error) {
+	var out coleo.Interruption
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpInterrupt, PromptTimeout, OnArm, &out)
+	return out, err
+}
+
+// Abort stops the running turn of an arm, and pauses its queue if the queue is not empty.
+// Abort returns the errors of Interrupt.
+func (c *Commands) Abort(ctx context.Context, idOrName string) (coleo.Aborted, error) {
+	var out coleo.Aborted
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpAbort, PromptTimeout, OnArm, &out)
+	return out, err
+}
+
+// Kill ends all processes of an arm. After they have ended, Kill returns the arm's row.
+// Kill returns ENotFound if there is no such arm. It returns EExited if the arm has
+// never run. It returns EUnavailable if the host agent cannot be asked. Other errors
+// come from the host agent.
+func (c *Commands) Kill(ctx context.Context, idOrName string) (coleo.Arm, error) {
+	if err := c.OrderAndCatchUp(ctx, idOrName, bus.OpKill, KillTimeout, OnArm, nil); err != nil {
+		return coleo.Arm{}, err
+	}
+	return c.config.Find(ctx, idOrName)
+}
+
+// Queue changes the queue of an arm and returns the queue. If o.Step is empty, it changes nothing.
+// The arm's host keeps the queue. When Queue returns, a change is already on that host's disk.
+//
+// Queue returns ENotFound if there is no such arm or entry. It returns EInvalid for a bad order,
+// EConflict if the queue is full, and EBusy while the entry is being sent. It returns EExited if
+// the arm has never run. It returns EUnavailable if the host agent cannot be asked. It returns
+// EUnsupported if the host agent is too old to keep a queue.
+func (c *Commands) Queue(ctx context.Context, idOrName string, o coleo.QueueOrder) (coleo.QueueReport, error) {
+	var r coleo.QueueReport
+	err := c.OrderAndCatchUp(ctx, idOrName, bus.OpQueue, bus.DefaultTimeout, func(arm coleo.Arm) any {
+		return bus.QueueOrder{Arm: arm.ID, QueueOrder: o}
+	}, &r)
+	if r.Queue.Entries == nil {
+		r.Queue.Entries = []coleo.Queued{}
+	}
+	return r, err
+}
