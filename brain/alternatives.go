@@ -156,7 +156,7 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	if err != nil {
 		b.Log.Error("record the model with which a parked arm continues", "arm", arm.Name, "error", err)
 	}
-	b.publishArm(ctx, arm.ID)
+	b.PublishArm(ctx, arm.ID)
 	return nil
 }
 

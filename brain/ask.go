@@ -120,7 +120,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 	if err := b.forget(ctx, arm.ID); err != nil {
 		return wire.Removed{}, err
 	}
-	b.publishRemoved(arm.ID)
+	b.PublishRemoved(arm.ID)
 	return wire.Removed{Dropped: gone.Dropped, Kept: gone.Kept}, errors.Join(b.DB.SetConfig(ctx,
 		generationKey(arm.ID), ""), b.ForgetMemo(ctx, arm.ID), b.ForgetComments(ctx, arm.ID))
 }

@@ -17,6 +17,7 @@ import (
 	"coleo.dev/brain/catalogue"
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/comments"
+	"coleo.dev/brain/feed"
 	"coleo.dev/brain/memos"
 	"coleo.dev/brain/origin"
 	"coleo.dev/brain/upkeep"
@@ -84,9 +85,9 @@ type Brain struct {
 	*comments.Unsent
 	*origin.Origins
 	*catalogue.Catalogue
-	updates *updates
-	ctx     context.Context // ends when Run ends
-	end     context.CancelFunc
+	*feed.Feed
+	ctx context.Context // ends when Run ends
+	end context.CancelFunc
 
 	mu       sync.Mutex
 	hosts    map[string]*knownHost
@@ -94,15 +95,9 @@ type Brain struct {
 	moves    map[string]chan struct{} // closed when the move of an arm ends, by arm id
 	requests map[string]bool          // the requests of arms that are being carried out, by id
 
-	numbering  sync.Mutex // held while a generation number is chosen and stored
-	labelling  sync.Mutex // held while labels are changed
-	counting   sync.Mutex // held while subarms are counted and the row of another one is made
-	publishing sync.Mutex // held while an arm's row is read and published
-
-	// publishFrom is the end of serve's log at the time when this brain was created. Each follower
-	// begins later. The follower reads the log up to the position at which it begins. It gets later
-	// events from publishLog.
-	publishFrom uint64
+	numbering sync.Mutex // held while a generation number is chosen and stored
+	labelling sync.Mutex // held while labels are changed
+	counting  sync.Mutex // held while subarms are counted and the row of another one is made
 
 	displays  *displays
 	following sync.WaitGroup
@@ -110,19 +105,18 @@ type Brain struct {
 
 // New returns a brain that follows no host until Run is called.
 func New(c Config) *Brain {
-	b := &Brain{Config: c, updates: newUpdates(), hosts: map[string]*knownHost{}, ordering: map[string]int{},
+	b := &Brain{Config: c, hosts: map[string]*knownHost{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}, requests: map[string]bool{}, displays: newDisplays()}
 	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permit, CatchUp: b.catchUp,
 		SettledOn: b.settledOn, TakesFiles: b.understandsFiles})
+	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.noteLogged,
+		Changed: b.displays.changed, Published: b.considerAlternatives})
 	b.Origins = origin.New(c.DB)
 	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)
 	b.Unsent = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
 	if b.Arbiter == nil {
 		b.Arbiter = newArbiter()
-	}
-	if c.DB != nil { // tests of single methods have none
-		b.publishFrom = c.DB.Head()
 	}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	return b
@@ -133,7 +127,7 @@ func New(c Config) *Brain {
 // Run.
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
-	b.following.Go(func() { b.publishLog(b.ctx, b.publishFrom) })
+	b.following.Go(func() { b.PublishLog(b.ctx) })
 	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
 		return err
 	}
@@ -152,7 +146,7 @@ func (b *Brain) Run(ctx context.Context) error {
 	<-ctx.Done()
 	b.end()
 	repeated.StopAll()
-	b.updates.end()
+	b.EndFollowing()
 	b.following.Wait()
 	return nil
 }
@@ -230,7 +224,7 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 	}); err != nil {
 		return arm, err
 	}
-	b.publishArm(ctx, arm.ID)
+	b.PublishArm(ctx, arm.ID)
 	return b.Arm(ctx, arm.ID)
 }
 

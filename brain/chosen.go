@@ -85,7 +85,7 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 	if err != nil {
 		return arm, err
 	}
-	b.publishArm(ctx, arm.ID)
+	b.PublishArm(ctx, arm.ID)
 	return b.Arm(ctx, arm.ID)
 }
 

@@ -33,7 +33,7 @@ var displayKinds = []coleo.EventKind{
 }
 
 // displays contains the snapshots of the arms that somebody has asked for. The first request
-// creates the snapshot of an arm from the log. After that, publishLog keeps the snapshot up to
+// creates the snapshot of an arm from the log. After that, PublishLog keeps the snapshot up to
 // date.
 type displays struct {
 	mu        sync.Mutex
@@ -65,6 +65,13 @@ func (d *displays) apply(e store.Entry) {
 	if e.Kind == coleo.EventRemoved {
 		delete(d.known, e.Arm)
 	}
+}
+
+// noteLogged applies an event of serve's log, and tells the followers that its arm has changed. Events of
+// work change no row, so no published row tells the followers of them.
+func (b *Brain) noteLogged(e store.Entry) {
+	b.displays.apply(e)
+	b.displays.changed(e.Arm)
 }
 
 // changed tells the followers that an arm has changed.
@@ -157,7 +164,7 @@ func (b *Brain) displayed(ctx context.Context, id string, told map[string]mark) 
 }
 
 // snapshot returns the snapshot of an arm up to the end of serve's log. It reads the log without
-// holding the lock, so it never delays publishLog.
+// holding the lock, so it never delays PublishLog.
 func (b *Brain) snapshot(ctx context.Context, arm string) (display.Snapshot, error) {
 	d := b.displays
 	d.mu.Lock()

@@ -268,7 +268,7 @@ func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelO
 			row.DefaultModel, row.ModelFallback = asked, change
 			return nil
 		})
-		b.publishArm(ctx, arm.ID)
+		b.PublishArm(ctx, arm.ID)
 	}
 	out := report.ModelSwitch
 	out.Fallback = change
@@ -339,7 +339,7 @@ func (b *Brain) fallbackSeen(ctx context.Context, arm coleo.Arm) (coleo.ModelSwi
 		}
 		return nil
 	})
-	b.publishArm(ctx, arm.ID)
+	b.PublishArm(ctx, arm.ID)
 	model := coleo.ModelName(now.Provider, now.Model)
 	return coleo.ModelSwitch{From: model, To: model, Fallback: now.ModelFallback}, err
 }

@@ -91,7 +91,7 @@ func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error
 		return arm, err
 	}
 	b.takePulseOf(ctx, to.ID, arm.ID)
-	b.publishArm(ctx, arm.ID)
+	b.PublishArm(ctx, arm.ID)
 	b.Log.Info("a host agent has taken up an arm that serve had driven itself", "arm", arm.Name, "host", to.ID)
 	return b.Arm(ctx, arm.ID)
 }

@@ -236,7 +236,7 @@ func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
 	}
 	b.Log.Warn("a task was not handed over, because serve or the host agent had ended", "arm", by.Name,
 		"successor", arm.Name)
-	b.publishRemoved(arm.ID)
+	b.PublishRemoved(arm.ID)
 	return true
 }
 

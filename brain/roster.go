@@ -67,7 +67,7 @@ func (b *Brain) takeBeat(beat bus.Beat) {
 	}
 	b.takeArms(ctx, m, beat.ID, news, now)
 	if back {
-		b.publishArmsOf(ctx, beat.ID)
+		b.PublishArmsOf(ctx, beat.ID)
 	}
 	if beat.Requests > 0 {
 		b.following.Go(func() { b.fulfil(ctx, beat.ID) })
@@ -123,7 +123,7 @@ func (b *Brain) takeArms(ctx context.Context, m *knownHost, host string, beats [
 		}
 		b.endOutrun(ctx, host, a, arm)
 		if b.summarise(&arm); m.noteHealth(arm) || slices.Contains(wrote, a.ID) {
-			b.publishArm(ctx, arm.ID)
+			b.PublishArm(ctx, arm.ID)
 		}
 	}
 }
@@ -341,7 +341,7 @@ func (b *Brain) learnName(ctx context.Context, arm coleo.Arm) bool {
 		b.Log.Warn("give an arm its name", "arm", arm.ID, "name", report.Name, "error", err)
 		return false
 	}
-	b.publishArm(ctx, arm.ID)
+	b.PublishArm(ctx, arm.ID)
 	return true
 }
 
@@ -370,7 +370,7 @@ func (b *Brain) storeReading(ctx context.Context, id string, pulse bus.Pulse, be
 	}
 	b.Log.Warn("an arm's row was wrong: corrected by its host agent's report",
 		"arm", arm.Name, "was", before.State, "is", arm.State)
-	b.publishArm(ctx, arm.ID)
+	b.PublishArm(ctx, arm.ID)
 }
 
 // noteMade stores what the host agent has made for the start of an arm: the worktree, and what

@@ -6,6 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
+	"coleo.dev/brain/feed"
 	"coleo.dev/cost"
 	"coleo.dev/store"
 	"coleo.dev/wire"
@@ -15,7 +16,7 @@ import (
 // cursor. The caller passes this cursor in the next call to get older runs. Runs returns EInvalid
 // for a bad cursor or an unknown outcome. It returns ENotFound if the filter names an unknown arm.
 func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string, error) {
-	before, err := positionOf(f.Before)
+	before, err := feed.PositionOf(f.Before)
 	if err != nil {
 		return nil, "", err
 	}
@@ -37,7 +38,7 @@ func (b *Brain) Runs(ctx context.Context, f wire.RunFilter) ([]coleo.Run, string
 	}
 	list, next, err := b.DB.Runs(ctx, store.RunFilter{Arm: f.Arm, Outcome: f.Outcome, Since: f.Since, Before: before,
 		Limit: f.Limit})
-	return list, cursorOf(next), err
+	return list, feed.CursorOf(next), err
 }
 
 // FindRun returns the run whose id begins with the given text. It returns ENotFound if no run

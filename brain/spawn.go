@@ -277,7 +277,7 @@ func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	if was.ID == "" {
 		_ = b.askAboutArm(ctx, arm, bus.OpRemove, commands.KillTimeout, commands.OnArm(arm), nil)
 		if err := b.DB.DeleteArm(ctx, arm.ID); err == nil {
-			b.publishRemoved(arm.ID)
+			b.PublishRemoved(arm.ID)
 		}
 		return
 	}

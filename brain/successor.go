@@ -275,7 +275,7 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared, at *bu
 	if p.order.Config.OnPartition == coleo.PartitionFreeze {
 		_, _ = b.renewPermits(ctx, first.AgentID) // if this fails, keepPermits renews the permits
 	}
-	b.publishArm(ctx, first.ID)
+	b.PublishArm(ctx, first.ID)
 	return report, nil
 }
 

@@ -20,7 +20,7 @@ import (
 // WaitArm returns ENotFound if the arm does not exist or is removed. It returns ETimeout if ctx
 // ends first. It returns EExited if the arm stops in a state that is not in states.
 func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
-	news := b.subscribeFromNow(ctx) // before the first look at the arm, so that no change is missed
+	news := b.SubscribeFromNow(ctx) // before the first look at the arm, so that no change is missed
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return arm, err
@@ -142,7 +142,7 @@ func stopped(arm coleo.Arm) error {
 // its prompt was removed from the queue. It returns EPromptLost if nothing proves that a queued
 // prompt has arrived.
 func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
-	news := b.subscribeFromNow(ctx)
+	news := b.SubscribeFromNow(ctx)
 	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})
 	if err != nil {
 		return coleo.RunEnd{}, err

@@ -3,13 +3,10 @@ package brain
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
-	"coleo.dev/store"
-	"coleo.dev/wire"
 )
 
 // watchHost asks a host agent for its pulse at intervals of PulseEvery and after each beat. It
@@ -78,9 +75,9 @@ func (b *Brain) takePulse(ctx context.Context, id string) {
 	b.mu.Unlock()
 	if back {
 		_ = b.Bus.RollCall() // ask for a beat now, because only a beat says which arms are alive
-		b.publishArmsOf(ctx, id)
+		b.PublishArmsOf(ctx, id)
 	} else {
-		b.publishArms(ctx, changed)
+		b.PublishArms(ctx, changed)
 	}
 	if err == nil && !settled {
 		b.reconcile(ctx, id, pulse)
@@ -112,7 +109,7 @@ func (b *Brain) notePart(ctx context.Context, id string, a bus.ArmPulse, as posi
 	changed := m.notePart(a, as, at)
 	b.mu.Unlock()
 	if changed {
-		b.publishArms(ctx, []string{a.ID})
+		b.PublishArms(ctx, []string{a.ID})
 	}
 }
 
@@ -221,7 +218,7 @@ func (b *Brain) markAway(ctx context.Context, id, why string) {
 	b.mu.Unlock()
 	if changed {
 		b.Log.Warn("a host agent is away", "host", id, "because", why)
-		b.publishArmsOf(ctx, id)
+		b.PublishArmsOf(ctx, id)
 	}
 }
 
@@ -293,56 +290,4 @@ func (m *knownHost) whyNotHeld(arm coleo.Arm) string {
 	}
 	return fmt.Sprintf("%s holds no session of it: 'coleo arm recover %s' brings it back",
 		agentWord(arm.AgentID), arm.Name)
-}
-
-// publishRowsOf publishes the present rows of the arms that have events on a page of serve's log.
-// Most events about work change no row.
-func (b *Brain) publishRowsOf(ctx context.Context, page []store.Entry) {
-	var changed []string
-	for _, e := range page {
-		switch {
-		case e.Kind == coleo.EventRemoved:
-			changed = slices.DeleteFunc(changed, func(id string) bool { return id == e.Arm })
-			b.publishRemoved(e.Arm)
-		case e.Arm != "" && e.Kind.ChangesArm() && !slices.Contains(changed, e.Arm):
-			changed = append(changed, e.Arm)
-		}
-	}
-	b.publishArms(ctx, changed)
-}
-
-// publishArm publishes the present row of an arm with the arm's health. It reads and publishes the
-// row under one lock. So it never publishes an older row after a newer row.
-func (b *Brain) publishArm(ctx context.Context, id string) {
-	b.publishing.Lock()
-	defer b.publishing.Unlock()
-	// If the row is missing, the arm was removed. publishRemoved publishes the removal.
-	if arm, err := b.Arm(ctx, id); err == nil {
-		b.updates.publish(update{Update: wire.Update{Arm: &arm}})
-		b.displays.changed(id)
-	}
-}
-
-func (b *Brain) publishRemoved(id string) {
-	b.updates.publish(update{Update: wire.Update{Removed: id}})
-}
-
-// publishArms publishes the rows of some arms with their health.
-func (b *Brain) publishArms(ctx context.Context, ids []string) {
-	for _, id := range ids {
-		b.publishArm(ctx, id)
-	}
-}
-
-// publishArmsOf publishes the rows of all arms of a host agent with their health.
-func (b *Brain) publishArmsOf(ctx context.Context, id string) {
-	list, err := b.DB.Arms(ctx, true)
-	if err != nil {
-		return // the subscribers read the rows when they subscribe again
-	}
-	for _, arm := range list {
-		if arm.AgentID == id {
-			b.publishArm(ctx, arm.ID)
-		}
-	}
 }

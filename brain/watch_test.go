@@ -102,7 +102,7 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	pulses := s.rowsOf(arms)
 	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: pulses})
 	s.brain.takePulse(t.Context(), scriptedHost)
-	at := s.brain.updates.nextNumber()
+	news := s.watched()
 	var published map[string]int
 	for round := range rounds {
 		now := append([]bus.ArmPulse{}, pulses...)
@@ -114,7 +114,7 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 		now[4].PID = round + 1
 		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, Of: now[4].ID, Pulse: &now[4]})
 		published = map[string]int{}
-		for _, u := range s.published(&at) {
+		for _, u := range news() {
 			if u.Arm != nil {
 				published[u.Arm.ID]++
 			}

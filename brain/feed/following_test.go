@@ -1,4 +1,4 @@
-package brain
+package feed
 
 import (
 	"context"
@@ -20,7 +20,7 @@ func mixedEvents() (list []coleo.Event) {
 	add := func(i int, kind coleo.EventKind, payload any) {
 		raw, _ := json.Marshal(payload)
 		arm := i % 3
-		list = append(list, coleo.Event{Host: scriptedHost, Epoch: "e", Seq: uint64(len(list) + 1), Kind: kind,
+		list = append(list, coleo.Event{Host: someHost, Epoch: "e", Seq: uint64(len(list) + 1), Kind: kind,
 			Time: now, Arm: fmt.Sprint("arm-", arm), Run: fmt.Sprint("run-", arm), Payload: raw})
 	}
 	for i := range 3 {
@@ -38,10 +38,10 @@ func mixedEvents() (list []coleo.Event) {
 }
 
 // paged returns what a reader of pages gets by a filter.
-func (s *scripted) paged(f wire.EventFilter) (all []string) {
+func (s *fed) paged(f wire.EventFilter) (all []string) {
 	s.t.Helper()
 	for f.Limit = 17; ; {
-		page, next, err := s.brain.Events(s.t.Context(), f)
+		page, next, err := s.Events(s.t.Context(), f)
 		check(s.t, err)
 		if len(page) == 0 {
 			return all
@@ -64,7 +64,7 @@ func asText(t *testing.T, u wire.Update) string {
 // few events, and a reader of pages get the same list by each filter, while the log grows.
 func TestReplayEqualsLive(t *testing.T) {
 	t.Parallel()
-	s := newScripted(t)
+	s := newFed(t)
 	s.rowsOf(3)
 	list := mixedEvents()
 	check(t, s.db.Project(t.Context(), list[:3])) // so that the runs are known
@@ -100,16 +100,16 @@ func TestReplayEqualsLive(t *testing.T) {
 
 // followToEnd follows until it has got everything up to the end of mixedEvents. It leaves
 // after so many updates, and comes back with its cursor.
-func (s *scripted) followToEnd(ctx context.Context, f wire.EventFilter, leave int) (all []string) {
+func (s *fed) followToEnd(ctx context.Context, f wire.EventFilter, leave int) (all []string) {
 	end := uint64(len(mixedEvents()))
 	for {
-		news, err := s.brain.Follow(ctx, f, time.Hour)
+		news, err := s.Follow(ctx, f, time.Hour)
 		check(s.t, err)
 		n := 0
 		for u := range news {
 			if f.After = u.Cursor; u.Event != nil {
 				all = append(all, asText(s.t, u))
-			} else if at, _ := positionOf(u.Cursor); at == end {
+			} else if at, _ := PositionOf(u.Cursor); at == end {
 				return all
 			}
 			if n++; n == leave {
@@ -126,13 +126,13 @@ func (s *scripted) followToEnd(ctx context.Context, f wire.EventFilter, leave in
 // published than the brain keeps. Then it gets each event, and the newest row of each arm.
 func TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
 	t.Parallel()
-	s := newScripted(t)
+	s := newFed(t)
 	s.rowsOf(2)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute) // a lost event ends the wait
 	defer stop()
-	news, err := s.brain.Subscribe(ctx, "")
+	news, err := s.Subscribe(ctx, "")
 	check(t, err)
-	s.brain.publishArm(t.Context(), "arm-0") // the first update, which does not come from the log
+	s.PublishArm(t.Context(), "arm-0") // the first update, which does not come from the log
 	const all = 2*recentMost + 5
 	var got []uint64
 	rows, removed, begun := map[string]int{}, 0, false
@@ -145,8 +145,8 @@ func TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
 			_, err := s.db.UpdateArm(t.Context(), "arm-0", func(row *coleo.Arm) error { row.ContextBudget = 77; return nil })
 			check(t, err)
 			check(t, s.db.DeleteArm(t.Context(), "arm-1"))
-			s.brain.publishRemoved("arm-1")
-			s.until("everything is published", func() bool { return s.brain.updates.nextNumber() >= all })
+			s.PublishRemoved("arm-1")
+			s.until("everything is published", func() bool { return s.updates.nextNumber() >= all })
 		}
 		switch {
 		case u.Event != nil:
@@ -166,9 +166,9 @@ func TestR7ASlowFollowerReadsTheLogAndGetsTheRowsOfAllArms(t *testing.T) {
 	if removed == 0 {
 		t.Error("the follower was not told that arm-1 was removed")
 	}
-	s.brain.updates.mu.Lock()
-	defer s.brain.updates.mu.Unlock()
-	if n := len(s.brain.updates.list); n > recentMost {
+	s.updates.mu.Lock()
+	defer s.updates.mu.Unlock()
+	if n := len(s.updates.list); n > recentMost {
 		t.Errorf("%d updates are kept in memory, want at most %d", n, recentMost)
 	}
 }
@@ -207,7 +207,7 @@ func TestFollowersAreWokenAtABoundedRate(t *testing.T) {
 
 func TestFiltersOfUnknownThingsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := newScripted(t)
+	s := newFed(t)
 	check(t, s.db.Project(t.Context(), mixedEvents()))
 	for _, c := range []struct {
 		f    wire.EventFilter
@@ -220,21 +220,15 @@ func TestFiltersOfUnknownThingsAreRefused(t *testing.T) {
 		{wire.EventFilter{After: "!"}, coleo.EInvalid},
 		{wire.EventFilter{After: wire.Now}, ""},
 	} {
-		if _, _, err := s.brain.Events(t.Context(), c.f); coleo.ErrorCode(err) != c.want {
+		if _, _, err := s.Events(t.Context(), c.f); coleo.ErrorCode(err) != c.want {
 			t.Errorf("events by %+v: %v, want %q", c.f, err, c.want)
 		}
-		if _, err := s.brain.Follow(t.Context(), c.f, time.Hour); coleo.ErrorCode(err) != c.want {
+		if _, err := s.Follow(t.Context(), c.f, time.Hour); coleo.ErrorCode(err) != c.want {
 			t.Errorf("follow by %+v: %v, want %q", c.f, err, c.want)
 		}
 	}
-	if page, next, err := s.brain.Events(t.Context(), wire.EventFilter{After: wire.Now}); err != nil || len(page) != 0 ||
-		next != s.brain.Cursor() {
+	if page, next, err := s.Events(t.Context(), wire.EventFilter{After: wire.Now}); err != nil || len(page) != 0 ||
+		next != s.Cursor() {
 		t.Errorf("events from now on: %d, next %s (%v)", len(page), next, err)
-	}
-	for outcome, want := range map[coleo.Outcome]coleo.Code{coleo.OutcomeOpen: "", coleo.OutcomeAsks: coleo.EInvalid,
-		"fine": coleo.EInvalid} {
-		if _, _, err := s.brain.Runs(t.Context(), wire.RunFilter{Outcome: outcome}); coleo.ErrorCode(err) != want {
-			t.Errorf("runs with outcome %s: %v, want %q", outcome, err, want)
-		}
 	}
 }

@@ -1,7 +1,6 @@
-package brain
+package feed
 
 import (
-	"context"
 	"encoding/json"
 	"sync"
 	"time"
@@ -168,7 +167,7 @@ func (u *updates) from(at uint64) (list []update, more <-chan struct{}, kept boo
 }
 
 func asUpdate(e store.Entry) update {
-	u := wire.Update{Event: &e.Event, Cursor: cursorOf(e.Position)}
+	u := wire.Update{Event: &e.Event, Cursor: CursorOf(e.Position)}
 	return update{u, e.Position}
 }
 
@@ -177,30 +176,4 @@ func (u update) shared() update {
 	event := u.Event
 	u.Update = u.Shared(sync.OnceValues(func() ([]byte, error) { return json.Marshal(event) }))
 	return u
-}
-
-// publishLog publishes each event of serve's log after the given position, once and in order. It
-// reads the log in pages. After the events of each page, it publishes the present rows of the arms
-// in these events. publishLog returns when ctx ends or when the store is closed.
-func (b *Brain) publishLog(ctx context.Context, after uint64) {
-	for ctx.Err() == nil && b.DB.Wait(ctx, after) == nil {
-		page, err := b.DB.Entries(ctx, store.EventFilter{After: after})
-		if err != nil {
-			b.Log.Warn("publish serve's log", "after", after, "error", err)
-			select {
-			case <-time.After(followRetry):
-			case <-ctx.Done():
-			}
-			continue
-		}
-		list := make([]update, len(page))
-		for i, e := range page {
-			after, list[i] = e.Position, asUpdate(e).shared()
-			b.displays.apply(e)
-			b.displays.changed(e.Arm) // events of work change no row, so publishRowsOf does not tell them
-		}
-		b.updates.publish(list...)
-		b.publishRowsOf(ctx, page)
-		b.considerAlternatives(ctx, page)
-	}
 }

@@ -1,4 +1,4 @@
-package brain
+package feed
 
 import (
 	"context"
@@ -23,11 +23,11 @@ import (
 //
 // Subscribe returns EInvalid for a bad cursor. A cursor beyond the end of the log is bad, because
 // it comes from another store, or from a newer copy of this store.
-func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
+func (d *Feed) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Update], error) {
 	if after == "" {
 		after = wire.Now
 	}
-	f, err := b.newFollower(ctx, wire.EventFilter{After: after})
+	f, err := d.newFollower(ctx, wire.EventFilter{After: after})
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +43,9 @@ func (b *Brain) Subscribe(ctx context.Context, after string) (iter.Seq[wire.Upda
 //
 // Follow returns the errors of Events. It returns EInvalid for a cursor beyond the end of the log,
 // as Subscribe does.
-func (b *Brain) Follow(ctx context.Context, filter wire.EventFilter, interval time.Duration) (iter.Seq[wire.Update],
+func (d *Feed) Follow(ctx context.Context, filter wire.EventFilter, interval time.Duration) (iter.Seq[wire.Update],
 	error) {
-	f, err := b.newFollower(ctx, filter)
+	f, err := d.newFollower(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (b *Brain) Follow(ctx context.Context, filter wire.EventFilter, interval ti
 // follower is one reader of the updates. It takes recent updates from memory. If it needs older
 // updates, it reads serve's log.
 type follower struct {
-	b      *Brain
+	feed   *Feed
 	ctx    context.Context
 	filter wire.EventFilter // with whole ids
 	at     uint64           // the number of the next update to take
@@ -66,33 +66,33 @@ type follower struct {
 	beat   time.Duration    // 0 if the reader gets no updates that have only a cursor
 }
 
-func (b *Brain) newFollower(ctx context.Context, filter wire.EventFilter) (*follower, error) {
-	at := b.updates.nextNumber() // before the log's end is read, so that no event is missed
-	f, after, err := b.wholeFilter(ctx, filter)
+func (d *Feed) newFollower(ctx context.Context, filter wire.EventFilter) (*follower, error) {
+	at := d.updates.nextNumber() // before the log's end is read, so that no event is missed
+	f, after, err := d.wholeFilter(ctx, filter)
 	if err != nil {
 		return nil, err
 	}
-	if end := b.DB.Head(); after > end {
+	if end := d.config.DB.Head(); after > end {
 		return nil, coleo.Errorf(coleo.EInvalid,
 			"the cursor %q is ahead of serve's log: the log was restored or created again; start without a cursor",
 			filter.After)
 	}
-	return &follower{b: b, ctx: ctx, filter: f, at: at, had: after}, nil
+	return &follower{feed: d, ctx: ctx, filter: f, at: at, had: after}, nil
 }
 
 // follow yields updates until the reader or ctx ends.
 func (f *follower) follow(yield func(wire.Update) bool) {
-	f.b.updates.follow()
-	defer f.b.updates.leave()
+	f.feed.updates.follow()
+	defer f.feed.updates.leave()
 	if !f.readLog(yield) {
 		return
 	}
 	for f.ctx.Err() == nil {
-		list, more, kept := f.b.updates.from(f.at)
+		list, more, kept := f.feed.updates.from(f.at)
 		switch {
 		case !kept:
 			missed := f.at
-			f.at = f.b.updates.nextNumber()
+			f.at = f.feed.updates.nextNumber()
 			if !f.readLog(yield) || !f.readRows(missed, yield) {
 				return
 			}
@@ -126,12 +126,12 @@ func (f *follower) pass(u update, yield func(wire.Update) bool) bool {
 // readLog yields the events of serve's log that the reader has not got yet.
 func (f *follower) readLog(yield func(wire.Update) bool) bool {
 	for {
-		end := f.b.DB.Head()
-		page, err := f.b.DB.Entries(f.ctx, store.EventFilter{Run: f.filter.Run, Arm: f.filter.Arm, Kinds: f.filter.Kinds,
-			After: f.had})
+		end := f.feed.config.DB.Head()
+		page, err := f.feed.config.DB.Entries(f.ctx, store.EventFilter{Run: f.filter.Run, Arm: f.filter.Arm,
+			Kinds: f.filter.Kinds, After: f.had})
 		if err != nil {
 			if f.ctx.Err() == nil {
-				f.b.Log.Warn("read serve's log for a follower", "after", f.had, "error", err)
+				f.feed.config.Log.Warn("read serve's log for a follower", "after", f.had, "error", err)
 			}
 			return false
 		}
@@ -153,14 +153,14 @@ func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bo
 	if !f.rows {
 		return true
 	}
-	f.b.publishing.Lock() // no row is published between the next two lines
-	f.rowsAt = f.b.updates.nextNumber()
-	arms, err := f.b.Arms(f.ctx, true)
-	f.b.publishing.Unlock()
+	f.feed.publishing.Lock() // no row is published between the next two lines
+	f.rowsAt = f.feed.updates.nextNumber()
+	arms, err := f.feed.config.Arms(f.ctx, true)
+	f.feed.publishing.Unlock()
 	if err != nil {
 		return false
 	}
-	for _, id := range f.b.updates.removedSince(firstMissed) {
+	for _, id := range f.feed.updates.removedSince(firstMissed) {
 		if !yield(wire.Update{Removed: id}) {
 			return false
 		}
@@ -187,7 +187,7 @@ func (f *follower) waitForMore(more <-chan struct{}, yield func(wire.Update) boo
 	beat := time.NewTimer(f.beat)
 	defer beat.Stop()
 	for {
-		if !yield(wire.Update{Cursor: cursorOf(f.had)}) {
+		if !yield(wire.Update{Cursor: CursorOf(f.had)}) {
 			return false
 		}
 		select {
@@ -203,12 +203,12 @@ func (f *follower) waitForMore(more <-chan struct{}, yield func(wire.Update) boo
 
 // Cursor returns the cursor of the last event in serve's log. A subscription with this
 // cursor begins with the next new event.
-func (b *Brain) Cursor() string { return cursorOf(b.DB.Head()) }
+func (d *Feed) Cursor() string { return CursorOf(d.config.DB.Head()) }
 
-// subscribeFromNow returns the sequence that Subscribe returns for an empty cursor. This sequence
+// SubscribeFromNow returns the sequence that Subscribe returns for an empty cursor. This sequence
 // begins with the next new event.
-func (b *Brain) subscribeFromNow(ctx context.Context) iter.Seq[wire.Update] {
-	news, _ := b.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
+func (d *Feed) SubscribeFromNow(ctx context.Context) iter.Seq[wire.Update] {
+	news, _ := d.Subscribe(ctx, "") // Subscribe returns an error only for a bad cursor
 	return news
 }
 
@@ -216,42 +216,42 @@ func (b *Brain) subscribeFromNow(ctx context.Context) iter.Seq[wire.Update] {
 // also returns the cursor for the next call. Callers must not interpret cursors. Events returns
 // EInvalid for a bad cursor and for an unknown kind. It returns ENotFound if the filter names an
 // unknown arm or run.
-func (b *Brain) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
-	whole, after, err := b.wholeFilter(ctx, f)
+func (d *Feed) Events(ctx context.Context, f wire.EventFilter) ([]coleo.Event, string, error) {
+	whole, after, err := d.wholeFilter(ctx, f)
 	if err != nil {
 		return nil, "", err
 	}
-	list, next, err := b.DB.RunEvents(ctx, store.EventFilter{Run: whole.Run, Arm: whole.Arm, Kinds: whole.Kinds,
+	list, next, err := d.config.DB.RunEvents(ctx, store.EventFilter{Run: whole.Run, Arm: whole.Arm, Kinds: whole.Kinds,
 		After: after, Limit: f.Limit})
-	return list, cursorOf(next), err
+	return list, CursorOf(next), err
 }
 
 // WholeFilter returns a filter with the complete ids of its arm and its run. It returns the errors
 // of Events.
-func (b *Brain) WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error) {
-	f, _, err := b.wholeFilter(ctx, f)
+func (d *Feed) WholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, error) {
+	f, _, err := d.wholeFilter(ctx, f)
 	return f, err
 }
 
 // wholeFilter returns a filter with complete ids and without repeated kinds. It also returns the
 // position of the filter's cursor.
-func (b *Brain) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, uint64, error) {
-	after, err := positionOf(f.After)
+func (d *Feed) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.EventFilter, uint64, error) {
+	after, err := PositionOf(f.After)
 	if err != nil {
 		return f, 0, err
 	}
 	if f.After == wire.Now {
-		after = b.DB.Head()
+		after = d.config.DB.Head()
 	}
 	if f.Arm != "" {
-		arm, err := b.DB.Arm(ctx, f.Arm)
+		arm, err := d.config.DB.Arm(ctx, f.Arm)
 		if err != nil {
 			return f, 0, err
 		}
 		f.Arm = arm.ID
 	}
 	if f.Run != "" {
-		run, err := b.DB.Run(ctx, f.Run)
+		run, err := d.config.DB.Run(ctx, f.Run)
 		if err != nil {
 			return f, 0, err
 		}
@@ -269,13 +269,13 @@ func (b *Brain) wholeFilter(ctx context.Context, f wire.EventFilter) (wire.Event
 	return f, after, nil
 }
 
-// cursorOf returns the cursor for a position in serve's log.
-func cursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
+// CursorOf returns the cursor for a position in serve's log.
+func CursorOf(position uint64) string { return strconv.FormatUint(position, 36) }
 
-// positionOf returns the position in serve's log that a cursor stands for. It returns EInvalid if
+// PositionOf returns the position in serve's log that a cursor stands for. It returns EInvalid if
 // the text is not a cursor. For the empty cursor and for wire.Now, it returns 0, which is the
 // beginning of the log.
-func positionOf(cursor string) (uint64, error) {
+func PositionOf(cursor string) (uint64, error) {
 	if cursor == "" || cursor == wire.Now {
 		return 0, nil
 	}
