@@ -53,6 +53,22 @@ func (b *Brain) askHost(ctx context.Context, host string, op bus.Op, limit time.
 	return err
 }
 
+// threadHosts returns the hosts that can list conversations. It includes host local only if host
+// local already runs, or if there is no host agent.
+func (b *Brain) threadHosts() []string {
+	var out []string
+	for _, beat := range b.liveHosts() {
+		out = append(out, beat.ID)
+	}
+	b.mu.Lock()
+	_, local := b.hosts[coleo.LocalHost]
+	b.mu.Unlock()
+	if local || len(out) == 0 && b.Local != nil {
+		out = append(out, coleo.LocalHost)
+	}
+	return out
+}
+
 // catchUp reads all new events of a host into the store before it returns. It stops at the first
 // error.
 func (b *Brain) catchUp(ctx context.Context, host string) {

@@ -20,6 +20,7 @@ import (
 	"coleo.dev/brain/feed"
 	"coleo.dev/brain/memos"
 	"coleo.dev/brain/origin"
+	"coleo.dev/brain/threads"
 	"coleo.dev/brain/upkeep"
 	"coleo.dev/bus"
 	"coleo.dev/pricebook"
@@ -86,6 +87,7 @@ type Brain struct {
 	*origin.Origins
 	*catalogue.Catalogue
 	*feed.Feed
+	*threads.Conversations
 	ctx context.Context // ends when Run ends
 	end context.CancelFunc
 
@@ -111,6 +113,7 @@ func New(c Config) *Brain {
 		SettledOn: b.settledOn, TakesFiles: b.understandsFiles})
 	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.noteLogged,
 		Changed: b.displays.changed, Published: b.considerAlternatives})
+	b.Conversations = threads.New(threads.Config{DB: c.DB, Find: b.Arm, Hosts: b.threadHosts, Ask: b.askHost})
 	b.Origins = origin.New(c.DB)
 	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)

@@ -316,7 +316,7 @@ func (b *Brain) holdOrderOpen(id string) func() {
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
 	err := b.checkHostUnderstands(arm.AgentID, o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {
-		err = b.checkThreadFree(ctx, o.Config.Conversation, arm.ID)
+		err = b.CheckThreadFree(ctx, o.Config.Conversation, arm.ID)
 	}
 	if err != nil {
 		return err

@@ -348,7 +348,7 @@ func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.P
 		return own
 	}
 	if link.Conversation != "" {
-		s, err := b.summariseThread(ctx, link.Harness, link.Conversation, counts)
+		s, err := b.SummariseThread(ctx, link.Harness, link.Conversation, counts)
 		if err == nil && s.Prompts+s.Answers > 0 {
 			part.Summary = s
 			return part, nil
@@ -369,7 +369,7 @@ func (b *Brain) partOf(ctx context.Context, link coleo.Predecessor) (successor.P
 		}
 	}
 	m.Arm(true)
-	err = b.eachEvent(ctx, link.ID, summary.Kinds(), m.Event)
+	err = b.EachEvent(ctx, link.ID, summary.Kinds(), m.Event)
 	part.Summary = m.Summary()
 	return part, err
 }

@@ -92,7 +92,7 @@ func (b *Brain) switchable(ctx context.Context, arm coleo.Arm, conversation stri
 	if arm.Status != coleo.StatusStopped && arm.SessionID == conversation {
 		return coleo.Errorf(coleo.EConflict, "arm %s has the conversation %s already", arm.Name, conversation)
 	}
-	if err := b.checkThreadFree(ctx, conversation, arm.ID); err != nil {
+	if err := b.CheckThreadFree(ctx, conversation, arm.ID); err != nil {
 		return err
 	}
 	var list coleo.ThreadList

@@ -72,13 +72,6 @@ func TestOneUnreachableHostDoesNotHideTheThreadsOfTheOthers(t *testing.T) {
 		len(out.Threads) != 2 || out.Threads[0].ID != "new" {
 		t.Errorf("Threads = %+v, %v", out, err)
 	}
-	held := same
-	held.Arm = "ada"
-	list := merged([]coleo.Thread{same, held, {ID: "better", Rank: -2, Last: at}}, coleo.ThreadFilter{Words: "x",
-		Limit: 5})
-	if len(list) != 2 || list[0].ID != "better" || list[1].Arm != "ada" {
-		t.Errorf("merged = %+v", list)
-	}
 }
 
 func TestAnOptionIsNoConversation(t *testing.T) {

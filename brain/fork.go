@@ -1,0 +1,122 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/brain/threads"
+	"coleo.dev/wire"
+)
+
+// configureThread sets which conversation an arm continues or copies.
+func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
+	if q.Fork != "" && q.Recover {
+		return coleo.Errorf(coleo.EInvalid, "an arm either copies a conversation or continues one, not both")
+	}
+	c.Conversation, c.Fork = first(q.Conversation, c.Conversation), q.Fork
+	if q.Fork != "" && (c.ForkedFrom == nil || c.ForkedFrom.Conversation != q.Fork) {
+		c.Parent, c.Depth = "", 0 // no model has asked for the fork
+		c.ForkedFrom = &coleo.ForkOrigin{Conversation: q.Fork}
+	}
+	for _, id := range []string{q.Conversation, q.Fork} {
+		if strings.HasPrefix(id, "-") {
+			return coleo.Errorf(coleo.EInvalid, "%q is no id of a conversation: it would be an option", id)
+		}
+	}
+	return nil
+}
+
+// CloneThread starts an arm with a copy of a conversation. The agent CLI makes the copy. The arm
+// works in the folder of the conversation, unless the request names another folder. CloneThread
+// returns ENotFound if there is no such conversation. It returns EUnsupported if the agent CLI
+// cannot copy conversations. It also returns the errors of Spawn.
+func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.SpawnRequest) (wire.SpawnReply, error) {
+	page, err := b.Thread(ctx, harness, id, 0, 0)
+	if err != nil {
+		return wire.SpawnReply{}, err
+	}
+	t := page.Thread
+	q.Fork, q.Recover, q.Conversation = t.ID, false, ""
+	q.Harness, q.Workdir = first(q.Harness, t.Harness), first(q.Workdir, t.Folder)
+	if q.Workdir == "" {
+		return wire.SpawnReply{}, coleo.Errorf(coleo.EInvalid,
+			"the record of the conversation %s does not tell its folder: give the folder of work", id)
+	}
+	if t.Home != "" && q.Profile == "" {
+		q.Profile, q.Home = coleo.ProfileHermetic, t.Home
+	}
+	return b.Spawn(ctx, q)
+}
+
+// ForkArm starts a new arm with a copy of another arm's conversation. The new arm also gets the
+// other arm's configuration. Values in the request replace values of this configuration. The agent
+// CLI makes the copy. The other arm does not change.
+//
+// ForkArm returns ENotFound if there is no such arm, or if the arm has no conversation yet. It
+// returns EUnsupported if the agent CLI cannot copy conversations. While an arm works or asks
+// something, its conversation is incomplete. ForkArm then returns EBusy if the arm works, and
+// EBlocked if the arm asks something. It also returns the errors of Spawn.
+func (b *Brain) ForkArm(ctx context.Context, idOrName string, q wire.SpawnRequest) (wire.SpawnReply, error) {
+	parent, err := b.Arm(ctx, idOrName)
+	if err == nil {
+		err = b.forkable(parent, q)
+	}
+	var t coleo.Thread
+	if err == nil {
+		t, err = b.ArmThread(ctx, parent.ID)
+	}
+	if err != nil {
+		return wire.SpawnReply{}, err
+	}
+	if t.Path == "" {
+		return wire.SpawnReply{}, threads.NoConversation(parent)
+	}
+	if err := b.atRest(ctx, parent); err != nil {
+		return wire.SpawnReply{}, err
+	}
+	q.Fork, q.Recover, q.Conversation = t.ID, false, ""
+	return b.spawn(ctx, q, &parent, nil)
+}
+
+// forkable returns an error if the arm's conversation can never be copied.
+func (b *Brain) forkable(parent coleo.Arm, q wire.SpawnRequest) error {
+	h, err := b.Registry.Get(parent.Harness)
+	if err != nil {
+		return err
+	}
+	var c coleo.SpawnConfig
+	switch {
+	case !h.Info().Forks:
+		return coleo.Errorf(coleo.EUnsupported, "nothing was started: Coleo knows no way to copy a "+
+			"conversation of %s", h.Info().Title)
+	case q.Harness != "" && q.Harness != parent.Harness:
+		return coleo.Errorf(coleo.EInvalid, "the conversation of arm %s is one of %s: leave out the harness %s", parent.Name,
+			h.Info().Title, q.Harness)
+	case json.Unmarshal(parent.Config, &c) == nil && c.Scripted():
+		return coleo.Errorf(coleo.EUnsupported, "arm %s has the scripted model and a HOME of its own, which another arm "+
+			"cannot read: nothing was started", parent.Name)
+	}
+	return nil
+}
+
+// inherit gives a new arm the configuration of its parent, and stores the parent as the new arm's
+// origin. It returns EConflict if the arm is not new.
+func inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
+	if known {
+		return coleo.Errorf(coleo.EConflict, "Arm %s already exists: a fork is a new arm, with another name", arm.Name)
+	}
+	var c coleo.SpawnConfig
+	if err := json.Unmarshal(parent.Config, &c); err != nil {
+		return fmt.Errorf("read the configuration of arm %s: %w", parent.Name, err)
+	}
+	c.ForkedFrom = &coleo.ForkOrigin{Arm: parent.ID, Name: parent.Name, Conversation: parent.SessionID}
+	c.Worktree = nil          // the fork works in the folder of its parent, so the worktree is the parent's
+	c.Parent, c.Depth = "", 0 // a fork belongs to the caller, even if it is a fork of a subarm
+	raw, err := json.Marshal(c)
+	arm.Config, arm.Harness, arm.Domain, arm.ContextBudget = raw, parent.Harness, parent.Domain, parent.ContextBudget
+	arm.AgentID, arm.Labels = parent.AgentID, parent.Labels
+	return err
+}
