@@ -17,6 +17,7 @@ import (
 	"coleo.dev/brain/catalogue"
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/comments"
+	"coleo.dev/brain/displays"
 	"coleo.dev/brain/feed"
 	"coleo.dev/brain/memos"
 	"coleo.dev/brain/origin"
@@ -87,6 +88,7 @@ type Brain struct {
 	*origin.Origins
 	*catalogue.Catalogue
 	*feed.Feed
+	*displays.Snapshots
 	*threads.Conversations
 	ctx context.Context // ends when Run ends
 	end context.CancelFunc
@@ -101,18 +103,18 @@ type Brain struct {
 	labelling sync.Mutex // held while labels are changed
 	counting  sync.Mutex // held while subarms are counted and the row of another one is made
 
-	displays  *displays
 	following sync.WaitGroup
 }
 
 // New returns a brain that follows no host until Run is called.
 func New(c Config) *Brain {
 	b := &Brain{Config: c, hosts: map[string]*knownHost{}, ordering: map[string]int{},
-		moves: map[string]chan struct{}{}, requests: map[string]bool{}, displays: newDisplays()}
+		moves: map[string]chan struct{}{}, requests: map[string]bool{}}
 	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permit, CatchUp: b.catchUp,
 		SettledOn: b.settledOn, TakesFiles: b.understandsFiles})
-	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.noteLogged,
-		Changed: b.displays.changed, Published: b.considerAlternatives})
+	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.catchUp})
+	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.NoteLogged,
+		Changed: b.NoteChanged, Published: b.considerAlternatives})
 	b.Conversations = threads.New(threads.Config{DB: c.DB, Find: b.Arm, Hosts: b.threadHosts, Ask: b.askHost})
 	b.Origins = origin.New(c.DB)
 	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})

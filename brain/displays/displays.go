@@ -1,8 +1,13 @@
-package brain
+// Package displays keeps a picture of what each arm does, for people, and tells followers when a picture
+// changes.
+//
+// Package display says what an event changes in a picture. This package reads the events.
+package displays
 
 import (
 	"context"
 	"iter"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -32,13 +37,23 @@ var displayKinds = []coleo.EventKind{
 	coleo.EventBudget,
 }
 
-// displays contains the snapshots of the arms that somebody has asked for. The first request
-// creates the snapshot of an arm from the log. After that, PublishLog keeps the snapshot up to
-// date.
-type displays struct {
+// Config is what Snapshots needs.
+type Config struct {
+	DB      *store.ServeDB
+	Log     *slog.Logger
+	Find    func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
+	CatchUp func(ctx context.Context, host string)                        // reads all new events of a host into the DB
+}
+
+// Snapshots contains the snapshots of the arms that somebody has asked for. The first request
+// creates the snapshot of an arm from the log. After that, NoteLogged keeps the snapshot up to
+// date. Snapshots is safe for concurrent use.
+type Snapshots struct {
+	config Config
+
 	mu        sync.Mutex
 	known     map[string]shown // by arm id
-	published uint64           // the position of the last event that apply got
+	published uint64           // the position of the last event that NoteLogged got
 	followers map[*display.Coalescer]bool
 }
 
@@ -49,13 +64,13 @@ type shown struct {
 	upTo uint64
 }
 
-func newDisplays() *displays {
-	return &displays{known: map[string]shown{}, followers: map[*display.Coalescer]bool{}}
+// New returns snapshots of no arms.
+func New(c Config) *Snapshots {
+	return &Snapshots{config: c, known: map[string]shown{}, followers: map[*display.Coalescer]bool{}}
 }
 
-// apply applies an event of serve's log to the snapshot of its arm. The events come in
-// the order of the log.
-func (d *displays) apply(e store.Entry) {
+// apply applies an event of serve's log to the snapshot of its arm.
+func (d *Snapshots) apply(e store.Entry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.published = max(d.published, e.Position)
@@ -67,15 +82,16 @@ func (d *displays) apply(e store.Entry) {
 	}
 }
 
-// noteLogged applies an event of serve's log, and tells the followers that its arm has changed. Events of
-// work change no row, so no published row tells the followers of them.
-func (b *Brain) noteLogged(e store.Entry) {
-	b.displays.apply(e)
-	b.displays.changed(e.Arm)
+// NoteLogged applies an event of serve's log, and tells the followers that its arm has changed. The
+// events come in the order of the log. Events of work change no row, so no published row tells the
+// followers of them.
+func (d *Snapshots) NoteLogged(e store.Entry) {
+	d.apply(e)
+	d.NoteChanged(e.Arm)
 }
 
-// changed tells the followers that an arm has changed.
-func (d *displays) changed(arm string) {
+// NoteChanged tells the followers that an arm has changed.
+func (d *Snapshots) NoteChanged(arm string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for f := range d.followers {
@@ -84,16 +100,16 @@ func (d *displays) changed(arm string) {
 }
 
 // Display returns a snapshot of what an arm is doing. It returns ENotFound if there is no such arm.
-func (b *Brain) Display(ctx context.Context, idOrName string) (display.Snapshot, error) {
-	arm, err := b.Arm(ctx, idOrName)
+func (d *Snapshots) Display(ctx context.Context, idOrName string) (display.Snapshot, error) {
+	arm, err := d.config.Find(ctx, idOrName)
 	if err != nil {
 		return display.Snapshot{}, err
 	}
-	b.catchUp(ctx, arm.AgentID)
-	if arm, err = b.Arm(ctx, arm.ID); err != nil {
+	d.config.CatchUp(ctx, arm.AgentID)
+	if arm, err = d.config.Find(ctx, arm.ID); err != nil {
 		return display.Snapshot{}, err
 	}
-	s, err := b.snapshot(ctx, arm.ID)
+	s, err := d.snapshot(ctx, arm.ID)
 	return s.With(arm), err
 }
 
@@ -101,16 +117,16 @@ func (b *Brain) Display(ctx context.Context, idOrName string) (display.Snapshot,
 // arm that follow one another within display.Window become one snapshot. No change waits longer
 // than display.MaxWait. A slow reader gets fewer snapshots, but always the newest. The sequence
 // ends when ctx ends. The caller must read the sequence.
-func (b *Brain) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
+func (d *Snapshots) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
 	changes := display.NewCoalescer(display.Window, display.MaxWait, nil)
-	b.displays.mu.Lock()
-	b.displays.followers[changes] = true
-	b.displays.mu.Unlock()
+	d.mu.Lock()
+	d.followers[changes] = true
+	d.mu.Unlock()
 	return func(yield func(display.Snapshot) bool) {
 		defer func() {
-			b.displays.mu.Lock()
-			defer b.displays.mu.Unlock()
-			delete(b.displays.followers, changes)
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			delete(d.followers, changes)
 		}()
 		told := map[string]mark{}
 		for {
@@ -119,7 +135,7 @@ func (b *Brain) Displays(ctx context.Context) iter.Seq[display.Snapshot] {
 				return
 			}
 			for _, id := range arms {
-				if s, ok := b.displayed(ctx, id, told); ok && !yield(s) {
+				if s, ok := d.displayed(ctx, id, told); ok && !yield(s) {
 					return
 				}
 			}
@@ -138,16 +154,16 @@ type mark struct {
 
 // displayed returns the snapshot of an arm. It returns false if the arm is gone, or if the snapshot
 // has not changed since it was last yielded.
-func (b *Brain) displayed(ctx context.Context, id string, told map[string]mark) (display.Snapshot, bool) {
-	arm, err := b.Arm(ctx, id)
+func (d *Snapshots) displayed(ctx context.Context, id string, told map[string]mark) (display.Snapshot, bool) {
+	arm, err := d.config.Find(ctx, id)
 	if err != nil {
 		delete(told, id)
 		return display.Snapshot{}, false
 	}
-	s, err := b.snapshot(ctx, id)
+	s, err := d.snapshot(ctx, id)
 	if err != nil {
 		if ctx.Err() == nil {
-			b.Log.Warn("make the display of an arm", "arm", arm.Name, "error", err)
+			d.config.Log.Warn("make the display of an arm", "arm", arm.Name, "error", err)
 		}
 		return display.Snapshot{}, false
 	}
@@ -164,9 +180,8 @@ func (b *Brain) displayed(ctx context.Context, id string, told map[string]mark) 
 }
 
 // snapshot returns the snapshot of an arm up to the end of serve's log. It reads the log without
-// holding the lock, so it never delays PublishLog.
-func (b *Brain) snapshot(ctx context.Context, arm string) (display.Snapshot, error) {
-	d := b.displays
+// holding the lock, so it never delays NoteLogged.
+func (d *Snapshots) snapshot(ctx context.Context, arm string) (display.Snapshot, error) {
 	d.mu.Lock()
 	s, ok := d.known[arm]
 	if ok {
@@ -174,12 +189,12 @@ func (b *Brain) snapshot(ctx context.Context, arm string) (display.Snapshot, err
 	}
 	d.mu.Unlock()
 	for {
-		end := b.DB.Head()
+		end := d.config.DB.Head()
 		var err error
 		if ok {
-			s, err = b.continued(ctx, s)
+			s, err = d.continued(ctx, s)
 		} else {
-			s, err = b.rebuilt(ctx, arm)
+			s, err = d.rebuilt(ctx, arm)
 		}
 		if err != nil {
 			return display.Snapshot{}, err
@@ -187,7 +202,7 @@ func (b *Brain) snapshot(ctx context.Context, arm string) (display.Snapshot, err
 		ok, s.upTo = true, max(s.upTo, end)
 		d.mu.Lock()
 		now, there := d.known[arm]
-		whole := d.published <= s.upTo // otherwise apply has left out events, because the arm was unknown
+		whole := d.published <= s.upTo // otherwise NoteLogged has left out events, because the arm was unknown
 		if whole && now.upTo < s.upTo {
 			d.known[arm] = s
 		}
@@ -199,12 +214,12 @@ func (b *Brain) snapshot(ctx context.Context, arm string) (display.Snapshot, err
 }
 
 // continued applies the events that follow the snapshot's last event in the log.
-func (b *Brain) continued(ctx context.Context, s shown) (shown, error) {
-	if b.DB.Head() <= s.upTo {
+func (d *Snapshots) continued(ctx context.Context, s shown) (shown, error) {
+	if d.config.DB.Head() <= s.upTo {
 		return s, nil
 	}
 	for {
-		page, err := b.DB.Entries(ctx, store.EventFilter{Arm: s.Arm, After: s.upTo})
+		page, err := d.config.DB.Entries(ctx, store.EventFilter{Arm: s.Arm, After: s.upTo})
 		if err != nil || len(page) == 0 {
 			return s, err
 		}
@@ -216,14 +231,14 @@ func (b *Brain) continued(ctx context.Context, s shown) (shown, error) {
 
 // rebuilt creates the snapshot of an arm from the log. It uses the events of the arm's newest run,
 // and the newest events before this run.
-func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
+func (d *Snapshots) rebuilt(ctx context.Context, arm string) (shown, error) {
 	s := shown{Snapshot: display.Snapshot{Arm: arm}}
-	recent, err := b.DB.Newest(ctx, arm, "", 0, displayRecent)
+	recent, err := d.config.DB.Newest(ctx, arm, "", 0, displayRecent)
 	if err != nil || len(recent) == 0 {
 		return s, err
 	}
 	first := recent[0].Position
-	starts, err := b.DB.Newest(ctx, arm, coleo.EventRunStart, 0, 1)
+	starts, err := d.config.DB.Newest(ctx, arm, coleo.EventRunStart, 0, 1)
 	if err != nil {
 		return s, err
 	}
@@ -231,7 +246,7 @@ func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
 	if long {
 		first = starts[0].Position
 	}
-	seeds, err := b.eventsBefore(ctx, arm, first)
+	seeds, err := d.eventsBefore(ctx, arm, first)
 	if err != nil {
 		return s, err
 	}
@@ -239,7 +254,7 @@ func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
 		s.Snapshot = display.Apply(s.Snapshot, e.Event)
 	}
 	if long {
-		if s, err = b.ofLongRun(ctx, s, starts[0], recent[0].Position); err != nil {
+		if s, err = d.ofLongRun(ctx, s, starts[0], recent[0].Position); err != nil {
 			return s, err
 		}
 	}
@@ -251,10 +266,10 @@ func (b *Brain) rebuilt(ctx context.Context, arm string) (shown, error) {
 
 // eventsBefore returns the newest events of an arm before a position. It returns only events of the
 // kinds in displayKinds.
-func (b *Brain) eventsBefore(ctx context.Context, arm string, before uint64) ([]store.Entry, error) {
+func (d *Snapshots) eventsBefore(ctx context.Context, arm string, before uint64) ([]store.Entry, error) {
 	var all []store.Entry
 	for _, kind := range displayKinds {
-		list, err := b.DB.Newest(ctx, arm, kind, before, displaySeeds)
+		list, err := d.config.DB.Newest(ctx, arm, kind, before, displaySeeds)
 		if err != nil {
 			return nil, err
 		}
@@ -266,10 +281,10 @@ func (b *Brain) eventsBefore(ctx context.Context, arm string, before uint64) ([]
 
 // ofLongRun applies the events from the start of a run up to a position. If there are too many
 // events, it applies only the first ones, and marks the snapshot as partial.
-func (b *Brain) ofLongRun(ctx context.Context, s shown, start store.Entry, until uint64) (shown, error) {
+func (d *Snapshots) ofLongRun(ctx context.Context, s shown, start store.Entry, until uint64) (shown, error) {
 	s.upTo = start.Position - 1
 	for n := 0; ; {
-		page, err := b.DB.Entries(ctx, store.EventFilter{Arm: s.Arm, After: s.upTo})
+		page, err := d.config.DB.Entries(ctx, store.EventFilter{Arm: s.Arm, After: s.upTo})
 		if err != nil {
 			return s, err
 		}
