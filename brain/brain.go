@@ -21,6 +21,7 @@ import (
 	"coleo.dev/brain/feed"
 	"coleo.dev/brain/memos"
 	"coleo.dev/brain/origin"
+	"coleo.dev/brain/permits"
 	"coleo.dev/brain/threads"
 	"coleo.dev/brain/upkeep"
 	"coleo.dev/bus"
@@ -51,7 +52,7 @@ type Config struct {
 	Local func(context.Context) error
 	// Arbiter decides on which host an arm accepts typed keys. If Arbiter is nil, there
 	// is no other brain, and this brain decides alone.
-	Arbiter Arbiter
+	Arbiter permits.Arbiter
 }
 
 // Defaults contains the settings for arms from config.toml. The field of a missing setting is
@@ -93,6 +94,8 @@ type Brain struct {
 	ctx context.Context // ends when Run ends
 	end context.CancelFunc
 
+	permits *permits.Permits
+
 	mu       sync.Mutex
 	hosts    map[string]*knownHost
 	ordering map[string]int           // the number of open orders to start an arm, by arm id
@@ -110,7 +113,8 @@ type Brain struct {
 func New(c Config) *Brain {
 	b := &Brain{Config: c, hosts: map[string]*knownHost{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}, requests: map[string]bool{}}
-	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permit, CatchUp: b.catchUp,
+	b.permits = permits.New(permits.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Arbiter: c.Arbiter, Prepare: b.prepareHost})
+	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait, CatchUp: b.catchUp,
 		SettledOn: b.settledOn, TakesFiles: b.understandsFiles})
 	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.catchUp})
 	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.NoteLogged,
@@ -120,9 +124,6 @@ func New(c Config) *Brain {
 	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)
 	b.Unsent = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
-	if b.Arbiter == nil {
-		b.Arbiter = newArbiter()
-	}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	return b
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/permits"
 	"coleo.dev/bus"
 	"coleo.dev/bus/bustest"
 	"coleo.dev/registry"
@@ -37,6 +38,11 @@ const scriptedHost = "h"
 
 func newScripted(t *testing.T) *scripted {
 	t.Helper()
+	return newScriptedWith(t, nil)
+}
+
+func newScriptedWith(t *testing.T, arbiter permits.Arbiter) *scripted {
+	t.Helper()
 	testBus := bustest.New(t)
 	s := &scripted{t: t, bus: testBus, answers: map[bus.Op]func(context.Context, json.RawMessage) (any, error){}}
 	var err error
@@ -49,7 +55,7 @@ func newScripted(t *testing.T) *scripted {
 	s.alwaysAnswer(bus.OpPulse, bus.Pulse{})
 	check(t, testBus.Host().Serve(t.Context(), scriptedHost, s.carryOut))
 	s.brain = New(Config{DB: s.db, Bus: testBus.Serve(), Registry: reg, Log: slog.New(slog.DiscardHandler),
-		Now: time.Now})
+		Now: time.Now, Arbiter: arbiter})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.brain.Run(ctx) }()

@@ -203,7 +203,7 @@ func (b *Brain) knownHost(id string) *knownHost {
 		ctx := b.ctx
 		b.following.Go(func() { b.followHost(ctx, id, m.grown) })
 		b.following.Go(func() { b.watchHost(ctx, id, m) })
-		b.following.Go(func() { b.keepPermits(ctx, id, m) })
+		b.following.Go(func() { b.permits.Keep(ctx, id, func() bool { return b.needsPermits(m) }) })
 	}
 	return m
 }

@@ -335,7 +335,7 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 		b.noteMade(ctx, arm.ID, report.Config)
 		b.takePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
-			_, _ = b.renewPermits(ctx, arm.AgentID) // if this fails, keepPermits renews the permits
+			_, _ = b.permits.Renew(ctx, arm.AgentID) // if this fails, Keep renews the permits
 		}
 	}
 	return err

@@ -273,7 +273,7 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared, at *bu
 	}
 	b.takePulseOf(ctx, first.AgentID, p.arm.ID)
 	if p.order.Config.OnPartition == coleo.PartitionFreeze {
-		_, _ = b.renewPermits(ctx, first.AgentID) // if this fails, keepPermits renews the permits
+		_, _ = b.permits.Renew(ctx, first.AgentID) // if this fails, Keep renews the permits
 	}
 	b.PublishArm(ctx, first.ID)
 	return report, nil

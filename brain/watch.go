@@ -291,3 +291,15 @@ func (m *knownHost) whyNotHeld(arm coleo.Arm) string {
 	return fmt.Sprintf("%s holds no session of it: 'coleo arm recover %s' brings it back",
 		agentWord(arm.AgentID), arm.Name)
 }
+
+// needsPermits reports whether an arm in the host agent's last report needs a permit.
+func (b *Brain) needsPermits(m *knownHost) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range m.arms {
+		if a.NeedsPermit {
+			return true
+		}
+	}
+	return false
+}

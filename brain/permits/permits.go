@@ -1,13 +1,19 @@
-package brain
+// Package permits decides on which host an arm may be typed into, so that no two starts of one arm take
+// keys at the same time. Only arms with --on-partition freeze need a permit.
+//
+// Package permits types nothing: host agents obey the permits.
+package permits
 
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"sync"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
+	"coleo.dev/store"
 )
 
 const (
@@ -31,6 +37,29 @@ type Arbiter interface {
 	// from now. If a permit of another host could still be valid, Grant gives no permit. In this
 	// case, Grant returns how long the other permit could still be valid.
 	Grant(arm, host string) time.Duration
+}
+
+// Config is what Permits needs.
+type Config struct {
+	DB  *store.ServeDB
+	Bus *bus.Conn
+	Log *slog.Logger
+	// Arbiter decides who gets a permit. If Arbiter is nil, there is no other serve, and this one
+	// decides alone.
+	Arbiter Arbiter
+	// Prepare prepares a host for orders.
+	Prepare func(ctx context.Context, host string) error
+}
+
+// Permits gives permits to the hosts of arms. It is safe for concurrent use.
+type Permits struct{ config Config }
+
+// New returns permits for the arms in a database.
+func New(c Config) *Permits {
+	if c.Arbiter == nil {
+		c.Arbiter = newArbiter()
+	}
+	return &Permits{c}
 }
 
 // soleArbiter is the Arbiter for a fleet with one serve. It stores nothing on disk.
@@ -75,15 +104,15 @@ func canFreeze(arm coleo.Arm) bool {
 	return len(arm.Config) > 0 && json.Unmarshal(arm.Config, &c) == nil && c.OnPartition == coleo.PartitionFreeze
 }
 
-// renewPermits renews the permits for the arms of a host. The result contains the arms that got no
+// Renew renews the permits for the arms of a host. The result contains the arms that got no
 // permit. For the id of each such arm, it contains how long the arm must wait until it can get a
 // permit.
-func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.Duration, error) {
+func (p *Permits) Renew(ctx context.Context, host string) (map[string]time.Duration, error) {
 	var clock bus.Clock
-	if err := b.Bus.Ask(ctx, host, bus.OpPermit, bus.PermitOrder{}, &clock); err != nil {
+	if err := p.config.Bus.Ask(ctx, host, bus.OpPermit, bus.PermitOrder{}, &clock); err != nil {
 		return nil, err
 	}
-	list, err := b.DB.Arms(ctx, false)
+	list, err := p.config.DB.Arms(ctx, false)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +121,7 @@ func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.
 		if arm.AgentID != host || arm.Generation == 0 || !canFreeze(arm) {
 			continue
 		}
-		if left := b.Arbiter.Grant(arm.ID, host); left > 0 {
+		if left := p.config.Arbiter.Grant(arm.ID, host); left > 0 {
 			waits[arm.ID] = left
 			continue
 		}
@@ -101,12 +130,12 @@ func (b *Brain) renewPermits(ctx context.Context, host string) (map[string]time.
 	if len(order.Arms) == 0 {
 		return waits, nil
 	}
-	return waits, b.Bus.Ask(ctx, host, bus.OpPermit, order, &clock)
+	return waits, p.config.Bus.Ask(ctx, host, bus.OpPermit, order, &clock)
 }
 
-// keepPermits renews the permits for a host's arms regularly, as long as the host reports arms that
-// need permits.
-func (b *Brain) keepPermits(ctx context.Context, id string, m *knownHost) {
+// Keep renews the permits for a host's arms regularly until ctx ends. It renews none while isNeeded
+// returns false.
+func (p *Permits) Keep(ctx context.Context, host string, isNeeded func() bool) {
 	tick := time.NewTicker(permitEvery)
 	defer tick.Stop()
 	for {
@@ -115,42 +144,30 @@ func (b *Brain) keepPermits(ctx context.Context, id string, m *knownHost) {
 			return
 		case <-tick.C:
 		}
-		if !m.needsPermits(b) {
+		if !isNeeded() {
 			continue
 		}
 		limited, cancel := context.WithTimeout(ctx, permitEvery)
-		_, err := b.renewPermits(limited, id)
+		_, err := p.Renew(limited, host)
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			b.Log.Debug("renew the permits of a host", "host", id, "error", err)
+			p.config.Log.Debug("renew the permits of a host", "host", host, "error", err)
 		}
 	}
 }
 
-// needsPermits reports whether an arm in the host agent's last report needs a permit.
-func (m *knownHost) needsPermits(b *Brain) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, a := range m.arms {
-		if a.NeedsPermit {
-			return true
-		}
-	}
-	return false
-}
-
-// permit waits until the host has a permit for the arm. It does not wait if the arm needs no
-// permit. If ctx ends first, permit returns EUnproven.
-func (b *Brain) permit(ctx context.Context, arm coleo.Arm) error {
+// Wait waits until the host has a permit for the arm. It does not wait if the arm needs no
+// permit. If ctx ends first, Wait returns EUnproven.
+func (p *Permits) Wait(ctx context.Context, arm coleo.Arm) error {
 	if arm.AgentID == "" || !canFreeze(arm) {
 		return nil
 	}
-	if err := b.prepareHost(ctx, arm.AgentID); err != nil {
+	if err := p.config.Prepare(ctx, arm.AgentID); err != nil {
 		return err
 	}
 	for {
 		limited, cancel := context.WithTimeout(ctx, bus.DefaultTimeout)
-		waits, err := b.renewPermits(limited, arm.AgentID)
+		waits, err := p.Renew(limited, arm.AgentID)
 		cancel()
 		wait, held := waits[arm.ID]
 		if err != nil || !held {
