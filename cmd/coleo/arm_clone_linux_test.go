@@ -10,6 +10,8 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/changes"
+	"coleo.dev/conformance"
+	"coleo.dev/conformance/modelserver"
 )
 
 // inside runs a command in the sandbox of the fake agent CLI.
@@ -101,4 +103,46 @@ func TestAnArmWithAWorktreeGetsNoSandboxLater(t *testing.T) {
 		t.Errorf("the error is %+v", e)
 	}
 	w.must("arm", "spawn", "-n", "one", "--harness", "fake")
+}
+
+// TestM28RealAgentCLIsCommitInTheirClones: the model lets the agent CLI run git in its sandbox.
+func TestM28RealAgentCLIsCommitInTheirClones(t *testing.T) {
+	t.Parallel()
+	needBwrap(t)
+	for _, c := range toolCallers[:3] { // the harnesses that say what they need in a sandbox
+		t.Run(c.harness, func(t *testing.T) {
+			needAgent(t, c.harness, c.command)
+			l := newLiveOf(t, c.harness)
+			l.git(l.workdir, "config", "--global", "user.name", "Person")
+			l.git(l.workdir, "config", "--global", "user.email", "person@example.org")
+			l.write("work-real/kept", "kept")
+			l.commit(l.workdir, "base")
+			l.must("arm", "kill", l.name)
+			nonce := conformance.Nonce()
+			l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{
+				{Name: "commit", When: modelserver.When{Contains: nonce}, Times: 1, Reply: []modelserver.Step{
+					{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "echo " + nonce + " > made.txt && " +
+						"git add made.txt && git -c user.name=arm -c user.email=arm@example.org commit -qm " + nonce}}}}},
+				{Name: "done", Reply: []modelserver.Step{{Text: "done"}}},
+			}}))
+			l.must("arm", "spawn", "-n", "boxed", "-w", l.workdir, "--harness", c.harness, "--profile", "hermetic", "--home",
+				l.path("boxed-home"), "--endpoint", l.network.url(), "--model", "mock-1", "--trust-workdir", "--worktree",
+				"--sandbox", "bwrap")
+			l.must("arm", "prompt", "boxed", "commit "+nonce)
+			until(t, "the turn has ended", func() bool {
+				if l.arm("boxed").State == coleo.WaitingApproval {
+					l.run("arm", "approve", "boxed")
+				}
+				return len(l.events("boxed", coleo.EventRunEnd)) > 0
+			})
+			if out := l.must("arm", "diff", "boxed"); !strings.Contains(out, "+"+nonce) {
+				t.Errorf("the diff is\n%s\nthe screen is\n%s", out, l.must("arm", "screen", "boxed"))
+			}
+			l.git(l.workdir, "checkout", "-q", "--detach")
+			m := decode[changes.Merged](l.world, "arm", "merge", "boxed")
+			if len(m.Commits) != 1 || m.Commits[0].Subject != nonce || l.git(l.workdir, "show", m.Into+":made.txt") != nonce {
+				t.Errorf("the merge is %+v", m)
+			}
+		})
+	}
 }
