@@ -73,7 +73,11 @@ var (
 	// each name in that text (Qwen Code 0.24.4).
 	reachableTools = regexp.MustCompile(`tools are reachable through [^<]*`)
 	quotedTool     = regexp.MustCompile(`(?m)^- "([A-Za-z0-9_.-]+)": `)
-	addedText      = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
+	// turnNotice finds the notice in the text with which an agent CLI begins a turn by itself, because a
+	// task in the background has ended (Claude Code 2.1.329).
+	turnNotice = regexp.MustCompile(`(?s)^\s*<system-reminder>\s*\[SYSTEM NOTIFICATION - NOT USER INPUT\].*?` +
+		`(<task-notification>.*</task-notification>)\s*</system-reminder>\s*$`)
+	addedText = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
 		`interrupted by user|<environment_context>|<environment_details>|<user_instructions>|` +
 		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
@@ -92,15 +96,27 @@ func folderIn(text string) string {
 type turnReader struct {
 	turn       Turn
 	newMessage bool // the next text of the user begins a new message
+	answered   bool // a tool has answered the last reply of the model, so the next request continues the turn
 }
 
 // beginMessage is called before the texts of each message of the user.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
+// reply is called for each reply of the model in the conversation.
+func (r *turnReader) reply() { r.answered = false }
+
 // user reads one text from a message of the user. If the agent CLI has added the text, the text
-// does not become the prompt.
+// does not become the prompt. There is one exception: a notice that begins a turn is the prompt of
+// that turn.
 func (r *turnReader) user(text string) {
-	if addedText.MatchString(text) {
+	notice := turnNotice.FindStringSubmatch(text)
+	if notice != nil {
+		r.turn.Notices++
+	}
+	isNotice := notice != nil && !r.answered
+	if isNotice {
+		text = notice[1]
+	} else if addedText.MatchString(text) {
 		r.turn.added += text + "\n"
 		return
 	}
@@ -110,11 +126,11 @@ func (r *turnReader) user(text string) {
 		r.turn.Turns++
 	}
 	r.turn.Texts = append(r.turn.Texts, text)
-	r.turn.Prompt, r.turn.HasToolResult, r.turn.ToolResult = text, false, ""
+	r.turn.Prompt, r.turn.Notice, r.turn.HasToolResult, r.turn.ToolResult = text, isNotice, false, ""
 }
 
 func (r *turnReader) result(text string) {
-	r.turn.HasToolResult, r.turn.ToolResult = true, text
+	r.turn.HasToolResult, r.turn.ToolResult, r.answered = true, text, true
 }
 
 func (r *turnReader) system(text string) {

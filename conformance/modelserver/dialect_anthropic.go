@@ -99,13 +99,18 @@ func (anthropic) decode(body []byte) (Turn, error) {
 	return r.finish(), nil
 }
 
-// read adds a message to the turn if the role is user or system. It ignores other roles. Some agent
-// CLIs send instructions with the role system among the messages.
+// read adds a message to the turn. Some agent CLIs send instructions with the role system among the
+// messages.
 func (m anthropicMessage) read(r *turnReader) {
-	if m.Role == "system" {
+	switch m.Role {
+	case "system":
 		r.system(m.Content.text())
-	}
-	if m.Role != "user" {
+		return
+	case "assistant":
+		r.reply()
+		return
+	case "user":
+	default:
 		return
 	}
 	r.beginMessage()

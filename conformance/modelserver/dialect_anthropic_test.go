@@ -57,6 +57,42 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 	}
 }
 
+// Claude Code sends the same notice in two ways. A notice after the model's last word begins a turn. A notice
+// beside the result of a tool is added to the running turn.
+func TestAnthropicANoticeBeginsATurnIfNoToolHasAnswered(t *testing.T) {
+	t.Parallel()
+	const notice = `<task-notification>\n<result>It is done.</result>\n</task-notification>`
+	const sent = `{"type":"text","text":"<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\nNo human.\n\n` +
+		notice + `\n</system-reminder>"}`
+	const called = `{"role":"user","content":"start it"},{"role":"assistant","content":[{"type":"tool_use","id":"1",` +
+		`"name":"Agent","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"ok"}`
+	const answered = `]},{"role":"assistant","content":[{"type":"text","text":"Started."}]},`
+	const reminder = `{"type":"text","text":"<system-reminder>\nToday.\n</system-reminder>"}`
+	plain := strings.ReplaceAll(notice, `\n`, "\n")
+	for name, tt := range map[string]struct {
+		messages string
+		want     Turn
+	}{
+		"after the last word": {called + answered + `{"role":"user","content":[` + sent + `,` + reminder + `]}`,
+			Turn{Prompt: plain, Notice: true, Notices: 1}},
+		"and a call in its turn": {called + answered + `{"role":"user","content":[` + sent +
+			`]},{"role":"assistant","content":[{"type":"tool_use","id":"2","name":"Bash","input":{}}]},{"role":"user",` +
+			`"content":[{"type":"tool_result","tool_use_id":"2","content":"listed"}]}`,
+			Turn{Prompt: plain, Notice: true, Notices: 1, HasToolResult: true, ToolResult: "listed"}},
+		"and the next prompt": {called + answered + `{"role":"user","content":[` + sent +
+			`]},{"role":"assistant","content":"Read."},{"role":"user","content":"next"}`, Turn{Prompt: "next", Notices: 1}},
+		"beside a result": {called + `,` + sent + `]}`, Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
+		"behind a result": {called + `]},{"role":"user","content":[` + sent + `]}`,
+			Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
+	} {
+		got := decodeAnthropic(t, `[`+tt.messages+`]`)
+		if got.Prompt != tt.want.Prompt || got.Notice != tt.want.Notice || got.Notices != tt.want.Notices || got.HasToolResult != tt.want.HasToolResult ||
+			got.ToolResult != tt.want.ToolResult {
+			t.Errorf("%s: the turn is %+v, want %+v", name, got, tt.want)
+		}
+	}
+}
+
 func TestAnthropicFolderStandsInTheSystemEntries(t *testing.T) {
 	t.Parallel()
 	got := decodeAnthropic(t,

@@ -25,6 +25,12 @@ type Turn struct {
 	// Prompt is the last text of the user, byte for byte as the agent CLI sent it.
 	// Texts that the agent CLI itself has added do not count as texts of the user.
 	Prompt string `json:"prompt"`
+	// Notice is true if no user has sent Prompt. The agent CLI has begun the turn by itself, and Prompt
+	// is the notice that tells the model why.
+	Notice bool `json:"notice,omitempty"`
+	// Notices is the number of such notices in the conversation. It includes the notices that did not
+	// begin a turn, because the agent CLI has added them to a running turn.
+	Notices int `json:"notices,omitempty"`
 	// Texts contains all texts of the user's last message. The last text is Prompt.
 	Texts []string `json:"texts,omitempty"`
 	// HasToolResult is true if there is a tool result after Prompt. The request then

@@ -17,12 +17,14 @@ const Unfinished coleo.ToolOutcome = ""
 type Made struct {
 	modelserver.Made
 	Prompt  string // of the turn in which the model has made it
+	Notice  bool   // the agent CLI has begun that turn by itself, with the notice Prompt
 	Outcome coleo.ToolOutcome
 }
 
 // Sent is the text of one reply of the model.
 type Sent struct {
 	Prompt string // of the turn in which the model has sent it
+	Notice bool   // the agent CLI has begun that turn by itself, with the notice Prompt
 	Text   string
 }
 
@@ -32,7 +34,7 @@ func MadeIn(requests []modelserver.Request) (out []Made) {
 	for _, q := range requests {
 		for _, c := range q.Calls {
 			if q.Side == "" {
-				out = append(out, Made{Made: c, Prompt: q.Prompt})
+				out = append(out, Made{Made: c, Prompt: q.Prompt, Notice: q.Notice})
 			}
 		}
 	}
@@ -61,7 +63,7 @@ func SentIn(requests []modelserver.Request) (out []Sent) {
 			text += step.Text
 		}
 		if q.Side == "" && withoutBlanks(text) != "" {
-			out = append(out, Sent{q.Prompt, text})
+			out = append(out, Sent{Prompt: q.Prompt, Notice: q.Notice, Text: text})
 		}
 	}
 	return out
@@ -83,9 +85,9 @@ func (l Log) CheckCalls(made []Made) error {
 			wrong = append(wrong, fmt.Errorf("the call %s of %s is not told", made[i].ID, made[i].Name))
 		default:
 			err := l.Calls[i].is(made[i])
-			if err == nil && !l.inRunOf(l.Calls[i].Run, made[i].Prompt) {
+			if err == nil && !l.inRunOf(l.Calls[i].Run, made[i].Prompt, made[i].Notice) {
 				err = fmt.Errorf("%s (%s) is told in the run of %q, and belongs to %q", made[i].ID, made[i].Name,
-					l.prompts[l.Calls[i].Run], made[i].Prompt)
+					l.runs[l.Calls[i].Run].Text, made[i].Prompt)
 			}
 			if err != nil {
 				wrong = append(wrong, fmt.Errorf("call %d: %w", i+1, err))
@@ -127,9 +129,9 @@ func (l Log) CheckTexts(sent []Sent) error {
 		case withoutBlanks(l.Replies[i].Text) != withoutBlanks(sent[i].Text):
 			wrong = append(wrong, fmt.Errorf("text %d is told as %q, the model has sent %q", i+1, l.Replies[i].Text,
 				sent[i].Text))
-		case !l.inRunOf(l.Replies[i].Run, sent[i].Prompt):
+		case !l.inRunOf(l.Replies[i].Run, sent[i].Prompt, sent[i].Notice):
 			wrong = append(wrong, fmt.Errorf("the text %q is told in the run of %q, and belongs to %q", sent[i].Text,
-				l.prompts[l.Replies[i].Run], sent[i].Prompt))
+				l.runs[l.Replies[i].Run].Text, sent[i].Prompt))
 		}
 	}
 	return errors.Join(wrong...)

@@ -19,8 +19,8 @@ type Log struct {
 	Replies   []Reply          // the replies of the model that have a text, in order
 	Subagents []coleo.ToolCall // the calls whose events report the start of a subagent, in order
 
-	ended   map[string]coleo.SubagentEnd // ends of subagents, by the id of the call
-	prompts map[string]string            // of the runs, by the id of the run
+	ended map[string]coleo.SubagentEnd // ends of subagents, by the id of the call
+	runs  map[string]coleo.Receipt     // how each run began, by the id of the run
 }
 
 // Call is one call of a tool, and its end.
@@ -38,11 +38,15 @@ type Reply struct {
 }
 
 // inRunOf reports whether work that belongs to the given prompt may be in the given run. It may be
-// there if the run has this prompt. If no run has this prompt, the agent CLI made the prompt
-// itself, and the work may be in any run.
-func (l Log) inRunOf(run, prompt string) bool {
-	same := func(other string) bool { return strings.TrimSpace(other) == strings.TrimSpace(prompt) }
-	return same(l.prompts[run]) || !slices.ContainsFunc(slices.Collect(maps.Values(l.prompts)), same)
+// there if the run has this prompt. If the prompt is the notice of a turn that the agent CLI has
+// begun by itself, the run must also say so. If no run has the prompt, and it is no such notice,
+// the agent CLI made the prompt itself, and the work may be in any run.
+func (l Log) inRunOf(run, prompt string, notice bool) bool {
+	same := func(r coleo.Receipt) bool { return strings.TrimSpace(r.Text) == strings.TrimSpace(prompt) }
+	if notice {
+		return same(l.runs[run]) && l.runs[run].Origin == coleo.OriginSelf
+	}
+	return same(l.runs[run]) || !slices.ContainsFunc(slices.Collect(maps.Values(l.runs)), same)
 }
 
 // reader reads the events of one arm.
@@ -61,7 +65,7 @@ type reader struct {
 //   - Each call begins once and ends once, in the same run. If a call has no end, the end of
 //     the run names the call.
 func Read(events []coleo.Event) (Log, error) {
-	r := reader{log: Log{ended: map[string]coleo.SubagentEnd{}, prompts: map[string]string{}}, open: map[string]bool{},
+	r := reader{log: Log{ended: map[string]coleo.SubagentEnd{}, runs: map[string]coleo.Receipt{}}, open: map[string]bool{},
 		ended: map[string]bool{}}
 	for _, e := range events {
 		r.checkPlace(e)
@@ -100,7 +104,7 @@ func (r *reader) checkPlace(e coleo.Event) {
 		if err := json.Unmarshal(e.Payload, &begun); err != nil {
 			r.fail("read the start of run %s: %w", e.Run, err)
 		}
-		r.log.prompts[e.Run] = begun.Text
+		r.log.runs[e.Run] = begun
 	case r.ended[e.Run]:
 		r.fail("event %d, a %s, is told behind the end of its run %s", e.Seq, e.Kind, e.Run)
 	case !r.open[e.Run]:

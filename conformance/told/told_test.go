@@ -49,10 +49,10 @@ func run(t *testing.T) []coleo.Event {
 
 // judge compares the events with the model's record of that run.
 func judge(events []coleo.Event) string {
-	made := []Made{{modelserver.Made{ID: "a", Name: "bash"}, "do it", coleo.ToolError},
-		{modelserver.Made{ID: "b", Name: "task"}, "do it", coleo.ToolSuccess}}
+	made := []Made{{Made: modelserver.Made{ID: "a", Name: "bash"}, Prompt: "do it", Outcome: coleo.ToolError},
+		{Made: modelserver.Made{ID: "b", Name: "task"}, Prompt: "do it", Outcome: coleo.ToolSuccess}}
 	log, err := Read(events)
-	all := []error{err, log.CheckCalls(made), log.CheckTexts([]Sent{{"do it", "I will."}, {"do it", "It is done."}}),
+	all := []error{err, log.CheckCalls(made), log.CheckTexts([]Sent{{Prompt: "do it", Text: "I will."}, {Prompt: "do it", Text: "It is done."}}),
 		log.CheckSubagents(made[1:], []Made{{Made: modelserver.Made{ID: "c", Name: "bash"}}})}
 	var out []string
 	for _, err := range all {
@@ -120,8 +120,8 @@ func TestACallThatWasNeverCarriedOutHasNoEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := []Made{{modelserver.Made{ID: "a", Name: "bash"}, "do it", Unfinished},
-		{modelserver.Made{ID: "b", Name: "task"}, "do it", coleo.ToolSuccess}}
+	made := []Made{{Made: modelserver.Made{ID: "a", Name: "bash"}, Prompt: "do it"},
+		{Made: modelserver.Made{ID: "b", Name: "task"}, Prompt: "do it", Outcome: coleo.ToolSuccess}}
 	if err := log.CheckCalls(made); err != nil {
 		t.Error(err)
 	}
@@ -131,5 +131,42 @@ func TestACallThatWasNeverCarriedOutHasNoEnd(t *testing.T) {
 	}
 	if _, err := WithOutcomes(made, nil); err == nil {
 		t.Error("calls that no prompt leads to pass")
+	}
+}
+
+// A turn that the agent CLI begins by itself is a run of its own. Neither the run before nor the run after may have
+// its text.
+func TestTheTextOfATurnThatBeganByItselfIsInARunOfItsOwn(t *testing.T) {
+	t.Parallel()
+	const notice = "<task-notification>\nIt is done.\n</task-notification>"
+	sent := []Sent{{Prompt: "start it", Text: "It is started."}, {Prompt: notice, Notice: true, Text: "I have read it."},
+		{Prompt: "say next", Text: "next"}}
+	began := func(id, prompt string, by coleo.Origin) coleo.Event {
+		return event(t, id, coleo.EventRunStart, coleo.Receipt{ID: id, Text: prompt, Origin: by})
+	}
+	for _, tt := range []struct {
+		name, run string
+		by        coleo.Origin
+		sound     bool
+	}{
+		{"its own", "self", coleo.OriginSelf, true},
+		{"the run before", "first", "", false},
+		{"the run after", "next", "", false},
+		{"a run of its prompt that Coleo has begun", "self", "", false},
+	} {
+		events := []coleo.Event{began("first", "start it", ""), began("next", "say next", "")}
+		if tt.run == "self" {
+			events = append(events, began("self", notice, tt.by))
+		}
+		for i, s := range sent {
+			e := event(t, []string{"first", tt.run, "next"}[i], coleo.EventAssistantText,
+				coleo.AssistantText{Block: coleo.Block{Text: s.Text, Done: true}})
+			e.Turn = i + 1
+			events = append(events, e)
+		}
+		log, _ := Read(events) // the runs have no ends
+		if err := log.CheckTexts(sent); (err == nil) != tt.sound {
+			t.Errorf("in %s: the judgement is %v", tt.name, err)
+		}
 	}
 }
