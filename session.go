@@ -122,10 +122,13 @@ type Change struct {
 	Reading Reading    `json:"reading"`
 	Note    string     `json:"note,omitempty"`   // one line for people; if Kind is ChangeTurn, the prompt
 	Origin  Origin     `json:"origin,omitempty"` // if Kind is ChangeTurn: who began the turn
-	Output  time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
-	Screen  *Screen    `json:"screen,omitempty"` // only if Kind is ChangeUnrecognised or the state is Dead
-	Window  *Window    `json:"window,omitempty"` // only if Kind is ChangeWindow
-	Work    []Activity `json:"-"`                // only if Kind is ChangeWork
+	// Ended is for a turn with the origin self. It is the state in which the turn before has ended, idle
+	// or error. It is "" if nothing proves that end. The prompt may then belong to the running turn.
+	Ended  State      `json:"ended,omitempty"`
+	Output time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
+	Screen *Screen    `json:"screen,omitempty"` // only if Kind is ChangeUnrecognised or the state is Dead
+	Window *Window    `json:"window,omitempty"` // only if Kind is ChangeWindow
+	Work   []Activity `json:"-"`                // only if Kind is ChangeWork
 	// Record names the record or the conversation to which the positions of Work belong.
 	Record string `json:"-"`
 }

@@ -164,7 +164,7 @@ var kinds = map[coleo.ChangeKind]coleo.EventKind{
 func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	switch c.Kind {
 	case coleo.ChangeTurn:
-		return a.openOther(ctx, c)
+		return a.openOther(ctx, s, c)
 	case coleo.ChangeWork:
 		return a.noteWork(ctx, work{c.Record, c.Work})
 	case coleo.ChangeMode:

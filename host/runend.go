@@ -25,22 +25,7 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	a.run = nil // a prompt that arrives after this opens another run
 	noModel := a.harness != nil && a.harness.Info().NoModel
 	a.mu.Unlock()
-	end := endBy(reading)
-	if reading.State != coleo.Dead {
-		if answer, err := s.Answer(ctx, *run); err == nil && !run.Compact {
-			end.Answer, end.Source = answer.Text, answer.Source
-		}
-		if m, ok := s.(coleo.UsageMeter); ok {
-			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
-				end.Usage = &u
-			}
-		}
-	}
-	if call, counted := a.meter.CountConversation(ctx, end.Usage); counted {
-		a.host.keepBudgets(ctx, a, call)
-	}
-	a.noteLimit(s, &end)
-	checkAnswer(*run, &end)
+	end := a.endOf(ctx, s, *run, reading)
 	asks := a.hasOpenSuspension(ctx)
 	done := false
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -56,12 +41,39 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	if err != nil {
 		a.host.Log.Error("end a run", "arm", a.name(), "error", err)
 	}
-	a.meter.TurnStopped(ctx, run.ID)
-	a.meter.TellSpent(ctx, run.ID)
-	a.keepFiles(changes.AfterTurn, run.ID)
+	a.runEnded(ctx, run.ID)
 	if done {
 		a.host.runs.Go(a.endDone)
 	}
+}
+
+// endOf makes the end of a run whose turn has ended with the given reading. It asks the session for the
+// answer.
+func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) coleo.RunEnd {
+	end := endBy(reading)
+	if reading.State != coleo.Dead {
+		if answer, err := s.Answer(ctx, run); err == nil && !run.Compact {
+			end.Answer, end.Source = answer.Text, answer.Source
+		}
+		if m, ok := s.(coleo.UsageMeter); ok {
+			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
+				end.Usage = &u
+			}
+		}
+	}
+	if call, counted := a.meter.CountConversation(ctx, end.Usage); counted {
+		a.host.keepBudgets(ctx, a, call)
+	}
+	a.noteLimit(s, &end)
+	checkAnswer(run, &end)
+	return end
+}
+
+// runEnded is called when the end of a run has been written.
+func (a *arm) runEnded(ctx context.Context, run string) {
+	a.meter.TurnStopped(ctx, run)
+	a.meter.TellSpent(ctx, run)
+	a.keepFiles(changes.AfterTurn, run)
 }
 
 // endBy makes the end of a run from the arm's reading at the end of the run.

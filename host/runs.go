@@ -211,29 +211,6 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	})
 }
 
-// openOther begins the run of a turn that Coleo did not begin, or of a turn whose prompt arrived
-// late. If Coleo did not begin the turn, openOther does nothing while a run is open or a prompt is
-// being sent. The turn then belongs to the open run, or to the run of that prompt.
-func (a *arm) openOther(ctx context.Context, c coleo.Change) error {
-	if c.Origin == coleo.OriginLate {
-		run, ok := a.unsettled()
-		if !ok {
-			run = coleo.Receipt{ID: rand.Text(), Text: c.Note}
-		}
-		run.Time, run.Origin, run.Cursor, run.Proof, run.Unsettled = c.Time, c.Origin, c.Cursor, coleo.ProofReported, false
-		return a.open(ctx, run)
-	}
-	a.mu.Lock()
-	taken := a.record.Run != nil || slices.ContainsFunc(a.record.Intended,
-		func(r coleo.Receipt) bool { return !r.Unsettled })
-	a.mu.Unlock()
-	if taken {
-		return nil
-	}
-	return a.open(ctx, coleo.Receipt{ID: rand.Text(), Time: c.Time, Text: c.Note, Origin: c.Origin, Cursor: c.Cursor,
-		Proof: coleo.ProofReported})
-}
-
 // withoutReceipt returns a copy of a list that leaves out the receipt with the given id. It returns
 // nil if the copy is empty.
 func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {

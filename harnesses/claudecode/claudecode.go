@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coleo.dev"
@@ -36,28 +37,41 @@ type line struct {
 }
 
 // answer reads the conversation's transcript. It returns the text of the last assistant
-// message after the user's last prompt. If there is no transcript, the text is empty.
-func answer(_ context.Context, f terminal.Facts, _ coleo.Receipt) (coleo.Answer, error) {
+// message after the prompt of the receipt, and before the next prompt. If the transcript lacks that
+// prompt, the newest prompt counts. If there is no transcript, the text is empty.
+func answer(_ context.Context, f terminal.Facts, r coleo.Receipt) (coleo.Answer, error) {
 	path, err := transcript(f)
 	if err != nil || path == "" {
 		return coleo.Answer{}, err
 	}
-	var last string
+	var last, own string
+	asked, isOwn := false, false
 	err = terminal.EachEntry(path, func(l line) {
 		text := l.text()
 		switch {
 		case l.IsMeta || text == "":
+			return
 		case l.Type == "user":
-			last = ""
+			last, isOwn = "", sameWords(text, r.Text)
+			asked = asked || isOwn
 		case l.Type == "assistant":
 			last = text
 		}
+		if isOwn {
+			own = last
+		}
 	})
+	if asked {
+		last = own
+	}
 	if err != nil {
 		return coleo.Answer{}, err
 	}
 	return coleo.Answer{Text: last, Source: "transcript"}, nil
 }
+
+// sameWords reports whether two texts differ only in their blanks.
+func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
 // transcript returns the path of the conversation's transcript, or "" if there is none.
 // The transcript's folder is named after the work folder. transcript searches all

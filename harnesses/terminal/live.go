@@ -21,8 +21,9 @@ type live struct {
 
 	mu         sync.Mutex
 	reader     *reading.Reader
-	looked     chan struct{} // closed and replaced at each look
-	lastOutput time.Time     // when the agent CLI last wrote output, counted from when the session was opened
+	held       []recordEntries // entries that the Reader keeps, in order; their work is reported afterwards
+	looked     chan struct{}   // closed and replaced at each look
+	lastOutput time.Time       // when the agent CLI last wrote output, counted from when the session was opened
 }
 
 func newLive(r *reading.Reader, reports func() []hook.Line, record *recordFollower,
@@ -56,6 +57,9 @@ func (w watched) takeReports(now time.Time) {
 	for _, line := range w.live.reports() {
 		w.AddReport(line, now)
 	}
+	if !w.HoldsEntries() {
+		w.reportHeld()
+	}
 	for _, e := range w.live.entries() {
 		w.takeEntries(e, now)
 	}
@@ -65,6 +69,13 @@ func (w watched) takeReports(now time.Time) {
 // run. So the Reader must know the prompt before takeEntries reports the work that follows the
 // prompt.
 func (w watched) takeEntries(e recordEntries, now time.Time) {
+	if w.HoldsEntries() {
+		for _, entry := range e.list {
+			w.AddEntry(entry, now)
+		}
+		w.live.held = append(w.live.held, e)
+		return
+	}
 	told := 0
 	for i, entry := range e.list {
 		if entry.Kind == record.Prompt {
@@ -74,6 +85,14 @@ func (w watched) takeEntries(e recordEntries, now time.Time) {
 		w.AddEntry(entry, now)
 	}
 	w.live.work(recordEntries{e.record, e.list[told:]}, w.Reading())
+}
+
+// reportHeld reports the work in entries that the Reader has kept.
+func (w watched) reportHeld() {
+	for _, e := range w.live.held {
+		w.live.work(e, w.Reading())
+	}
+	w.live.held = nil
 }
 
 // look looks at the screen. It returns how long to wait until the next look if neither
@@ -134,6 +153,7 @@ func (l *live) end(rule string, code int, how string) {
 	if l.catchUp() {
 		w.takeReports(time.Now())
 	}
+	w.reportHeld()
 	w.Ended(time.Now(), rule, code, how)
 	w.wake()
 }

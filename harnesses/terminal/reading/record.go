@@ -13,6 +13,9 @@ type recorded struct {
 	witness   witness
 	prompts   []recordedPrompt // the newest prompts
 	showsEnds bool             // the record has shown a prompt and the end of its turn
+	turn      string           // the agent CLI's id of the newest prompt's turn
+	bySelf    bool             // the newest prompt is one that the agent CLI has given itself
+	ended     coleo.State      // the state in which the newest turn has ended: idle or error; "" if no end has come
 	expected  bool             // the Reader gets the entries of a record, or will get them once the record exists
 	holds     bool             // a submit key is being pressed, and Submitted has not been called yet
 	held      []record.Entry   // what has come since then
@@ -60,6 +63,7 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	if e.Kind == record.Queued {
 		return // the running turn continues, and this prompt waits
 	}
+	ended := r.recorded.endedBefore(e)
 	word, claim := string(e.Kind), coleo.Processing
 	switch {
 	case e.Kind == record.End:
@@ -69,18 +73,44 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 	}
 	if claim == "" {
 		r.recorded.showsEnds = len(r.recorded.prompts) > 0
-		r.closeReported(at)
+		if r.recorded.noteEnd(e); !r.waitsBehindSelf() {
+			r.closeReported(at)
+		}
 	} else {
-		r.turn.endReported = false
+		r.turn.endReported, r.recorded.ended = false, ""
 	}
 	r.recorded.witness.record(word, e.Text, claim, now)
 	r.recorded.witness.at = at
 	if e.Kind == record.Prompt {
+		r.recorded.turn, r.recorded.bySelf = e.Turn, !e.ByUser
+		if e.ByUser && !at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
+			r.turn.waits = false // agent CLIs may change the text of a prompt
+		}
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
-		r.emitTurn(e, at, now)
+		r.emitTurn(e, ended, at, now)
 		r.Judge(now) // must come before the next entry, which may end the turn
 	}
 }
+
+// noteEnd notes that the newest turn has ended.
+func (r *recorded) noteEnd(e record.Entry) {
+	if r.ended = coleo.Idle; e.Ending == record.Failed {
+		r.ended = coleo.Failed
+	}
+}
+
+// endedBefore returns the state in which the turn before the prompt e has ended. It returns "" if the
+// record has not shown that end, or if e belongs to the same turn.
+func (r *recorded) endedBefore(e record.Entry) coleo.State {
+	if e.Turn != "" && e.Turn == r.turn {
+		return ""
+	}
+	return r.ended
+}
+
+// waitsBehindSelf reports whether the agent CLI works in a turn that it has begun by itself, while
+// the newest prompt still waits. The end of that turn is not the end of the newest prompt's turn.
+func (r *Reader) waitsBehindSelf() bool { return r.recorded.bySelf && r.turn.waits }
 
 // HoldEntries makes the Reader keep new entries of the record until Submitted or ReleaseEntries is
 // called. The caller presses the submit key first and calls Submitted afterwards. Between the two,
@@ -88,6 +118,9 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 // that turn before Submitted is called, the prompt would count as typed by hand. The turn would
 // then never end.
 func (r *Reader) HoldEntries() { r.recorded.holds = true }
+
+// HoldsEntries reports whether the Reader keeps new entries of the record; see HoldEntries.
+func (r *Reader) HoldsEntries() bool { return r.recorded.holds }
 
 // ReleaseEntries adds the entries that have come since HoldEntries.
 func (r *Reader) ReleaseEntries(now time.Time) { r.addEntries(r.releaseUpTo("", now), now) }

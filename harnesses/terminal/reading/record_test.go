@@ -10,9 +10,9 @@ import (
 	"coleo.dev/record"
 )
 
-// records passes an entry of the agent CLI's own record.
+// records passes an entry of the agent CLI's own record. A prompt is one that somebody has typed.
 func (b *bench) records(kind record.Kind, text string, ending record.Ending) *bench {
-	return b.enters(record.Entry{Kind: kind, Text: text, Ending: ending, Time: b.now})
+	return b.enters(record.Entry{Kind: kind, Text: text, Ending: ending, ByUser: kind == record.Prompt, Time: b.now})
 }
 
 func (b *bench) enters(e record.Entry) *bench {

@@ -44,6 +44,7 @@ type newestTurn struct {
 	ended          time.Time // the latest end of a turn that a sign has shown
 	unproven       string    // why the idle state is not proven; "" if no evidence is missing
 	shown          bool      // the screen has shown work or a dialog in this turn
+	waits          bool      // nothing has shown yet that the turn of the newest prompt has begun
 	queued         bool      // the newest prompt was submitted while an earlier turn ran
 	worked         bool      // the screen has shown work since the newest prompt
 	endReported    bool      // the record or the hook has reported an end, and no work after it
@@ -79,7 +80,7 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 	r.turn.unproven, r.turn.unchangedSince = "", now
 	r.turn.queued = r.reading.State.Working() || r.turn.open
 	r.turn.worked, r.turn.endReported = false, false
-	r.turn.submitted, r.turn.open = s, r.recorded.showsEnds && !s.Command
+	r.turn.submitted, r.turn.open, r.turn.waits = s, r.recorded.showsEnds && !s.Command, !s.Command
 	r.turn.sent = appendBounded(r.turn.sent, sentText{bare: r.hook.spec.Bare(s.Text), time: s.Time})
 	for _, w := range r.witnesses() {
 		w.forgive()
@@ -88,15 +89,16 @@ func (r *Reader) openTurn(s Submission, now time.Time) {
 
 // emitTurn is called with each prompt in the record. It emits a change if Coleo has not submitted
 // the prompt, or has reported it as lost. It ignores a prompt that came before the Reader was made,
-// because an earlier host agent may have submitted it.
-func (r *Reader) emitTurn(e record.Entry, at, now time.Time) {
+// because an earlier host agent may have submitted it. ended is the state in which the turn before
+// has ended; see recorded.endedBefore.
+func (r *Reader) emitTurn(e record.Entry, ended coleo.State, at, now time.Time) {
 	bare := r.hook.spec.Bare(e.Text)
 	if bare == "" || at.Before(r.began) {
 		return
 	}
 	c := coleo.Change{Time: now, Kind: coleo.ChangeTurn, Reading: r.reading, Note: e.Text, Origin: coleo.OriginSelf}
-	if e.ByUser {
-		c.Origin = coleo.OriginHand
+	if c.Ended = ended; e.ByUser {
+		c.Origin, c.Ended = coleo.OriginHand, ""
 	}
 	for i, s := range slices.Backward(r.turn.sent) {
 		if s.bare != bare || at.Before(s.time.Truncate(time.Millisecond)) {
@@ -116,7 +118,7 @@ func (r *Reader) emitTurn(e record.Entry, at, now time.Time) {
 func (r *Reader) noteTaken(bare string, at time.Time) {
 	s := r.turn.submitted
 	if bare == r.hook.spec.Bare(s.Text) && !at.Before(s.Time.Truncate(time.Millisecond)) {
-		r.prompt.sentAt = time.Time{}
+		r.prompt.sentAt, r.turn.waits = time.Time{}, false
 	}
 }
 

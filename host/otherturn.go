@@ -1,0 +1,85 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/store"
+)
+
+// openOther begins the run of a turn that Coleo did not begin, or of a turn whose prompt arrived
+// late. If nothing proves that another turn has ended before, openOther does nothing while a run is
+// open or a prompt is being sent. The turn then belongs to the open run, or to the run of that prompt.
+func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
+	if c.Origin == coleo.OriginLate {
+		run, ok := a.unsettled()
+		if !ok {
+			run = coleo.Receipt{ID: rand.Text(), Text: c.Note}
+		}
+		run.Time, run.Origin, run.Cursor, run.Proof, run.Unsettled = c.Time, c.Origin, c.Cursor, coleo.ProofReported, false
+		return a.open(ctx, run)
+	}
+	run := coleo.Receipt{ID: rand.Text(), Time: c.Time, Text: c.Note, Origin: c.Origin, Cursor: c.Cursor,
+		Proof: coleo.ProofReported}
+	if c.Ended != "" {
+		return a.openSelf(ctx, s, run, coleo.Reading{State: c.Ended, Known: true})
+	}
+	a.mu.Lock()
+	taken := a.record.Run != nil || slices.ContainsFunc(a.record.Intended,
+		func(r coleo.Receipt) bool { return !r.Unsettled })
+	a.mu.Unlock()
+	if taken {
+		return nil
+	}
+	return a.open(ctx, run)
+}
+
+// openSelf begins the run of a turn that the agent CLI has begun by itself. The turn before has ended
+// with the given reading. If that turn has an open run, openSelf ends this run first. Another prompt
+// may wait in the agent CLI's queue, or may be about to be typed. Its run comes after the new one.
+func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) error {
+	if err := a.noteLateWork(ctx); err != nil {
+		return err
+	}
+	over, found := a.takeBegun()
+	var end coleo.RunEnd
+	if found {
+		end = a.endOf(ctx, s, over, reading)
+	}
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		var events []coleo.Event
+		if found {
+			events = append(shownWork(*r, over.ID, end, false), endRuns(r, over.ID, end)...)
+		}
+		open := append([]coleo.Receipt{run}, openRuns(*r)...)
+		newest := len(open) - 1
+		if r.Earlier, r.Run = open[:newest:newest], &open[newest]; newest == 0 {
+			a.run, r.Earlier = r.Run, nil
+		}
+		events = append(events, runEvent(r.ID, run.ID, coleo.EventRunStart, run))
+		return append(events, unpark(r, "another turn has begun")...)
+	})
+	if found {
+		a.runEnded(ctx, over.ID)
+	}
+	return err
+}
+
+// takeBegun returns the newest open run whose turn has begun. The agent CLI's record has named the
+// prompt of that run, and no prompt of a later run. If no other run is open, the arm has no newest run
+// afterwards. So nothing else ends the run.
+func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	open := openRuns(a.record)
+	i := slices.IndexFunc(open, func(r coleo.Receipt) bool { return r.ID == a.record.Trace.Run })
+	if i < 0 {
+		return coleo.Receipt{}, false
+	}
+	if i == len(open)-1 {
+		a.run = nil
+	}
+	return open[i], true
+}
