@@ -40,29 +40,31 @@ var (
 type subagentCall struct {
 	tool      string
 	arguments map[string]any
-	requests  int // of the arm and its subagent, from the prompt on which the subagent is started
+	requests  int  // of the arm and its subagent, from the prompt on which the subagent is started
+	notice    bool // the model gets a notice when the subagent has ended, in a turn of its own or in the running turn
 }
 
 // opencodeTask starts a subagent of OpenCode.
 var opencodeTask = subagentCall{"task", map[string]any{"description": "count", "prompt": "count the files",
-	"subagent_type": "general"}, 3}
+	"subagent_type": "general"}, 3, false}
 
 // claudeAgent starts a subagent of Claude Code or Qwen Code. It works in the background, and its model's answer
-// begins a turn of the arm.
-func claudeAgent(tool string) subagentCall {
+// begins a turn of the arm. If the subagent of Claude Code has ended before the arm's own model is asked again, that
+// request has the answer, and there is no other turn.
+func claudeAgent(tool string, requests int, notice bool) subagentCall {
 	return subagentCall{tool, map[string]any{"description": "count", "prompt": "count the files",
-		"subagent_type": "general-purpose"}, 4}
+		"subagent_type": "general-purpose"}, requests, notice}
 }
 
 var reporters = []reporter{
 	{harness: "claude-code", command: "claude", model: "claude-sonnet-4-5", price: sonnet, quick: true,
-		subagent: claudeAgent("Agent")},
+		subagent: claudeAgent("Agent", 3, true)},
 	{harness: "codex", command: "codex", model: "gpt-5.6", price: gpt56, titles: true, summaries: true, quick: true,
-		subagent: subagentCall{"spawn_agent", map[string]any{"message": "count the files"}, 3},
+		subagent: subagentCall{"spawn_agent", map[string]any{"message": "count the files"}, 3, false},
 		tier:     coleo.PriceTier{Above: 272_000, Rates: coleo.Rates{Input: 8, Output: 30, CacheRead: 0.8, CacheWrite: 10}}},
 	{harness: "gemini", command: "gemini", model: "gemini-2.5-pro", price: pro, quick: true,
 		subagent: subagentCall{"invoke_agent", map[string]any{"agent_name": "codebase_investigator",
-			"prompt": "count the files"}, 4}, // the subagent is asked once more, because it does not end itself
+			"prompt": "count the files"}, 4, false}, // the subagent is asked once more, because it does not end itself
 		tier: coleo.PriceTier{Above: 200_000, Rates: coleo.Rates{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}}},
 	{harness: "opencode", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true, quick: true,
 		subagent: opencodeTask},
@@ -70,10 +72,10 @@ var reporters = []reporter{
 		subagent: opencodeTask},
 	{harness: "aider", command: "aider", model: "gpt-5", price: gpt5, estimates: true, quick: true},
 	{harness: "qwen", command: "qwen", model: "gpt-5", price: gpt5, noWritten: true,
-		subagent: claudeAgent("agent")},
+		subagent: claudeAgent("agent", 4, false)},
 	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56,
 		subagent: subagentCall{"task", map[string]any{"agent_type": "explore", "description": "count", "name": "count",
-			"prompt": "count the files"}, 3}},
+			"prompt": "count the files"}, 3, false}},
 	{harness: "kilo", command: "kilo", model: "gpt-5", price: gpt5, noWritten: true, titles: true,
 		subagent: opencodeTask},
 }
@@ -154,8 +156,14 @@ func (l *live) worksForMoney(r reporter) {
 	}
 	until(l.t, "the subagent has done its work", func() bool {
 		calls, _ := l.recorded(r)
-		return calls.Calls >= before+r.subagent.requests && l.arm(l.name).State == coleo.Idle
+		return calls.Calls >= before+r.subagent.requests && (!r.subagent.notice || l.noticed()) &&
+			l.arm(l.name).State == coleo.Idle
 	})
+}
+
+// noticed reports whether the model has answered a request with the notice of an ended subagent.
+func (l *live) noticed() bool {
+	return slices.ContainsFunc(l.model.Record(), func(q modelserver.Request) bool { return q.Notices > 0 && q.Done })
 }
 
 // checkCost compares what `coleo cost` tells with the model's record.
