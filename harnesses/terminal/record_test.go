@@ -1,14 +1,17 @@
 package terminal
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
 	"coleo.dev/record"
 )
 
@@ -133,5 +136,37 @@ func TestAllWorkIsToldBeforeTheEnd(t *testing.T) {
 	want := []string{"initializing", "idle", "processing", string(coleo.EventToolEnd), "dead"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the session told %q, want %q", got, want)
+	}
+}
+
+// The submit key of a prompt is being pressed, and the agent CLI begins a turn by itself. The work of that turn is
+// told behind the turn, because the turn begins a run.
+func TestWorkIsToldBehindItsTurnIfTheReaderHasKeptItsEntries(t *testing.T) {
+	t.Parallel()
+	_, s, _ := setRecordStage(t)
+	w, unlock := s.live.watch()
+	defer unlock()
+	now := time.Now()
+	from := s.log.Cursor()
+	w.HoldEntries()
+	w.takeEntries(recordEntries{"r", []record.Entry{{Kind: record.Prompt, Text: "a task has ended", Time: now},
+		record.Worked(coleo.AssistantText{Block: record.Whole("read")}, "m", now)}}, now)
+	if kept, _ := s.log.after(from); len(kept) > 0 {
+		t.Errorf("told while the key is pressed: %+v", kept)
+	}
+	w.Submitted(reading.Submission{Text: "next", Time: now}, now)
+	w.takeReports(now)
+	var got []string
+	list, _ := s.log.after(from)
+	for _, c := range list {
+		if c.Kind == coleo.ChangeTurn {
+			got = append(got, "turn: "+c.Note)
+		}
+		for _, a := range c.Work {
+			got = append(got, fmt.Sprintf("%T", a.Work))
+		}
+	}
+	if want := []string{"turn: a task has ended", "coleo.Prompted", "coleo.AssistantText"}; !slices.Equal(got, want) {
+		t.Errorf("told is %q, want %q", got, want)
 	}
 }

@@ -1,0 +1,71 @@
+package claudecode
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal"
+	"coleo.dev/record"
+)
+
+// noticed is the order in which Claude Code 2.1.329 wrote its lines when the next prompt was typed while the notice
+// of a subagent began a turn. Fields that Coleo does not read are left out.
+const noticed = `
+{"type":"user","promptId":"f032","timestamp":"2026-11-28T06:27:33.725Z","origin":{"kind":"human"},"message":{"role":"user","content":"start it"}}
+{"type":"assistant","timestamp":"2026-11-28T06:27:36.619Z","message":{"id":"m1","stop_reason":"end_turn","content":[{"type":"text","text":"It is started."}]}}
+{"type":"system","subtype":"turn_duration","timestamp":"2026-11-28T06:27:36.890Z"}
+{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-28T06:27:37.272Z","content":"<task-notification>done</task-notification>"}
+{"type":"queue-operation","operation":"dequeue","timestamp":"2026-11-28T06:27:37.405Z"}
+{"type":"queue-operation","operation":"enqueue","timestamp":"2026-11-28T06:27:37.695Z"}
+{"type":"user","promptId":"ec02","timestamp":"2026-11-28T06:27:37.519Z","origin":{"kind":"task-notification"},"message":{"role":"user","content":"<task-notification>done</task-notification>"}}
+{"type":"assistant","timestamp":"2026-11-28T06:27:37.893Z","message":{"id":"m2","stop_reason":"end_turn","content":[{"type":"text","text":"I have read it."}]}}
+{"type":"queue-operation","operation":"dequeue","timestamp":"2026-11-28T06:27:38.090Z"}
+{"type":"system","subtype":"turn_duration","timestamp":"2026-11-28T06:27:38.062Z"}
+{"type":"user","promptId":"df28","timestamp":"2026-11-28T06:27:38.206Z","origin":{"kind":"human"},"message":{"role":"user","content":"say next"}}
+{"type":"assistant","timestamp":"2026-11-28T06:27:38.380Z","message":{"id":"m3","stop_reason":"end_turn","content":[{"type":"text","text":"next"}]}}
+`
+
+func TestANoticeIsAPromptOfAnotherTurnThatNobodyHasTyped(t *testing.T) {
+	t.Parallel()
+	d := newDecoder()
+	var got []string
+	for line := range strings.Lines(strings.TrimSpace(noticed)) {
+		for _, e := range d.Decode([]byte(line)) {
+			switch {
+			case e.Kind == record.Prompt && e.ByUser:
+				got = append(got, e.Turn+" typed")
+			case e.Kind == record.Prompt:
+				got = append(got, e.Turn+" by itself")
+			case e.Kind == record.End:
+				got = append(got, "end")
+			}
+		}
+	}
+	const want = "f032 typed, end, end, ec02 by itself, end, end, df28 typed, end"
+	if all := strings.Join(got, ", "); all != want {
+		t.Errorf("the record tells %s, want %s", all, want)
+	}
+}
+
+// The run of a prompt can end when the next turn has begun. Its answer is not that of the newest turn.
+func TestTheTranscriptTellsTheAnswerOfEachPrompt(t *testing.T) {
+	t.Parallel()
+	f := terminal.Facts{Home: t.TempDir(), Conversation: "c"}
+	dir := filepath.Join(f.Home, ".claude", "projects", "w")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "c.jsonl"), []byte(noticed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for prompt, want := range map[string]string{"start  it\n": "It is started.",
+		"<task-notification>done</task-notification>": "I have read it.", "say next": "next", "unknown": "next"} {
+		got, err := answer(t.Context(), f, coleo.Receipt{Text: prompt})
+		if err != nil || got.Text != want {
+			t.Errorf("the answer to %q is %q, %v, want %q", prompt, got.Text, err, want)
+		}
+	}
+}
