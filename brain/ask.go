@@ -2,13 +2,11 @@ package brain
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
 	"coleo.dev/bus"
-	"coleo.dev/wire"
 )
 
 // These constants are the time limits for starts.
@@ -78,65 +76,4 @@ func (b *Brain) catchUp(ctx context.Context, host string) {
 			return // the goroutine that follows the host tries again, and logs the error
 		}
 	}
-}
-
-// BeginAudit records a command before the command is carried out. In the record, BeginAudit
-// replaces the arm's id with the arm's name. It returns the id of the record.
-func (b *Brain) BeginAudit(ctx context.Context, a coleo.Audit) (int64, error) {
-	a.Arm = b.nameOf(ctx, a.Arm)
-	return b.DB.BeginAudit(ctx, a)
-}
-
-// EndAudit records the result of a command. If the command failed, the caller also passes the
-// reason.
-func (b *Brain) EndAudit(ctx context.Context, id int64, result coleo.AuditResult, reason string) error {
-	return b.DB.EndAudit(ctx, id, result, reason)
-}
-
-// nameOf returns the name of the arm with the given id or name. If there is no such arm, nameOf
-// returns its argument unchanged.
-func (b *Brain) nameOf(ctx context.Context, word string) string {
-	if arm, err := b.DB.Arm(ctx, word); err == nil {
-		return arm.Name
-	}
-	return word
-}
-
-// Audits returns the records of the commands that match f, newest first.
-func (b *Brain) Audits(ctx context.Context, f coleo.AuditFilter) ([]coleo.Audit, error) {
-	f.Arm = b.nameOf(ctx, f.Arm)
-	return b.DB.Audits(ctx, f)
-}
-
-// removeTimeout is the time limit for the removal of an arm. The arm's worktree can contain
-// much work that must be kept.
-const removeTimeout = 10 * time.Minute
-
-// Remove deletes a stopped arm and its files, including the journal and the queue. It returns how
-// many prompts were in the queue. It returns ENotFound if there is no such arm. It returns
-// EConflict if the arm is not stopped. It also returns EConflict if the arm's worktree contains
-// unsaved work and force is false. If force is true, Remove keeps the unsaved work under a git ref.
-// It returns EUnavailable if the host agent cannot be asked.
-func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.Removed, error) {
-	arm, err := b.Arm(ctx, idOrName)
-	if err != nil {
-		return wire.Removed{}, err
-	}
-	if !b.isOver(ctx, arm) {
-		return wire.Removed{}, coleo.Errorf(coleo.EConflict, "arm %s is %s: kill it first", arm.Name, arm.Status)
-	}
-	var gone bus.Removed
-	if arm.AgentID != "" {
-		err := b.askAboutArm(ctx, arm, bus.OpRemove, removeTimeout, bus.ArmOrder{Arm: arm.ID, Force: force}, &gone)
-		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
-			return wire.Removed{}, err
-		}
-		b.catchUp(ctx, arm.AgentID)
-	}
-	if err := b.forget(ctx, arm.ID); err != nil {
-		return wire.Removed{}, err
-	}
-	b.PublishRemoved(arm.ID)
-	return wire.Removed{Dropped: gone.Dropped, Kept: gone.Kept}, errors.Join(b.DB.SetConfig(ctx,
-		generationKey(arm.ID), ""), b.ForgetMemo(ctx, arm.ID), b.ForgetComments(ctx, arm.ID))
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/audit"
 	"coleo.dev/brain/catalogue"
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/comments"
@@ -24,6 +25,7 @@ import (
 	"coleo.dev/brain/permits"
 	"coleo.dev/brain/threads"
 	"coleo.dev/brain/upkeep"
+	"coleo.dev/brain/waits"
 	"coleo.dev/bus"
 	"coleo.dev/pricebook"
 	"coleo.dev/registry"
@@ -91,6 +93,8 @@ type Brain struct {
 	*feed.Feed
 	*displays.Snapshots
 	*threads.Conversations
+	*waits.Waits
+	*audit.Trail
 	ctx context.Context // ends when Run ends
 	end context.CancelFunc
 
@@ -119,6 +123,9 @@ func New(c Config) *Brain {
 	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.catchUp})
 	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.NoteLogged,
 		Changed: b.NoteChanged, Published: b.considerAlternatives})
+	b.Waits = waits.New(waits.Config{DB: c.DB, Find: b.Arm, Subscribe: b.SubscribeFromNow, Confirms: b.confirms,
+		Ended: func() bool { return b.ctx.Err() != nil }, HostWord: agentWord})
+	b.Trail = audit.New(c.DB)
 	b.Conversations = threads.New(threads.Config{DB: c.DB, Find: b.Arm, Hosts: b.threadHosts, Ask: b.askHost})
 	b.Origins = origin.New(c.DB)
 	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})

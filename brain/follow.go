@@ -131,15 +131,41 @@ func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint6
 	return err
 }
 
-// forget deletes an arm's row from the store. If the disk is full, forget uses the
-// reserve file.
-func (b *Brain) forget(ctx context.Context, id string) error {
-	err := b.DB.DeleteArm(ctx, id)
-	for store.NoRoom(err) && b.DB.GiveUpReserve() {
-		err = b.DB.DeleteArm(ctx, id)
+// confirms asks the arm's host agent whether the arm's row is up to date. To confirm the row, the
+// host agent must have a session of the arm. Serve must also have read the host's log up to the
+// position in the host agent's reply. A host agent that is too old for this question confirms every
+// row.
+func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
+	if arm.AgentID == "" {
+		return true // without a host, nobody knows more than the row
 	}
-	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return nil
+	limited, cancel := context.WithTimeout(ctx, bus.SilentAfter)
+	defer cancel()
+	var pulse bus.Pulse
+	if err := b.Bus.Ask(limited, arm.AgentID, bus.OpPulse, bus.PulseOrder{Arm: arm.ID}, &pulse); err != nil {
+		return coleo.ErrorCode(err) == coleo.EUnsupported
 	}
-	return err
+	held := slices.ContainsFunc(pulse.Arms, func(a bus.ArmPulse) bool {
+		// While a holder does not answer, the arm has no session and its state is initializing.
+		reads := a.Attached || arm.State == coleo.Initializing
+		return a.ID == arm.ID && a.Generation == arm.Generation && reads && !a.Starting
+	})
+	return held && b.hasRead(limited, arm.AgentID, position{pulse.Epoch, pulse.Head})
+}
+
+// hasRead reports whether a host's log has been read up to the given position. If
+// necessary, it first reads the log up to that position.
+func (b *Brain) hasRead(ctx context.Context, id string, to position) bool {
+	for more := true; ; {
+		at, err := b.readTo(ctx, id, b.knownHost(id))
+		if err == nil && at.epoch == to.epoch && at.seq >= to.seq {
+			return true
+		}
+		if !more {
+			return false
+		}
+		if more, err = b.pull(ctx, id); err != nil {
+			return false
+		}
+	}
 }

@@ -1,15 +1,40 @@
-package brain
+// Package waits waits until an arm has a state, and until a run has ended.
+//
+// Package waits follows what is published, and gives no order to a host.
+package waits
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/bus"
 	"coleo.dev/store"
+	"coleo.dev/wire"
 )
+
+// Config is what Waits needs.
+type Config struct {
+	DB   *store.ServeDB
+	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
+	// Subscribe returns what is published from the call on, until ctx or serve ends.
+	Subscribe func(ctx context.Context) iter.Seq[wire.Update]
+	// Confirms asks the arm's host agent whether the arm's row is up to date. It may read new events
+	// of the host into the DB.
+	Confirms func(ctx context.Context, arm coleo.Arm) bool
+	// Ended reports whether serve ends.
+	Ended func() bool
+	// HostWord returns words for the host of an arm, for a message about this arm.
+	HostWord func(host string) string
+}
+
+// Waits waits. It has no state, and is safe for concurrent use.
+type Waits struct{ config Config }
+
+// New returns waits for the arms that c.Find finds.
+func New(c Config) *Waits { return &Waits{c} }
 
 // WaitArm waits until an arm is in one of the states, and returns the arm. If the state is
 // waiting_approval, WaitArm also waits until the arm's row contains the dialog. An arm that has
@@ -19,13 +44,13 @@ import (
 //
 // WaitArm returns ENotFound if the arm does not exist or is removed. It returns ETimeout if ctx
 // ends first. It returns EExited if the arm stops in a state that is not in states.
-func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
-	news := b.SubscribeFromNow(ctx) // before the first look at the arm, so that no change is missed
-	arm, err := b.Arm(ctx, idOrName)
+func (w *Waits) WaitArm(ctx context.Context, idOrName string, states []coleo.State) (coleo.Arm, error) {
+	news := w.config.Subscribe(ctx) // before the first look at the arm, so that no change is missed
+	arm, err := w.config.Find(ctx, idOrName)
 	if err != nil {
 		return arm, err
 	}
-	if arm, done, err := b.checkWaitDone(ctx, arm, states); done {
+	if arm, done, err := w.checkWaitDone(ctx, arm, states); done {
 		return arm, err
 	}
 	for u := range news {
@@ -36,12 +61,12 @@ func (b *Brain) WaitArm(ctx context.Context, idOrName string, states []coleo.Sta
 			continue
 		}
 		var done bool
-		if arm, done, err = b.checkWaitDone(ctx, *u.Arm, states); done {
+		if arm, done, err = w.checkWaitDone(ctx, *u.Arm, states); done {
 			return arm, err
 		}
 	}
-	if ctx.Err() == nil && b.ctx.Err() == nil {
-		return b.WaitArm(ctx, idOrName, states) // the sequence ended because the store could not be read, so start again
+	if ctx.Err() == nil && !w.config.Ended() {
+		return w.WaitArm(ctx, idOrName, states) // the sequence ended because the store could not be read, so start again
 	}
 	return arm, coleo.Errorf(coleo.ETimeout, "arm %s is still %s", arm.Name, arm.State)
 }
@@ -54,7 +79,7 @@ const confirmRetry = 200 * time.Millisecond
 // is in one of the states, checkWaitDone asks the host agent repeatedly to confirm the row. It
 // stops when the host agent has confirmed the row, when the row has another state, or when ctx
 // ends.
-func (b *Brain) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
+func (w *Waits) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo.State) (coleo.Arm, bool, error) {
 	isIn := func(arm coleo.Arm) bool {
 		if len(arm.Suspensions) > 0 && slices.Contains(states, coleo.WaitingApproval) {
 			return true
@@ -70,12 +95,12 @@ func (b *Brain) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo
 		case arm.Status == coleo.StatusStopped:
 			return arm, true, nil
 		}
-		confirmed := b.confirms(ctx, arm)
-		row, err := b.Arm(ctx, arm.ID) // confirms may have read new events of the host
+		confirmed := w.config.Confirms(ctx, arm)
+		row, err := w.config.Find(ctx, arm.ID) // Confirms may have read new events of the host
 		switch {
 		case ctx.Err() != nil:
 			return arm, true, coleo.Errorf(coleo.ETimeout, "whether arm %s is still %s is not known: %s "+
-				"has not confirmed it", arm.Name, arm.State, agentWord(arm.AgentID))
+				"has not confirmed it", arm.Name, arm.State, w.config.HostWord(arm.AgentID))
 		case err != nil:
 			return arm, true, err
 		case confirmed && isIn(row) && row.State == arm.State && row.Generation == arm.Generation:
@@ -91,45 +116,6 @@ func (b *Brain) checkWaitDone(ctx context.Context, arm coleo.Arm, states []coleo
 	}
 }
 
-// confirms asks the arm's host agent whether the arm's row is up to date. To confirm the row, the
-// host agent must have a session of the arm. Serve must also have read the host's log up to the
-// position in the host agent's reply. A host agent that is too old for this question confirms every
-// row.
-func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
-	if arm.AgentID == "" {
-		return true // without a host, nobody knows more than the row
-	}
-	limited, cancel := context.WithTimeout(ctx, bus.SilentAfter)
-	defer cancel()
-	var pulse bus.Pulse
-	if err := b.Bus.Ask(limited, arm.AgentID, bus.OpPulse, bus.PulseOrder{Arm: arm.ID}, &pulse); err != nil {
-		return coleo.ErrorCode(err) == coleo.EUnsupported
-	}
-	held := slices.ContainsFunc(pulse.Arms, func(a bus.ArmPulse) bool {
-		// While a holder does not answer, the arm has no session and its state is initializing.
-		reads := a.Attached || arm.State == coleo.Initializing
-		return a.ID == arm.ID && a.Generation == arm.Generation && reads && !a.Starting
-	})
-	return held && b.hasRead(limited, arm.AgentID, position{pulse.Epoch, pulse.Head})
-}
-
-// hasRead reports whether a host's log has been read up to the given position. If
-// necessary, it first reads the log up to that position.
-func (b *Brain) hasRead(ctx context.Context, id string, to position) bool {
-	for more := true; ; {
-		at, err := b.readTo(ctx, id, b.knownHost(id))
-		if err == nil && at.epoch == to.epoch && at.seq >= to.seq {
-			return true
-		}
-		if !more {
-			return false
-		}
-		if more, err = b.pull(ctx, id); err != nil {
-			return false
-		}
-	}
-}
-
 func stopped(arm coleo.Arm) error {
 	return coleo.Errorf(coleo.EExited, "arm %s has stopped: %s; 'coleo arm recover %s' starts it again",
 		arm.Name, arm.Rule, arm.Name)
@@ -141,21 +127,22 @@ func stopped(arm coleo.Arm) error {
 // WaitRun returns ETimeout if ctx ends first. It returns ENotFound if there is no such run, or if
 // its prompt was removed from the queue. It returns EPromptLost if nothing proves that a queued
 // prompt has arrived.
-func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
-	news := b.SubscribeFromNow(ctx)
-	ends, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})
+func (w *Waits) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
+	news := w.config.Subscribe(ctx)
+	ends, _, err := w.config.DB.RunEvents(ctx, store.EventFilter{Run: run,
+		Kinds: []coleo.EventKind{coleo.EventRunEnd}, Limit: 1})
 	if err != nil {
 		return coleo.RunEnd{}, err
 	}
 	if len(ends) > 0 {
 		return coleo.DecodeRunEnd(ends[0])
 	}
-	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Run: run, Limit: 1})
+	events, _, err := w.config.DB.RunEvents(ctx, store.EventFilter{Run: run, Limit: 1})
 	if err != nil {
 		return coleo.RunEnd{}, err
 	}
 	if len(events) == 0 {
-		if err := b.willRun(ctx, run); err != nil {
+		if err := w.willRun(ctx, run); err != nil {
 			return coleo.RunEnd{}, err
 		}
 	}
@@ -166,22 +153,22 @@ func (b *Brain) WaitRun(ctx context.Context, run string) (coleo.RunEnd, error) {
 			return coleo.DecodeRunEnd(*e)
 		case len(events) == 0 && (e.Kind == coleo.EventRemoved ||
 			e.Kind == coleo.EventQueue && strings.Contains(string(e.Payload), run)):
-			if err := b.willRun(ctx, run); err != nil {
+			if err := w.willRun(ctx, run); err != nil {
 				return coleo.RunEnd{}, err
 			}
 		}
 	}
 	if ctx.Err() == nil {
-		return b.WaitRun(ctx, run)
+		return w.WaitRun(ctx, run)
 	}
 	return coleo.RunEnd{}, coleo.Errorf(coleo.ETimeout, "the run has not ended yet")
 }
 
 // willRun returns nil if a prompt without a run is in the queue, or is being sent now.
-func (b *Brain) willRun(ctx context.Context, prompt string) error {
-	c, arm, err := b.DB.LastQueueChange(ctx, prompt)
+func (w *Waits) willRun(ctx context.Context, prompt string) error {
+	c, arm, err := w.config.DB.LastQueueChange(ctx, prompt)
 	if err == nil {
-		_, err = b.Arm(ctx, arm) // the queue of a removed arm is gone
+		_, err = w.config.Find(ctx, arm) // the queue of a removed arm is gone
 	}
 	switch {
 	case coleo.ErrorCode(err) == coleo.ENotFound:
