@@ -124,7 +124,7 @@ type Change struct {
 	Origin  Origin     `json:"origin,omitempty"` // if Kind is ChangeTurn: who began the turn
 	// Ended is for a turn with the origin self. It is the state in which the turn before has ended, idle
 	// or error. It is "" if nothing proves that end. The prompt may then belong to the running turn.
-	Ended  State      `json:"ended,omitempty"`
+	Ended  State      `json:"-"`
 	Output time.Time  `json:"output,omitzero"`  // the time of the agent CLI's last output before this change
 	Screen *Screen    `json:"screen,omitempty"` // only if Kind is ChangeUnrecognised or the state is Dead
 	Window *Window    `json:"window,omitempty"` // only if Kind is ChangeWindow
