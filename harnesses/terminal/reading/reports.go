@@ -71,7 +71,7 @@ func (r *Reader) AddReport(l hook.Line, now time.Time) {
 		r.noteTaken(r.hook.spec.Bare(l.Text(rep.Prompt)), l.Time)
 	}
 	if t := r.hook.store(l, rep); t != nil && r.isNewest(t, rep.Prompts != "" || rep.Prompt != "") &&
-		!(r.waitsBehindSelf() && t.id == r.recorded.turn) {
+		(!r.waitsBehindSelf() || t.id != r.recorded.turn) {
 		r.closeReported(l.Time)
 	}
 	if r.verdict.Dialog != nil {
