@@ -24,7 +24,7 @@ func TestATurnThatClaudeCodeBeginsItselfIsARun(t *testing.T) {
 				"run_in_background": true}}}}},
 		{"name": "started", "when": map[string]any{"contains": "in the background", "tool_result": true},
 			"times": 1, "reply": []map[string]any{{"text": "it runs"}}},
-		{"name": "woken", "when": map[string]any{"contains": "in the background", "tool_result": true},
+		{"name": "woken", "when": map[string]any{"contains": "task-notification"},
 			"reply": []map[string]any{{"text": "woken " + nonce}}},
 	}})
 	w.check(err)
