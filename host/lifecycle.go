@@ -162,6 +162,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		r.Spec, r.Workdir = c, c.Workdir
 		r.Provider, r.Model = c.ModelOf()
 		r.Status, r.State, r.Rule, r.Handle, a.run = coleo.StatusStarting, coleo.Initializing, "", nil, nil
+		a.reading = coleo.Reading{State: r.State, Since: time.Now().UTC()}
 		return left
 	})
 	if err == nil {
