@@ -50,15 +50,16 @@ func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) err
 		os.WriteFile(filepath.Join(w.Git, exclude), data, 0o666))
 }
 
-// checkClone returns EConflict if the git folder of a clone is no longer a repository of its own. The
-// arm can write to this folder. Git must not be led into another repository of the user.
-func checkClone(w Workspace) error {
+// CheckClone returns EConflict if the git folder of a clone is no longer a repository of its own, or leads
+// out of the clone. The arm can write to this folder. Git must not be led into another repository of the
+// user, or to another file. CheckClone returns nil if the arm has a worktree.
+func CheckClone(ctx context.Context, w Workspace) error {
 	if !w.Clone {
 		return nil
 	}
 	info, err := os.Lstat(w.Git)
 	if err == nil && info.IsDir() && !exists(filepath.Join(w.Git, "commondir")) {
-		return nil
+		return git.CheckOwn(ctx, w.Git)
 	}
 	return coleo.Errorf(coleo.EConflict, "%s is no longer the git folder that Coleo has made for arm %s: nothing was done; "+
 		"save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)

@@ -28,10 +28,15 @@ func (s Workspaces) LockRepository(ctx context.Context, common string) (locked W
 // OpenTree opens the worktree of an arm. If the arm has a clone, the result is the clone, and not the
 // main repository. OpenTree returns EConflict if the arm has replaced the git folder of its clone.
 func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error) {
-	if err := checkClone(w); err != nil {
+	if err := CheckClone(ctx, w); err != nil {
 		return nil, err
 	}
-	return s.openAt(ctx, w.Path, w.Git)
+	r, err := s.openAt(ctx, w.Path, w.Git)
+	if err == nil && w.Clone && r.Common != w.Git { // the arm has changed it meanwhile
+		r.Close()
+		return nil, coleo.Errorf(coleo.EConflict, "%s leads to %s: git is not run there", w.Git, r.Common)
+	}
+	return r, err
 }
 
 // OpenRepository opens the repository of an arm's worktree, but without a work folder. So git does

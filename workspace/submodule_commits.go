@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -209,6 +208,9 @@ func (c counterpart) compareTags(ctx context.Context, r *git.Repo, created time.
 	return nil
 }
 
+// mostReflog is the number of bytes of a reflog that are searched. An arm can make a file of any size.
+const mostReflog = 16 << 20
+
 // compareReflogs looks for commits that only the reflogs of the submodule contain.
 func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repository) error {
 	var logged []string
@@ -220,7 +222,7 @@ func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repos
 			if err != nil {
 				return err
 			}
-			data, err := os.ReadFile(path)
+			data, err := git.ReadOwn(path, mostReflog)
 			logged = append(logged, idsIn(data)...)
 			return err
 		})

@@ -2,10 +2,7 @@ package git
 
 import (
 	"context"
-	"errors"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,12 +12,13 @@ import (
 // Bring copies objects from another repository on this machine, with everything that they contain. The
 // ids can be those of commits, tags, trees and files. Bring makes no ref. An arm may have written the
 // other repository. Bring returns EUnsupported if that repository uses the objects of a third one, or
-// keeps its own ones behind symbolic links. It returns EConflict if objects are missing there.
+// lacks objects as a partial clone does. It returns EConflict if objects are missing there, or if CheckOwn
+// refuses it.
 func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if len(ids) == 0 || r.hasAll(ctx, ids) == nil {
 		return nil
 	}
-	if err := from.checkOwnObjects(); err != nil {
+	if err := from.checkOwn(ctx); err != nil {
 		return err
 	}
 	tips, err := r.tipsIn(ctx, from)
@@ -44,7 +42,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := from.checkOwnObjects(); err != nil { // the arm may have changed it meanwhile
+	if err := from.checkOwn(ctx); err != nil { // the arm may have changed it meanwhile
 		return err
 	}
 	if err := r.hasAll(ctx, ids); err != nil {
@@ -77,24 +75,10 @@ func (r *Repo) tipsIn(ctx context.Context, other *Repo) (tips []string, err erro
 	return tips, err
 }
 
-// checkOwnObjects returns EUnsupported if git would read objects of another repository in the place of
-// this one's.
-func (r *Repo) checkOwnObjects() error {
-	objects := filepath.Join(r.Common, "objects")
-	if _, err := packsOf(objects); err != nil {
+// checkOwn checks that git reads only this repository's own objects.
+func (r *Repo) checkOwn(ctx context.Context) error {
+	if _, err := packsOf(filepath.Join(r.Common, "objects")); err != nil {
 		return err
 	}
-	for _, dir := range []string{objects, filepath.Join(objects, "pack")} {
-		entries, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		for _, e := range entries {
-			if e.Type()&fs.ModeSymlink != 0 {
-				return coleo.Errorf(coleo.EUnsupported, "%s is a symbolic link: git is not run in this repository",
-					filepath.Join(dir, e.Name()))
-			}
-		}
-	}
-	return nil
+	return CheckOwn(ctx, r.Common)
 }

@@ -62,9 +62,12 @@ func (j *job) writeIndex(ctx context.Context, w work) error {
 	return nil
 }
 
-// indexOf returns the hash of the index in a git folder.
+// mostIndex is the number of bytes of an index that are compared. The index of two million files has fewer.
+const mostIndex = 256 << 20
+
+// indexOf returns the hash of the index in a git folder. The arm can write to this folder.
 func indexOf(gitDir string) string {
-	data, err := os.ReadFile(filepath.Join(gitDir, "index"))
+	data, err := git.ReadOwn(filepath.Join(gitDir, "index"), mostIndex)
 	if err != nil {
 		return ""
 	}

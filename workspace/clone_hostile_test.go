@@ -1,0 +1,79 @@
+package workspace_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/workspace"
+)
+
+// secret makes another repository of the person, and returns its git folder and its commit. An arm knows the
+// commit and must not get it.
+func (s *stage) secret() (gitDir, commit string) {
+	s.Helper()
+	other := filepath.Join(s.Root, "secret")
+	s.Git(s.Root, "init", "-q", other)
+	s.Write(filepath.Join(other, "password"), "secret")
+	s.Git(other, "add", ".")
+	s.Git(other, "commit", "-qm", "secret")
+	return filepath.Join(other, ".git"), s.Git(other, "rev-parse", "HEAD")
+}
+
+func TestACloneDoesNotFetchObjectsFromElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(s *stage, w workspace.Workspace, other string){
+		"links in place of loose objects": func(s *stage, w workspace.Workspace, other string) {
+			files, err := filepath.Glob(filepath.Join(other, "objects/??/*"))
+			s.Check(err)
+			for _, file := range files {
+				to := filepath.Join(w.Git, "objects", filepath.Base(filepath.Dir(file)), filepath.Base(file))
+				s.Check(os.MkdirAll(filepath.Dir(to), 0o755))
+				s.Check(os.Symlink(file, to))
+			}
+		},
+		// A pipe has the size 0, and the arm writes into it when git reads it.
+		"a pipe as alternates": func(s *stage, w workspace.Workspace, other string) {
+			pipe := filepath.Join(w.Git, "objects/info/alternates")
+			s.Check(os.MkdirAll(filepath.Dir(pipe), 0o755))
+			s.Check(syscall.Mkfifo(pipe, 0o600))
+			held, err := os.OpenFile(pipe, os.O_RDWR, 0) // it never blocks, and gives git all lines at once
+			s.Check(err)
+			s.Cleanup(func() { held.Close() })
+			_, err = held.WriteString(filepath.Join(other, "objects") + "\n")
+			s.Check(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			other, secret := s.secret()
+			w := s.made("fix", clone)
+			plant(s, w, other)
+			s.Write(filepath.Join(w.Git, "refs/heads/coleo/fix"), secret+"\n")
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if id, err := s.trees.FetchWork(ctx, w); coleo.ErrorCode(err) != coleo.EConflict {
+				t.Errorf("fetched %s, %v", id, err)
+			}
+			if out, err := s.Try(s.Repo, "show", secret+":password"); err == nil {
+				t.Errorf("the repository has the %s", out)
+			}
+		})
+	}
+}
+
+// A file without blocks costs an arm nothing, whatever its size is.
+func TestAHugeReflogOfACloneIsNotReadIntoMemory(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	s.Check(os.Truncate(filepath.Join(w.Git, "logs/HEAD"), 1<<42))
+	if u, err := s.trees.Unsaved(t.Context(), w); err != nil || !u.Empty() {
+		t.Errorf("unsaved: %+v, %v", u, err)
+	}
+}

@@ -1,0 +1,108 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"coleo.dev"
+)
+
+const (
+	// mostOwn is the largest number of files in a git folder that CheckOwn examines. A repository seldom has
+	// more than 10,000, because git packs its objects.
+	mostOwn = 1_000_000
+	// ownAtOnce is the number of names that are read from a folder at once.
+	ownAtOnce = 1024
+)
+
+// CheckOwn checks a git folder to which an arm in a sandbox can write. It returns EConflict if the folder
+// contains a symbolic link or a pipe. Git follows a link, also when it writes a ref or a reflog, and it
+// waits at a pipe. CheckOwn returns EUnsupported if git would read the objects of another repository. Hooks
+// do not count, because Coleo never runs them.
+func CheckOwn(ctx context.Context, gitDir string) error {
+	if info, err := os.Lstat(gitDir); err != nil || !info.IsDir() {
+		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is no folder: git is not run there", gitDir))
+	}
+	c := ownCheck{hooks: filepath.Join(gitDir, "hooks")}
+	if err := c.folder(ctx, gitDir); err != nil {
+		return err
+	}
+	alternates := filepath.Join(gitDir, "objects", "info", "alternates")
+	if info, err := os.Lstat(alternates); err == nil && info.Size() > 0 {
+		return coleo.Errorf(coleo.EUnsupported, "%s names the objects of another repository: git is not run there; "+
+			"delete that file, and try again", alternates)
+	}
+	return nil
+}
+
+// ownCheck is one call of CheckOwn.
+type ownCheck struct {
+	hooks string
+	seen  int
+}
+
+func (c *ownCheck) folder(ctx context.Context, dir string) error {
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a git of the arm has deleted it meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		entries, err := f.ReadDir(ownAtOnce)
+		for _, e := range entries {
+			if err := c.entry(ctx, filepath.Join(dir, e.Name()), e.Type()); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *ownCheck) entry(ctx context.Context, path string, kind fs.FileMode) error {
+	c.seen++
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case c.seen > mostOwn:
+		return coleo.Errorf(coleo.EConflict, "%s has more than %d files: git is not run there; run 'git gc' in a "+
+			"sandbox, or save what you need and delete the clone", filepath.Dir(c.hooks), mostOwn)
+	case path == c.hooks, kind.IsRegular(), kind&fs.ModeSocket != 0: // git never waits at a socket
+		return nil
+	case kind.IsDir():
+		return c.folder(ctx, path)
+	}
+	what := "no regular file"
+	if kind&fs.ModeSymlink != 0 {
+		what = "a symbolic link"
+	}
+	return coleo.Errorf(coleo.EConflict, "%s is %s, through which git could leave the clone: git is not run there; "+
+		"delete it, and try again", path, what)
+}
+
+// ReadOwn returns the first bytes of a regular file to which an arm can write. It never waits at a pipe, and
+// follows no symbolic link. The parameter most is the largest number of bytes.
+func ReadOwn(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is no regular file", path))
+	}
+	return io.ReadAll(io.LimitReader(f, most))
+}

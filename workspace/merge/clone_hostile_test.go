@@ -1,0 +1,114 @@
+package merge_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/workspace"
+	"coleo.dev/workspace/merge"
+)
+
+// An arm can write links into the git folder of its clone. Coleo's git must not write through them.
+func TestACommitInACloneWritesNothingOutside(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(s *stage, w workspace.Workspace){
+		"the reflog of the branch": func(s *stage, w workspace.Workspace) {
+			s.link(filepath.Join(s.Root, "home/.profile"), filepath.Join(w.Git, "logs/refs/heads/coleo/fix"))
+		},
+		"the reflog of HEAD": func(s *stage, w workspace.Workspace) {
+			s.link(filepath.Join(s.Root, "home/.profile"), filepath.Join(w.Git, "logs/HEAD"))
+		},
+		"the branches": func(s *stage, w workspace.Workspace) {
+			s.link(filepath.Join(s.Repo, ".git/refs/heads"), filepath.Join(w.Git, "refs/heads"))
+			s.Write(filepath.Join(w.Git, "HEAD"), "ref: refs/heads/main\n")
+		},
+		"the objects": func(s *stage, w workspace.Workspace) {
+			for _, name := range strings.Split("0123456789abcdef", "") {
+				s.link(s.Root, filepath.Join(w.Git, "objects", name+name))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := withClones(t, true)
+			w := s.arm("fix")
+			s.Write(filepath.Join(s.Root, "home/.profile"), "# mine\n")
+			s.Git(w.Path, "config", "user.name", "x; touch "+s.Root+"/mark #")
+			plant(s, w)
+			s.Write(filepath.Join(w.Path, "new"), "x\n")
+			refs, person := s.refs(), s.Person()
+			for _, wish := range []changes.MergeWish{{Way: changes.WayCommit, Commit: "x"}, {Commit: "x"}, {DryRun: true, Commit: "x"}} {
+				_, err := s.merge(w, wish)
+				if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "is a symbolic link") {
+					t.Errorf("%+v: the error is %v", wish, err)
+				}
+			}
+			if data, err := os.ReadFile(filepath.Join(s.Root, "home/.profile")); err != nil || string(data) != "# mine\n" {
+				t.Errorf("the file of the person is %q, %v", data, err)
+			}
+			if now := s.refs(); now != refs {
+				t.Errorf("the refs were\n%s\nand are\n%s", refs, now)
+			}
+			s.Same("what belongs to the person", s.Person(), person)
+		})
+	}
+}
+
+func (s *stage) link(to, at string) {
+	s.Helper()
+	s.Check(os.RemoveAll(at))
+	s.Check(os.MkdirAll(filepath.Dir(at), 0o755))
+	s.Check(os.Symlink(to, at))
+}
+
+// An arm can write pipes into the git folder of its clone. Git, and Coleo itself, would wait there for ever.
+func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"index", "HEAD", "packed-refs", "shallow", "refs/heads/x", "refs/stash", "logs/HEAD",
+		"info/exclude", "info/attributes", "objects/info/alternates", "objects/info/commit-graph",
+		"rebase-merge/head-name"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := withClones(t, true)
+			w := s.arm("fix")
+			pipe := filepath.Join(w.Git, name)
+			s.Check(os.MkdirAll(filepath.Dir(pipe), 0o755))
+			s.Check(os.RemoveAll(pipe))
+			s.Check(syscall.Mkfifo(pipe, 0o600))
+			const patience = 20 * time.Second
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := merge.Do(ctx, s.trees, w, changes.MergeWish{Commit: "x"}, merge.Hooks{})
+				ended <- err
+			}()
+			select {
+			case err := <-ended:
+				if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "is no regular file") {
+					t.Errorf("the merge: %v", err)
+				}
+			case <-time.After(2 * patience):
+				t.Error("the merge waits for ever")
+			}
+		})
+	}
+}
+
+// A file without blocks costs an arm nothing, whatever its size is.
+func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
+	t.Parallel()
+	s := withClones(t, true)
+	w := s.arm("fix")
+	s.Check(os.Truncate(filepath.Join(w.Git, "index"), 1<<40))
+	if _, err := s.merge(w, changes.MergeWish{Commit: "x"}); err == nil {
+		t.Error("there is no error")
+	}
+}
