@@ -93,6 +93,35 @@ func (c *ownCheck) entry(ctx context.Context, path string, kind fs.FileMode) err
 		"delete it, and try again", path, what)
 }
 
+// checkRefs checks the refs and the reflogs of a repository. Git writes through a symbolic link there, and it
+// waits at a pipe. checkRefs returns EInvalid for a link out of the git folder, and for a pipe.
+func (r *Repo) checkRefs() error {
+	var dirs []string
+	for _, name := range []string{"refs", "logs"} {
+		dirs = append(dirs, filepath.Join(r.Common, name))
+		if r.Git != r.Common {
+			dirs = append(dirs, filepath.Join(r.Git, name))
+		}
+	}
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist) || err == nil && (d.IsDir() || d.Type().IsRegular()):
+				return nil
+			case err != nil:
+				return err
+			case d.Type()&fs.ModeSymlink != 0:
+				return r.stays(path)
+			}
+			return coleo.Errorf(coleo.EInvalid, "%s is no regular file: git is not run in this repository", path)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ReadOwn returns the first bytes of a regular file to which an arm can write. It never waits at a pipe, and
 // follows no symbolic link. The parameter most is the largest number of bytes.
 func ReadOwn(path string, most int64) ([]byte, error) {

@@ -86,7 +86,8 @@ func followGit(work string) (string, error) {
 		return "", coleo.Errorf(coleo.EInvalid, "%s leads nowhere: %w", path, err)
 	}
 	if info.IsDir() {
-		return filepath.EvalSymlinks(path)
+		dir, err := filepath.EvalSymlinks(path)
+		return dir, errors.Join(err, checkNoCommondir(dir))
 	}
 	line, err := readLine(path)
 	if err != nil {
@@ -106,12 +107,22 @@ func followGit(work string) (string, error) {
 	return dir, checkBacklink(path, dir)
 }
 
+// checkNoCommondir checks a git folder that is not that of a worktree. It returns EInvalid if the folder shares
+// the objects and refs of another one. Git makes no such folder. But an arm can, to lead Coleo into another
+// repository.
+func checkNoCommondir(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
+		return coleo.Errorf(coleo.EInvalid, "%s names another repository in its file commondir: git is not run there", dir)
+	}
+	return nil
+}
+
 // checkBacklink checks that a worktree's git folder names this worktree. Without this check, a
 // changed .git could lead into another repository of the user.
 func checkBacklink(path, gitDir string) error {
 	back, err := readLine(filepath.Join(gitDir, "gitdir"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a submodule, or a repository with a git folder elsewhere
+	if errors.Is(err, fs.ErrNotExist) { // a submodule, or a repository with a git folder elsewhere
+		return checkNoCommondir(gitDir)
 	}
 	if err != nil {
 		return err
@@ -192,7 +203,7 @@ func (r *Repo) makeStandIn(ctx context.Context) error {
 			return fmt.Errorf("make a folder for git: %w", err)
 		}
 	}
-	if err := r.stays(filepath.Join(r.Git, "index")); err != nil {
+	if err := errors.Join(r.stays(filepath.Join(r.Git, "index")), r.checkRefs()); err != nil {
 		return err
 	}
 	r.settings = append(settings, own...)

@@ -1,0 +1,45 @@
+package git_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+)
+
+// An arm can write to the git folder in which it works. Git must not be led to another place by it, also
+// where Coleo opens the repository by its work folder alone, as for a checkpoint.
+func TestOpenRefusesAGitFolderThatLeadsElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(s *stage, other string){
+		"commondir": func(s *stage, other string) { s.Write(".git/commondir", other+"\n") },
+		"a link in place of a reflog": func(s *stage, _ string) {
+			s.Check(os.RemoveAll(filepath.Join(s.Repo, ".git/logs/refs/heads/main")))
+			s.Check(os.Symlink(s.Settings(), filepath.Join(s.Repo, ".git/logs/refs/heads/main")))
+		},
+		"a link in place of all tags": func(s *stage, other string) {
+			s.Check(os.RemoveAll(filepath.Join(s.Repo, ".git/refs/tags")))
+			s.Check(os.Symlink(filepath.Join(other, "refs/heads"), filepath.Join(s.Repo, ".git/refs/tags")))
+		},
+		"a pipe in place of a ref": func(s *stage, _ string) {
+			s.Check(syscall.Mkfifo(filepath.Join(s.Repo, ".git/refs/heads/pipe"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			other := filepath.Join(s.Root, "other")
+			s.Git(s.Root, "init", "-q", other)
+			plant(s, filepath.Join(other, ".git"))
+			r, err := s.program.Open(t.Context(), s.Repo)
+			if err == nil {
+				r.Close()
+			}
+			if coleo.ErrorCode(err) != coleo.EInvalid {
+				t.Errorf("the error is %v", err)
+			}
+		})
+	}
+}
