@@ -23,12 +23,28 @@ func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error
 	return err
 }
 
+// ownerFile returns the path of an empty file that says whose clone a folder is. Without it, the undoing of an
+// interrupted making could delete the clone that another arm has got at the same place.
+func ownerFile(w Workspace) string { return filepath.Join(w.Git, "coleo-"+w.ID) }
+
+// isOthers reports whether the folder of a clone in the making is not the clone of this arm.
+func isOthers(w Workspace) bool {
+	if !w.Clone || w.Status != Making {
+		return false
+	}
+	os.Remove(w.Git) // this works only if the folder is empty, because a kill came right after it was made
+	return exists(w.Git) && !exists(ownerFile(w))
+}
+
 // makeClone makes the folder of a clone and its repository. It checks nothing out. The clone has all
 // objects, branches and tags of the repository r, and the arm's branch is its HEAD.
 func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) error {
 	if err := os.Mkdir(w.Path, 0o777); errors.Is(err, fs.ErrExist) {
 		return coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made", w.Path)
 	} else if err != nil {
+		return err
+	}
+	if err := errors.Join(os.Mkdir(w.Git, 0o777), os.WriteFile(ownerFile(w), nil, 0o666)); err != nil {
 		return err
 	}
 	if err := r.Copy(ctx, w.Git, w.Start, heads); err != nil {

@@ -262,3 +262,23 @@ func TestAWorktreeIsNotUsedAsAClone(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// Two arms can get the same place at the same time if the path in config.toml does not name the arm.
+func TestAnArmThatFindsItsPlaceTakenLeavesTheOtherCloneAlone(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("first", clone)
+	s.Write(w.Path+"/work", "x")
+	// The record is that of a second arm, which was killed after it had planned the same place.
+	data, err := os.ReadFile(filepath.Join(s.trees.Dir, w.ID+".worktree.json"))
+	s.Check(err)
+	second := s.ArmID("second")
+	text := strings.NewReplacer(w.ID, second, `"name": "first"`, `"name": "second"`, `"ready"`, `"making"`,
+		"coleo/first", "coleo/second").Replace(string(data))
+	s.Write(filepath.Join(s.trees.Dir, second+".worktree.json"), text)
+	_, err = s.trees.Prune(t.Context(), func(other workspace.Workspace) bool { return other.ID == w.ID })
+	s.Check(err)
+	if all, err := s.trees.List(); err != nil || len(all) != 1 || !exists(w.Path+"/work") {
+		t.Errorf("there are %v, %v; the work is there: %v", all, err, exists(w.Path+"/work"))
+	}
+}

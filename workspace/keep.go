@@ -129,7 +129,7 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	}
 	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "HEAD.lock": true}
 	if w.Clone { // the main repository gets the objects
-		for _, name := range []string{"objects", "config", "hooks", "refs/coleo", "logs/refs/coleo"} {
+		for _, name := range []string{"objects", "config", "hooks", "refs/coleo", "logs/refs/coleo", filepath.Base(ownerFile(w))} {
 			own[name] = true
 		}
 	}

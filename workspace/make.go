@@ -371,9 +371,12 @@ func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 }
 
 // delete deletes the worktree's folder and its git folder. It leaves the folder alone if the folder
-// is not the worktree's. It first renames the folder. So after a kill, a later call recognizes the
-// rest of the folder.
+// is not the worktree's, or is the clone of another arm. It first renames the folder. So after a kill,
+// a later call recognizes the rest of the folder.
 func (s Workspaces) delete(w Workspace) error {
+	if isOthers(w) {
+		return nil
+	}
 	at := git.Worktree{Path: w.Path, Git: w.Git}
 	trash := filepath.Join(filepath.Dir(w.Path), ".coleo-removed-"+w.ID)
 	entries, err := os.ReadDir(w.Path)
