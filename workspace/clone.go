@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -174,20 +175,36 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 }
 
 // bringKept fetches the objects that a kept ref needs from a clone. The ids are those that its git
-// folder names.
-func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) error {
-	refs, err := tree.Output(ctx, "for-each-ref", "--format=%(objectname)", heads, "refs/tags", "refs/stash")
+// folder names. It returns them together with the ids of the clone's refs, which git may have packed. It also
+// returns the contents of the annotated tags to which no ref of the main repository points.
+func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]string, map[string][]byte, error) {
+	const refs, tagRefs = "--format=%(objectname)", "refs/tags"
+	out, err := tree.Output(ctx, "for-each-ref", refs, heads, tagRefs, "refs/stash")
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	types, err := typesOf(ctx, tree, append(ids, strings.Fields(string(refs))...))
+	ids = append(ids, strings.Fields(string(out))...)
+	types, err := typesOf(ctx, tree, ids)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	var there []string
-	for id := range types {
-		there = append(there, id)
+	if err := main.Bring(ctx, tree, slices.Sorted(maps.Keys(types))); err != nil {
+		return nil, nil, err
 	}
-	slices.Sort(there)
-	return main.Bring(ctx, tree, there)
+	if out, err = main.Output(ctx, "for-each-ref", refs, tagRefs); err != nil {
+		return nil, nil, err
+	}
+	for _, id := range strings.Fields(string(out)) {
+		delete(types, id)
+	}
+	tags := map[string][]byte{}
+	for id, kind := range types {
+		if kind != "tag" {
+			continue
+		}
+		if tags[id], err = main.Run(ctx, git.Call{Args: []string{"cat-file", "tag", id}, Most: mostIDFile}); err != nil {
+			return nil, nil, err
+		}
+	}
+	return ids, tags, nil
 }

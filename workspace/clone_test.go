@@ -263,6 +263,39 @@ func TestAWorktreeIsNotUsedAsAClone(t *testing.T) {
 	}
 }
 
+// Git packs refs, and then no file names their commits. An agent CLI also makes worktrees of its clone.
+func TestPackedRefsAndInnerWorktreesOfACloneAreKept(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	other, tagged := s.secret()
+	s.Git(w.Path, "fetch", "-q", other, "main:refs/tags/light")
+	s.Check(os.Remove(filepath.Join(w.Git, "FETCH_HEAD")))
+	s.Git(w.Path, "tag", "-a", "-m", "what is new", "noted", "light")
+	noted := s.Git(w.Path, "rev-parse", "noted")
+	s.Git(w.Path, "pack-refs", "--all")
+	inner := w.Path + "/inner"
+	s.Git(w.Path, "worktree", "add", "-q", "--detach", inner)
+	s.Git(inner, "commit", "-q", "--allow-empty", "-m", "on no branch")
+	commit := s.Git(inner, "rev-parse", "HEAD")
+	s.Write(inner+"/staged", "staged in the inner worktree")
+	s.Git(inner, "add", "staged")
+	s.Check(os.Remove(inner + "/staged"))
+	blob := s.Git(inner, "rev-parse", ":staged")
+	done, err := s.trees.Remove(t.Context(), w.ID, true)
+	s.Check(err)
+	s.Git(s.Repo, "gc", "-q", "--prune=now")
+	for _, id := range []string{tagged, commit} {
+		s.Git(s.Repo, "merge-base", "--is-ancestor", id, done.Kept)
+	}
+	if got := s.Git(s.Repo, "show", blob); got != "staged in the inner worktree" {
+		t.Errorf("the staged file is %q", got)
+	}
+	if got := s.Git(s.Repo, "show", done.Kept+":tags/"+noted); !strings.HasSuffix(got, "what is new") {
+		t.Errorf("the tag is %q", got)
+	}
+}
+
 // Two arms can get the same place at the same time if the path in config.toml does not name the arm.
 func TestAnArmThatFindsItsPlaceTakenLeavesTheOtherCloneAlone(t *testing.T) {
 	t.Parallel()

@@ -106,6 +106,7 @@ type keeping struct {
 	files   []file
 	parents []string          // commits that nothing else has
 	objects map[string]string // other objects, with their types
+	tags    map[string][]byte // the contents of annotated tags, because a commit cannot refer to a tag
 	failed  error             // why write has stopped
 }
 
@@ -143,11 +144,16 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	if err != nil {
 		return err
 	}
-	named := append(ids, staged(ctx, tree)...)
+	blobs, err := staged(ctx, tree, w)
+	if err != nil {
+		return err
+	}
+	named := append(ids, blobs...)
 	if w.Clone {
-		if err := bringKept(ctx, common, tree, named); err != nil {
+		if named, k.tags, err = bringKept(ctx, common, tree, named); err != nil {
 			return err
 		}
+		ids = named
 	}
 	if k.objects, err = typesOf(ctx, common, named); err != nil {
 		return err
@@ -241,14 +247,31 @@ func (k *keeping) idsOfGitFiles() ([]string, error) {
 	return ids, nil
 }
 
-// staged returns the blobs in the worktree's index. If git cannot read the index, nobody can use
-// its blobs, and the result is empty.
-func staged(ctx context.Context, tree *git.Repo) []string {
-	out, err := tree.Output(ctx, "ls-files", "--stage", "-z")
+// staged returns the blobs in the worktree's index. If the arm has a clone, staged also returns those in the
+// indexes of the worktrees that the arm has made of the clone.
+func staged(ctx context.Context, tree *git.Repo, w Workspace) ([]string, error) {
+	ids := stagedIn(ctx, tree, "")
+	if !w.Clone {
+		return ids, nil
+	}
+	inner, err := tree.Worktrees()
+	for _, at := range inner {
+		ids = append(ids, stagedIn(ctx, tree, filepath.Join(at.Git, "index"))...)
+	}
+	return ids, err
+}
+
+// stagedIn returns the blobs in an index. The path "" stands for the index of the worktree. If git cannot read
+// the index, nobody can use its blobs, and the result is empty.
+func stagedIn(ctx context.Context, tree *git.Repo, index string) (ids []string) {
+	call := git.Call{Args: []string{"ls-files", "--stage", "-z"}}
+	if index != "" {
+		call.Env = []string{"GIT_INDEX_FILE=" + index}
+	}
+	out, err := tree.Run(ctx, call)
 	if err != nil {
 		return nil
 	}
-	var ids []string
 	for _, line := range fields(out) {
 		const submodule = "160000"
 		if f := strings.Fields(line); len(f) > 1 && f[0] != submodule {
@@ -302,6 +325,9 @@ func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
 		case "tree":
 			fmt.Fprintf(out, "M 040000 %s objects/%s/%s\n", id, id[:2], id)
 		}
+	}
+	for id, text := range k.tags {
+		fmt.Fprintf(out, "M 100644 inline tags/%s\ndata %d\n%s\n", id, len(text), text)
 	}
 	manifest, err := k.manifest()
 	if err != nil {

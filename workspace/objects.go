@@ -48,15 +48,17 @@ func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string,
 	return types, nil
 }
 
-// newestUnreachable returns those of the given commits that no ref reaches. It leaves out ancestors
-// of other commits in the result. The caller must open the repository by its common folder, because
+// newestUnreachable returns those of the given commits, and of the commits of the given tags, that no ref
+// reaches. It leaves out ancestors of other commits in the result. The caller must open the repository by its common folder, because
 // a worktree has its own refs.
 func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]string, error) {
 	types, err := typesOf(ctx, common, ids)
 	if err != nil {
 		return nil, err
 	}
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return types[id] != "commit" })
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		return types[id] != "commit" && types[id] != "tag"
+	})
 	if len(ids) == 0 {
 		return nil, nil
 	}
