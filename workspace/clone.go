@@ -38,7 +38,7 @@ func isOthers(w Workspace) bool {
 }
 
 // makeClone makes the folder of a clone and its repository. It checks nothing out. The clone has all
-// objects, branches and tags of the repository r, and the arm's branch is its HEAD.
+// objects, branches, tags and files of Git LFS of the repository r, and the arm's branch is its HEAD.
 func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) error {
 	if err := os.Mkdir(w.Path, 0o777); errors.Is(err, fs.ErrExist) {
 		return coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made", w.Path)
@@ -53,6 +53,9 @@ func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) err
 			"and none could be made: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(w.Git, "HEAD"), []byte("ref: "+w.ref()+"\n"), 0o666); err != nil {
+		return err
+	}
+	if err := bringLFS(ctx, r.Common, w.Git); err != nil {
 		return err
 	}
 	exclude := filepath.Join("info", "exclude")
@@ -104,7 +107,7 @@ func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace
 func fetchedMessage(w Workspace) string { return "coleo: from the clone of " + w.ID }
 
 // FetchWork fetches the checked-out commit of a clone into the arm's branch of the main repository, and
-// returns the commit. If the arm has a worktree and no clone, FetchWork does nothing.
+// returns the commit. It also copies the clone's files of Git LFS. If the arm has a worktree and no clone, FetchWork does nothing.
 //
 // FetchWork returns EConflict if somebody else has committed on that branch, or has checked it out in the
 // main repository. It also returns EConflict if the clone has no commit, or is not whole.
@@ -126,6 +129,9 @@ func (s Workspaces) FetchWork(ctx context.Context, w Workspace) (string, error) 
 	if err != nil {
 		return "", coleo.Errorf(coleo.EConflict, "the clone of arm %s has no commit checked out: nothing was fetched from it",
 			w.Name)
+	}
+	if err := bringLFS(ctx, tree.Common, main.Common); err != nil {
+		return "", err
 	}
 	before, _ := commitOf(ctx, main, w.ref())
 	if before == head {

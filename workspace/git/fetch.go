@@ -29,7 +29,7 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 	if err := checkURL(f.URL, "nothing was fetched"); err != nil {
 		return "", err
 	}
-	if !strings.HasPrefix(f.Ref, "refs/") && !isObjectID(f.Ref) || strings.ContainsAny(f.Ref, ":*^") ||
+	if !strings.HasPrefix(f.Ref, "refs/") && !IsObjectID(f.Ref) || strings.ContainsAny(f.Ref, ":*^") ||
 		strings.ContainsFunc(f.Ref, isControl) {
 		return "", coleo.Errorf(coleo.EInternal, "%.200q cannot be fetched", f.Ref)
 	}
@@ -56,14 +56,14 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 	}
 	data, err := os.ReadFile(filepath.Join(own, "FETCH_HEAD"))
 	id, _, _ := strings.Cut(string(data), "\t")
-	if err != nil || !isObjectID(id) {
+	if err != nil || !IsObjectID(id) {
 		return "", coleo.Errorf(coleo.EInternal, "git fetch says nothing of %s: %.200q", f.Ref, data)
 	}
 	return id, nil
 }
 
-// isObjectID reports whether a text is the full id of an object, as SHA-1 or SHA-256.
-func isObjectID(text string) bool {
+// IsObjectID reports whether a text is the full id of an object, as SHA-1 or SHA-256.
+func IsObjectID(text string) bool {
 	const sha1, sha256 = 40, 64
 	return (len(text) == sha1 || len(text) == sha256) && strings.Trim(text, "0123456789abcdef") == ""
 }

@@ -1,0 +1,110 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"coleo.dev/workspace/git"
+)
+
+// lfsObjects is the folder, below a git folder, in which Git LFS stores files. Their names are the hashes of
+// their contents. A commit contains only the names.
+const lfsObjects = "lfs/objects"
+
+// bringLFS copies the files of Git LFS that another git folder has and this one lacks. An arm may have written
+// the other folder. So bringLFS leaves out a file whose content does not have the hash in its name.
+func bringLFS(ctx context.Context, from, to string) error {
+	if !exists(filepath.Join(from, lfsObjects)) {
+		return nil
+	}
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenRoot(to)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	err = fs.WalkDir(source.FS(), lfsObjects, func(name string, d fs.DirEntry, err error) error {
+		switch id := path.Base(name); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
+		case !d.Type().IsRegular() || !git.IsObjectID(id) || name != path.Join(lfsObjects, id[:2], id[2:4], id):
+			return nil
+		case !missing(target, name):
+			return nil
+		}
+		return copyLFS(ctx, source, target, name)
+	})
+	if err != nil {
+		return fmt.Errorf("copy the files of Git LFS from %s: %w", from, err)
+	}
+	return nil
+}
+
+// copyLFS copies one file if its content has the hash in its name. It first only reads the file, because a file
+// without blocks takes no disk until it is copied. The copy gets its name when it is complete.
+func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
+	in, err := from.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	size, same, err := copyHashed(ctx, io.Discard, in, name)
+	if err != nil || !same {
+		return err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := errors.Join(to.MkdirAll(path.Dir(name), 0o777), to.MkdirAll("lfs/tmp", 0o777)); err != nil {
+		return err
+	}
+	made := path.Join("lfs/tmp", "coleo-"+path.Base(name))
+	if err := to.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) { // a kill has left it
+		return err
+	}
+	out, err := to.OpenFile(made, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = to.Remove(made) }() // it is gone if it got its name
+	_, same, err = copyHashed(ctx, out, io.LimitReader(in, size), name)
+	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed it meanwhile
+		return err
+	}
+	return to.Rename(made, name)
+}
+
+// copyHashed copies a file of Git LFS. It returns the size, and whether the content has the hash in the name.
+func copyHashed(ctx context.Context, to io.Writer, from io.Reader, name string) (size int64, same bool, err error) {
+	sum := sha256.New()
+	size, err = io.Copy(io.MultiWriter(to, sum), untilEnd{ctx, from})
+	return size, hex.EncodeToString(sum.Sum(nil)) == path.Base(name), err
+}
+
+// untilEnd reads until its context ends.
+type untilEnd struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (u untilEnd) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.Reader.Read(p)
+}

@@ -1,0 +1,41 @@
+package workspace_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// stored returns the path at which Git LFS stores a content, below a git folder.
+func stored(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	id := hex.EncodeToString(sum[:])
+	return filepath.Join("lfs/objects", id[:2], id[2:4], id)
+}
+
+// A commit has only the names of the files of Git LFS. Without them, a merge would bring pointers to nothing.
+func TestFilesOfGitLFSComeIntoACloneAndBack(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	own := filepath.Join(s.Repo, ".git")
+	s.Write(filepath.Join(own, stored("old")), "old")
+	w := s.made("fix", clone)
+	s.Write(filepath.Join(w.Git, stored("new")), "new")
+	s.Write(filepath.Join(w.Git, stored("false")), "not that content")
+	s.Write(filepath.Join(w.Git, stored("old")), "changed")
+	s.Write(filepath.Join(w.Git, "lfs/objects/other"), "x")
+	s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "work")
+	_, err := s.trees.FetchWork(t.Context(), w)
+	s.Check(err)
+	for content, want := range map[string]bool{"old": true, "new": true, "false": false} {
+		got, err := os.ReadFile(filepath.Join(own, stored(content)))
+		if (err == nil) != want || want && string(got) != content {
+			t.Errorf("the file of %q is %q, %v", content, got, err)
+		}
+	}
+	if tmp, err := os.ReadDir(filepath.Join(own, "lfs/tmp")); err != nil || len(tmp) > 0 || exists(own+"/lfs/objects/other") {
+		t.Errorf("%v is left, %v", tmp, err)
+	}
+}
