@@ -50,7 +50,7 @@ func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) err
 	}
 	if err := r.Copy(ctx, w.Git, w.Start, heads); err != nil {
 		return coleo.Errorf(coleo.ErrorCode(err), "an arm in a sandbox gets a clone of the repository in place of a worktree, "+
-			"and none could be made: %w", err)
+			"and none could be made; start the arm without --worktree or without --sandbox: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(w.Git, "HEAD"), []byte("ref: "+w.ref()+"\n"), 0o666); err != nil {
 		return err
@@ -97,10 +97,23 @@ func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace
 	}
 	defer main.Close()
 	one := repository{dir: w.Git, base: []string{w.Start}}
-	err = counterpart{main, []string{w.ref(), "refs/coleo/*"}}.compare(ctx, r, &one, w.Created)
+	other := counterpart{Repo: main, except: []string{w.ref(), "refs/coleo/*"}, remotes: sharedRemotes(main, r)}
+	err = other.compare(ctx, r, &one, w.Created)
 	u.Commits = one.Unsaved.Commits
 	u.replaced = append(u.replaced, one.Unsaved.replaced...)
 	return err
+}
+
+// sharedRemotes returns the arguments of git rev-list for the remote branches of a clone whose remote the main
+// repository has too. A remote that the arm has added can be a folder that goes with the clone.
+func sharedRemotes(main, clone *git.Repo) (args []string) {
+	for _, name := range main.Remotes() {
+		url := "remote." + name + ".url"
+		if slices.Equal(main.Values(url), clone.Values(url)) {
+			args = append(args, "--remotes="+name)
+		}
+	}
+	return args
 }
 
 // fetchedMessage returns the message in the reflog of the arm's branch for commits of its clone.
@@ -110,7 +123,8 @@ func fetchedMessage(w Workspace) string { return "coleo: from the clone of " + w
 // returns the commit. It also copies the clone's files of Git LFS. If the arm has a worktree and no clone, FetchWork does nothing.
 //
 // FetchWork returns EConflict if somebody else has committed on that branch, or has checked it out in the
-// main repository. It also returns EConflict if the clone has no commit, or is not whole.
+// main repository. It also returns EConflict if the clone has no commit, or is not whole. During a rebase or a
+// bisect it returns EConflict too, because the checked-out commit is then only a step.
 func (s Workspaces) FetchWork(ctx context.Context, w Workspace) (string, error) {
 	if !w.Clone {
 		return "", nil
@@ -125,6 +139,12 @@ func (s Workspaces) FetchWork(ctx context.Context, w Workspace) (string, error) 
 		return "", err
 	}
 	defer main.Close()
+	for _, name := range inProgress(w.Git) {
+		if name == "rebase" || name == "bisect" {
+			return "", coleo.Errorf(coleo.EConflict, "a %s is in progress in the clone of arm %s: nothing was fetched from it; "+
+				"let the arm end it first", name, w.Name)
+		}
+	}
 	head, err := commitOf(ctx, tree, "HEAD")
 	if err != nil {
 		return "", coleo.Errorf(coleo.EConflict, "the clone of arm %s has no commit checked out: nothing was fetched from it",
@@ -213,4 +233,55 @@ func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]strin
 		}
 	}
 	return ids, tags, nil
+}
+
+// disarm makes the restored git folder of a clone safe for the user's own git. An arm in a sandbox can have
+// written settings and hooks into the repositories of its submodules, and git runs there as well.
+func (s Workspaces) disarm(ctx context.Context, gitDir string) error {
+	program, err := s.git()
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(filepath.Join(gitDir, "modules"), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !d.IsDir() || !exists(filepath.Join(path, "HEAD")) || !exists(filepath.Join(path, "objects")) {
+			return err
+		}
+		return program.Disarm(ctx, path)
+	})
+}
+
+// relink corrects the .git files of the submodules in a restored worktree. They name git folders in the clone
+// that is gone, and these are in the worktree's own git folder now.
+func relink(entries []entry, was Workspace, at git.Worktree) error {
+	root, err := os.OpenRoot(at.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, e := range entries {
+		path := string(e.Path)
+		if e.Area != areaWork || filepath.Base(path) != ".git" || !fs.FileMode(e.Mode).IsRegular() || e.Size > mostRef {
+			continue
+		}
+		data, err := root.ReadFile(e.path())
+		if err != nil {
+			return err
+		}
+		target, is := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(was.Path, filepath.Dir(path), target)
+		}
+		below, err := filepath.Rel(filepath.Join(was.Git, "modules"), target)
+		if !is || err != nil || !filepath.IsLocal(below) {
+			continue
+		}
+		link := "gitdir: " + filepath.Join(at.Git, "modules", below) + "\n"
+		if err := errors.Join(root.Remove(e.path()), root.WriteFile(e.path(), []byte(link), 0o666)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -77,3 +77,36 @@ func TestAHugeReflogOfACloneIsNotReadIntoMemory(t *testing.T) {
 		t.Errorf("unsaved: %+v, %v", u, err)
 	}
 }
+
+// A restored worktree belongs to the person's own repository, and the person's own git runs in it.
+func TestARestoredCloneBringsNoProgramOfTheArm(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Git(s.Root, "init", "-q", "lib")
+	s.Git(filepath.Join(s.Root, "lib"), "commit", "-q", "--allow-empty", "-m", "lib")
+	s.Git(s.Repo, "submodule", "--quiet", "add", filepath.Join(s.Root, "lib"), "lib")
+	s.Git(s.Repo, "commit", "-qm", "with a submodule")
+	s.Git(s.Repo, "config", "core.repositoryFormatVersion", "1")
+	s.Git(s.Repo, "config", "extensions.worktreeConfig", "true")
+	w := s.made("fix", clone)
+	mark := filepath.Join(s.Root, "mark")
+	trap := "[core]\n\tfsmonitor = \"touch " + mark + " #\"\n"
+	s.Append(filepath.Join(w.Git, "config.worktree"), trap)
+	s.Append(filepath.Join(w.Git, "modules/lib/config"), trap)
+	s.Write(filepath.Join(w.Git, "modules/lib/hooks/post-checkout"), "#!/bin/sh\ntouch "+mark+"\n")
+	s.Check(os.Chmod(filepath.Join(w.Git, "modules/lib/hooks/post-checkout"), 0o755))
+	s.Write(w.Path+"/lib/work", "x")
+	_, err := s.trees.Remove(t.Context(), w.ID, true)
+	s.Check(err)
+	kept, err := s.trees.Kept(t.Context())
+	s.Check(err)
+	back, err := s.trees.Restore(t.Context(), kept[0], "")
+	s.Check(err)
+	if got := s.Git(back.Workspace.Path, "status", "--porcelain"); got != "? lib" && got != "M lib" && got != "m lib" {
+		t.Errorf("the status is %q", got)
+	}
+	s.Git(filepath.Join(back.Workspace.Path, "lib"), "checkout", "-q", "--detach")
+	if exists(mark) {
+		t.Error("a program of the arm ran")
+	}
+}

@@ -291,8 +291,59 @@ func TestPackedRefsAndInnerWorktreesOfACloneAreKept(t *testing.T) {
 	if got := s.Git(s.Repo, "show", blob); got != "staged in the inner worktree" {
 		t.Errorf("the staged file is %q", got)
 	}
+	kept, err := s.trees.Kept(t.Context())
+	s.Check(err)
+	back, err := s.trees.Restore(t.Context(), kept[0], "")
+	s.Check(err)
+	s.Git(back.Workspace.Path, "status")
 	if got := s.Git(s.Repo, "show", done.Kept+":tags/"+noted); !strings.HasSuffix(got, "what is new") {
 		t.Errorf("the tag is %q", got)
+	}
+}
+
+// The arm can add a remote that goes with its clone.
+func TestCommitsInARemoteOfTheArmAreUnsaved(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Git(s.Root, "clone", "-q", "--bare", s.Repo, "origin")
+	s.Git(s.Repo, "remote", "add", "origin", filepath.Join(s.Root, "origin"))
+	for _, name := range []string{"origin", "own"} {
+		w := s.made(name, clone)
+		s.Git(w.Path, "init", "-q", "--bare", filepath.Join(w.Git, "own"))
+		s.Git(w.Path, "remote", "add", "own", filepath.Join(w.Git, "own"))
+		s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "work of "+name)
+		s.Git(w.Path, "push", "-q", name, "HEAD")
+		u, err := s.trees.Unsaved(t.Context(), w)
+		if want := name == "own"; err != nil || (len(u.Commits) == 1) != want {
+			t.Errorf("after a push to %s: %+v, %v", name, u, err)
+		}
+	}
+}
+
+// During a rebase or a bisect, the clone has another commit checked out than the arm's newest one.
+func TestNoStepOfARebaseComesIntoTheArmsBranch(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string][]string{
+		"rebase": {"rebase", "--force-rebase", "--exec", "false", "HEAD~2"},
+		"bisect": {"bisect", "start", "HEAD", "HEAD~2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			w := s.made("fix", clone)
+			s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "one")
+			s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "two")
+			tip, err := s.trees.FetchWork(t.Context(), w)
+			s.Check(err)
+			_, _ = s.Try(w.Path, begin...) // the rebase stops at the program false
+			_, err = s.trees.FetchWork(t.Context(), w)
+			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "a "+name+" is in progress") {
+				t.Errorf("the error is %v", err)
+			}
+			if now := s.Git(s.Repo, "rev-parse", "coleo/fix"); now != tip {
+				t.Errorf("the branch is at %s, want %s", now, tip)
+			}
+		})
 	}
 }
 

@@ -130,9 +130,10 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	}
 	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "HEAD.lock": true}
 	if w.Clone { // the main repository gets the objects
-		for _, name := range []string{"objects", "config", "hooks", "refs/coleo", "logs/refs/coleo", filepath.Base(ownerFile(w))} {
+		for _, name := range []string{"objects", "config", "config.worktree", "hooks", "refs/coleo", "logs/refs/coleo"} {
 			own[name] = true
 		}
+		own[filepath.Base(ownerFile(w))] = true
 	}
 	if err := k.list(areaGit, tree.Git, func(path string) bool { return own[path] }); err != nil {
 		return err

@@ -206,6 +206,11 @@ func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspac
 			return "", err
 		}
 	}
+	if h.Workspace.Clone {
+		if err := errors.Join(s.disarm(ctx, at.Git), relink(entries, h.Workspace, at)); err != nil {
+			return "", err
+		}
+	}
 	w.Branch, w.MadeBranch, w.Status = strings.TrimPrefix(head, heads), false, Ready
 	if detached != "" {
 		w.Branch = ""

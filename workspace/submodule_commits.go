@@ -62,13 +62,14 @@ func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
 func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
 	// A commit of a remote branch is elsewhere. Stashes are listed apart. A tag may come from a remote that
 	// has no branch with this commit. So an older commit does not count if only a tag has it.
-	added, err := newCommits(ctx, r, nil, one.base, "--exclude=refs/remotes/*", "--exclude=refs/stash",
-		"--exclude=refs/tags/*", "--exclude=refs/coleo/*", "--all", "--not", "--remotes")
+	elsewhere := append([]string{"--not"}, c.remotes...)
+	added, err := newCommits(ctx, r, nil, one.base, append([]string{"--exclude=refs/remotes/*", "--exclude=refs/stash",
+		"--exclude=refs/tags/*", "--exclude=refs/coleo/*", "--all"}, elsewhere...)...)
 	if err != nil {
 		return err
 	}
-	tagged, err := newCommits(ctx, r, nil, one.base, fmt.Sprintf("--max-age=%d", created.Unix()), "--tags", "--not",
-		"--remotes")
+	tagged, err := newCommits(ctx, r, nil, one.base, append([]string{fmt.Sprintf("--max-age=%d", created.Unix()), "--tags"},
+		elsewhere...)...)
 	if err != nil {
 		return err
 	}
@@ -117,18 +118,24 @@ func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args .
 type counterpart struct {
 	*git.Repo
 	except []string // patterns of refs whose commits do not count as saved
+	// remotes are the arguments of git rev-list for the remote branches of the other repository whose commits
+	// count as saved.
+	remotes []string
 }
+
+// anyRemote lets all remote branches count.
+var anyRemote = []string{"--remotes"}
 
 func (m *submodules) openCounterpart(ctx context.Context, dir string) (counterpart, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || real != dir || !isRepository(dir) {
-		return counterpart{}, nil //nolint:nilerr // nothing is saved there
+		return counterpart{remotes: anyRemote}, nil //nolint:nilerr // nothing is saved there
 	}
 	r, err := m.openAt(ctx, dir, dir)
 	if err != nil {
-		return counterpart{}, ctx.Err() // nothing that Coleo could find is saved there
+		return counterpart{remotes: anyRemote}, ctx.Err() // nothing that Coleo could find is saved there
 	}
-	return counterpart{Repo: r}, nil
+	return counterpart{Repo: r, remotes: anyRemote}, nil
 }
 
 func (c counterpart) close() {

@@ -135,3 +135,19 @@ func ReadOwn(path string, most int64) ([]byte, error) {
 	}
 	return io.ReadAll(io.LimitReader(f, most))
 }
+
+// Disarm takes out of a repository what can start a program when the user's own git runs there: hooks, and all
+// settings except the harmless ones. The caller has written the repository, so that it has no symbolic links.
+func (p Program) Disarm(ctx context.Context, gitDir string) error {
+	config := filepath.Join(gitDir, "config")
+	settings, err := p.readHarmless(ctx, config)
+	if err != nil { // the settings are lost, and the repository is not
+		settings = nil
+	}
+	for _, name := range []string{"hooks", "config.worktree", "config"} {
+		if err := os.RemoveAll(filepath.Join(gitDir, name)); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(config, writeSettings(append([]setting{{"core.bare", "false"}}, settings...)), 0o666)
+}
