@@ -2,8 +2,10 @@ package workspace_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -108,5 +110,51 @@ func TestARestoredCloneBringsNoProgramOfTheArm(t *testing.T) {
 	s.Git(filepath.Join(back.Workspace.Path, "lib"), "checkout", "-q", "--detach")
 	if exists(mark) {
 		t.Error("a program of the arm ran")
+	}
+}
+
+// A tree with a name twice looks different in a diff and on the disk. Git itself makes no such tree.
+func TestNoBrokenTreeOfACloneIsFetched(t *testing.T) {
+	t.Parallel()
+	for name, entries := range map[string]string{
+		"a name twice":    "100644 blob %[1]s\tfile\n100755 blob %[1]s\tfile\n",
+		"a folder .git":   "040000 tree %[2]s\t.git\n",
+		"a folder .GIT":   "040000 tree %[2]s\t.GIT\n",
+		"a folder above":  "040000 tree %[2]s\t..\n",
+		"a bad submodule": "100644 blob %[3]s\t.gitmodules\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			w := s.made("fix", clone)
+			s.Write(w.Path+"/modules", "[submodule \"../x\"]\n\tpath = x\n\turl = https://example.org/x\n")
+			text := fmt.Sprintf(entries+"%.0[1]s%.0[2]s%.0[3]s", s.Git(w.Path, "rev-parse", "HEAD:file"), s.Git(w.Path, "rev-parse", "HEAD:sub"),
+				s.Git(w.Path, "hash-object", "-w", "modules"))
+			command := s.Command(w.Path, "mktree")
+			command.Stdin = strings.NewReader(text)
+			tree, err := command.Output()
+			s.Check(err)
+			s.Git(w.Path, "update-ref", "HEAD", s.Git(w.Path, "commit-tree", "-p", "HEAD", "-m", "x", strings.TrimSpace(string(tree))))
+			if id, err := s.trees.FetchWork(t.Context(), w); coleo.ErrorCode(err) != coleo.EConflict {
+				t.Errorf("fetched %s, %v", id, err)
+			}
+			if tip := s.Git(s.Repo, "rev-parse", w.Branch); tip != w.Start {
+				t.Errorf("the branch is at %s", tip)
+			}
+		})
+	}
+}
+
+// The commits of old programs have flaws that harm nobody.
+func TestACommitWithoutAnAddressIsFetched(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	text := "tree " + s.Git(w.Path, "rev-parse", "HEAD^{tree}") + "\nauthor old 1 +0\ncommitter <> 1 +0000\n\nx\n"
+	s.Write(w.Path+"/commit", text)
+	id := s.Git(w.Path, "hash-object", "-t", "commit", "--literally", "-w", "commit")
+	s.Git(w.Path, "update-ref", "HEAD", id)
+	if got, err := s.trees.FetchWork(t.Context(), w); got != id || err != nil {
+		t.Errorf("fetched %s, %v", got, err)
 	}
 }

@@ -9,11 +9,16 @@ import (
 	"coleo.dev"
 )
 
+// oldFlaws lists what `git fsck` finds in the commits of old or strange programs, and what harms nobody. Other
+// flaws are refused, such as a tree that has a name twice, and would look different in a diff and on the disk.
+var oldFlaws = []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",
+	"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "multipleAuthors", "zeroPaddedDate"}
+
 // Bring copies objects from another repository on this machine, with everything that they contain. The
 // ids can be those of commits, tags, trees and files. Bring makes no ref. An arm may have written the
 // other repository. Bring returns EUnsupported if that repository uses the objects of a third one, or
-// lacks objects as a partial clone does. It returns EConflict if objects are missing there, or if CheckOwn
-// refuses it.
+// lacks objects as a partial clone does. It returns EConflict if objects are missing there, if git
+// fsck would refuse them, or if CheckOwn refuses the repository.
 func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if len(ids) == 0 || r.hasAll(ctx, ids) == nil {
 		return nil
@@ -34,10 +39,14 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 		in.CloseWithError(err)
 		packed <- err
 	}()
-	_, err = r.Run(ctx, Call{Args: []string{"index-pack", "--stdin"}, Stdin: out})
+	_, err = r.Run(ctx, Call{Args: []string{"index-pack", "--stdin", "--strict=" + strings.Join(oldFlaws, "=ignore,") + "=ignore"},
+		Stdin: out})
 	out.Close()
 	if failed := <-packed; failed != nil {
 		return coleo.Errorf(coleo.EConflict, "git cannot read everything in %s: %w", from.Common, failed)
+	}
+	if ExitCode(err) > 0 {
+		return coleo.Errorf(coleo.EConflict, "git does not take the objects of %s: %w", from.Common, err)
 	}
 	if err != nil {
 		return err
