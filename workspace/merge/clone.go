@@ -28,6 +28,9 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 		return j.do(ctx)
 	}
 	if _, err := j.trees.FetchWork(ctx, j.arm); err != nil {
+		if made.Committed != "" {
+			return made, fmt.Errorf("nothing was merged, and the clone has the work as the commit %.12s: %w", made.Committed, err)
+		}
 		return made, fmt.Errorf("nothing was merged: %w", err)
 	}
 	if j.wish.Way == changes.WayCommit {

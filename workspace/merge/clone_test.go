@@ -2,6 +2,7 @@ package merge_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"coleo.dev/changes"
@@ -51,5 +52,21 @@ func TestConflictsWithACloneChangeNothingButTheArmsOwnBranch(t *testing.T) {
 	if len(m.Conflicts) != 1 || m.Committed == "" || s.Git(s.Repo, "rev-parse", "base") != base ||
 		s.Git(s.Repo, "rev-parse", "coleo/fix") != m.Committed {
 		t.Errorf("the result is %+v", m)
+	}
+}
+
+func TestTheErrorNamesACommitThatIsOnlyInTheClone(t *testing.T) {
+	t.Parallel()
+	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WayCommit} {
+		s := withClones(t, true)
+		w := s.arm("fix")
+		s.Git(s.Repo, "worktree", "add", "-q", filepath.Join(s.Root, "look"), w.Branch)
+		s.Write(filepath.Join(w.Path, "new"), "x\n")
+		_, err := s.merge(w, changes.MergeWish{Way: way, Commit: "work"})
+		made := s.Git(w.Path, "rev-parse", "--short=12", "HEAD")
+		if err == nil || !strings.Contains(err.Error(), "the clone has the work as the commit "+made) ||
+			!strings.Contains(err.Error(), "is checked out in ") {
+			t.Errorf("%s: the error is %v, and the commit %s", way, err, made)
+		}
 	}
 }

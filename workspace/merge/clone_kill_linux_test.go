@@ -1,0 +1,62 @@
+package merge_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev/changes"
+	"coleo.dev/workspace/gittest"
+)
+
+// TestAKillOfAMergeOfACloneLosesNothing kills a merge at each of its git calls. So it also kills between the
+// commit in the clone, the copy of the objects, the arm's branch and the other branch.
+func TestAKillOfAMergeOfACloneLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := withClones(t, true)
+	w := s.arm("fix")
+	person, g := s.Person(), s.NewFatalGit()
+	wish := changes.MergeWish{Commit: "the rest"}
+	round := 0
+	work := func() (committed, rest string) {
+		round++
+		committed, rest = fmt.Sprintf("committed-%d", round), fmt.Sprintf("rest-%d", round)
+		s.commit(w, committed, "x\n", "work")
+		s.Write(filepath.Join(w.Path, rest), "x\n")
+		s.onBase(fmt.Sprintf("person-%d", round), "x\n", "person's")
+		return committed, rest
+	}
+	work()
+	s.Plan(g, 0, "", false)
+	s.killed(w, wish, g)
+	for _, call := range g.Chosen() {
+		committed, rest := work()
+		moment := []gittest.Moment{gittest.BeforeGit, gittest.DuringGit, gittest.AfterGit}[call%3]
+		s.Plan(g, call, moment, call%2 == 1)
+		at := s.killed(w, wish, g)
+		s.settle(w)
+		s.Check(filepath.WalkDir(w.Git, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".lock") { // git tells its user to do so
+				return os.Remove(path)
+			}
+			return err
+		}))
+		s.merged(w, wish)
+		for _, name := range []string{committed, rest} {
+			if _, err := s.Try(s.Repo, "show", "base:"+name); err != nil {
+				t.Fatalf("after a kill at %q: the branch base lacks %s", at, name)
+			}
+		}
+		if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
+			t.Fatalf("after a kill at %q: the clone has %s", at, got)
+		}
+		if arm := s.Git(s.Repo, "rev-parse", w.Branch); arm != s.Git(w.Path, "rev-parse", "HEAD") {
+			t.Fatalf("after a kill at %q: the arm's branch is at %s", at, arm)
+		}
+	}
+	s.Same("what belongs to the person", s.Person(), person)
+	s.Git(s.Repo, "fsck", "--no-dangling")
+}
