@@ -151,3 +151,46 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	}
 	return os.WriteFile(config, writeSettings(append([]setting{{"core.bare", "false"}}, settings...)), 0o666)
 }
+
+// ReplaceOwn replaces a file below the git folder of a clone, as git does: it first makes the file name.lock. It
+// never follows a symbolic link out of the clone, also if the arm makes one during the call. The function check
+// is called while the lock exists. If it returns an error, nothing is replaced. ReplaceOwn returns EBusy if the
+// lock exists.
+func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
+	work, err := os.OpenRoot(r.Work)
+	if err != nil {
+		return err
+	}
+	defer work.Close()
+	root, err := work.OpenRoot(".git")
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	lock := name + ".lock"
+	f, err := root.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return coleo.Errorf(coleo.EBusy, "%s exists: another git is working in the repository, or was killed; if no git runs "+
+			"there, delete that file and try again", filepath.Join(r.Git, lock))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = check()
+	}
+	if info, failed := root.Lstat(name); err == nil && failed == nil && info.IsDir() {
+		err = root.Remove(name) // git leaves an empty folder behind when it packs the refs in it
+	}
+	if err == nil {
+		err = root.Rename(lock, name)
+	}
+	if err != nil {
+		_ = root.Remove(lock)
+	}
+	return err
+}

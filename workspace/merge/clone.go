@@ -3,8 +3,11 @@ package merge
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
 )
 
 // doInClone carries out a wish for an arm that has a clone. It first commits the arm's uncommitted work in
@@ -42,4 +45,37 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 		m.Committed = made.Committed
 	}
 	return m, err
+}
+
+// writeIndexOfClone writes the new commit into the index of a clone. Git would follow a symbolic link in the
+// place of the index, and the arm can make one at any moment.
+func (j *job) writeIndexOfClone(ctx context.Context, w work) error {
+	made := filepath.Join(j.own, "clone-index")
+	_, err := j.tree.Run(ctx, git.Call{Args: []string{"read-tree", w.tree}, Env: []string{"GIT_INDEX_FILE=" + made}})
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(made)
+	if err != nil {
+		return err
+	}
+	return j.tree.ReplaceOwn("index", data, func() error {
+		if indexOf(j.tree.Git) != w.index {
+			return errMoved
+		}
+		return nil
+	})
+}
+
+// moveInClone moves the branch of a clone to the new commit. It does not use git, because git would follow
+// symbolic links in the place of refs and reflogs. The reflog gets no entry. moveInClone returns errMoved if the
+// branch has moved meanwhile.
+func (j *job) moveInClone(ctx context.Context, w work) error {
+	ref := heads + j.branch
+	return j.tree.ReplaceOwn(ref, []byte(w.made+"\n"), func() error {
+		if now, err := commitOf(ctx, j.repo, ref); err != nil || now != w.head {
+			return errMoved
+		}
+		return nil
+	})
 }

@@ -61,6 +61,40 @@ func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 	}
 }
 
+// A program of the arm can run while Coleo commits. It makes links after Coleo has looked for them.
+func TestACommitInACloneFollowsNoLinkThatAppears(t *testing.T) {
+	t.Parallel()
+	s := withClones(t, true)
+	w := s.arm("fix")
+	outside := filepath.Join(s.Root, "home/.profile")
+	s.Write(outside, "# mine\n")
+	log := filepath.Join(w.Git, "logs/refs/heads/coleo/fix")
+	s.Check(os.MkdirAll(filepath.Dir(log), 0o755))
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			_ = os.Remove(log)
+			_ = os.WriteFile(log, nil, 0o600)
+			time.Sleep(time.Millisecond) // the arm's program, and not the test, waits
+			_ = os.Remove(log)
+			_ = os.Symlink(outside, log)
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	const commits = 30
+	for n := range commits {
+		s.Write(filepath.Join(w.Path, "new"), strings.Repeat("x", n))
+		_, _ = s.merge(w, changes.MergeWish{Way: changes.WayCommit, Commit: "x"})
+	}
+	stop()
+	<-ended
+	if data, err := os.ReadFile(outside); err != nil || string(data) != "# mine\n" {
+		t.Errorf("the file of the person is %q, %v", data, err)
+	}
+}
+
 func (s *stage) link(to, at string) {
 	s.Helper()
 	s.Check(os.RemoveAll(at))

@@ -157,10 +157,10 @@ func (j *job) open(ctx context.Context) error {
 			j.arm.Status)
 	}
 	var err error
-	if j.repo, err = j.trees.OpenRepository(ctx, j.arm); err != nil {
+	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil { // first, because it checks a clone
 		return err
 	}
-	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil {
+	if j.repo, err = j.trees.OpenRepository(ctx, j.arm); err != nil {
 		return err
 	}
 	if j.own, err = j.trees.TempDir(); err != nil {

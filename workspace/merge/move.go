@@ -55,6 +55,9 @@ func (j *job) writeIndex(ctx context.Context, w work) error {
 	if indexOf(j.tree.Git) != w.index {
 		return errMoved
 	}
+	if j.arm.Clone {
+		return j.writeIndexOfClone(ctx, w)
+	}
 	if _, err := j.tree.Output(ctx, "read-tree", w.tree); err != nil {
 		return coleo.Errorf(coleo.EBusy, "the index of arm %s could not be written: nothing was merged: %w", j.arm.Name,
 			leftLock(err, filepath.Join(j.tree.Git, "index")))
@@ -87,6 +90,9 @@ func leftLock(err error, paths ...string) error {
 }
 
 func (j *job) moveBranches(ctx context.Context, m changes.Merged, w work) error {
+	if j.tree.Common == j.repo.Common && j.arm.Clone {
+		return j.moveInClone(ctx, w)
+	}
 	var b strings.Builder
 	if w.made != "" {
 		fmt.Fprintf(&b, "update %s%s %s %s\n", heads, m.Branch, w.made, w.head)
