@@ -194,3 +194,18 @@ func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	}
 	return err
 }
+
+// withoutReflogs makes a stand-in for a git folder that has no reflogs. Coleo's own refs need none. Git would
+// follow a symbolic link in the place of a reflog, and an arm can make one at any moment.
+func (r *Repo) withoutReflogs() (string, error) {
+	own, err := os.MkdirTemp(r.standIn, "refs-")
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"config", "objects", "refs", "packed-refs", "reftable", "shallow"} {
+		if err := os.Symlink(filepath.Join(r.standIn, name), filepath.Join(own, name)); err != nil {
+			return "", err
+		}
+	}
+	return own, os.WriteFile(filepath.Join(own, "HEAD"), []byte("ref: refs/heads/none\n"), 0o600)
+}

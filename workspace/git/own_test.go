@@ -43,3 +43,32 @@ func TestOpenRefusesAGitFolderThatLeadsElsewhere(t *testing.T) {
 		})
 	}
 }
+
+// Coleo makes a checkpoint after each turn. A program of the arm can make a link in the place of its reflog.
+func TestARefOfColeoGetsNoReflog(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	r, err := s.program.Open(t.Context(), s.Repo)
+	s.Check(err)
+	defer r.Close()
+	const ref = "refs/coleo/checkpoints/arm/1"
+	outside := filepath.Join(s.Root, "outside")
+	s.Write(outside, "mine")
+	log := filepath.Join(s.Repo, ".git/logs", ref)
+	s.Check(os.MkdirAll(filepath.Dir(log), 0o700))
+	s.Check(os.Symlink(outside, log)) // after Open has looked for links
+	head := s.Git(s.Repo, "rev-parse", "HEAD")
+	_, err = r.Output(t.Context(), "update-ref", ref, head)
+	s.Check(err)
+	if got := s.Git(s.Repo, "rev-parse", ref); got != head {
+		t.Errorf("the ref is %s, want %s", got, head)
+	}
+	_, err = r.Output(t.Context(), "update-ref", "-d", ref, head)
+	s.Check(err)
+	if out, err := s.Try(s.Repo, "rev-parse", "--verify", ref); err == nil {
+		t.Errorf("the ref is still %s", out)
+	}
+	if data, err := os.ReadFile(outside); err != nil || string(data) != "mine" {
+		t.Errorf("the file outside is %q, %v", data, err)
+	}
+}

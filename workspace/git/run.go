@@ -115,6 +115,14 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 		env = append(r.program.environment(ownIndex...), "GIT_INDEX_FILE="+c.OwnIndex, "GIT_OPTIONAL_LOCKS=1")
 	}
 	env = append(env, "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work)
+	if args[0] == "update-ref" && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "refs/coleo/") }) {
+		own, err := r.withoutReflogs()
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(own)
+		env = append(env, "GIT_DIR="+own, "GIT_COMMON_DIR="+own)
+	}
 	most := c.Most
 	if most == 0 {
 		most = defaultMost
