@@ -85,6 +85,19 @@ func CheckClone(ctx context.Context, w Workspace) error {
 		"save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)
 }
 
+// CloneGit returns the git folder of the clone that contains a folder, after CheckClone has checked it. It
+// returns "" if the folder is in no clone. Whoever opens a repository by a folder of an arm must check that
+// git's folder is this one.
+func (s Workspaces) CloneGit(ctx context.Context, folder string) (string, error) {
+	all, _ := s.List() // a record that cannot be read says nothing
+	for _, w := range all {
+		if below, err := filepath.Rel(w.Path, folder); err == nil && filepath.IsLocal(below) && w.Clone {
+			return w.Git, CheckClone(ctx, w)
+		}
+	}
+	return "", nil
+}
+
 // unsavedInClone looks for commits and stashes that only a clone contains. What is on the arm's own
 // branch of the main repository does not count as saved, as in a worktree.
 func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) (err error) {

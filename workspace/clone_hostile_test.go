@@ -158,3 +158,19 @@ func TestACommitWithoutAnAddressIsFetched(t *testing.T) {
 		t.Errorf("fetched %s, %v", got, err)
 	}
 }
+
+func TestTheGitFolderOfACloneIsKnownByEachFolderInIt(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix", clone)
+	for folder, want := range map[string]string{w.Path: w.Git, w.Path + "/sub": w.Git, s.Repo: "", w.Path + "-other": ""} {
+		if got, err := s.trees.CloneGit(t.Context(), folder); got != want || err != nil {
+			t.Errorf("%s: %q, %v", folder, got, err)
+		}
+	}
+	s.Check(os.RemoveAll(w.Git))
+	s.Write(w.Git, "gitdir: "+s.Repo+"/.git\n")
+	if _, err := s.trees.CloneGit(t.Context(), w.Path); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("with another .git: %v", err)
+	}
+}
