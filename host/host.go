@@ -113,7 +113,8 @@ func New(c Config) *Host {
 	h := &Host{Config: c, arms: map[string]*arm{}, processMarks: markSearch{look: process.Traces}, instance: rand.Text(),
 		began: time.Now(), threads: newThreads(c)}
 	h.desk = h.newDesk()
-	h.diffs = &diffs.Diffs{Environ: c.Environ, Scratch: filepath.Join(c.Dir, "scratch"), Log: c.Log, Now: c.Now}
+	h.diffs = &diffs.Diffs{Environ: c.Environ, Scratch: filepath.Join(c.Dir, "scratch"), Log: c.Log, Now: c.Now,
+		CloneGit: c.Workspaces.CloneGit}
 	if c.Registry != nil {
 		h.diffs.Files = c.Registry.Files()
 	}

@@ -49,10 +49,14 @@ type Arm struct {
 // Diffs reads the changes in the files of a host's arms, and keeps checkpoints of the files.
 // Several goroutines can call its methods at the same time.
 type Diffs struct {
-	Environ []string // the user's environment; its PATH leads to git
-	Scratch string   // a folder for temporary files
-	Log     *slog.Logger
-	Now     func() time.Time
+	// CloneGit returns the git folder to which a folder must lead, or "" if it can lead to any. An arm in a
+	// sandbox can write the .git of its clone, and git must not be led into another repository. CloneGit can be
+	// nil.
+	CloneGit func(ctx context.Context, folder string) (string, error)
+	Environ  []string // the user's environment; its PATH leads to git
+	Scratch  string   // a folder for temporary files
+	Log      *slog.Logger
+	Now      func() time.Time
 	// Files watches the folders of arms that somebody follows. A process uses one Watcher for all
 	// folders. If Files is nil, Diffs makes a Watcher.
 	Files *filewatch.Watcher
@@ -103,9 +107,20 @@ func (d *Diffs) open(ctx context.Context, a Arm) (*folder.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := ""
+	if d.CloneGit != nil {
+		if own, err = d.CloneGit(ctx, a.Folder); err != nil {
+			return nil, err
+		}
+	}
 	f, err := folder.Open(ctx, program, a.Folder, d.Scratch)
 	if err != nil {
 		return nil, err
+	}
+	if own != "" && f.GitFolder() != own { // the arm has changed it meanwhile, or works in a repository in its clone
+		f.Close()
+		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not lead to %s, the git folder of the arm's clone: git "+
+			"is not run there", a.Folder, own)
 	}
 	return f.Using(d.copies()), nil
 }
