@@ -133,7 +133,8 @@ func sharedRemotes(main, clone *git.Repo) (args []string) {
 func fetchedMessage(w Workspace) string { return "coleo: from the clone of " + w.ID }
 
 // FetchWork fetches the checked-out commit of a clone into the arm's branch of the main repository, and
-// returns the commit. It also copies the clone's files of Git LFS. If the arm has a worktree and no clone, FetchWork does nothing.
+// returns the commit. It also copies the clone's files of Git LFS. If the arm has a worktree and no clone,
+// FetchWork does nothing.
 //
 // FetchWork returns EConflict if somebody else has committed on that branch, or has checked it out in the
 // main repository. It also returns EConflict if the clone has no commit, or is not whole. During a rebase or a
