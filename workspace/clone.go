@@ -70,10 +70,10 @@ func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) err
 		os.WriteFile(filepath.Join(w.Git, exclude), data, 0o666))
 }
 
-// CheckClone returns EConflict if the git folder of a clone is no longer a repository of its own, or leads
+// checkClone returns EConflict if the git folder of a clone is no longer a repository of its own, or leads
 // out of the clone. The arm can write to this folder. Git must not be led into another repository of the
-// user, or to another file. CheckClone returns nil if the arm has a worktree.
-func CheckClone(ctx context.Context, w Workspace) error {
+// user, or to another file. checkClone returns nil if the arm has a worktree.
+func checkClone(ctx context.Context, w Workspace) error {
 	if !w.Clone {
 		return nil
 	}
@@ -85,14 +85,14 @@ func CheckClone(ctx context.Context, w Workspace) error {
 		"save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)
 }
 
-// CloneGit returns the git folder of the clone that contains a folder, after CheckClone has checked it. It
+// CloneGit returns the git folder of the clone that contains a folder, after checkClone has checked it. It
 // returns "" if the folder is in no clone. Whoever opens a repository by a folder of an arm must check that
 // git's folder is this one.
 func (s Workspaces) CloneGit(ctx context.Context, folder string) (string, error) {
 	all, _ := s.List() // a record that cannot be read says nothing
 	for _, w := range all {
 		if below, err := filepath.Rel(w.Path, folder); err == nil && filepath.IsLocal(below) && w.Clone {
-			return w.Git, CheckClone(ctx, w)
+			return w.Git, checkClone(ctx, w)
 		}
 	}
 	return "", nil

@@ -48,9 +48,9 @@ func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string,
 	return types, nil
 }
 
-// newestUnreachable returns those of the given commits, and of the commits of the given tags, that no ref
-// reaches. It leaves out ancestors of other commits in the result. The caller must open the repository by its common folder, because
-// a worktree has its own refs.
+// newestUnreachable returns those of the given commits, and of the commits of the given tags, that no
+// ref reaches. It leaves out ancestors of other commits in the result. The caller must open the
+// repository by its common folder, because a worktree has its own refs.
 func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]string, error) {
 	types, err := typesOf(ctx, common, ids)
 	if err != nil {

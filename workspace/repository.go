@@ -28,7 +28,7 @@ func (s Workspaces) LockRepository(ctx context.Context, common string) (locked W
 // OpenTree opens the worktree of an arm. If the arm has a clone, the result is the clone, and not the
 // main repository. OpenTree returns EConflict if the arm has replaced the git folder of its clone.
 func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error) {
-	if err := CheckClone(ctx, w); err != nil {
+	if err := checkClone(ctx, w); err != nil {
 		return nil, err
 	}
 	r, err := s.openAt(ctx, w.Path, w.Git)

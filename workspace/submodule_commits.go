@@ -229,7 +229,7 @@ func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repos
 			if err != nil {
 				return err
 			}
-			data, err := git.ReadOwn(path, mostReflog)
+			data, err := git.ReadRegular(path, mostReflog)
 			logged = append(logged, idsIn(data)...)
 			return err
 		})

@@ -319,7 +319,7 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 
 // replaced returns the newest commits of the worktree's reflog that nothing else contains.
 func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
-	data, err := git.ReadOwn(filepath.Join(r.Git, "logs", "HEAD"), mostReflog)
+	data, err := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog)
 	if err != nil {
 		return nil, nil //nolint:nilerr // there is no reflog
 	}

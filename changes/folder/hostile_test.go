@@ -59,6 +59,27 @@ func TestAHostileRepositoryStartsNoProgram(t *testing.T) {
 	}
 }
 
+// TestACheckpointWritesNoReflog: an arm can make a link in the place of a reflog at any moment.
+func TestACheckpointWritesNoReflog(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Write("file", "1\n")
+	s.commit("base")
+	f := s.open()
+	outside := filepath.Join(s.Root, "outside")
+	s.Check(os.WriteFile(outside, []byte("mine"), 0o600))
+	for _, ref := range []string{"refs/coleo/base/" + arm, "refs/coleo/checkpoints/" + arm + "/0"} {
+		log := filepath.Join(s.Repo, ".git/logs", ref)
+		s.Check(os.MkdirAll(filepath.Dir(log), 0o700))
+		s.Check(os.Symlink(outside, log)) // after the folder was opened
+	}
+	s.keep(f, folder.Note{})
+	s.git("rev-parse", "--verify", "refs/coleo/checkpoints/"+arm+"/0")
+	if raw, err := os.ReadFile(outside); err != nil || string(raw) != "mine" {
+		t.Errorf("the file outside is %q, %v", raw, err)
+	}
+}
+
 // TestALinkOutOfTheRepositoryIsNotFollowed: neither by a checkpoint nor by a restore.
 func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 	t.Parallel()

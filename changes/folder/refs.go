@@ -50,7 +50,7 @@ func (f *Folder) RememberBase(ctx context.Context, arm string) error {
 	if known, err := f.commit(ctx, baseRefs+arm); err != nil || known != "" {
 		return err
 	}
-	_, err = f.repo.Output(ctx, "update-ref", baseRefs+arm, head, f.noID())
+	err = f.updateRef(ctx, baseRefs+arm, head, f.noID())
 	return err
 }
 
@@ -84,7 +84,7 @@ func (f *Folder) writeCheckpoint(ctx context.Context, arm string, c *changes.Che
 		return err
 	}
 	c.Commit = strings.TrimSpace(string(out))
-	_, err = f.repo.Output(ctx, "update-ref", checkpointRef(arm, c.N), c.Commit, f.noID())
+	err = f.updateRef(ctx, checkpointRef(arm, c.N), c.Commit, f.noID())
 	return err
 }
 
@@ -158,7 +158,7 @@ func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w change
 func (f *Folder) prune(ctx context.Context, arm string, list []changes.Checkpoint) error {
 	for len(list) > MaxCheckpoints {
 		old := list[1]
-		if _, err := f.repo.Output(ctx, "update-ref", "-d", checkpointRef(arm, old.N), old.Commit); err != nil {
+		if err := f.updateRef(ctx, "-d", checkpointRef(arm, old.N), old.Commit); err != nil {
 			return err
 		}
 		list = slices.Delete(slices.Clone(list), 1, 2)
@@ -174,11 +174,17 @@ func (f *Folder) Forget(ctx context.Context, arm string) error {
 	}
 	base, err := f.commit(ctx, baseRefs+arm)
 	if err == nil && base != "" {
-		_, err = f.repo.Output(ctx, "update-ref", "-d", baseRefs+arm, base)
+		err = f.updateRef(ctx, "-d", baseRefs+arm, base)
 	}
 	for _, c := range list {
-		_, failed := f.repo.Output(ctx, "update-ref", "-d", checkpointRef(arm, c.N), c.Commit)
+		failed := f.updateRef(ctx, "-d", checkpointRef(arm, c.N), c.Commit)
 		err = errors.Join(err, failed)
 	}
+	return err
+}
+
+// updateRef moves or deletes one of Coleo's own refs in the arm's repository.
+func (f *Folder) updateRef(ctx context.Context, args ...string) error {
+	_, err := f.repo.Run(ctx, git.Call{Args: append([]string{"update-ref"}, args...), NoReflog: true})
 	return err
 }

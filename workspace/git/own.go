@@ -122,9 +122,9 @@ func (r *Repo) checkRefs() error {
 	return nil
 }
 
-// ReadOwn returns the first bytes of a regular file to which an arm can write. It never waits at a pipe, and
+// ReadRegular returns the first bytes of a regular file to which an arm can write. It never waits at a pipe, and
 // follows no symbolic link. The parameter most is the largest number of bytes.
-func ReadOwn(path string, most int64) ([]byte, error) {
+func ReadRegular(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err

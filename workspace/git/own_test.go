@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/workspace/git"
 )
 
 // An arm can write to the git folder in which it works. Git must not be led to another place by it, also
@@ -58,12 +59,12 @@ func TestARefOfColeoGetsNoReflog(t *testing.T) {
 	s.Check(os.MkdirAll(filepath.Dir(log), 0o700))
 	s.Check(os.Symlink(outside, log)) // after Open has looked for links
 	head := s.Git(s.Repo, "rev-parse", "HEAD")
-	_, err = r.Output(t.Context(), "update-ref", ref, head)
+	_, err = r.Run(t.Context(), git.Call{Args: []string{"update-ref", ref, head}, NoReflog: true})
 	s.Check(err)
 	if got := s.Git(s.Repo, "rev-parse", ref); got != head {
 		t.Errorf("the ref is %s, want %s", got, head)
 	}
-	_, err = r.Output(t.Context(), "update-ref", "-d", ref, head)
+	_, err = r.Run(t.Context(), git.Call{Args: []string{"update-ref", "-d", ref, head}, NoReflog: true})
 	s.Check(err)
 	if out, err := s.Try(s.Repo, "rev-parse", "--verify", ref); err == nil {
 		t.Errorf("the ref is still %s", out)

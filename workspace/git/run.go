@@ -38,6 +38,8 @@ type Call struct {
 	// work folder. In this index git stores the times of the files, and which files are untracked, so
 	// that the next call is faster. If OwnIndex is "", git writes no index by itself.
 	OwnIndex string
+	// NoReflog means that git writes no reflog. Coleo's own refs in an arm's repository need none.
+	NoReflog bool
 	// Stdout gets the output while git writes it, without a limit. It can be nil.
 	Stdout io.Writer
 }
@@ -115,7 +117,7 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 		env = append(r.program.environment(ownIndex...), "GIT_INDEX_FILE="+c.OwnIndex, "GIT_OPTIONAL_LOCKS=1")
 	}
 	env = append(env, "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work)
-	if args[0] == "update-ref" && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "refs/coleo/") }) {
+	if c.NoReflog {
 		own, err := r.withoutReflogs()
 		if err != nil {
 			return nil, err

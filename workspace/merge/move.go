@@ -70,7 +70,7 @@ const mostIndex = 256 << 20
 
 // indexOf returns the hash of the index in a git folder. The arm can write to this folder.
 func indexOf(gitDir string) string {
-	data, err := git.ReadOwn(filepath.Join(gitDir, "index"), mostIndex)
+	data, err := git.ReadRegular(filepath.Join(gitDir, "index"), mostIndex)
 	if err != nil {
 		return ""
 	}
