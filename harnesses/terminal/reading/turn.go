@@ -122,10 +122,13 @@ func (r *Reader) noteTaken(bare string, at time.Time) {
 	}
 }
 
-// closeTurn records that the newest turn has ended at the given time of the agent CLI's clock. It
-// ignores a time before the newest prompt, because that is the end of an earlier turn. It compares
-// whole milliseconds, because the times in records are no finer.
+// closeTurn records that a turn has ended at the given time of the agent CLI's clock. If that time
+// is before the newest prompt, the newest turn stays open, because an earlier turn has ended.
+// closeTurn compares whole milliseconds, because the times in records are no finer.
 func (r *Reader) closeTurn(at time.Time) {
+	if at.After(r.turn.ended) {
+		r.turn.ended = at
+	}
 	if at.Before(r.turn.submitted.Time.Truncate(time.Millisecond)) {
 		return
 	}
@@ -134,9 +137,6 @@ func (r *Reader) closeTurn(at time.Time) {
 		r.emit(coleo.Change{Time: at, Kind: coleo.ChangeBlind, Reading: r.reading, Note: blindNote})
 	}
 	r.turn.open, r.turn.unproven, r.turn.denied, r.turn.shown = false, "", time.Time{}, false
-	if at.After(r.turn.ended) {
-		r.turn.ended = at
-	}
 }
 
 // closeReported closes the turn as closeTurn does, after the record or the hook has reported the
@@ -181,6 +181,10 @@ func (r *Reader) AtWork() bool {
 		return !w.weak && w.claims().Working()
 	})
 }
+
+// TurnEnded returns the latest end of a turn that a sign has shown, by the clock of the agent CLI. It
+// returns the zero time if there was none.
+func (r *Reader) TurnEnded() time.Time { return r.turn.ended }
 
 // Unproven returns the reason why the idle state of the arm is not proven. It returns "" if the
 // idle state is proven, or if the arm is not idle.

@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/record"
 )
 
 // queueSpec is a program with a key of its own that queues prompts during work.
@@ -92,6 +93,65 @@ func TestAPromptThatComesTooLateForTheQueueIsSubmitted(t *testing.T) {
 		<-g.done
 		if g.err != nil || g.typed() != "do it\t\r" {
 			t.Fatalf("typed %q, proof %q, %v; want the text, TAB and ENTER", g.typed(), g.r.Proof, g.err)
+		}
+	})
+}
+
+// notes adds an entry to the program's own record.
+func (st *stage) notes(e record.Entry) {
+	e.Time = time.Now()
+	st.show.Update(func(r *reading.Reader) bool { r.AddEntry(e, e.Time); return true })
+	synctest.Wait()
+}
+
+// Just before a dialog, the screen of Gemini CLI 0.61.0 may show no sign of work. ENTER would then
+// approve the dialog.
+func TestAPromptIsQueuedIfOnlyTheRecordShowsWork(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{false, true} {
+		t.Run(fmt.Sprint("the turn ends: ", ends), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				st := setStage(t, queueSpec, 40, 8)
+				st.say(composing("type"))
+				st.awaitState(coleo.Idle)
+				st.notes(record.Entry{Kind: record.Prompt, Text: "before", ByUser: true})
+				g := st.send("", coleo.Processing, "do it")
+				st.say(redrawn("", "do it"))
+				g.await("\t")
+				if time.Sleep(4 * ignoredGap); g.typed() != "do it\t" {
+					t.Fatalf("typed %q although the turn may ask; want the text and TAB", g.typed())
+				}
+				if !ends {
+					st.say("\r\x1b[2A\x1b[Jrun it?")
+					if <-g.done; coleo.ErrorCode(g.err) != coleo.EUnsettled || g.typed() != "do it\t" {
+						t.Fatalf("typed %q, %v; want the text and TAB, and %s", g.typed(), g.err, coleo.EUnsettled)
+					}
+					return
+				}
+				st.notes(record.Entry{Kind: record.End, Ending: record.Finished})
+				g.await("\r")
+				st.say(redrawn("working\n", "type"))
+				if <-g.done; g.err != nil || g.typed() != "do it\t\r" {
+					t.Fatalf("typed %q, %v; want the text, TAB and ENTER", g.typed(), g.err)
+				}
+			})
+		})
+	}
+}
+
+// The note stands for a text that only ENTER would submit.
+func TestAFoldedPromptIsNotSubmittedIfOnlyTheRecordShowsWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st := setStage(t, queueSpec, 40, 8)
+		st.say(composing("type"))
+		st.awaitState(coleo.Idle)
+		st.notes(record.Entry{Kind: record.Prompt, Text: "before", ByUser: true})
+		g := st.send("", coleo.Processing, "do it")
+		st.say(redrawn("", "[Pasted]"))
+		if <-g.done; coleo.ErrorCode(g.err) != coleo.EBusy || g.typed() != "do it" {
+			t.Fatalf("typed %q, %v; want the text alone, and %s", g.typed(), g.err, coleo.EBusy)
 		}
 	})
 }

@@ -35,10 +35,12 @@ func screenIsResting(r *reading.Reader) bool {
 
 // notQueued returns a check that passes if the agent CLI rests and the composer still
 // holds the text. In that case, the work ended before the key that queues a prompt
-// arrived, so the key had no effect.
+// arrived, so the key had no effect. If the work of before has no sign of its end, the screen alone
+// is not enough: a dialog may open.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
-		if screenIsResting(r) && r.Picture().Holds(s.text) && !r.PromptReported(s.text, s.time) {
+		over := !s.before.atWork || r.TurnEnded().After(s.before.ended)
+		if over && screenIsResting(r) && r.Picture().Holds(s.text) && !r.PromptReported(s.text, s.time) {
 			return nil
 		}
 		return coleo.Errorf(coleo.EPromptLost, "the composer does not show that the prompt was not queued")

@@ -23,10 +23,12 @@ type submission struct {
 
 // before is what the Reader knew just before the submit key was pressed.
 type before struct {
-	busy     bool // the agent CLI was working
-	workSeen int  // how often work or a dialog had been seen
-	echoes   int  // how many times the transcript showed the prompt
-	rows     int  // rows of the composer; 0 if there was no composer
+	busy     bool      // the agent CLI was working
+	atWork   bool      // a source said that the agent CLI was working, perhaps not the screen
+	ended    time.Time // the latest end of a turn that a sign had shown
+	workSeen int       // how often work or a dialog had been seen
+	echoes   int       // how many times the transcript showed the prompt
+	rows     int       // rows of the composer; 0 if there was no composer
 }
 
 // submit presses the submit key if the composer holds the text. It then waits for proof
@@ -91,8 +93,9 @@ var errChanged = errors.New("work has begun or ended meanwhile, or may come to a
 // but an agent CLI accepts keys for a dialog before it draws the dialog. So pressSubmit follows
 // three rules:
 //
-//   - While the agent CLI works, pressSubmit presses the key that queues prompts, if the
-//     harness has such a key.
+//   - While any source says that the agent CLI works, pressSubmit presses the key that queues
+//     prompts, if the harness has such a key. The screen alone is not enough: some screens show no
+//     sign of work just before a dialog.
 //   - If the hook has just reported a tool, pressSubmit first waits to see whether the
 //     tool opens a dialog.
 //   - If pressSubmit succeeds, it makes the Reader keep new entries of the record until
@@ -101,12 +104,12 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 	for {
 		t.view.Await(ctx, reading.ToolAsks, func(r *reading.Reader) bool { return !r.MayOpenDialog(time.Now()) })
 		names, queue := t.Spec().Keys.Submit, t.Spec().Keys.Queue
-		s.queued = queue != "" && peek(t.view, works)
+		s.queued = queue != "" && peek(t.view, mayWork)
 		if s.queued {
 			names = queue
 		}
 		seen, at, err := sequenceWhile(ctx, t, names, func(r *reading.Reader) (before, error) {
-			if r.MayOpenDialog(time.Now()) || queue != "" && works(r) != s.queued {
+			if r.MayOpenDialog(time.Now()) || queue != "" && mayWork(r) != s.queued {
 				return before{}, errChanged
 			}
 			if err := t.maySubmit(r, s, also); err != nil {
@@ -127,9 +130,13 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 // works reports whether the screen shows work.
 func works(r *reading.Reader) bool { return r.Verdict().State.Working() }
 
+// mayWork reports whether any source says that the agent CLI works.
+func mayWork(r *reading.Reader) bool { return works(r) || r.AtWork() }
+
 // beforeSubmit returns what the Reader knows before the submit key is pressed.
 func beforeSubmit(r *reading.Reader, text string) before {
-	out := before{busy: r.Reading().State.Working(), workSeen: r.WorkSeen(), echoes: r.Echoes(text)}
+	out := before{busy: r.Reading().State.Working(), atWork: r.AtWork(), ended: r.TurnEnded(),
+		workSeen: r.WorkSeen(), echoes: r.Echoes(text)}
 	if c := r.Picture().Composer; c != nil {
 		out.rows = c.Rows()
 	}
