@@ -150,7 +150,7 @@ func (f *Follower) look(w *Watcher) {
 		w.watch(f, []string{filepath.Dir(path)})
 	}
 	f.lookWhetherReady()
-	if f.below.search() {
+	for f.below.search() {
 		f.watchBelow(w)
 	}
 	own := f.tail.Next()

@@ -61,8 +61,9 @@ type subagentRecords struct {
 	since   time.Time
 	find    func() (records, folders []string)
 	tails   map[string]Tail
-	records []string // the records in tails, in the order in which they were found
-	folders []string
+	records []string        // the records in tails, in the order in which they were found
+	folders []string        // where records can appear
+	exist   []string        // those of the folders that exist
 	told    map[string]bool // the replies whose tokens were told, by id
 }
 
@@ -80,7 +81,9 @@ func newBelow(s Subagents, path string, w Where) *subagentRecords {
 	return b
 }
 
-// search looks for new records. It reports whether the paths to watch have changed.
+// search looks for new records and folders. It reports whether the paths to watch have changed. A
+// record can appear just before its folder is watched, so a caller then watches the paths, and
+// searches again.
 func (b *subagentRecords) search() (changed bool) {
 	if b.find == nil {
 		return false
@@ -94,8 +97,9 @@ func (b *subagentRecords) search() (changed bool) {
 		b.records = append(b.records, path)
 		changed = true
 	}
-	changed = changed || !slices.Equal(folders, b.folders)
-	b.folders = folders
+	exist := slices.DeleteFunc(slices.Clone(folders), func(path string) bool { return !isFolder(path) })
+	changed = changed || !slices.Equal(folders, b.folders) || !slices.Equal(exist, b.exist)
+	b.folders, b.exist = folders, exist
 	return changed
 }
 

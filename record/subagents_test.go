@@ -100,6 +100,30 @@ func TestTheTokensOfSubagentsAreFollowed(t *testing.T) {
 	}
 }
 
+// The folder of the subagents' records may be there some time before the first record in it. It must be
+// watched from then on.
+func TestAFolderOfSubagentsIsWatchedBeforeItHasARecord(t *testing.T) {
+	t.Parallel()
+	f := newFamily(t, time.Time{})
+	below := newBelow(f.follower.source.Subagents, f.path("one"), Where{Conversation: "one"})
+	for _, step := range []struct {
+		name string
+		do   func()
+		want bool
+	}{
+		{"at first", func() {}, true},
+		{"nothing is new", func() {}, false},
+		{"the folder is new", func() { f.below("a") }, true},
+		{"nothing is new again", func() {}, false},
+		{"a record is new", func() { f.write(f.below("a"), "3 reply a1\n") }, true},
+	} {
+		step.do()
+		if got := below.search(); got != step.want {
+			t.Errorf("%s: the paths to watch have changed: %t, want %t", step.name, got, step.want)
+		}
+	}
+}
+
 // All entries are there already, as after a restart of a host agent. A subagent's record can begin with a
 // copy of the conversation, and an old one belongs to an earlier start.
 func TestTheTokensOfSubagentsComeInOrderAndOnce(t *testing.T) {
