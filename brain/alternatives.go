@@ -1,11 +1,13 @@
 package brain
 
 import (
+	"cmp"
 	"context"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
+	"coleo.dev/brain/placement"
 	"coleo.dev/bus"
 	"coleo.dev/limit"
 	"coleo.dev/modelresolver"
@@ -176,7 +178,7 @@ func (b *Brain) mayCost(ctx context.Context, arm coleo.Arm, i coleo.Info, provid
 				return b.priceOf(o)
 			}
 		}
-		if p, ok := b.prices().Find(first(provider, i.ModelProvider), model); ok {
+		if p, ok := b.prices().Find(cmp.Or(provider, i.ModelProvider), model); ok {
 			return &p
 		}
 		return nil
@@ -216,51 +218,9 @@ func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) 
 // mayOnLimit returns an error if an arm can never take an alternative of the list, or if its host
 // agent is too old.
 func (b *Brain) mayOnLimit(arm coleo.Arm, on coleo.OnLimit) error {
-	if err := b.checkOnLimit(on, arm.Harness, configOf(arm)); err != nil {
+	if err := b.startRules().CheckOnLimit(on, arm.Harness, configOf(arm)); err != nil {
 		return coleo.Errorf(coleo.ErrorCode(err), "nothing was changed: %w", err)
 	}
-	return b.requireSupport(arm.AgentID, func(beat bus.Beat) bool { return beat.TakesOnLimit },
+	return placement.Require(b.beatOf(arm.AgentID), func(beat bus.Beat) bool { return beat.TakesOnLimit },
 		"cannot change what a running arm does at a limit")
-}
-
-// configureOnLimit sets what an arm does at a limit. A request replaces what the user has chosen
-// earlier.
-func (b *Brain) configureOnLimit(c *coleo.SpawnConfig, on coleo.OnLimit, harness string) error {
-	c.OnLimit = coleo.OnLimit(first(string(on), string(c.OnLimit), string(b.Defaults.OnLimit)))
-	if on != "" && c.Chosen != nil && c.Chosen.OnLimit != "" {
-		c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) { now.OnLimit = "" })
-	}
-	if err := on.Check(); err != nil {
-		return coleo.Errorf(coleo.EInvalid, "nothing was started: %v", err)
-	}
-	return b.checkOnLimit(on, harness, *c)
-}
-
-// checkOnLimit returns an error if a request names an alternative that its arm can never use. It
-// does not check the defaults of config.toml, because they apply to all harnesses.
-func (b *Brain) checkOnLimit(on coleo.OnLimit, harness string, c coleo.SpawnConfig) error {
-	if err := on.Check(); err != nil {
-		return err
-	}
-	for _, step := range on.Steps() {
-		name := harness
-		if step.Do == coleo.LimitHandover {
-			name = step.To
-		}
-		h, err := b.Registry.Get(name)
-		if err == nil && step.Do == coleo.LimitHandover {
-			err = takesTasks(h.Info())
-		}
-		if err != nil {
-			return err
-		}
-		if provider, model := coleo.SplitModel(step.To); step.Do == coleo.LimitModel && !h.Info().Catalog &&
-			c.Endpoint == "" && !c.Scripted() {
-			err = knownModel(h.Info(), provider, model)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

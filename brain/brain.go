@@ -23,6 +23,7 @@ import (
 	"coleo.dev/brain/memos"
 	"coleo.dev/brain/origin"
 	"coleo.dev/brain/permits"
+	"coleo.dev/brain/start"
 	"coleo.dev/brain/threads"
 	"coleo.dev/brain/upkeep"
 	"coleo.dev/brain/waits"
@@ -40,7 +41,7 @@ type Config struct {
 	Registry *registry.Registry
 	Log      *slog.Logger
 	Now      func() time.Time
-	Defaults Defaults
+	Defaults start.Defaults
 	// Prices returns the prices of models. If it is nil, Coleo uses only its built-in prices.
 	Prices func() *pricebook.Book
 	// RemoteOnly forbids arms without a host agent, even if a request allows such arms.
@@ -55,26 +56,6 @@ type Config struct {
 	// Arbiter decides on which host an arm accepts typed keys. If Arbiter is nil, there
 	// is no other brain, and this brain decides alone.
 	Arbiter permits.Arbiter
-}
-
-// Defaults contains the settings for arms from config.toml. The field of a missing setting is
-// empty.
-type Defaults struct {
-	Harness  string
-	Provider string
-	Model    string
-	Fallback coleo.FallbackStrategy // what happens if a model is not available
-
-	OnPartition coleo.OnPartition
-	Policy      coleo.PolicyMode // of new arms
-
-	SandboxLimit coleo.SandboxLimit // of new sandboxes
-	SandboxImage string             // of new containers
-
-	OnLimit      coleo.OnLimit
-	ContinueWith string // see coleo.SpawnConfig
-
-	Tools bool // new arms have Coleo's own tools, if their harness supports MCP
 }
 
 // Brain makes the decisions for all hosts. Create a Brain with New, then call Run.
@@ -244,13 +225,4 @@ func (b *Brain) Rename(ctx context.Context, idOrName, name string) (coleo.Arm, e
 // joinWarnings joins those warnings that are not empty.
 func joinWarnings(warnings ...string) string {
 	return strings.Join(slices.DeleteFunc(warnings, func(s string) bool { return s == "" }), "; ")
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

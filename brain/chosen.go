@@ -3,9 +3,9 @@ package brain
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"coleo.dev"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 )
 
@@ -17,36 +17,15 @@ func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.C
 		return err
 	}
 	_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		var c coleo.SpawnConfig
-		if len(row.Config) > 0 {
-			if err := json.Unmarshal(row.Config, &c); err != nil {
-				return fmt.Errorf("read the configuration of arm %s: %w", row.Name, err)
-			}
+		c, err := start.Stored(*row)
+		if err != nil {
+			return err
 		}
 		c.Chosen = coleo.NewerChosen(chosen, c.Chosen)
 		row.Config, err = json.Marshal(c)
 		return err
 	})
 	return err
-}
-
-// forgetChosen drops what the user has chosen earlier. If a request for a start names a permission
-// mode, forgetChosen drops the chosen mode. If the request names a model, forgetChosen drops the
-// chosen model.
-func forgetChosen(c *coleo.SpawnConfig, model, permission string) {
-	if c.Chosen == nil || model == "" && permission == "" {
-		return
-	}
-	c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) {
-		if permission != "" {
-			now.Mode = ""
-		}
-		if model != "" {
-			now.Model = ""
-			delete(now.Threads, c.Conversation)
-			delete(now.Modes, now.Mode)
-		}
-	})
 }
 
 // Label changes the labels of an arm, and returns the arm. It returns ENotFound if there is no such
@@ -101,22 +80,4 @@ func (b *Brain) Budget(ctx context.Context, idOrName string, o coleo.BudgetOrder
 		return report.BudgetReport, err
 	}
 	return report.BudgetReport, b.keepChosen(ctx, idOrName, report.Chosen)
-}
-
-// labelNew adds labels to a new arm, which may already have labels from its parent. It returns
-// EInvalid for bad labels. It also returns EInvalid if the arm already exists and there are labels
-// to add.
-func labelNew(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
-	if known && len(labels) > 0 {
-		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+
-			"started",
-			arm.Name)
-	}
-	next, err := coleo.LabelChange{Set: labels}.Apply(arm.Labels)
-	if err != nil || known || len(next) == 0 {
-		return err
-	}
-	arm.Labels = next
-	c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) { now.Labels = next })
-	return nil
 }

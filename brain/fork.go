@@ -1,33 +1,14 @@
 package brain
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"coleo.dev"
 	"coleo.dev/brain/threads"
 	"coleo.dev/wire"
 )
-
-// configureThread sets which conversation an arm continues or copies.
-func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
-	if q.Fork != "" && q.Recover {
-		return coleo.Errorf(coleo.EInvalid, "an arm either copies a conversation or continues one, not both")
-	}
-	c.Conversation, c.Fork = first(q.Conversation, c.Conversation), q.Fork
-	if q.Fork != "" && (c.ForkedFrom == nil || c.ForkedFrom.Conversation != q.Fork) {
-		c.Parent, c.Depth = "", 0 // no model has asked for the fork
-		c.ForkedFrom = &coleo.ForkOrigin{Conversation: q.Fork}
-	}
-	for _, id := range []string{q.Conversation, q.Fork} {
-		if strings.HasPrefix(id, "-") {
-			return coleo.Errorf(coleo.EInvalid, "%q is no id of a conversation: it would be an option", id)
-		}
-	}
-	return nil
-}
 
 // CloneThread starts an arm with a copy of a conversation. The agent CLI makes the copy. The arm
 // works in the folder of the conversation, unless the request names another folder. CloneThread
@@ -40,7 +21,7 @@ func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.Spaw
 	}
 	t := page.Thread
 	q.Fork, q.Recover, q.Conversation = t.ID, false, ""
-	q.Harness, q.Workdir = first(q.Harness, t.Harness), first(q.Workdir, t.Folder)
+	q.Harness, q.Workdir = cmp.Or(q.Harness, t.Harness), cmp.Or(q.Workdir, t.Folder)
 	if q.Workdir == "" {
 		return wire.SpawnReply{}, coleo.Errorf(coleo.EInvalid,
 			"the record of the conversation %s does not tell its folder: give the folder of work", id)
@@ -100,23 +81,4 @@ func (b *Brain) forkable(parent coleo.Arm, q wire.SpawnRequest) error {
 			"cannot read: nothing was started", parent.Name)
 	}
 	return nil
-}
-
-// inherit gives a new arm the configuration of its parent, and stores the parent as the new arm's
-// origin. It returns EConflict if the arm is not new.
-func inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
-	if known {
-		return coleo.Errorf(coleo.EConflict, "Arm %s already exists: a fork is a new arm, with another name", arm.Name)
-	}
-	var c coleo.SpawnConfig
-	if err := json.Unmarshal(parent.Config, &c); err != nil {
-		return fmt.Errorf("read the configuration of arm %s: %w", parent.Name, err)
-	}
-	c.ForkedFrom = &coleo.ForkOrigin{Arm: parent.ID, Name: parent.Name, Conversation: parent.SessionID}
-	c.Worktree = nil          // the fork works in the folder of its parent, so the worktree is the parent's
-	c.Parent, c.Depth = "", 0 // a fork belongs to the caller, even if it is a fork of a subarm
-	raw, err := json.Marshal(c)
-	arm.Config, arm.Harness, arm.Domain, arm.ContextBudget = raw, parent.Harness, parent.Domain, parent.ContextBudget
-	arm.AgentID, arm.Labels = parent.AgentID, parent.Labels
-	return err
 }

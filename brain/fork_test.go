@@ -73,32 +73,3 @@ func TestOneUnreachableHostDoesNotHideTheThreadsOfTheOthers(t *testing.T) {
 		t.Errorf("Threads = %+v, %v", out, err)
 	}
 }
-
-func TestAnOptionIsNoConversation(t *testing.T) {
-	t.Parallel()
-	b := withHosts(t, nil)
-	for _, q := range []wire.SpawnRequest{
-		{Conversation: "--dangerous", Recover: true}, {Fork: "-x"}, {Fork: "a", Conversation: "b", Recover: true},
-	} {
-		q.Name, q.Harness, q.Workdir = "one", "claude-code", "/w"
-		arm := coleo.Arm{Name: "one"}
-		if _, err := b.configure(&arm, q, false); coleo.ErrorCode(err) != coleo.EInvalid {
-			t.Errorf("%+v: %v, want %s", q, err, coleo.EInvalid)
-		}
-	}
-}
-
-func TestM19AForkOfASubarmIsNoSubarm(t *testing.T) {
-	t.Parallel()
-	config, err := json.Marshal(coleo.SpawnConfig{Parent: "arm-boss", Depth: 1, Workdir: "/w"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fork := coleo.Arm{Name: "fork"}
-	err = inherit(&fork, coleo.Arm{ID: "arm-kid", Name: "boss.kid", ParentArmID: "arm-boss", Config: config}, false)
-	var c coleo.SpawnConfig
-	if err != nil || json.Unmarshal(fork.Config, &c) != nil || c.Parent != "" || c.Depth != 0 || c.Workdir != "/w" ||
-		fork.ParentArmID != "" {
-		t.Errorf("the fork is %+v with %+v, %v", fork, c, err)
-	}
-}

@@ -5,13 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/modelresolver"
 	"coleo.dev/pricebook"
@@ -113,7 +112,7 @@ func (b *Brain) listModels(l *modelList, catalog modelresolver.Catalog) {
 		}
 		for _, priced := range b.prices().Of(h.Info().ModelProvider) {
 			provider, model := coleo.SplitModel(priced.Model)
-			if knownModel(h.Info(), provider, model) != nil {
+			if start.KnownModel(h.Info(), provider, model) != nil {
 				continue
 			}
 			m := l.model(provider, model)
@@ -160,7 +159,7 @@ func (b *Brain) resolve(ctx context.Context, arm *coleo.Arm, c *coleo.SpawnConfi
 		return nil, err
 	}
 	if provider != ownProvider || model != own {
-		forgetChosen(c, model, "")
+		start.ForgetChosen(c, model, "")
 		c.Provider, c.Model, arm.Provider, arm.Model = provider, model, provider, model
 	}
 	if change != nil && keepsModel && was != nil && change.Used.Model == was.Used.Model {
@@ -187,7 +186,7 @@ func (b *Brain) available(ctx context.Context, harness string, c coleo.SpawnConf
 		return nil, nil
 	}
 	if !h.Info().Catalog {
-		return nil, knownModel(h.Info(), *provider, *model)
+		return nil, start.KnownModel(h.Info(), *provider, *model)
 	}
 	catalog, err := b.catalog(ctx)
 	if coleo.ErrorCode(err) == coleo.EInvalid {
@@ -216,21 +215,6 @@ func (b *Brain) available(ctx context.Context, harness string, c coleo.SpawnConf
 		Strategy: cmp.Or(wish.Strategy, coleo.FallbackAny), Time: b.Now().UTC()}, nil
 }
 
-// knownModel returns EInvalid if the model's name does not have the form that the harness
-// requires. With such a name, the agent CLI would end at its start or at the first prompt.
-func knownModel(i coleo.Info, provider, model string) error {
-	if i.ModelPattern == "" || slices.Contains(i.ModelNames, model) {
-		return nil
-	}
-	name := coleo.ModelName(provider, model)
-	if ok, err := regexp.MatchString(i.ModelPattern, name); ok || err != nil {
-		return err
-	}
-	return coleo.Errorf(coleo.EInvalid, "%s has no model %q: nothing was done; it has %s, and names that match %s ("+
-		"'coleo models list --harness %s'); --endpoint allows any name", i.Title, name, strings.Join(i.ModelNames, ", "),
-		i.ModelPattern, i.Name)
-}
-
 // tellChange writes into a reply which model was asked for, if the arm gets another model.
 func tellChange(reply *wire.SpawnReply, change *coleo.ModelFallback) {
 	if reply.ModelChange = change; change != nil {
@@ -243,7 +227,7 @@ func tellChange(reply *wire.SpawnReply, change *coleo.ModelFallback) {
 // the conversation. Otherwise the model takes effect at the next start. If the model is not
 // available, SwitchModel replaces it in the same way as a start.
 func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelOrder) (coleo.ModelSwitch, error) {
-	o.Scope = coleo.ModelScope(first(string(o.Scope), string(coleo.ScopeArm)))
+	o.Scope = cmp.Or(o.Scope, coleo.ScopeArm)
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return coleo.ModelSwitch{}, err
@@ -287,11 +271,9 @@ func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelO
 
 // resolveOrder replaces the model of an order if this model is not available.
 func (b *Brain) resolveOrder(ctx context.Context, arm coleo.Arm, o *coleo.ModelOrder) (*coleo.ModelFallback, error) {
-	var c coleo.SpawnConfig
-	if len(arm.Config) > 0 {
-		if err := json.Unmarshal(arm.Config, &c); err != nil {
-			return nil, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
-		}
+	c, err := start.Stored(arm)
+	if err != nil {
+		return nil, err
 	}
 	provider, model := coleo.SplitModel(o.Model)
 	change, err := b.available(ctx, arm.Harness, c, &provider, &model, o.Fallback)
@@ -318,12 +300,9 @@ func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrde
 // checkHostTakesDefaults returns EUnsupported if a host agent is too old to change only the model
 // of the next start. An older host agent would change the model at once.
 func (b *Brain) checkHostTakesDefaults(host string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if m := b.hosts[host]; m != nil && m.beat.PID != 0 && !m.beat.TakesDefault {
+	if beat := b.beatOf(host); beat.PID != 0 && !beat.TakesDefault {
 		return coleo.Errorf(coleo.EUnsupported, "nothing was done: the host agent %s has version %s, which cannot change "+
-			"the "+
-			"model of the next start alone: run 'coleo down' and 'coleo up' to update it", host, m.beat.Version)
+			"the model of the next start alone: run 'coleo down' and 'coleo up' to update it", host, beat.Version)
 	}
 	return nil
 }

@@ -10,10 +10,10 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
+	"coleo.dev/brain/placement"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
 	"coleo.dev/repeat"
-	"coleo.dev/wire"
 )
 
 // moveTimeout is how long one move may take. Most of this time is for the host agent,
@@ -210,57 +210,12 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 	return nil
 }
 
-// allowsLocal reports whether a request allows an arm of a daemon-managed harness without a host
-// agent. The argument is the value from the request. If it is nil, AllowLocal decides.
-func (b *Brain) allowsLocal(asked *bool) bool {
-	if asked != nil {
-		return *asked
-	}
-	return b.AllowLocal
-}
-
-// placeArm chooses the host that starts an arm. It prefers host agents. If no host
-// agent can start the arm, placeArm chooses host local under these conditions:
-//   - The request names no host agent.
-//   - The harness is not daemon-managed, or the request allows host local.
-//   - COLEO_REMOTE_ARMS_ONLY is not set.
-func (b *Brain) placeArm(harness string, q wire.SpawnRequest, last string) (bus.Beat, error) {
-	if isLocal(q.AgentID) {
-		return bus.Beat{}, coleo.Errorf(coleo.EInvalid,
-			"%q is not a host agent: leave it out, and use --allow-local for an arm without a host agent",
-			coleo.LocalHost)
-	}
-	beat, err := b.chooseHost(harness, q.AgentID, last)
-	if err == nil || q.AgentID != "" || b.Local == nil {
-		return beat, err
-	}
-	h, unknown := b.Registry.Get(harness)
-	if unknown != nil {
-		return beat, unknown
-	}
-	switch wanted := !h.Info().DaemonManaged || b.allowsLocal(q.AllowLocalFallback); {
-	case wanted && b.RemoteOnly:
-		return beat, remoteOnly(harness)
-	case wanted:
-		return bus.Beat{ID: coleo.LocalHost}, nil
-	}
-	return beat, err
-}
-
-// remoteOnly returns the error for an arm that could start only without a host agent, if serve
-// forbids such arms.
-func remoteOnly(harness string) error {
-	return coleo.Errorf(coleo.EUnavailable,
-		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+
-			"'coleo agent start' starts one", harness)
-}
-
 // refusal returns the error for a Recover without a remedy that can be carried out.
 func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false
 		if r := recovery.Decide(e); r.Starts() && isLocal(r.Host) {
-			return remoteOnly(arm.Harness)
+			return placement.NeedsHostAgent(arm.Harness)
 		}
 	}
 	if why := b.watchOf(arm).Missing; why != "" {

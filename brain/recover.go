@@ -1,6 +1,7 @@
 package brain
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
 	"coleo.dev/store"
@@ -57,7 +59,7 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
-	b.catchUp(ctx, first(remedy.Host, arm.AgentID))
+	b.catchUp(ctx, cmp.Or(remedy.Host, arm.AgentID))
 	notShown := ""
 	if !remedy.Starts() {
 		notShown = b.reopen(ctx, arm, wire.WindowRequest{Environ: q.WindowEnviron})
@@ -85,7 +87,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 		Harness: recovery.Harness{Name: arm.Harness, DaemonManaged: h.Info().DaemonManaged,
 			Resumes: h.Info().Capabilities.Resume},
 		Arm: recovery.Arm{
-			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: first(q.Workdir, arm.Workdir),
+			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: cmp.Or(q.Workdir, arm.Workdir),
 			HasHandle:    arm.Generation > 0 || arm.Rule == ruleOrdered,
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
 			Forgotten: lostConversation(arm),
@@ -93,7 +95,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 		Health: coleo.Summarise(arm.Signals(), b.Now()).State, Preferred: q.AgentID, RemoteOnly: b.RemoteOnly ||
 			b.Local == nil,
 		Force:              q.Force,
-		AllowLocalFallback: b.allowsLocal(q.AllowLocalFallback),
+		AllowLocalFallback: b.hostsNow().AllowsLocal(q.AllowLocalFallback),
 	}
 	if arm.AgentID != "" {
 		e.Found = b.find(ctx, arm)
@@ -175,15 +177,15 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 			return coleo.Errorf(coleo.EInternal, "read the configuration of arm %s: %v", arm.Name, err)
 		}
 	}
-	c.Workdir, c.Provider, c.Model = first(q.Workdir, c.Workdir, arm.Workdir), first(q.Provider, c.Provider),
-		first(q.Model, c.Model)
+	c.Workdir, c.Provider, c.Model = cmp.Or(q.Workdir, c.Workdir, arm.Workdir), cmp.Or(q.Provider, c.Provider),
+		cmp.Or(q.Model, c.Model)
 	c.Conversation, c.Fork = arm.SessionID, "" // the copy was made at an earlier start
-	forgetChosen(&c, q.Model, "")
-	if place := placeAt(wire.WindowRequest{Environ: q.WindowEnviron}); place != nil && c.Window != nil {
+	start.ForgetChosen(&c, q.Model, "")
+	if place := start.WindowPlace(wire.WindowRequest{Environ: q.WindowEnviron}); place != nil && c.Window != nil {
 		place.Terminal, c.Window = c.Window.Terminal, place
 	}
 	order := bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: c, Resume: r.Resume}
-	arm.AgentID = first(r.Host, arm.AgentID)
+	arm.AgentID = cmp.Or(r.Host, arm.AgentID)
 	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		row.RecoveryRequestedAt = b.Now().UTC() // the events of the host change most of the row
 		if q.Model != "" {

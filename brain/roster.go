@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -223,6 +222,16 @@ func (b *Brain) liveHosts() []bus.Beat {
 	return out
 }
 
+// beatOf returns the last beat of a host. The beat is zero if there was none.
+func (b *Brain) beatOf(host string) bus.Beat {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.hosts[host]; m != nil {
+		return m.beat
+	}
+	return bus.Beat{}
+}
+
 // Hosts returns every host agent that serve has ever seen.
 func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 	known, err := b.DB.Hosts(ctx)
@@ -243,29 +252,6 @@ func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
 	}
 	return out, nil
 }
-
-func generationKey(arm string) string { return "generation." + arm }
-
-// nextGeneration stores and returns a new generation number. No earlier order to start the arm has
-// used this number. This includes orders to another host agent that never replied.
-func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
-	b.numbering.Lock()
-	defer b.numbering.Unlock()
-	key := generationKey(arm.ID)
-	text, err := b.DB.Config(ctx, key)
-	if err != nil {
-		return 0, err
-	}
-	last, _ := strconv.Atoi(text) // the text "" gives 0
-	next := max(last, arm.Generation) + 1
-	return next, b.DB.SetConfig(ctx, key, strconv.Itoa(next))
-}
-
-// These rules stand in rows whose state does not come from an event of a host's log.
-const (
-	ruleOrdered    = "ordered"            // a host agent was told to start the arm and has not yet replied
-	ruleNotStarted = coleo.RuleNotStarted // the host agent has reported that it did not start the arm
-)
 
 // reconcile corrects rows that contradict a host agent's pulse. It corrects a row only if the brain
 // has read the host's log exactly up to the position in the pulse. If the brain has read beyond
@@ -371,29 +357,4 @@ func (b *Brain) storeReading(ctx context.Context, id string, pulse bus.Pulse, be
 	b.Log.Warn("an arm's row was wrong: corrected by its host agent's report",
 		"arm", arm.Name, "was", before.State, "is", arm.State)
 	b.PublishArm(ctx, arm.ID)
-}
-
-// noteMade stores what the host agent has made for the start of an arm: the worktree, and what
-// keeps the limits of the sandbox. It writes both into the configuration in the arm's row. If this
-// fails, the row does not show them until the next start. The host agent has a record of the
-// worktree in any case.
-func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig) {
-	if made == nil || made.Worktree == nil && !made.Sandbox.On() {
-		return
-	}
-	_, _ = b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
-		var c coleo.SpawnConfig
-		if err := json.Unmarshal(row.Config, &c); err != nil {
-			return err
-		}
-		if made.Worktree != nil {
-			c.Worktree, c.Workdir = made.Worktree, made.Workdir
-		}
-		if made.Sandbox.On() && c.Sandbox.On() {
-			c.Sandbox.LimitedBy = made.Sandbox.LimitedBy
-		}
-		raw, err := json.Marshal(c)
-		row.Config = raw
-		return err
-	})
 }

@@ -93,13 +93,11 @@ func (b *Brain) understandsFiles(host string) error {
 	if isLocal(host) {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	m := b.hosts[host]
-	if m == nil || m.beat.PID == 0 || m.beat.TakesFiles {
+	beat := b.beatOf(host)
+	if beat.PID == 0 || beat.TakesFiles {
 		return nil // a host agent without a beat cannot be asked, so the order fails later
 	}
 	return commands.NotSent(coleo.Errorf(coleo.EUnsupported,
 		"nothing was typed: the host agent %s has version %s, which takes no files with a prompt: "+
-			"run 'coleo down' and 'coleo up' to update it", host, m.beat.Version))
+			"run 'coleo down' and 'coleo up' to update it", host, beat.Version))
 }

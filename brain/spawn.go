@@ -5,12 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"coleo.dev"
-	"coleo.dev/brain/commands"
+	"coleo.dev/brain/placement"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
@@ -26,111 +25,176 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 	return b.spawn(ctx, q, nil, nil)
 }
 
+// starting is one start of an arm that somebody has requested, as far as it is prepared.
+type starting struct {
+	q      wire.SpawnRequest
+	parent *coleo.Arm // a new arm begins with this arm's configuration; nil if with none
+	once   *Once      // nil if the caller gives the arm no id
+
+	arm     coleo.Arm
+	known   bool // the arm exists and is stopped
+	config  coleo.SpawnConfig
+	first   *coleo.Queued        // the first prompt; nil if there is none
+	instead *coleo.ModelFallback // the model that was asked for; nil if the arm gets it
+	beside  string               // a warning about another arm in the same folder, or ""
+}
+
 // spawn is Spawn. If parent is not nil, a new arm begins with parent's configuration. If once is not
 // nil, the arm is a new one with the id in it.
 func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *Once) (wire.SpawnReply,
 	error) {
-	arm, known, err := b.named(ctx, q.Name)
-	if err == nil && once != nil {
-		err = once.takeID(&arm, known)
-	}
-	if err == nil && parent != nil {
-		err = inherit(&arm, *parent, known)
-	}
-	if err != nil {
-		return wire.SpawnReply{}, err
-	}
-	config, err := b.configure(&arm, q, known || parent != nil)
-	if err == nil {
-		err = labelNew(&arm, &config, q.Labels, known)
-	}
-	if err != nil {
-		return wire.SpawnReply{}, err
-	}
-	firstPrompt, err := b.firstPrompt(q.InitialPrompt)
-	if err != nil {
-		return wire.SpawnReply{}, err
-	}
-	host, err := b.placeArm(arm.Harness, q, arm.AgentID)
-	if err != nil {
-		return wire.SpawnReply{}, err
-	}
-	if known && host.ID != arm.AgentID && !ended(arm) {
-		return wire.SpawnReply{}, coleo.Errorf(coleo.EConflict,
-			"nothing was started: the earlier start of arm %s on host agent %s could not be proven to have ended; "+
-				"'coleo arm recover %s --force' starts it anyway", arm.Name, arm.AgentID, arm.Name)
-	}
-	change, err := b.resolve(ctx, &arm, &config, q.Model == "", q.Fallback)
-	if err == nil {
-		err = b.checkBudget(arm, q)
-	}
-	if err != nil {
-		return wire.SpawnReply{}, err
-	}
-	warning := ""
-	if config.Worktree == nil {
-		warning = b.shared(ctx, arm)
-	}
-	arm.AgentID, arm.Host, arm.Status, arm.State = host.ID, host.Hostname, coleo.StatusStarting, coleo.Initializing
-	if arm.Config, err = json.Marshal(config); err != nil {
-		return wire.SpawnReply{}, err
-	}
-	arm.Rule = ruleOrdered
-	defer b.holdOrderOpen(arm.ID)()
-	undo, err := b.SetMemoSchema(ctx, arm.ID, q.MemoSchema)
-	if err != nil {
-		return wire.SpawnReply{}, err
-	}
-	was, err := b.writeOrderedRow(ctx, arm, known)
-	if err != nil {
-		undo()
-		return wire.SpawnReply{}, err
-	}
-	order := bus.SpawnOrder{
-		ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
-		Resume: q.Recover && !lostConversation(arm), Env: q.Env,
-		Script: q.Script,
-		Drawn:  !known, InsteadOf: change, First: firstPrompt,
-	}
-	if parent != nil && len(q.Env) == 0 && len(config.EnvNames) > 0 {
-		order.EnvOf = parent.ID
-	}
-	if once != nil {
-		order.Request, order.First = once.Run, once.first(q.InitialPrompt, b.Now())
-	}
-	if err := b.order(ctx, arm, order); err != nil {
-		if !bus.Unanswered(err) {
-			b.undoOrderedRow(ctx, arm, was)
-			undo()
+	s := starting{q: q, parent: parent, once: once}
+	for _, step := range []func(context.Context, *starting) error{
+		b.nameStart, b.configureStart, b.placeStart, b.finishStart, b.orderStart,
+	} {
+		if err := step(ctx, &s); err != nil {
+			return wire.SpawnReply{}, err
 		}
-		return wire.SpawnReply{}, err
 	}
-	reply, err := b.reply(ctx, arm.ID)
+	reply, err := b.reply(ctx, s.arm.ID)
 	if err != nil {
 		return reply, err
 	}
 	reply.Spawned = true
-	tellChange(&reply, change)
-	reply.Warning = joinWarnings(localWarning(reply.Arm), warning, worktreeNotes(reply.Arm))
-	if order.First != nil {
-		reply.FirstRun = order.First.ID
+	tellChange(&reply, s.instead)
+	reply.Warning = joinWarnings(localWarning(reply.Arm), s.beside, worktreeNotes(reply.Arm))
+	if s.first != nil {
+		reply.FirstRun = s.first.ID
 	}
 	return reply, nil
 }
 
-// firstPrompt returns the entry of the queue for the first prompt of a start, or nil if text is "".
-// It returns EInvalid if no queue takes the text.
-func (b *Brain) firstPrompt(text string) (*coleo.Queued, error) {
-	switch {
-	case text == "":
-		return nil, nil
-	case strings.TrimSpace(text) == "":
-		return nil, coleo.Errorf(coleo.EInvalid, "the first prompt is blank: nothing was started")
-	case len(text) > coleo.MaxQueuedBytes:
-		return nil, coleo.Errorf(coleo.EInvalid, "the first prompt has %d bytes, more than %d: nothing was started",
-			len(text), coleo.MaxQueuedBytes)
+// nameStart finds the arm of a start, or makes a new one. It gives a new arm its id, and the
+// configuration of its parent.
+func (b *Brain) nameStart(ctx context.Context, s *starting) (err error) {
+	if s.arm, s.known, err = b.named(ctx, s.q.Name); err != nil {
+		return err
 	}
-	return &coleo.Queued{ID: rand.Text(), Text: text, Added: b.Now().UTC()}, nil
+	if s.once != nil {
+		if err := s.once.takeID(&s.arm, s.known); err != nil {
+			return err
+		}
+	}
+	if s.parent != nil {
+		return start.Inherit(&s.arm, *s.parent, s.known)
+	}
+	return nil
+}
+
+// configureStart sets the configuration, the labels and the first prompt of a start.
+func (b *Brain) configureStart(_ context.Context, s *starting) (err error) {
+	s.config, err = b.startRules().Configure(&s.arm, s.q, s.known || s.parent != nil)
+	if err != nil {
+		return err
+	}
+	if err := start.Label(&s.arm, &s.config, s.q.Labels, s.known); err != nil {
+		return err
+	}
+	s.first, err = start.FirstPrompt(s.q.InitialPrompt, b.Now())
+	return err
+}
+
+// placeStart chooses the host of a start. An earlier start on another host must have ended.
+func (b *Brain) placeStart(_ context.Context, s *starting) error {
+	h, err := b.Registry.Get(s.arm.Harness)
+	if err != nil {
+		return err
+	}
+	host, err := b.hostsNow().Choose(placement.Wish{Harness: h.Info(), Host: s.q.AgentID, Last: s.arm.AgentID,
+		AllowLocal: s.q.AllowLocalFallback})
+	if err != nil {
+		return err
+	}
+	if s.known && host.ID != s.arm.AgentID && !ended(s.arm) {
+		return coleo.Errorf(coleo.EConflict,
+			"nothing was started: the earlier start of arm %s on host agent %s could not be proven to have ended; "+
+				"'coleo arm recover %s --force' starts it anyway", s.arm.Name, s.arm.AgentID, s.arm.Name)
+	}
+	s.arm.AgentID, s.arm.Host = host.ID, host.Hostname
+	return nil
+}
+
+// finishStart chooses the model of a start, checks what depends on it, and completes the arm's row.
+func (b *Brain) finishStart(ctx context.Context, s *starting) (err error) {
+	s.instead, err = b.resolve(ctx, &s.arm, &s.config, s.q.Model == "", s.q.Fallback)
+	if err != nil {
+		return err
+	}
+	if err := b.checkBudget(s.arm, s.q.Budget); err != nil {
+		return err
+	}
+	s.arm.Status, s.arm.State, s.arm.Rule = coleo.StatusStarting, coleo.Initializing, ruleOrdered
+	s.arm.Config, err = json.Marshal(s.config)
+	return err
+}
+
+// checkBudget returns EUnsupported if the budget of a request cannot be kept by the harness with the
+// model that the arm gets.
+func (b *Brain) checkBudget(arm coleo.Arm, asked *coleo.Budget) error {
+	h, err := b.Registry.Get(arm.Harness)
+	if err != nil {
+		return err
+	}
+	var price *coleo.Price
+	if p, ok := b.prices().Find(arm.Provider, arm.Model); ok && arm.Model != "" {
+		price = &p
+	}
+	return start.CheckBudget(asked, h.Info(), arm, price)
+}
+
+// orderStart stores the row of a start, and orders the start. If the host agent reports that it started
+// nothing, the row is as it was before.
+func (b *Brain) orderStart(ctx context.Context, s *starting) error {
+	defer b.holdOrderOpen(s.arm.ID)()
+	if s.config.Worktree == nil {
+		s.beside = b.shared(ctx, s.arm)
+	}
+	undo, err := b.SetMemoSchema(ctx, s.arm.ID, s.q.MemoSchema)
+	if err != nil {
+		return err
+	}
+	was, err := b.writeOrderedRow(ctx, s.arm, s.known)
+	if err != nil {
+		undo()
+		return err
+	}
+	if s.once != nil {
+		s.first = s.once.first(s.q.InitialPrompt, b.Now())
+	}
+	err = b.order(ctx, s.arm, s.order())
+	if err != nil && !bus.Unanswered(err) {
+		b.undoOrderedRow(ctx, s.arm, was)
+		undo()
+	}
+	return err
+}
+
+// order returns the order for the host agent of a start.
+func (s *starting) order() bus.SpawnOrder {
+	o := bus.SpawnOrder{
+		ID: s.arm.ID, Name: s.arm.Name, Harness: s.arm.Harness, Config: s.config,
+		Resume: s.q.Recover && !lostConversation(s.arm), Env: s.q.Env, Script: s.q.Script,
+		Drawn: !s.known, InsteadOf: s.instead, First: s.first,
+	}
+	if s.parent != nil && len(s.q.Env) == 0 && len(s.config.EnvNames) > 0 {
+		o.EnvOf = s.parent.ID
+	}
+	if s.once != nil {
+		o.Request = s.once.Run
+	}
+	return o
+}
+
+// startRules returns the rules for one start.
+func (b *Brain) startRules() start.Rules {
+	hosts := b.hostsNow()
+	return start.Rules{Harnesses: b.Registry, Defaults: b.Defaults, Installed: hosts.Installed(),
+		OnlyServe: len(hosts.Live) == 0 && hosts.Local}
+}
+
+// hostsNow returns what serve knows of the hosts now.
+func (b *Brain) hostsNow() placement.Hosts {
+	return placement.Hosts{Live: b.liveHosts(), Local: b.Local != nil, AllowLocal: b.AllowLocal, RemoteOnly: b.RemoteOnly}
 }
 
 // named returns the arm with the given name, and true. If there is no such arm, named returns a new
@@ -153,87 +217,6 @@ func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bo
 	return arm, true, nil
 }
 
-// harness returns the name of the harness for an arm. It returns the first of these that is set:
-// the requested harness, the arm's own harness, and the configured default. If none is set, harness
-// returns the preferred harness if that harness is installed. Otherwise it returns the only
-// installed harness.
-func (b *Brain) harness(asked, own string) (string, error) {
-	if name := first(asked, own, b.Defaults.Harness); name != "" {
-		_, err := b.Registry.Get(name)
-		return name, err
-	}
-	var installed []string
-	for _, beat := range b.liveHosts() {
-		for _, name := range beat.Capabilities {
-			if !slices.Contains(installed, name) {
-				installed = append(installed, name)
-			}
-		}
-	}
-	slices.Sort(installed)
-	switch {
-	case slices.Contains(installed, b.Registry.Preferred()):
-		return b.Registry.Preferred(), nil
-	case len(installed) == 1:
-		return installed[0], nil
-	case len(installed) == 0 && len(b.liveHosts()) == 0 && b.Local != nil:
-		return "", coleo.Errorf(coleo.EInvalid,
-			"no harness was given, and no host agent runs that could tell which are installed: choose one with --harness")
-	case len(installed) == 0:
-		return "", coleo.Errorf(coleo.ENotInstalled,
-			"no agent CLI is installed on any host: 'coleo harness list' shows how to install one")
-	}
-	return "", coleo.Errorf(coleo.EInvalid, "no harness was given: choose one with --harness: %s",
-		strings.Join(installed, ", "))
-}
-
-// chooseHost chooses the host agent for a harness. If the request names a host agent, chooseHost
-// chooses that one. Otherwise chooseHost prefers the host agent that last had the arm. If that host
-// agent cannot start the arm, chooseHost chooses the host agent with the fewest arms.
-func (b *Brain) chooseHost(harness, asked, last string) (bus.Beat, error) {
-	live := b.liveHosts()
-	var able []bus.Beat
-	for _, beat := range live {
-		if slices.Contains(beat.Capabilities, harness) && len(beat.Arms) < beat.MaxArms {
-			able = append(able, beat)
-		}
-	}
-	if asked != "" {
-		for _, beat := range live {
-			if beat.ID == asked {
-				return beat, nil // if something is wrong, the host agent itself reports it
-			}
-		}
-		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
-			"the host agent %s is not connected; 'coleo agent status' lists the host agents", asked)
-	}
-	for _, beat := range able {
-		if beat.ID == last {
-			return beat, nil
-		}
-	}
-	if len(able) > 0 {
-		return able[0], nil
-	}
-	if len(live) == 0 {
-		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
-			"No agent available for harness '%s'. Start an arm agent daemon with 'coleo agent start'.", harness)
-	}
-	h, err := b.Registry.Get(harness)
-	if err != nil {
-		return bus.Beat{}, err
-	}
-	if slices.ContainsFunc(live, func(beat bus.Beat) bool { return slices.Contains(beat.Capabilities, harness) }) {
-		return bus.Beat{}, coleo.Errorf(coleo.EConflict,
-			"every host with %s has its maximum number of arms: stop one, "+
-				"or start the host agent with a larger --max-arms",
-			h.Info().Title)
-	}
-	return bus.Beat{}, coleo.Errorf(coleo.ENotInstalled,
-		"%s is not installed: no program %q on any host; install it with: %s",
-		h.Info().Title, h.Info().Command, h.Info().Install)
-}
-
 // shared returns a warning if another arm that is not stopped uses the same work folder. Otherwise
 // shared returns "".
 func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
@@ -242,103 +225,6 @@ func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
 		return ""
 	}
 	return fmt.Sprintf("arm %s works in the same folder (%s)", other, arm.Workdir)
-}
-
-// writeOrderedRow writes an arm's row before the arm's host is told to start the arm. It returns
-// the previous row. For a new arm, the previous row has no id.
-func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
-	var was coleo.Arm
-	if !known {
-		return was, b.DB.CreateArm(ctx, arm)
-	}
-	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		if row.Status != coleo.StatusStopped {
-			return coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", row.Name, row.Status)
-		}
-		if !maps.Equal(row.Labels, arm.Labels) {
-			return coleo.Errorf(coleo.EConflict, "the labels of arm %s were changed meanwhile: nothing was started", row.Name)
-		}
-		was = *row
-		if arm.Generation = row.Generation; arm.AgentID == row.AgentID {
-			arm.Queue = row.Queue
-		}
-		*row = arm
-		return nil
-	})
-	return was, err
-}
-
-// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it
-// started nothing. It deletes the row of a new arm, and restores the previous row of an
-// old arm. It does not restore a row that an event of the host has changed since
-// writeOrderedRow.
-func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
-	ctx = context.WithoutCancel(ctx)
-	if was.ID == "" {
-		_ = b.askAboutArm(ctx, arm, bus.OpRemove, commands.KillTimeout, commands.OnArm(arm), nil)
-		if err := b.DB.DeleteArm(ctx, arm.ID); err == nil {
-			b.PublishRemoved(arm.ID)
-		}
-		return
-	}
-	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		if row.Rule == ruleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
-			*row = was
-		}
-		return nil
-	})
-}
-
-// holdOrderOpen marks an order to start an arm as open. The order stays open until the caller calls
-// the returned function. While an order is open, a host agent's pulse does not prove whether the
-// arm was started.
-func (b *Brain) holdOrderOpen(id string) func() {
-	add := func(n int) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.ordering[id] += n; b.ordering[id] == 0 {
-			delete(b.ordering, id)
-		}
-	}
-	add(1)
-	return func() {
-		add(-1)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, m := range b.hosts {
-			m.settled = false // compare the rows with the next pulse, because the host agent may not have replied
-		}
-	}
-}
-
-// order tells the host agent to start the next generation of an arm. It changes no row, because the
-// events of the host change the row.
-func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
-	err := b.checkHostUnderstands(arm.AgentID, o)
-	if err == nil && o.Resume && o.Config.Conversation != "" {
-		err = b.CheckThreadFree(ctx, o.Config.Conversation, arm.ID)
-	}
-	if err != nil {
-		return err
-	}
-	if o.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
-		return err
-	}
-	var report bus.ArmReport
-	limit := spawnTimeout
-	if o.Config.Worktree != nil {
-		limit += WorktreeTime
-	}
-	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
-	b.catchUp(ctx, arm.AgentID)
-	if err == nil {
-		b.noteMade(ctx, arm.ID, report.Config)
-		b.takePulseOf(ctx, arm.AgentID, arm.ID)
-		if o.Config.OnPartition == coleo.PartitionFreeze {
-			_, _ = b.permits.Renew(ctx, arm.AgentID) // if this fails, Keep renews the permits
-		}
-	}
-	return err
 }
 
 func (b *Brain) reply(ctx context.Context, id string) (wire.SpawnReply, error) {

@@ -11,6 +11,8 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
+	"coleo.dev/brain/placement"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
 	"coleo.dev/store"
@@ -66,7 +68,7 @@ func (b *Brain) handOver(ctx context.Context, idOrName string, q wire.HandoverRe
 	var report bus.SucceedReport
 	if err == nil {
 		out.Run = rand.Text()
-		next.order.First = &coleo.Queued{ID: out.Run, Text: successor.Prompt(work), Added: b.Now().UTC(),
+		next.first = &coleo.Queued{ID: out.Run, Text: successor.Prompt(work), Added: b.Now().UTC(),
 			By: "arm " + first.Name}
 		report, err = b.succeed(ctx, first, next, at)
 	}
@@ -76,7 +78,7 @@ func (b *Brain) handOver(ctx context.Context, idOrName string, q wire.HandoverRe
 	out.Moved = append(out.Moved, report.Moved...)
 	if out.To, err = b.reply(ctx, next.arm.ID); err == nil {
 		out.To.Spawned = true
-		tellChange(&out.To, next.order.InsteadOf)
+		tellChange(&out.To, next.instead)
 		out.From, err = b.Arm(ctx, first.ID)
 	}
 	return out, err
@@ -103,86 +105,69 @@ func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
 	return &told
 }
 
-// prepared is a successor that is ready to start.
-type prepared struct {
-	arm   coleo.Arm
-	order bus.SpawnOrder // without the first prompt
-}
-
-// successorOf checks a request for a successor, and prepares its start.
+// successorOf checks a request for a successor, and prepares its start, without the first prompt.
 func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.HandoverRequest,
-	at *bus.ParkedAt) (prepared, error) {
-	var p prepared
+	at *bus.ParkedAt) (starting, error) {
+	s := starting{parent: &first, q: wire.SpawnRequest{Provider: q.Provider, Model: q.Model, Fallback: q.Fallback,
+		TrustWorkdir: q.TrustWorkdir, PermissionMode: q.PermissionMode, YesWithoutSandbox: q.YesWithoutSandbox}}
 	h, err := b.Registry.Get(q.To)
 	if err == nil {
 		err = b.canSucceed(first, h.Info())
 	}
 	if err != nil {
-		return p, err
+		return s, err
 	}
+	if s.arm, err = b.successorArm(ctx, first, q); err != nil {
+		return s, err
+	}
+	own := configOf(first)
+	if at != nil {
+		own.OnLimit, own.Chosen = own.AtLimit().After(at.Step), nil
+	}
+	by := coleo.Predecessor{ArmLink: coleo.ArmLink{ID: first.ID, Name: first.Name, Harness: first.Harness},
+		Conversation: first.SessionID}
+	s.arm.Config, err = json.Marshal(successor.Config(by, own, h.Info().Capabilities.MCP))
+	if err != nil {
+		return s, err
+	}
+	for _, step := range []func(context.Context, *starting) error{b.configureStart, b.finishStart} {
+		if err := step(ctx, &s); err != nil {
+			return s, err
+		}
+	}
+	return s, placement.CheckUnderstands(b.beatOf(s.arm.AgentID), s.order())
+}
+
+// successorArm returns the new arm that is to be the successor of another arm, on the same host.
+func (b *Brain) successorArm(ctx context.Context, first coleo.Arm, q wire.HandoverRequest) (coleo.Arm, error) {
 	name, err := b.successorName(ctx, first, q)
 	if err != nil {
-		return p, err
+		return coleo.Arm{}, err
 	}
 	arm, known, err := b.named(ctx, name)
 	if err == nil && known {
 		err = coleo.Errorf(coleo.EConflict, "Arm %s already exists: a successor is a new arm, with another name", name)
 	}
-	if err != nil {
-		return p, err
-	}
-	by := coleo.Predecessor{ArmLink: coleo.ArmLink{ID: first.ID, Name: first.Name, Harness: first.Harness},
-		Conversation: first.SessionID}
-	own := configOf(first)
-	if at != nil {
-		own.OnLimit, own.Chosen = own.AtLimit().After(at.Step), nil
-	}
-	arm.Config, err = json.Marshal(successor.Config(by, own, h.Info().Capabilities.MCP))
-	if err != nil {
-		return p, err
-	}
 	arm.ParentArmID, arm.Harness, arm.Domain = first.ID, q.To, first.Domain
 	arm.ContextBudget, arm.Labels = first.ContextBudget, first.Labels
-	config, err := b.configure(&arm, wire.SpawnRequest{Provider: q.Provider, Model: q.Model, TrustWorkdir: q.TrustWorkdir,
-		PermissionMode: q.PermissionMode, YesWithoutSandbox: q.YesWithoutSandbox}, true)
-	if err == nil {
-		err = labelNew(&arm, &config, nil, false)
-	}
-	if err != nil {
-		return p, err
-	}
-	change, err := b.resolve(ctx, &arm, &config, q.Model == "", q.Fallback)
-	if err != nil {
-		return p, err
-	}
-	arm.AgentID, arm.Host, arm.Rule = first.AgentID, first.Host, ruleOrdered
-	arm.Status, arm.State = coleo.StatusStarting, coleo.Initializing
-	if arm.Config, err = json.Marshal(config); err != nil {
-		return p, err
-	}
-	p.arm = arm
-	p.order = bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config, Drawn: true,
-		InsteadOf: change}
-	if len(config.EnvNames) > 0 {
-		p.order.EnvOf = first.ID
-	}
-	return p, b.checkHostUnderstands(arm.AgentID, p.order)
+	arm.AgentID, arm.Host = first.AgentID, first.Host
+	return arm, err
 }
 
 // canSucceed returns an error if an arm of the given harness cannot be the successor of the first
 // arm. The successor starts on the host of the first arm, so one host agent changes both arms
 // together.
 func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
-	if err := takesTasks(to); err != nil {
+	if err := start.TakesTasks(to); err != nil {
 		return err
 	}
 	if first.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run, so it has no task", first.Name)
 	}
 	if isLocal(first.AgentID) && b.RemoteOnly {
-		return remoteOnly(to.Name)
+		return placement.NeedsHostAgent(to.Name)
 	}
-	if isLocal(first.AgentID) && to.DaemonManaged && !b.allowsLocal(nil) {
+	if isLocal(first.AgentID) && to.DaemonManaged && !b.hostsNow().AllowsLocal(nil) {
 		return coleo.Errorf(coleo.EUnavailable, "serve itself drives arm %s, and the harness %s needs a host agent: "+
 			"'coleo agent start' starts one, which takes the arm up", first.Name, to.Name)
 	}
@@ -199,16 +184,6 @@ func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 		case len(beat.Arms) >= beat.MaxArms:
 			return coleo.Errorf(coleo.EConflict, "the host of arm %s has its maximum number of arms: stop one", first.Name)
 		}
-	}
-	return nil
-}
-
-// takesTasks returns EInvalid if arms of the harness cannot be successors, because the harness has
-// no model. Their agent CLI can be a shell, which would run the task as a command.
-func takesTasks(to coleo.Info) error {
-	if to.NoModel {
-		return coleo.Errorf(coleo.EInvalid, "the harness %s has no model, so it takes no task: name a harness with a model",
-			to.Name)
 	}
 	return nil
 }
@@ -252,27 +227,28 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 
 // succeed orders the start of a successor. If the host agent refuses the order, succeed deletes the
 // successor's row.
-func (b *Brain) succeed(ctx context.Context, first coleo.Arm, p prepared, at *bus.ParkedAt) (bus.SucceedReport,
+func (b *Brain) succeed(ctx context.Context, first coleo.Arm, s starting, at *bus.ParkedAt) (bus.SucceedReport,
 	error) {
 	var report bus.SucceedReport
-	defer b.holdOrderOpen(p.arm.ID)()
-	if _, err := b.writeOrderedRow(ctx, p.arm, false); err != nil {
+	defer b.holdOrderOpen(s.arm.ID)()
+	if _, err := b.writeOrderedRow(ctx, s.arm, false); err != nil {
 		return report, err
 	}
+	order := s.order()
 	var err error
-	if p.order.Config.Generation, err = b.nextGeneration(ctx, p.arm); err == nil {
-		err = b.askAboutArm(ctx, first, bus.OpSucceed, spawnTimeout, bus.SucceedOrder{Arm: first.ID, Spawn: p.order, At: at},
+	if order.Config.Generation, err = b.nextGeneration(ctx, s.arm); err == nil {
+		err = b.askAboutArm(ctx, first, bus.OpSucceed, spawnTimeout, bus.SucceedOrder{Arm: first.ID, Spawn: order, At: at},
 			&report)
 		b.catchUp(ctx, first.AgentID)
 	}
 	if err != nil {
 		if !bus.Unanswered(err) {
-			b.undoOrderedRow(ctx, p.arm, coleo.Arm{})
+			b.undoOrderedRow(ctx, s.arm, coleo.Arm{})
 		}
 		return report, err
 	}
-	b.takePulseOf(ctx, first.AgentID, p.arm.ID)
-	if p.order.Config.OnPartition == coleo.PartitionFreeze {
+	b.takePulseOf(ctx, first.AgentID, s.arm.ID)
+	if order.Config.OnPartition == coleo.PartitionFreeze {
 		_, _ = b.permits.Renew(ctx, first.AgentID) // if this fails, Keep renews the permits
 	}
 	b.PublishArm(ctx, first.ID)

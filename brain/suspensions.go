@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/subarm"
-	"coleo.dev/wire"
 )
 
 // Suspensions returns everything that an arm waits for: the dialog on its screen, and its open
@@ -85,32 +83,6 @@ func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
 	}
 	return coleo.Suspension{}, coleo.Errorf(coleo.EConflict, "the arm waits for %d answers, so name one by its id: %s",
 		len(list), strings.Join(lines, "; "))
-}
-
-// configureTools sets the tools of an arm. If the request does not mention tools, an
-// existing arm keeps its tools. A new arm then gets the tools of config.toml, if its
-// harness supports MCP.
-func (b *Brain) configureTools(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
-	switch {
-	case q.NoTools && len(q.Tools) > 0:
-		return coleo.Errorf(coleo.EInvalid, "tools and noTools contradict each other: give one of them")
-	case q.NoTools:
-		c.Tools = nil
-	case len(q.Tools) > 0:
-		c.Tools = q.Tools
-		if len(q.Tools) == 1 && q.Tools[0] == "all" {
-			c.Tools = coleo.ArmTools()
-		}
-	case !known && b.Defaults.Tools:
-		h, err := b.Registry.Get(harness)
-		if err != nil {
-			return err
-		}
-		if h.Info().Capabilities.MCP {
-			c.Tools = coleo.ArmTools()
-		}
-	}
-	return coleo.CheckTools(c.Tools)
 }
 
 // fulfil starts the approved subarms of a host's arms. If fulfil is interrupted or cannot reach the
@@ -224,19 +196,8 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	if err != nil {
 		return coleo.Arm{}, none, err
 	}
-	row, children, fleet := coleo.Arm{}, 0, 0
-	for _, a := range arms {
-		if a.ID == s.Arm {
-			row = a
-		}
-		if a.ParentArmID == "" || a.Status == coleo.StatusStopped || predecessorOf(a) != nil {
-			continue
-		}
-		if fleet++; a.ParentArmID == s.Arm {
-			children++
-		}
-	}
-	if err := subarm.Room(children, fleet); err != nil {
+	row, err := rowWithRoom(arms, s.Arm)
+	if err != nil {
 		return coleo.Arm{}, none, err
 	}
 	config := subarm.Config(s.Arm, *parent.Config, *r)
@@ -253,80 +214,20 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	return arm, config, err
 }
 
-// Once says that an arm is started at most once, however often StartOnce is called.
-type Once struct {
-	Arm   string // the id of the new arm, made for this call
-	Run   string // the id of the run of its first prompt
-	By    string // who has requested the start, for people
-	Again bool   // an earlier call may have given the order
-}
-
-// OnceResult says what StartOnce has done.
-type OnceResult string
-
-// The results of StartOnce.
-const (
-	OnceStarted OnceResult = "started"
-	OnceRefused OnceResult = "refused" // nothing was started, and another call would be refused too
-	OnceLater   OnceResult = "later"   // nothing was started, because no host agent is there; call again
-	OnceUnknown OnceResult = "unknown" // the order was given, and nobody has said what came of it; call again
-)
-
-// StartOnce starts a new arm, with its first prompt in its queue. If serve was killed meanwhile, the
-// caller calls it again with the same id and with Again. The host agent carries out a repeated order
-// only once. The error says why the result is not OnceStarted.
-func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once Once) (OnceResult, error) {
-	arm, err := b.DB.Arm(ctx, once.Arm)
-	switch {
-	case err == nil:
-		return b.orderOnceMore(ctx, arm, q, once)
-	case coleo.ErrorCode(err) != coleo.ENotFound:
-		return OnceUnknown, err
-	case once.Again:
-		return OnceRefused, coleo.Errorf(coleo.EConflict, "serve ended while it was about to start the arm %s, and there is "+
-			"no such arm now: it was not started, or it was removed; it is not started again", q.Name)
+// rowWithRoom returns the row of a parent. It returns an error if the parent or all hosts together have
+// too many subarms for another one.
+func rowWithRoom(arms []coleo.Arm, parent string) (coleo.Arm, error) {
+	row, children, fleet := coleo.Arm{}, 0, 0
+	for _, a := range arms {
+		if a.ID == parent {
+			row = a
+		}
+		if a.ParentArmID == "" || a.Status == coleo.StatusStopped || predecessorOf(a) != nil {
+			continue
+		}
+		if fleet++; a.ParentArmID == parent {
+			children++
+		}
 	}
-	_, err = b.spawn(ctx, q, nil, &once)
-	switch {
-	case err == nil:
-		return OnceStarted, nil
-	case bus.Unanswered(err) || ctx.Err() != nil:
-		return OnceUnknown, err
-	case bus.Unreachable(err) || coleo.ErrorCode(err) == coleo.EUnavailable:
-		return OnceLater, err
-	}
-	return OnceRefused, err
-}
-
-// orderOnceMore repeats the order of StartOnce for an arm whose row exists.
-func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRequest, once Once) (OnceResult, error) {
-	var config coleo.SpawnConfig
-	if err := json.Unmarshal(arm.Config, &config); err != nil {
-		return OnceRefused, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
-	}
-	defer b.holdOrderOpen(arm.ID)()
-	err := b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
-		Request: once.Run, First: once.first(q.InitialPrompt, b.Now())})
-	switch {
-	case err == nil:
-		return OnceStarted, nil
-	case bus.Unanswered(err) || bus.Unreachable(err) || ctx.Err() != nil:
-		return OnceUnknown, err
-	case arm.Generation == 0:
-		b.undoOrderedRow(ctx, arm, coleo.Arm{})
-	}
-	return OnceRefused, err
-}
-
-func (o Once) first(prompt string, now time.Time) *coleo.Queued {
-	return &coleo.Queued{ID: o.Run, Text: prompt, Added: now.UTC(), By: o.By}
-}
-
-// takeID gives a new arm the id of the call.
-func (o Once) takeID(arm *coleo.Arm, known bool) error {
-	if known {
-		return coleo.Errorf(coleo.EConflict, "an arm called %q exists already: nothing was started", arm.Name)
-	}
-	arm.ID = o.Arm
-	return nil
+	return row, subarm.Room(children, fleet)
 }

@@ -123,8 +123,8 @@ func (b *Brain) atRest(ctx context.Context, arm coleo.Arm) error {
 		return coleo.Errorf(coleo.EBlocked, "arm %s asks something: nothing was done; answer it first", arm.Name)
 	case coleo.Initializing, coleo.Processing, coleo.Executing:
 	}
-	return coleo.Errorf(coleo.EBusy, "arm %s is working (%s): nothing was done; 'coleo arm wait %s' waits until it is idle",
-		arm.Name, strings.ReplaceAll(string(now.Reading.State), "_", " "), arm.Name)
+	return coleo.Errorf(coleo.EBusy, "arm %s is working (%s): nothing was done; 'coleo arm wait %s' waits until it is "+
+		"idle", arm.Name, strings.ReplaceAll(string(now.Reading.State), "_", " "), arm.Name)
 }
 
 // predecessorOf returns the arm that has handed its task over to the given arm, or nil.

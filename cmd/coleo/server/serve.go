@@ -16,6 +16,7 @@ import (
 
 	"coleo.dev/api"
 	"coleo.dev/brain"
+	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/cmd/coleo/executable"
 	"coleo.dev/cmd/coleo/setup"
@@ -98,7 +99,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	local := &localHost{setup: s, config: c, bus: server, log: log, life: ctx}
 	b := brain.New(brain.Config{
 		DB: db, Bus: conn, Registry: reg, Log: log, Now: now,
-		Defaults: brain.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model,
+		Defaults: start.Defaults{Harness: s.Arms.Harness, Provider: s.Arms.Provider, Model: s.Arms.Model,
 			Fallback: s.Models.Fallback, OnPartition: s.Arms.OnPartition, Tools: s.Arms.Tools, Policy: s.Policy.Mode,
 			SandboxLimit: s.Sandbox.Limit, SandboxImage: s.Sandbox.Image,
 			OnLimit: s.Limits.OnLimit, ContinueWith: s.Limits.ContinueWith},

@@ -1,4 +1,4 @@
-package brain
+package start
 
 import (
 	"coleo.dev"
@@ -8,11 +8,27 @@ import (
 // configureSandbox sets the sandbox of an arm. If the request does not mention a sandbox, a stopped
 // arm keeps its own sandbox, and a subarm gets the sandbox of its parent. If the request does not
 // mention the sandbox's network or limit, these also stay the same.
-func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
-	asked := q.Sandbox
-	if asked == nil {
+func (r Rules) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harness string, known bool) error {
+	if q.Sandbox == nil {
 		return nil
 	}
+	if err := r.checkSandbox(*q.Sandbox, *c, harness); err != nil {
+		return err
+	}
+	next := r.completeSandbox(*q.Sandbox, c.Sandbox, known)
+	if next.Image == "" && next.Container() {
+		return coleo.Errorf(coleo.EInvalid, "nothing was started: --sandbox %s needs an image that contains the agent CLI: "+
+			"name it with --sandbox-image, or as image below [sandbox] in config.toml", next.Kind)
+	}
+	c.Sandbox = nil
+	if next.On() {
+		c.Sandbox = &next
+	}
+	return nil
+}
+
+// checkSandbox returns an error if an arm cannot have the requested sandbox.
+func (r Rules) checkSandbox(asked coleo.Sandbox, c coleo.SpawnConfig, harness string) error {
 	if err := asked.Check(); err != nil {
 		return err
 	}
@@ -23,7 +39,7 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 		return coleo.Errorf(coleo.EInvalid, "nothing was started: only Coleo sets the folder of a sandbox, and what keeps "+
 			"its limits")
 	}
-	h, err := b.Registry.Get(harness)
+	h, err := r.Harnesses.Get(harness)
 	if err != nil {
 		return err
 	}
@@ -31,31 +47,28 @@ func (b *Brain) configureSandbox(c *coleo.SpawnConfig, q wire.SpawnRequest, harn
 		return coleo.Errorf(coleo.EUnsupported, "nothing was started: the harness %s uses HTTP, and Coleo makes sandboxes "+
 			"only for harnesses with a terminal", harness)
 	}
-	next := *asked
-	if known && next.Network == "" && c.Sandbox.On() {
-		next.Network = c.Sandbox.Network
+	return nil
+}
+
+// completeSandbox fills in what a request for a sandbox does not mention. It takes each value from
+// the sandbox that the arm has, and otherwise from the defaults.
+func (r Rules) completeSandbox(next coleo.Sandbox, has *coleo.Sandbox, known bool) coleo.Sandbox {
+	if known && next.Network == "" && has.On() {
+		next.Network = has.Network
 	}
-	if known && next.Limit == "" && c.Sandbox.On() {
-		next.Limit = c.Sandbox.Limit
+	if known && next.Limit == "" && has.On() {
+		next.Limit = has.Limit
 	}
 	if next.On() && next.Limit == "" {
-		next.Limit = b.Defaults.SandboxLimit
+		next.Limit = r.Defaults.SandboxLimit
 	}
-	if known && next.Image == "" && next.Container() && c.Sandbox.Container() {
-		next.Image = c.Sandbox.Image
-	}
-	if next.Image == "" && next.Container() {
-		next.Image = b.Defaults.SandboxImage
+	if known && next.Image == "" && next.Container() && has.Container() {
+		next.Image = has.Image
 	}
 	if next.Image == "" && next.Container() {
-		return coleo.Errorf(coleo.EInvalid, "nothing was started: --sandbox %s needs an image that contains the agent CLI: "+
-			"name it with --sandbox-image, or as image below [sandbox] in config.toml", next.Kind)
+		next.Image = r.Defaults.SandboxImage
 	}
-	c.Sandbox = nil
-	if next.On() {
-		c.Sandbox = &next
-	}
-	return nil
+	return next
 }
 
 // checkUnguarded returns EInvalid if an arm would get the permission mode all without a sandbox, and
@@ -79,6 +92,6 @@ func checkWorktreeOfSubarm(c coleo.SpawnConfig) error {
 	if c.Worktree == nil || !c.Sandbox.On() || c.Parent == "" {
 		return nil
 	}
-	return coleo.Errorf(coleo.EUnsupported, "nothing was started: a subarm in a sandbox works in the folder of its parent, "+
-		"so it can have no worktree")
+	return coleo.Errorf(coleo.EUnsupported, "nothing was started: a subarm in a sandbox works in the folder of its "+
+		"parent, so it can have no worktree")
 }

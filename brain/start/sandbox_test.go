@@ -1,13 +1,12 @@
-package brain
+package start
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"coleo.dev"
-	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
 
@@ -17,7 +16,7 @@ func TestASandboxIsKeptAndChangedByThePersonAlone(t *testing.T) {
 		return &coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: network}
 	}
 	none := &coleo.Sandbox{Kind: coleo.SandboxNone}
-	b := withHosts(t, map[time.Duration]bus.Beat{})
+	r := Rules{Harnesses: harnesses(t)}
 	for name, c := range map[string]struct {
 		has, asked *coleo.Sandbox
 		parent     string
@@ -65,7 +64,7 @@ func TestASandboxIsKeptAndChangedByThePersonAlone(t *testing.T) {
 		"the same harness without a sandbox":  {asked: none, harness: "opencode-api", want: "none"},
 	} {
 		config := coleo.SpawnConfig{Sandbox: c.has, Parent: c.parent}
-		err := b.configureSandbox(&config, wire.SpawnRequest{Sandbox: c.asked}, first(c.harness, "codex"), c.has != nil)
+		err := r.configureSandbox(&config, wire.SpawnRequest{Sandbox: c.asked}, cmp.Or(c.harness, "codex"), c.has != nil)
 		if coleo.ErrorCode(err) != c.code || err == nil && config.Sandbox.String() != c.want {
 			t.Errorf("%s: %s, %v; want %s, %s", name, config.Sandbox, err, c.want, c.code)
 		}
@@ -84,7 +83,7 @@ func TestModeAllNeedsASandboxOrThePersonsYes(t *testing.T) {
 		q.Sandbox, q.YesWithoutSandbox = s, yes
 		return q
 	}
-	b := withHosts(t, map[time.Duration]bus.Beat{})
+	r := Rules{Harnesses: harnesses(t)}
 	for name, c := range map[string]struct {
 		before *coleo.SpawnConfig // nil for a new arm
 		asked  wire.SpawnRequest
@@ -116,7 +115,7 @@ func TestModeAllNeedsASandboxOrThePersonsYes(t *testing.T) {
 		}
 		q := c.asked
 		q.Workdir = "/w"
-		_, err := b.configure(&arm, q, known)
+		_, err := r.Configure(&arm, q, known)
 		if coleo.ErrorCode(err) != c.code {
 			t.Errorf("%s: %v, want the code %q", name, err, c.code)
 		}

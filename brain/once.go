@@ -1,0 +1,90 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/wire"
+)
+
+// Once says that an arm is started at most once, however often StartOnce is called.
+type Once struct {
+	Arm   string // the id of the new arm, made for this call
+	Run   string // the id of the run of its first prompt
+	By    string // who has requested the start, for people
+	Again bool   // an earlier call may have given the order
+}
+
+// OnceResult says what StartOnce has done.
+type OnceResult string
+
+// The results of StartOnce.
+const (
+	OnceStarted OnceResult = "started"
+	OnceRefused OnceResult = "refused" // nothing was started, and another call would be refused too
+	OnceLater   OnceResult = "later"   // nothing was started, because no host agent is there; call again
+	OnceUnknown OnceResult = "unknown" // the order was given, and nobody has said what came of it; call again
+)
+
+// StartOnce starts a new arm, with its first prompt in its queue. If serve was killed meanwhile, the
+// caller calls it again with the same id and with Again. The host agent carries out a repeated order
+// only once. The error says why the result is not OnceStarted.
+func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once Once) (OnceResult, error) {
+	arm, err := b.DB.Arm(ctx, once.Arm)
+	switch {
+	case err == nil:
+		return b.orderOnceMore(ctx, arm, q, once)
+	case coleo.ErrorCode(err) != coleo.ENotFound:
+		return OnceUnknown, err
+	case once.Again:
+		return OnceRefused, coleo.Errorf(coleo.EConflict, "serve ended while it was about to start the arm %s, and there is "+
+			"no such arm now: it was not started, or it was removed; it is not started again", q.Name)
+	}
+	_, err = b.spawn(ctx, q, nil, &once)
+	switch {
+	case err == nil:
+		return OnceStarted, nil
+	case bus.Unanswered(err) || ctx.Err() != nil:
+		return OnceUnknown, err
+	case bus.Unreachable(err) || coleo.ErrorCode(err) == coleo.EUnavailable:
+		return OnceLater, err
+	}
+	return OnceRefused, err
+}
+
+// orderOnceMore repeats the order of StartOnce for an arm whose row exists.
+func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRequest, once Once) (OnceResult, error) {
+	var config coleo.SpawnConfig
+	if err := json.Unmarshal(arm.Config, &config); err != nil {
+		return OnceRefused, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+	}
+	defer b.holdOrderOpen(arm.ID)()
+	err := b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
+		Request: once.Run, First: once.first(q.InitialPrompt, b.Now())})
+	switch {
+	case err == nil:
+		return OnceStarted, nil
+	case bus.Unanswered(err) || bus.Unreachable(err) || ctx.Err() != nil:
+		return OnceUnknown, err
+	case arm.Generation == 0:
+		b.undoOrderedRow(ctx, arm, coleo.Arm{})
+	}
+	return OnceRefused, err
+}
+
+func (o Once) first(prompt string, now time.Time) *coleo.Queued {
+	return &coleo.Queued{ID: o.Run, Text: prompt, Added: now.UTC(), By: o.By}
+}
+
+// takeID gives a new arm the id of the call.
+func (o Once) takeID(arm *coleo.Arm, known bool) error {
+	if known {
+		return coleo.Errorf(coleo.EConflict, "an arm called %q exists already: nothing was started", arm.Name)
+	}
+	arm.ID = o.Arm
+	return nil
+}

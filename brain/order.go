@@ -1,0 +1,161 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	"coleo.dev"
+	"coleo.dev/brain/commands"
+	"coleo.dev/brain/placement"
+	"coleo.dev/bus"
+)
+
+// This file has the order that starts an arm: the row that is written before it, its number, and what
+// is stored when the host agent has replied.
+
+// These rules stand in rows whose state does not come from an event of a host's log.
+const (
+	ruleOrdered    = "ordered"            // a host agent was told to start the arm and has not yet replied
+	ruleNotStarted = coleo.RuleNotStarted // the host agent has reported that it did not start the arm
+)
+
+// order tells the host agent to start the next generation of an arm. It changes no row, because the
+// events of the host change the row.
+func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
+	err := placement.CheckUnderstands(b.beatOf(arm.AgentID), o)
+	if err == nil && o.Resume && o.Config.Conversation != "" {
+		err = b.CheckThreadFree(ctx, o.Config.Conversation, arm.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if o.Config.Generation, err = b.nextGeneration(ctx, arm); err != nil {
+		return err
+	}
+	var report bus.ArmReport
+	limit := spawnTimeout
+	if o.Config.Worktree != nil {
+		limit += WorktreeTime
+	}
+	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
+	b.catchUp(ctx, arm.AgentID)
+	if err == nil {
+		b.noteMade(ctx, arm.ID, report.Config)
+		b.takePulseOf(ctx, arm.AgentID, arm.ID)
+		if o.Config.OnPartition == coleo.PartitionFreeze {
+			_, _ = b.permits.Renew(ctx, arm.AgentID) // if this fails, Keep renews the permits
+		}
+	}
+	return err
+}
+
+func generationKey(arm string) string { return "generation." + arm }
+
+// nextGeneration stores and returns a new generation number. No earlier order to start the arm has
+// used this number. This includes orders to another host agent that never replied.
+func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) {
+	b.numbering.Lock()
+	defer b.numbering.Unlock()
+	key := generationKey(arm.ID)
+	text, err := b.DB.Config(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	last, _ := strconv.Atoi(text) // the text "" gives 0
+	next := max(last, arm.Generation) + 1
+	return next, b.DB.SetConfig(ctx, key, strconv.Itoa(next))
+}
+
+// noteMade stores what the host agent has made for the start of an arm: the worktree, and what
+// keeps the limits of the sandbox. It writes both into the configuration in the arm's row. If this
+// fails, the row does not show them until the next start. The host agent has a record of the
+// worktree in any case.
+func (b *Brain) noteMade(ctx context.Context, id string, made *coleo.SpawnConfig) {
+	if made == nil || made.Worktree == nil && !made.Sandbox.On() {
+		return
+	}
+	_, _ = b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
+		var c coleo.SpawnConfig
+		if err := json.Unmarshal(row.Config, &c); err != nil {
+			return err
+		}
+		if made.Worktree != nil {
+			c.Worktree, c.Workdir = made.Worktree, made.Workdir
+		}
+		if made.Sandbox.On() && c.Sandbox.On() {
+			c.Sandbox.LimitedBy = made.Sandbox.LimitedBy
+		}
+		raw, err := json.Marshal(c)
+		row.Config = raw
+		return err
+	})
+}
+
+// writeOrderedRow writes an arm's row before the arm's host is told to start the arm. It returns
+// the previous row. For a new arm, the previous row has no id.
+func (b *Brain) writeOrderedRow(ctx context.Context, arm coleo.Arm, known bool) (coleo.Arm, error) {
+	var was coleo.Arm
+	if !known {
+		return was, b.DB.CreateArm(ctx, arm)
+	}
+	_, err := b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		if row.Status != coleo.StatusStopped {
+			return coleo.Errorf(coleo.EConflict, "Arm %s already exists with status: %s", row.Name, row.Status)
+		}
+		if !maps.Equal(row.Labels, arm.Labels) {
+			return coleo.Errorf(coleo.EConflict, "the labels of arm %s were changed meanwhile: nothing was started", row.Name)
+		}
+		was = *row
+		if arm.Generation = row.Generation; arm.AgentID == row.AgentID {
+			arm.Queue = row.Queue
+		}
+		*row = arm
+		return nil
+	})
+	return was, err
+}
+
+// undoOrderedRow undoes writeOrderedRow after the host agent has reported that it
+// started nothing. It deletes the row of a new arm, and restores the previous row of an
+// old arm. It does not restore a row that an event of the host has changed since
+// writeOrderedRow.
+func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
+	ctx = context.WithoutCancel(ctx)
+	if was.ID == "" {
+		_ = b.askAboutArm(ctx, arm, bus.OpRemove, commands.KillTimeout, commands.OnArm(arm), nil)
+		if err := b.DB.DeleteArm(ctx, arm.ID); err == nil {
+			b.PublishRemoved(arm.ID)
+		}
+		return
+	}
+	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		if row.Rule == ruleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
+			*row = was
+		}
+		return nil
+	})
+}
+
+// holdOrderOpen marks an order to start an arm as open. The order stays open until the caller calls
+// the returned function. While an order is open, a host agent's pulse does not prove whether the
+// arm was started.
+func (b *Brain) holdOrderOpen(id string) func() {
+	add := func(n int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.ordering[id] += n; b.ordering[id] == 0 {
+			delete(b.ordering, id)
+		}
+	}
+	add(1)
+	return func() {
+		add(-1)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, m := range b.hosts {
+			m.settled = false // compare the rows with the next pulse, because the host agent may not have replied
+		}
+	}
+}

@@ -1,0 +1,135 @@
+// Package placement says on which host an arm starts, and whether the host agent there is too old for
+// the order to start it.
+//
+// Package placement contains only functions of values: it asks no host, and gives no order.
+package placement
+
+import (
+	"slices"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// Hosts is what serve knows of the hosts when an arm starts.
+type Hosts struct {
+	// Live contains the last beats of the host agents that can be asked now. The host agent with the
+	// fewest arms comes first.
+	Live []bus.Beat
+	// Local reports that serve can drive arms itself, as host local.
+	Local bool
+	// AllowLocal allows arms of daemon-managed harnesses on host local. If a request says whether it
+	// allows such arms, the request decides instead.
+	AllowLocal bool
+	// RemoteOnly forbids arms on host local, even if a request allows them.
+	RemoteOnly bool
+}
+
+// Wish is what is wanted of the host of an arm.
+type Wish struct {
+	Harness    coleo.Info
+	Host       string // the host agent that the request names, or ""
+	Last       string // the host that had the arm before, or ""
+	AllowLocal *bool  // as Hosts.AllowLocal; nil if the request does not say it
+}
+
+// Choose returns the host that starts an arm. It prefers host agents. If no host
+// agent can start the arm, Choose returns host local under these conditions:
+//   - The request names no host agent.
+//   - The harness is not daemon-managed, or the request allows host local.
+//   - COLEO_REMOTE_ARMS_ONLY is not set.
+//
+// Choose returns EInvalid if the request names host local. It returns EUnavailable if there is no host
+// agent, EConflict if all hosts are full, and ENotInstalled if no host has the agent CLI.
+func (h Hosts) Choose(w Wish) (bus.Beat, error) {
+	if w.Host == coleo.LocalHost {
+		return bus.Beat{}, coleo.Errorf(coleo.EInvalid,
+			"%q is not a host agent: leave it out, and use --allow-local for an arm without a host agent",
+			coleo.LocalHost)
+	}
+	beat, err := h.chooseAgent(w)
+	if err == nil || w.Host != "" || !h.Local {
+		return beat, err
+	}
+	switch wanted := !w.Harness.DaemonManaged || h.AllowsLocal(w.AllowLocal); {
+	case wanted && h.RemoteOnly:
+		return beat, NeedsHostAgent(w.Harness.Name)
+	case wanted:
+		return bus.Beat{ID: coleo.LocalHost}, nil
+	}
+	return beat, err
+}
+
+// chooseAgent chooses a host agent. If the request names a host agent, chooseAgent
+// chooses that one. Otherwise it prefers the host agent that last had the arm. If that host
+// agent cannot start the arm, chooseAgent chooses the host agent with the fewest arms.
+func (h Hosts) chooseAgent(w Wish) (bus.Beat, error) {
+	if w.Host != "" {
+		for _, beat := range h.Live {
+			if beat.ID == w.Host {
+				return beat, nil // if something is wrong, the host agent itself reports it
+			}
+		}
+		return bus.Beat{}, coleo.Errorf(coleo.EUnavailable,
+			"the host agent %s is not connected; 'coleo agent status' lists the host agents", w.Host)
+	}
+	var able []bus.Beat
+	for _, beat := range h.Live {
+		if slices.Contains(beat.Capabilities, w.Harness.Name) && len(beat.Arms) < beat.MaxArms {
+			able = append(able, beat)
+		}
+	}
+	for _, beat := range able {
+		if beat.ID == w.Last {
+			return beat, nil
+		}
+	}
+	if len(able) > 0 {
+		return able[0], nil
+	}
+	return bus.Beat{}, h.noneAble(w.Harness)
+}
+
+// noneAble returns the error for an arm that no host agent can start.
+func (h Hosts) noneAble(i coleo.Info) error {
+	switch {
+	case len(h.Live) == 0:
+		return coleo.Errorf(coleo.EUnavailable,
+			"No agent available for harness '%s'. Start an arm agent daemon with 'coleo agent start'.", i.Name)
+	case slices.Contains(h.Installed(), i.Name):
+		return coleo.Errorf(coleo.EConflict,
+			"every host with %s has its maximum number of arms: stop one, "+
+				"or start the host agent with a larger --max-arms",
+			i.Title)
+	}
+	return coleo.Errorf(coleo.ENotInstalled,
+		"%s is not installed: no program %q on any host; install it with: %s",
+		i.Title, i.Command, i.Install)
+}
+
+// Installed returns the names of the harnesses that are installed on at least one host, sorted.
+func (h Hosts) Installed() []string {
+	var names []string
+	for _, beat := range h.Live {
+		names = append(names, beat.Capabilities...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// AllowsLocal reports whether a request allows an arm of a daemon-managed harness without a host
+// agent. The argument is the value from the request. If it is nil, AllowLocal decides.
+func (h Hosts) AllowsLocal(asked *bool) bool {
+	if asked != nil {
+		return *asked
+	}
+	return h.AllowLocal
+}
+
+// NeedsHostAgent returns the error for an arm that could start only without a host agent, if serve
+// forbids such arms.
+func NeedsHostAgent(harness string) error {
+	return coleo.Errorf(coleo.EUnavailable,
+		"nothing was started: serve runs with COLEO_REMOTE_ARMS_ONLY, so harness '%s' needs a host agent: "+
+			"'coleo agent start' starts one", harness)
+}

@@ -1,0 +1,84 @@
+package start
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// configureThread sets which conversation an arm continues or copies.
+func configureThread(c *coleo.SpawnConfig, q wire.SpawnRequest) error {
+	if q.Fork != "" && q.Recover {
+		return coleo.Errorf(coleo.EInvalid, "an arm either copies a conversation or continues one, not both")
+	}
+	c.Conversation, c.Fork = cmp.Or(q.Conversation, c.Conversation), q.Fork
+	if q.Fork != "" && (c.ForkedFrom == nil || c.ForkedFrom.Conversation != q.Fork) {
+		c.Parent, c.Depth = "", 0 // no model has asked for the fork
+		c.ForkedFrom = &coleo.ForkOrigin{Conversation: q.Fork}
+	}
+	for _, id := range []string{q.Conversation, q.Fork} {
+		if strings.HasPrefix(id, "-") {
+			return coleo.Errorf(coleo.EInvalid, "%q is no id of a conversation: it would be an option", id)
+		}
+	}
+	return nil
+}
+
+// Inherit gives a new arm the configuration of its parent, and stores the parent as the new arm's
+// origin. It returns EConflict if the arm is not new.
+func Inherit(arm *coleo.Arm, parent coleo.Arm, known bool) error {
+	if known {
+		return coleo.Errorf(coleo.EConflict, "Arm %s already exists: a fork is a new arm, with another name", arm.Name)
+	}
+	var c coleo.SpawnConfig
+	if err := json.Unmarshal(parent.Config, &c); err != nil {
+		return fmt.Errorf("read the configuration of arm %s: %w", parent.Name, err)
+	}
+	c.ForkedFrom = &coleo.ForkOrigin{Arm: parent.ID, Name: parent.Name, Conversation: parent.SessionID}
+	c.Worktree = nil          // the fork works in the folder of its parent, so the worktree is the parent's
+	c.Parent, c.Depth = "", 0 // a fork belongs to the caller, even if it is a fork of a subarm
+	raw, err := json.Marshal(c)
+	arm.Config, arm.Harness, arm.Domain, arm.ContextBudget = raw, parent.Harness, parent.Domain, parent.ContextBudget
+	arm.AgentID, arm.Labels = parent.AgentID, parent.Labels
+	return err
+}
+
+// Label adds labels to a new arm, which may already have labels from its parent. It returns
+// EInvalid for bad labels. It also returns EInvalid if the arm already exists and there are labels
+// to add.
+func Label(arm *coleo.Arm, c *coleo.SpawnConfig, labels coleo.Labels, known bool) error {
+	if known && len(labels) > 0 {
+		return coleo.Errorf(coleo.EInvalid, "arm %s exists already: 'coleo arm label' changes its labels; nothing was "+
+			"started", arm.Name)
+	}
+	next, err := coleo.LabelChange{Set: labels}.Apply(arm.Labels)
+	if err != nil || known || len(next) == 0 {
+		return err
+	}
+	arm.Labels = next
+	c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) { now.Labels = next })
+	return nil
+}
+
+// ForgetChosen drops what the user has chosen earlier. If a request for a start names a permission
+// mode, ForgetChosen drops the chosen mode. If the request names a model, ForgetChosen drops the
+// chosen model.
+func ForgetChosen(c *coleo.SpawnConfig, model, permission string) {
+	if c.Chosen == nil || model == "" && permission == "" {
+		return
+	}
+	c.Chosen = c.Chosen.Change(func(now *coleo.Chosen) {
+		if permission != "" {
+			now.Mode = ""
+		}
+		if model != "" {
+			now.Model = ""
+			delete(now.Threads, c.Conversation)
+			delete(now.Modes, now.Mode)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+// Package start says with which configuration an arm starts. It takes the values of a request, of
+// the arm's last start and of config.toml, and refuses what cannot work.
+//
+// Package start chooses no host, stores nothing and asks nobody.
+package start
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// Harnesses is what the rules need to know of the harnesses.
+type Harnesses interface {
+	// Get returns the harness with the given name, or EInvalid if there is none.
+	Get(name string) (coleo.Harness, error)
+	// Preferred returns the name of the harness that an arm gets if nobody names one.
+	Preferred() string
+	// PreferredWindow does the same for an arm that a person wants to see in a window.
+	PreferredWindow() string
+}
+
+// Rules fill and check the configurations of arms. They are a snapshot, for one start.
+type Rules struct {
+	Harnesses Harnesses
+	Defaults  Defaults
+	Installed []string // the harnesses that are installed on the hosts, sorted
+	// OnlyServe reports that no host agent runs, so serve itself would start the arm. Nobody knows
+	// then which harnesses are installed.
+	OnlyServe bool
+}
+
+// Defaults contains the settings for arms from config.toml. The field of a missing setting is
+// empty.
+type Defaults struct {
+	Harness  string
+	Provider string
+	Model    string
+	Fallback coleo.FallbackStrategy // what happens if a model is not available
+
+	OnPartition coleo.OnPartition
+	Policy      coleo.PolicyMode // of new arms
+
+	SandboxLimit coleo.SandboxLimit // of new sandboxes
+	SandboxImage string             // of new containers
+
+	OnLimit      coleo.OnLimit
+	ContinueWith string // see coleo.SpawnConfig
+
+	Tools bool // new arms have Coleo's own tools, if their harness supports MCP
+}
+
+// Configure returns the configuration with which an arm is started. It takes each value
+// from the request. If the request lacks a value, Configure takes the value from the
+// stopped arm, and otherwise from the defaults. It also sets the fields of the arm's row that repeat
+// a value. The parameter known says that the arm has a configuration already: its own, or that of
+// the arm that it comes from.
+//
+// Configure returns EInvalid, EUnsupported, EForbidden or ENotInstalled if the arm cannot start in
+// the requested way.
+func (r Rules) Configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (coleo.SpawnConfig, error) {
+	c, err := ofLastStart(*arm, known)
+	if err != nil {
+		return c, err
+	}
+	if provider, model, ok := strings.Cut(q.Model, "/"); ok && q.Provider == "" {
+		q.Provider, q.Model = provider, model
+	}
+	if q.Terminal != "" && arm.Harness == "" {
+		q.Harness = cmp.Or(q.Harness, r.Harnesses.PreferredWindow())
+	}
+	harness, err := r.harness(q.Harness, arm.Harness)
+	if err != nil {
+		return c, err
+	}
+	if err := r.fill(&c, q, arm, harness, known); err != nil {
+		return c, err
+	}
+	arm.Harness, arm.Domain = harness, cmp.Or(q.Domain, arm.Domain)
+	arm.ContextBudget = max(q.ContextBudget, arm.ContextBudget)
+	arm.Workdir, arm.Provider, arm.Model = c.Workdir, c.Provider, c.Model
+	if q.Model != "" || arm.DefaultModel == "" {
+		arm.DefaultModel = coleo.ModelName(c.Provider, c.Model)
+	}
+	return c, nil
+}
+
+// fill sets and checks all values of a configuration.
+func (r Rules) fill(c *coleo.SpawnConfig, q wire.SpawnRequest, arm *coleo.Arm, harness string, known bool) error {
+	before := *c
+	for _, step := range []func() error{
+		func() error { return configureThread(c, q) },
+		func() error { r.takeValues(c, q, known); return nil },
+		func() error { return r.configureOnLimit(c, q.OnLimit, harness) },
+		func() error { return configureBudget(arm, c, q) },
+		func() error { return r.configureSandbox(c, q, harness, known) },
+		func() error { return checkWorktreeOfSubarm(*c) },
+		func() error { return checkUnguarded(before, *c, q.YesWithoutSandbox) },
+		func() error { return r.configureTools(c, q, harness, known) },
+		func() error { return coleo.CheckEnv(q.Env) },
+		func() error { return r.checkScripted(harness, c, q) },
+		func() error { return checkWorkdir(c.Workdir) },
+		func() error { return r.configureWindow(c, q, harness, arm.Name) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofLastStart returns the configuration of an arm's last start, with the conversation that the arm
+// has now. It returns an empty configuration for a new arm.
+func ofLastStart(arm coleo.Arm, known bool) (coleo.SpawnConfig, error) {
+	if !known || len(arm.Config) == 0 {
+		return coleo.SpawnConfig{}, nil
+	}
+	c, err := Stored(arm)
+	if err == nil {
+		c.Conversation = arm.SessionID
+	}
+	return c, err
+}
+
+// Stored returns the configuration of an arm's last start. It returns an empty configuration for an
+// arm that has never been started.
+func Stored(arm coleo.Arm) (c coleo.SpawnConfig, err error) {
+	if len(arm.Config) == 0 {
+		return c, nil
+	}
+	if err := json.Unmarshal(arm.Config, &c); err != nil {
+		return c, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
+	}
+	return c, nil
+}

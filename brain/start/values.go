@@ -1,0 +1,63 @@
+package start
+
+import (
+	"cmp"
+	"path/filepath"
+
+	"coleo.dev"
+	"coleo.dev/wire"
+)
+
+// takeValues sets the values that need no check of their own.
+func (r Rules) takeValues(c *coleo.SpawnConfig, q wire.SpawnRequest, known bool) {
+	c.Workdir = cmp.Or(q.Workdir, c.Workdir)
+	c.Provider, c.Model = cmp.Or(q.Provider, c.Provider, r.Defaults.Provider), cmp.Or(q.Model, c.Model, r.Defaults.Model)
+	c.Endpoint = cmp.Or(q.Endpoint, c.Endpoint)
+	c.Profile, c.Home = cmp.Or(q.Profile, c.Profile), cmp.Or(q.Home, c.Home)
+	c.PermissionMode = cmp.Or(q.PermissionMode, c.PermissionMode)
+	ForgetChosen(c, q.Model, string(q.PermissionMode))
+	c.OnPartition = cmp.Or(q.OnPartition, c.OnPartition, r.Defaults.OnPartition)
+	if c.Policy = cmp.Or(q.Policy, c.Policy); c.Policy == "" && !known {
+		c.Policy = r.Defaults.Policy
+	}
+	c.ContinueWith = cmp.Or(q.ContinueWith, c.ContinueWith, r.Defaults.ContinueWith)
+	if q.EndWhenDone != nil {
+		c.EndWhenDone = *q.EndWhenDone
+	}
+	takeWorktree(c, q.Worktree)
+	c.TrustWorkdir = c.TrustWorkdir || q.TrustWorkdir
+	c.Cols, c.Rows = max(q.Cols, c.Cols), max(q.Rows, c.Rows)
+	if len(q.Wrap) > 0 {
+		c.Wrap = q.Wrap
+	}
+	if len(q.Args) > 0 {
+		c.Args = q.Args
+	}
+	if len(q.MCPServers) > 0 {
+		c.MCPServers = q.MCPServers
+	}
+	if len(q.Env) > 0 {
+		c.EnvNames = coleo.EnvNames(q.Env)
+	}
+}
+
+// takeWorktree sets the worktree that a request asks for. An arm that has a worktree keeps it, unless
+// the request names another branch.
+func takeWorktree(c *coleo.SpawnConfig, asked *wire.Worktree) {
+	if asked == nil || c.Worktree != nil && asked.Branch == "" {
+		return
+	}
+	from := c.Worktree
+	c.Worktree = &coleo.Worktree{Branch: asked.Branch, Base: asked.Base, NoSetup: asked.NoSetup}
+	if from != nil {
+		c.Worktree.From = from.From
+	}
+}
+
+// checkWorkdir returns EInvalid if a work folder is no absolute path.
+func checkWorkdir(workdir string) error {
+	if filepath.IsAbs(workdir) {
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "the work folder %q must be an absolute path", workdir)
+}
