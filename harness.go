@@ -90,6 +90,11 @@ type Info struct {
 	// Attach is the form in which a prompt names a file for the agent CLI, such as "@{path}". It is
 	// empty if the agent CLI has no such form.
 	Attach string `json:"attach,omitempty"`
+	// TakesSandbox means that the harness knows which files the agent CLI needs in a sandbox.
+	TakesSandbox bool `json:"takes_sandbox,omitempty"`
+	// JudgedSandboxes lists the kinds of sandboxes in which the checks of the suite have passed. Any
+	// other kind needs the user's agreement.
+	JudgedSandboxes []SandboxKind `json:"judged_sandboxes,omitempty"`
 	// Forks means that the agent CLI can begin with a copy of a conversation.
 	Forks bool `json:"forks,omitempty"`
 	// Pack is the pack that is in use for this harness; nil if there is none.

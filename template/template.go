@@ -22,21 +22,23 @@ type Template struct {
 	PermissionMode coleo.PermissionMode   `toml:"permission_mode" json:"permission_mode,omitempty"`
 	// YesWithoutSandbox allows the permission mode all without a sandbox. Only the user's own templates
 	// may have it.
-	YesWithoutSandbox bool                 `toml:"yes_without_sandbox" json:"yes_without_sandbox,omitempty"`
-	Policy            coleo.PolicyMode     `toml:"policy" json:"policy,omitempty"`
-	Sandbox           coleo.SandboxKind    `toml:"sandbox" json:"sandbox,omitempty"`
-	SandboxNet        coleo.SandboxNetwork `toml:"sandbox_net" json:"sandbox_net,omitempty"`
-	SandboxLimit      coleo.SandboxLimit   `toml:"sandbox_limit" json:"sandbox_limit,omitempty"`
-	SandboxImage      string               `toml:"sandbox_image" json:"sandbox_image,omitempty"`
-	Worktree          bool                 `toml:"worktree" json:"worktree,omitempty"`
-	Base              string               `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
-	Labels            coleo.Labels         `toml:"labels" json:"labels,omitempty"`
-	Tools             []string             `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
-	OnLimit           coleo.OnLimit        `toml:"on_limit" json:"on_limit,omitempty"`
-	ContinueWith      string               `toml:"continue_with" json:"continue_with,omitempty"`
-	EndWhenDone       bool                 `toml:"end_when_done" json:"end_when_done,omitempty"`
-	Budget            *float64             `toml:"budget" json:"budget,omitempty"` // US dollars
-	BudgetPolicy      coleo.BudgetPolicy   `toml:"budget_policy" json:"budget_policy,omitempty"`
+	YesWithoutSandbox bool `toml:"yes_without_sandbox" json:"yes_without_sandbox,omitempty"`
+	// Untested allows a kind of sandbox in which nobody has tested the agent CLI.
+	Untested     bool                 `toml:"untested" json:"untested,omitempty"`
+	Policy       coleo.PolicyMode     `toml:"policy" json:"policy,omitempty"`
+	Sandbox      coleo.SandboxKind    `toml:"sandbox" json:"sandbox,omitempty"`
+	SandboxNet   coleo.SandboxNetwork `toml:"sandbox_net" json:"sandbox_net,omitempty"`
+	SandboxLimit coleo.SandboxLimit   `toml:"sandbox_limit" json:"sandbox_limit,omitempty"`
+	SandboxImage string               `toml:"sandbox_image" json:"sandbox_image,omitempty"`
+	Worktree     bool                 `toml:"worktree" json:"worktree,omitempty"`
+	Base         string               `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
+	Labels       coleo.Labels         `toml:"labels" json:"labels,omitempty"`
+	Tools        []string             `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
+	OnLimit      coleo.OnLimit        `toml:"on_limit" json:"on_limit,omitempty"`
+	ContinueWith string               `toml:"continue_with" json:"continue_with,omitempty"`
+	EndWhenDone  bool                 `toml:"end_when_done" json:"end_when_done,omitempty"`
+	Budget       *float64             `toml:"budget" json:"budget,omitempty"` // US dollars
+	BudgetPolicy coleo.BudgetPolicy   `toml:"budget_policy" json:"budget_policy,omitempty"`
 	// Prompt is the first prompt. In it, {{NAME}} stands for an argument.
 	Prompt string         `toml:"prompt" json:"prompt,omitempty"`
 	Args   map[string]Arg `toml:"args" json:"args,omitempty"`
@@ -87,6 +89,8 @@ func (t Template) fault() (key, fault string) {
 		return "on_limit", t.OnLimit.Check().Error()
 	case t.YesWithoutSandbox && (t.PermissionMode != coleo.PermissionAll || t.sandbox().On()):
 		return "yes_without_sandbox", `yes_without_sandbox is for permission_mode = "all" without a sandbox: leave it out`
+	case t.Untested && !t.sandbox().On():
+		return "untested", "untested is for a sandbox: leave it out"
 	case t.SandboxNet != "" && t.Sandbox == "":
 		return "sandbox_net", "sandbox_net needs sandbox"
 	case t.SandboxLimit != "" && t.Sandbox == "":
@@ -262,7 +266,7 @@ func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 		q.Budget = t.budget()
 	}
 	if q.Sandbox == nil {
-		q.Sandbox = t.sandbox()
+		q.Sandbox, q.Untested = t.sandbox(), q.Untested || t.Untested
 	}
 	if q.Worktree == nil && t.Worktree {
 		q.Worktree = &wire.Worktree{Base: t.Base}
@@ -293,6 +297,9 @@ func (t Template) Loosens() []string {
 	}
 	if t.YesWithoutSandbox {
 		out = append(out, "mode all without a sandbox")
+	}
+	if t.Untested {
+		out = append(out, "a sandbox in which nobody has tested the agent CLI")
 	}
 	if t.Policy == coleo.PolicyRead {
 		out = append(out, "policy "+string(t.Policy))

@@ -44,11 +44,12 @@ func parse(t *testing.T, text string) Template {
 func TestATemplateSaysWhereItIsWrong(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"harnes = \"x\"":               `x.toml:1:1: unknown key "harnes"`,
-		"\nwrap = [\"sh\"]":            `x.toml:2:1: unknown key "wrap"`,
-		"model = 1":                    "x.toml:1:",
-		"model = \"a\nb\"":             "x.toml:1:",
-		"\npermission_mode = \"yolo\"": "x.toml:2: permission_mode = \"yolo\" is none of ask, edit, plan and all",
+		"harnes = \"x\"":                      `x.toml:1:1: unknown key "harnes"`,
+		"\nwrap = [\"sh\"]":                   `x.toml:2:1: unknown key "wrap"`,
+		"model = 1":                           "x.toml:1:",
+		"model = \"a\nb\"":                    "x.toml:1:",
+		"\npermission_mode = \"yolo\"":        "x.toml:2: permission_mode = \"yolo\" is none of ask, edit, plan and all",
+		"sandbox = \"none\"\nuntested = true": "x.toml:2: untested is for a sandbox",
 		"permission_mode = \"edit\"\nyes_without_sandbox = true":                     "x.toml:2: yes_without_sandbox is for",
 		"permission_mode = \"all\"\nsandbox = \"bwrap\"\nyes_without_sandbox = true": "x.toml:3: yes_without_sandbox is for",
 		"policy = \"allow\"":                    "x.toml:1: policy",
@@ -163,15 +164,16 @@ func TestWhatLoosensIsSaid(t *testing.T) {
 		"permission_mode = \"plan\"": "",
 		"permission_mode = \"all\"":  "permission mode all",
 		"permission_mode = \"all\"\nyes_without_sandbox = true": "permission mode all; mode all without a sandbox",
-		"policy = \"read\"":             "policy read",
-		"policy = \"shadow\"":           "",
-		"sandbox = \"none\"":            "no sandbox",
-		"sandbox = \"bwrap\"":           "",
-		"tools = [\"all\"]":             "tools all",
-		"on_limit = \"model:m,ask\"":    "",
-		"on_limit = \"handover:codex\"": "on_limit handover:codex",
-		"permission_mode = \"edit\"":    "permission mode edit",
-		"worktree = true\nmodel=\"x\"":  "",
+		"sandbox = \"podman\"\nuntested = true":                 "a sandbox in which nobody has tested the agent CLI",
+		"policy = \"read\"":                                     "policy read",
+		"policy = \"shadow\"":                                   "",
+		"sandbox = \"none\"":                                    "no sandbox",
+		"sandbox = \"bwrap\"":                                   "",
+		"tools = [\"all\"]":                                     "tools all",
+		"on_limit = \"model:m,ask\"":                            "",
+		"on_limit = \"handover:codex\"":                         "on_limit handover:codex",
+		"permission_mode = \"edit\"":                            "permission mode edit",
+		"worktree = true\nmodel=\"x\"":                          "",
 	} {
 		if got := strings.Join(parse(t, text).Loosens(), "; "); got != want {
 			t.Errorf("%q loosens %q, want %q", text, got, want)

@@ -29,14 +29,16 @@ type SpawnRequest struct {
 
 	PermissionMode coleo.PermissionMode `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
 	// YesWithoutSandbox lets a new arm have the mode all without a sandbox. Nothing stores it.
-	YesWithoutSandbox bool              `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
-	Profile           coleo.Profile     `json:"profile,omitempty" enum:"user,hermetic"`
-	Home              string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
-	Wrap              []string          `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
-	Args              []string          `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
-	MCPServers        []coleo.MCPServer `json:"mcpServers,omitempty"`
-	Tools             []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
-	NoTools           bool              `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
+	YesWithoutSandbox bool `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
+	// Untested allows a kind of sandbox in which nobody has tested the agent CLI. Nothing stores it.
+	Untested   bool              `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`
+	Profile    coleo.Profile     `json:"profile,omitempty" enum:"user,hermetic"`
+	Home       string            `json:"home,omitempty" doc:"HOME in the hermetic profile"`
+	Wrap       []string          `json:"wrap,omitempty" doc:"Command line put before the agent CLI's; must exec it"`
+	Args       []string          `json:"args,omitempty" doc:"Appended to the agent CLI's command line"`
+	MCPServers []coleo.MCPServer `json:"mcpServers,omitempty"`
+	Tools      []string          `json:"tools,omitempty" doc:"Coleo's own tools for the arm, or all"`
+	NoTools    bool              `json:"noTools,omitempty" doc:"None of Coleo's own tools"`
 
 	// Env holds environment variables for the agent CLI. The values are secrets. Only the host
 	// agent gets them, and no answer of the API contains them.
@@ -104,8 +106,10 @@ type HandoverRequest struct {
 	PermissionMode coleo.PermissionMode   `json:"permissionMode,omitempty" enum:"ask,edit,plan,all"`
 	// YesWithoutSandbox is the same as in SpawnRequest.
 	YesWithoutSandbox bool `json:"yesWithoutSandbox,omitempty" doc:"Allow the permission mode all without a sandbox"`
-	TrustWorkdir      bool `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
-	Interrupt         bool `json:"interrupt,omitempty" doc:"Interrupt the turn of an arm that works, and pause its queue"`
+	// Untested is the same as in SpawnRequest.
+	Untested     bool `json:"untested,omitempty" doc:"Allow a kind of sandbox in which nobody has tested the agent CLI"`
+	TrustWorkdir bool `json:"trustWorkdir,omitempty" doc:"Trust the folder; may edit the agent CLI's own file"`
+	Interrupt    bool `json:"interrupt,omitempty" doc:"Interrupt the turn of an arm that works, and pause its queue"`
 }
 
 // HandoverReply is the result of a hand-over that was done.

@@ -1,6 +1,8 @@
 package start
 
 import (
+	"slices"
+
 	"coleo.dev"
 	"coleo.dev/wire"
 )
@@ -84,6 +86,21 @@ func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 	return coleo.Errorf(coleo.EInvalid, "nothing was started: with the permission mode %s, the agent CLI runs every "+
 		"command with your rights and never asks: add --sandbox %s, or --yes-without-sandbox if you agree",
 		coleo.PermissionAll, coleo.SandboxBwrap)
+}
+
+// checkJudged returns EInvalid if nobody has tested the agent CLI of the harness h in an arm's kind of
+// sandbox, and the person has not agreed. An arm that had both before keeps them. The parameters before
+// and hadHarness are what the arm had, or has from its parent.
+func checkJudged(before, c coleo.SpawnConfig, hadHarness string, h coleo.Info, agreed bool) error {
+	switch {
+	case agreed, !c.Sandbox.On(), !h.TakesSandbox, slices.Contains(h.JudgedSandboxes, c.Sandbox.Kind):
+		return nil
+	case hadHarness == h.Name && before.Sandbox.On() && before.Sandbox.Kind == c.Sandbox.Kind:
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "nothing was started: nobody has tested %s with --sandbox %s: add --untested if you "+
+		"want to try it; 'coleo harness test %s --sandbox %s' tests it first", h.Title, c.Sandbox.Kind, h.Name,
+		c.Sandbox.Kind)
 }
 
 // checkWorktreeOfSubarm refuses a worktree for a subarm in a sandbox. The subarm can write only in the

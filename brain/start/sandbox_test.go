@@ -124,3 +124,50 @@ func TestModeAllNeedsASandboxOrThePersonsYes(t *testing.T) {
 		}
 	}
 }
+
+func TestAnUntestedSandboxNeedsThePersonsYes(t *testing.T) {
+	t.Parallel()
+	bwrap := &coleo.Sandbox{Kind: coleo.SandboxBwrap}
+	podman := &coleo.Sandbox{Kind: coleo.SandboxPodman, Image: "agents"}
+	docker := &coleo.Sandbox{Kind: coleo.SandboxDocker, Image: "agents"}
+	r := Rules{Harnesses: harnesses(t)}
+	for name, c := range map[string]struct {
+		harness string
+		before  *coleo.Sandbox // nil for a new arm
+		had     string         // the harness before
+		asked   *coleo.Sandbox
+		agreed  bool
+		code    coleo.Code
+	}{
+		"a tested kind":                   {harness: "claude-code", asked: bwrap},
+		"another tested kind":             {harness: "codex", asked: podman},
+		"an untested kind":                {harness: "claude-code", asked: podman, code: coleo.EInvalid},
+		"an untested kind, agreed":        {harness: "claude-code", asked: podman, agreed: true},
+		"an arm that had it starts again": {harness: "claude-code", before: podman, had: "claude-code", asked: podman},
+		"an arm that had another one": {harness: "claude-code", before: podman, had: "claude-code", asked: docker,
+			code: coleo.EInvalid},
+		"an arm of another harness had it": {harness: "claude-code", before: podman, had: "codex", asked: podman,
+			code: coleo.EInvalid},
+		"no sandbox":                         {harness: "claude-code", asked: &coleo.Sandbox{Kind: coleo.SandboxNone}},
+		"a harness that works in no sandbox": {harness: "gemini", asked: bwrap}, // its start is refused for that
+	} {
+		h, err := r.Harnesses.Get(c.harness)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, now := coleo.SpawnConfig{Sandbox: c.before}, coleo.SpawnConfig{Sandbox: c.asked}
+		err = checkJudged(before, now, c.had, h.Info(), c.agreed)
+		if coleo.ErrorCode(err) != c.code {
+			t.Errorf("%s: %v, want the code %q", name, err, c.code)
+		}
+	}
+	arm := coleo.Arm{Name: "one"}
+	q := wire.SpawnRequest{Workdir: "/w", Harness: "claude-code", Sandbox: podman}
+	if _, err := r.Configure(&arm, q, false); coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Errorf("configured: %v, want %s", err, coleo.EInvalid)
+	}
+	q.Untested = true
+	if _, err := r.Configure(&arm, q, false); err != nil {
+		t.Errorf("configured with the agreement: %v", err)
+	}
+}

@@ -91,7 +91,11 @@ func (r Rules) Configure(arm *coleo.Arm, q wire.SpawnRequest, known bool) (coleo
 
 // fill sets and checks all values of a configuration.
 func (r Rules) fill(c *coleo.SpawnConfig, q wire.SpawnRequest, arm *coleo.Arm, harness string, known bool) error {
-	before := *c
+	h, err := r.Harnesses.Get(harness)
+	if err != nil {
+		return err
+	}
+	before, info := *c, h.Info()
 	for _, step := range []func() error{
 		func() error { return configureThread(c, q) },
 		func() error { r.takeValues(c, q, known); return nil },
@@ -100,6 +104,7 @@ func (r Rules) fill(c *coleo.SpawnConfig, q wire.SpawnRequest, arm *coleo.Arm, h
 		func() error { return r.configureSandbox(c, q, harness, known) },
 		func() error { return checkWorktreeOfSubarm(*c) },
 		func() error { return checkUnguarded(before, *c, q.YesWithoutSandbox) },
+		func() error { return checkJudged(before, *c, arm.Harness, info, q.Untested) },
 		func() error { return r.configureTools(c, q, harness, known) },
 		func() error { return coleo.CheckEnv(q.Env) },
 		func() error { return r.checkScripted(harness, c, q) },

@@ -52,7 +52,7 @@ func (w *contained) spawn(name string, more ...string) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{})
 	argv := append([]string{"arm", "spawn", "-n", name, "-w", dir, "--harness", "fake", "--sandbox", string(w.kind),
-		"--sandbox-image", w.image}, more...)
+		"--sandbox-image", w.image, "--untested"}, more...)
 	return &fake{world: w.world, name: name, workdir: dir, pid: decode[wire.SpawnReply](w.world, argv...).PID}
 }
 
@@ -199,10 +199,11 @@ func TestAContainerThatCannotBeMadeIsRefused(t *testing.T) {
 			dir := w.workdir("one", fakeagent.Script{})
 			for want, flags := range map[string][]string{
 				"needs an image":             {},
-				"has no image coleo-none:1":  {"--sandbox-image", "coleo-none:1"},
+				"nobody has tested":          {"--sandbox-image", w.image},
+				"has no image coleo-none:1":  {"--sandbox-image", "coleo-none:1", "--untested"},
 				`"--privileged" is no name`:  {"--sandbox-image=--privileged"},
-				"contains your home folder":  {"--sandbox-image", w.image, "-w", w.home},
-				"the scripted model is not":  {"--sandbox-image", w.image, "--model", "scripted"},
+				"contains your home folder":  {"--sandbox-image", w.image, "-w", w.home, "--untested"},
+				"the scripted model is not":  {"--sandbox-image", w.image, "--model", "scripted", "--untested"},
 				"which of its files it need": {"--sandbox-image", w.image, "--harness", "printer"},
 			} {
 				argv := append([]string{"arm", "spawn", "-n", "one", "-w", dir, "--harness", "fake", "--sandbox", string(kind)},

@@ -87,7 +87,7 @@ func Command() *cobra.Command {
 	c.Flags().StringSliceVar(&f.harnesses, "harness", nil, "`NAMES` of the harnesses, with commas between")
 	c.Flags().StringVar(&f.q.Model, "model", "", "`MODEL`, PROVIDER/MODEL, or scripted, for all arms")
 	c.Flags().StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask (default), edit, plan or all")
-	verb.YesWithoutSandboxFlag(c, &f.q.YesWithoutSandbox)
+	verb.SandboxAgreementFlags(c, &f.q.YesWithoutSandbox, &f.q.Untested)
 	c.Flags().StringVarP(&f.q.Workdir, "workdir", "w", ".", "`FOLDER` in the repository")
 	c.Flags().StringVar(&f.base, "base", "", "`COMMIT` or branch where the worktrees begin")
 	c.Flags().StringSliceVar(&f.labels, "label", nil, "another label of the arms, as `KEY=VALUE`; repeatable")

@@ -60,7 +60,7 @@ func Command() *cobra.Command {
 	c.Flags().StringVar((*string)(&f.q.Fallback), "fallback", "",
 		"`STRATEGY` if the model is not available: any, same-price, cheaper or none")
 	c.Flags().StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask, edit, plan or all")
-	verb.YesWithoutSandboxFlag(c, &f.q.YesWithoutSandbox)
+	verb.SandboxAgreementFlags(c, &f.q.YesWithoutSandbox, &f.q.Untested)
 	c.Flags().BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "tell the agent CLI that you trust the folder")
 	c.Flags().BoolVar(&f.q.Interrupt, "interrupt", false, "interrupt the arm's turn first, if it works")
 	c.Flags().DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until the successor is ready")

@@ -32,7 +32,7 @@ func (f *startFlags) add(c *cobra.Command) {
 	flags.StringVar(&f.q.Model, "model", "", "`MODEL`, or PROVIDER/MODEL")
 	flags.StringVar(&f.q.Endpoint, "endpoint", "", "base `URL` of another model server, without /v1")
 	flags.StringVar((*string)(&f.q.PermissionMode), "permission-mode", "", "`MODE`: ask (default), edit, plan or all")
-	verb.YesWithoutSandboxFlag(c, &f.q.YesWithoutSandbox)
+	verb.SandboxAgreementFlags(c, &f.q.YesWithoutSandbox, &f.q.Untested)
 	flags.BoolVar(&f.q.TrustWorkdir, "trust-workdir", false, "tell the agent CLI that you trust the folder")
 	flags.DurationVar(&f.timeout, "timeout", 2*time.Minute, "maximum wait until it is ready")
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")

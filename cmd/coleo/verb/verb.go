@@ -78,7 +78,9 @@ func AtMost(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// YesWithoutSandboxFlag adds the flag --yes-without-sandbox to a verb that starts arms.
-func YesWithoutSandboxFlag(c *cobra.Command, agreed *bool) {
-	c.Flags().BoolVar(agreed, "yes-without-sandbox", false, "allow the permission mode all without a sandbox")
+// SandboxAgreementFlags adds the flags with which a person agrees to an arm without a sandbox, or in
+// one that nobody has tested, to a verb that starts arms.
+func SandboxAgreementFlags(c *cobra.Command, withoutSandbox, untested *bool) {
+	c.Flags().BoolVar(withoutSandbox, "yes-without-sandbox", false, "allow the permission mode all without a sandbox")
+	c.Flags().BoolVar(untested, "untested", false, "allow a kind of sandbox in which nobody has tested the agent CLI")
 }

@@ -287,3 +287,16 @@ func (c *compiler) rule(path string, r *Rule) {
 	}
 	c.conds(path+".when", r.Name, r.When)
 }
+
+// work checks the table [work], which describes the events of the harness's runs.
+func (c *compiler) work(w coleo.WorkTold) {
+	if (w.SubagentTool == "") != (w.SubagentInput == "") {
+		c.fail("work", "[work] needs both subagent_tool and subagent_input, or neither")
+	}
+	if w.SubagentInput != "" && !strings.Contains(w.SubagentInput, "{{.Task}}") {
+		c.fail("work.subagent_input", "work.subagent_input needs {{.Task}} in the place of the subagent's task")
+	}
+	if !plainWords.MatchString(w.Uncounted) {
+		c.fail("work.uncounted", "work.uncounted must be a few words: letters, spaces and commas, at most 80")
+	}
+}

@@ -106,6 +106,9 @@ type SandboxFiles struct {
 	// The files and folders that the agent CLI only reads. They may lie inside folders that it
 	// writes.
 	Readable []string `toml:"readable"`
+	// The kinds of sandboxes in which the checks of the suite have passed: `bwrap`, `podman` or
+	// `docker`. Any other kind needs `--untested`.
+	Judged []coleo.SandboxKind `toml:"judged"`
 	// The environment variables with which a user can replace one of these folders. Coleo refuses
 	// to start a sandbox while such a variable is set.
 	FolderEnv []string `toml:"folder_env"`
@@ -322,6 +325,11 @@ func (c *compiler) trust(t *Trust) {
 }
 
 func (c *compiler) sandbox(s *SandboxFiles) {
+	for _, kind := range s.Judged {
+		if box := (coleo.Sandbox{Kind: kind}); !box.On() || box.Check() != nil {
+			c.fail("launch.sandbox.judged", "launch.sandbox.judged: %q is no kind of sandbox", kind)
+		}
+	}
 	for key, list := range map[string][]string{"writable": s.Writable, "readable": s.Readable} {
 		for _, path := range list {
 			if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
@@ -345,19 +353,6 @@ func (c *compiler) network(l Launch) {
 		if !environName.MatchString(name) {
 			c.fail("launch.endpoint_env", "launch.endpoint_env: %q is no name of an environment variable", name)
 		}
-	}
-}
-
-// work checks the table [work], which describes the events of the harness's runs.
-func (c *compiler) work(w coleo.WorkTold) {
-	if (w.SubagentTool == "") != (w.SubagentInput == "") {
-		c.fail("work", "[work] needs both subagent_tool and subagent_input, or neither")
-	}
-	if w.SubagentInput != "" && !strings.Contains(w.SubagentInput, "{{.Task}}") {
-		c.fail("work.subagent_input", "work.subagent_input needs {{.Task}} in the place of the subagent's task")
-	}
-	if !plainWords.MatchString(w.Uncounted) {
-		c.fail("work.uncounted", "work.uncounted must be a few words: letters, spaces and commas, at most 80")
 	}
 }
 

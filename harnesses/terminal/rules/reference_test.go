@@ -307,7 +307,7 @@ var valueTypes = map[string]string{
 	"string": "text", "bool": "true or false", "int": "number", "Milliseconds": "milliseconds",
 	"patternText": "pattern",
 	"keysText":    "keys", "templateText": "template",
-	"DialogKind": "text", "PermissionMode": "text",
+	"DialogKind": "text", "PermissionMode": "text", "coleo.SandboxKind": "text",
 }
 
 // typeOf returns in plain words what a key takes.
