@@ -84,17 +84,6 @@ type Tool struct {
 	Since time.Time      `json:"since"`
 }
 
-// TasksDone returns the number of completed tasks.
-func (s Snapshot) TasksDone() int {
-	n := 0
-	for _, t := range s.Tasks {
-		if t.Status == coleo.TaskDone {
-			n++
-		}
-	}
-	return n
-}
-
 // With returns s with the data from its arm's row. The row can show that the arm has ended, even if
 // there was no event.
 func (s Snapshot) With(arm coleo.Arm) Snapshot {

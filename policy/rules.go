@@ -36,16 +36,6 @@ const (
 	Other   Category = "other"
 )
 
-// CategoryOf returns the category of a tool's kind.
-func CategoryOf(k coleo.ToolKind) Category {
-	switch k {
-	case coleo.ToolRead, coleo.ToolEdit, coleo.ToolExecute, coleo.ToolMCP:
-		return Category(k)
-	case coleo.ToolSubagent, coleo.ToolOther:
-	}
-	return Other
-}
-
 // Rule is one rule. Exactly one of Tool, Category and Command is set.
 type Rule struct {
 	Tool     string   `toml:"tool"` // the agent CLI's name of a tool

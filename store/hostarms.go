@@ -245,7 +245,7 @@ func checkArm(id, name, harness string, status coleo.Status) error {
 	case harness == "":
 		return coleo.Errorf(coleo.EInvalid, "arm %q has no harness", name)
 	}
-	switch status {
+	switch status { // the published table allows "running" too, which Coleo itself gives no arm
 	case coleo.StatusStarting, coleo.StatusRunning, coleo.StatusIdle, coleo.StatusBusy, coleo.StatusPaused,
 		coleo.StatusError, coleo.StatusStopped, coleo.StatusPlanningBlocked:
 		return nil

@@ -43,6 +43,7 @@ func armFields(a *coleo.Arm) []field {
 		{"model_fallback", documentOf(&a.ModelFallback)},
 		{"total_tokens", number{p: &a.TotalTokens, kept: true}},
 		{"total_cost", amount{&a.TotalCost}},
+		// The published table has the next four columns, and the API the four fields. Coleo leaves them empty.
 		{"current_task_id", textOf(&a.CurrentTaskID)},
 		{"current_task_subject", textOf(&a.CurrentTaskSubject)},
 		{"current_bug_id", textOf(&a.CurrentBugID)},
@@ -87,7 +88,8 @@ func (c shownCell) Scan(src any) error {
 	return err
 }
 
-// statusCell stores the status planning_blocked as paused. planningCell, the cell of
+// statusCell stores the status planning_blocked as paused. Coleo itself gives no arm this status, but the
+// published table has it. planningCell, the cell of
 // another column, stores whether the status is planning_blocked. When a row is read,
 // planningCell must be scanned after statusCell.
 type statusCell struct{ p *coleo.Status }
