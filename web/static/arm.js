@@ -148,7 +148,6 @@ export class ArmView {
     this.now.title = shown?.text ?? "";
     const cost = [money(a.totalCost), a.totalTokens ? `${tokens(a.totalTokens)} tokens` : ""].filter(Boolean).join(", ");
     this.setFacts([
-      ["Task", a.currentTaskSubject],
       ["Tasks", tasks(shown)],
       ["Mode", shown?.mode],
       ["Harness", a.harness],

@@ -74,7 +74,6 @@ class Row {
     this.word = el("span", { class: "word" });
     this.health = el("span", { class: "health" });
     this.reason = el("span", { class: "reason" });
-    this.task = el("p", { class: "task" });
     this.now = el("p", { class: "now" }); // this line always exists, so the rows below do not move
     this.fallback = el("p", { class: "fallback" });
     this.facts = el("p", { class: "muted" });
@@ -82,7 +81,6 @@ class Row {
     this.link = el("a", { class: "row" },
       el("p", { class: "line" }, el("span", { class: "dot", "aria-hidden": "true" }), this.name, this.word),
       el("p", { class: "why" }, this.health, this.reason, this.age),
-      this.task,
       this.now,
       this.fallback,
       this.facts,
@@ -99,8 +97,6 @@ class Row {
     setText(this.word, word);
     setText(this.health, arm.runtime?.state ?? "unknown");
     setText(this.reason, arm.dialog ? arm.dialog.title : (arm.suspensions?.[0]?.text ?? (parked(arm.queue) || arm.runtime?.reason || "")));
-    setText(this.task, arm.currentTaskSubject ?? "");
-    show(this.task, Boolean(arm.currentTaskSubject));
     show(this.now, tone !== "off");
     setText(this.now, doing(shown));
     this.now.title = shown?.text ?? "";
