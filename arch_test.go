@@ -76,7 +76,7 @@ var mayImport = map[string][]string{
 	"successor":                       {".", "changes"},
 	"armtools":                        {".", "door"},
 	"operatortools":                   {".", "api", "wire"},
-	"bus":                             {".", "localsocket", "boottime", "changes"},
+	"bus":                             {".", "localsocket", "boottime", "changes", "wholefile"},
 	"bus/bustest":                     {"bus", "localsocket"},
 	"holder":                          {".", "localsocket", "boottime", "holder/"},
 	"holder/process":                  {"."},
@@ -167,7 +167,8 @@ var mayImport = map[string][]string{
 
 	"cmd/coleo-hold": {".", "holder", "hook", "sandbox/container", "sandbox/inside", "window/pane"},
 	"cmd/coleo": {".", "api", "wire", "armtools", "operatortools", "config", "holder", "holder/journal", "holder/process",
-		"hook", "sandbox", "sandbox/container", "sandbox/inside", "window/pane", "modelresolver", "cmd/coleo/"},
+		"hook", "sandbox", "sandbox/container", "sandbox/inside", "window/pane", "modelresolver", "wholefile",
+		"cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
 	"cmd/coleo/show":       {".", "pty", "cmd/coleo/verb"},
 	"cmd/coleo/watch":      {".", "pty", "cmd/coleo/show", "printable"},

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"coleo.dev"
+	"coleo.dev/wholefile"
 )
 
 // Key is the private key of a client of the bus. The server sends a random challenge,
@@ -51,7 +52,7 @@ func KeyFile(path string) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("read the bus's key: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+	if !info.Mode().IsRegular() || wholefile.OpenToOthers(info.Mode()) {
 		return Key{}, coleo.Errorf(coleo.EForbidden,
 			"the bus's key %s is open to other users (mode %v): delete it, then run 'coleo down' and 'coleo up'",
 			path, info.Mode())

@@ -1,4 +1,4 @@
-// Package wholefile replaces files in one step.
+// Package wholefile replaces files in one step, and knows which modes keep other users out.
 package wholefile
 
 import (
@@ -10,9 +10,6 @@ import (
 
 	"github.com/google/renameio/v2"
 )
-
-// OwnerOnly is the mode of a file that only its owner can read.
-const OwnerOnly fs.FileMode = 0o600
 
 // Replace writes a file, or changes nothing if it returns an error. A reader finds either the whole
 // old content or the whole new content, also after a loss of power. After Replace has returned nil,

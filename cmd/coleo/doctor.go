@@ -19,6 +19,7 @@ import (
 	"coleo.dev/holder/process"
 	"coleo.dev/sandbox"
 	"coleo.dev/sandbox/container"
+	"coleo.dev/wholefile"
 )
 
 // finding is one problem that coleo doctor has found.
@@ -172,7 +173,7 @@ func checkState(_ context.Context, s setup.Setup) []finding {
 		return []finding{{Wrong: err.Error(), Grave: true}}
 	}
 	var out []finding
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+	if mode := info.Mode().Perm(); wholefile.OpenToOthers(mode) {
 		out = append(out, finding{Wrong: fmt.Sprintf("%s is open to other users (mode %04o)", s.State, mode),
 			Mend: "chmod 700 " + s.State, Grave: true})
 	}

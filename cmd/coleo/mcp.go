@@ -14,6 +14,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/operatortools"
+	"coleo.dev/wholefile"
 )
 
 // newMCPCommand returns the verb "mcp" with the verb below it.
@@ -96,7 +97,7 @@ func operatorToken(file string) (string, error) {
 	if err != nil {
 		return "", coleo.Errorf(coleo.EInvalid, "read the token: %v", err)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+	if mode := info.Mode().Perm(); wholefile.OpenToOthers(mode) {
 		return "", coleo.Errorf(coleo.EForbidden, "others can read the token file %s (mode %04o): run 'chmod 600 %s'", file,
 			mode, file)
 	}
