@@ -9,6 +9,9 @@ import (
 	"coleo.dev/bus"
 )
 
+// This file sends commands to hosts. It finds the host of an arm, and refuses at once if that host cannot be
+// asked.
+
 // These constants are the time limits for starts.
 const (
 	spawnTimeout = 60 * time.Second // also for an attach

@@ -10,6 +10,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file starts arms with a copy of a conversation: of another arm's, or of one that no arm has.
+
 // CloneThread starts an arm with a copy of a conversation. The agent CLI makes the copy. The arm
 // works in the folder of the conversation, unless the request names another folder. CloneThread
 // returns ENotFound if there is no such conversation. It returns EUnsupported if the agent CLI

@@ -11,6 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file removes an arm for good: first on its host, then everything that serve stores about it.
+
 // removeTimeout is the time limit for the removal of an arm. The arm's worktree can contain
 // much work that must be kept.
 const removeTimeout = 10 * time.Minute

@@ -9,6 +9,9 @@ import (
 	"coleo.dev/store"
 )
 
+// This file makes runs of turns that no prompt of Coleo has begun: a person has typed, or the agent CLI has
+// begun a turn by itself.
+
 // openOther begins the run of a turn that Coleo did not begin, or of a turn whose prompt arrived
 // late. If nothing proves that another turn has ended before, openOther does nothing while a run is
 // open or a prompt is being sent. The turn then belongs to the open run, or to the run of that prompt.

@@ -15,6 +15,9 @@ import (
 	"coleo.dev/host/armfolder"
 )
 
+// This file answers what an arm shows and has shown: its live screen, an earlier screen, its recording, and
+// its output.
+
 // screen returns an arm's live screen, or the arm's screen at an earlier time.
 func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	a, err := h.arm(o.Arm)

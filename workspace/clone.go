@@ -14,6 +14,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
+// This file makes the clone of an arm in a sandbox, and brings the arm's work from there into the user's
+// repository. The arm can write to the clone's own git folder, so nothing in that folder is trusted.
+
 // addTree makes the folder of a worktree or a clone, and what connects it with the repository r.
 func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error {
 	if w.Clone {

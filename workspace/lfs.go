@@ -16,6 +16,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
+// This file copies the files of Git LFS between two git folders.
+
 // lfsObjects is the folder, below a git folder, in which Git LFS stores files. Their names are the hashes of
 // their contents. A commit contains only the names.
 const lfsObjects = "lfs/objects"

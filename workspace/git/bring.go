@@ -9,6 +9,8 @@ import (
 	"coleo.dev"
 )
 
+// This file copies objects from a repository that an arm may have written.
+
 // oldFlaws lists what `git fsck` finds in the commits of old or strange programs, and what harms nobody. Other
 // flaws are refused, such as a tree that has a name twice, and would look different in a diff and on the disk.
 var oldFlaws = []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",

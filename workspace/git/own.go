@@ -13,6 +13,8 @@ import (
 	"coleo.dev"
 )
 
+// This file checks and disarms a git folder to which an arm in a sandbox can write.
+
 const (
 	// mostOwn is the largest number of files in a git folder that CheckOwn examines. A repository seldom has
 	// more than 10,000, because git packs its objects.
