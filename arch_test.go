@@ -221,7 +221,7 @@ var testOnly = []string{"conformance/", "record/recordtest", "workspace/gittest"
 	"workspace/script", "hook", "sandbox/container", "sandbox/container/containertest", "sandbox/inside",
 	"sandbox/limits", "sandbox/proxy", "registry", "pty", "pty/device", "holder",
 	"holder/process", "sqlite", "store", "bus", "bus/bustest",
-	"localsocket", "host", "host/toolcalls", "brain", "api", "loop", "wire",
+	"localsocket", "host", "host/toolcalls", "brain", "api", "cost", "loop", "wire",
 	"harnesses/terminal/casttest", "window/pane",
 	"harnesses/terminal", "harnesses/terminal/rules", "record"}
 
