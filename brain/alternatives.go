@@ -1,7 +1,6 @@
 package brain
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"coleo.dev/brain/placement"
 	"coleo.dev/bus"
 	"coleo.dev/limit"
-	"coleo.dev/modelresolver"
 	"coleo.dev/repeat"
 	"coleo.dev/store"
 	"coleo.dev/wire"
@@ -127,8 +125,8 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 		provider = arm.Provider
 	}
 	if c.Endpoint == "" && !c.Scripted() {
-		if _, err = b.available(ctx, arm.Harness, c, &provider, &model, coleo.FallbackNone); err == nil {
-			err = b.mayCost(ctx, arm, h.Info(), provider, model)
+		if _, err = b.models.Available(ctx, arm.Harness, c, &provider, &model, coleo.FallbackNone); err == nil {
+			err = b.models.MayCost(ctx, arm, h.Info(), provider, model)
 		}
 	}
 	if err != nil {
@@ -160,30 +158,6 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 	}
 	b.PublishArm(ctx, arm.ID)
 	return nil
-}
-
-// mayCost returns an error if the fallback policy of an arm forbids the price of the given model.
-func (b *Brain) mayCost(ctx context.Context, arm coleo.Arm, i coleo.Info, provider, model string) error {
-	policy := b.Defaults.Fallback
-	if arm.ModelFallback != nil && arm.ModelFallback.Strategy != "" {
-		policy = arm.ModelFallback.Strategy
-	}
-	catalog, err := b.catalog(ctx)
-	if err != nil {
-		catalog = modelresolver.Catalog{} // the price book may know the prices
-	}
-	price := func(provider, model string) *coleo.Price {
-		for _, o := range modelresolver.AvailableByCost(catalog) {
-			if i.Catalog && o.ProviderID == provider && o.ModelID == model && o.Source != coleo.PriceUnknown {
-				return b.priceOf(o)
-			}
-		}
-		if p, ok := b.prices().Find(cmp.Or(provider, i.ModelProvider), model); ok {
-			return &p
-		}
-		return nil
-	}
-	return limit.MayCost(policy, price(arm.Provider, arm.Model), price(provider, model))
 }
 
 // OnLimit changes what an arm does at a limit. If on is "", OnLimit changes nothing, and only

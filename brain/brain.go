@@ -21,6 +21,7 @@ import (
 	"coleo.dev/brain/displays"
 	"coleo.dev/brain/feed"
 	"coleo.dev/brain/memos"
+	"coleo.dev/brain/models"
 	"coleo.dev/brain/origin"
 	"coleo.dev/brain/permits"
 	"coleo.dev/brain/start"
@@ -80,6 +81,7 @@ type Brain struct {
 	end context.CancelFunc
 
 	permits *permits.Permits
+	models  *models.Resolver
 
 	mu       sync.Mutex
 	hosts    map[string]*knownHost
@@ -96,6 +98,9 @@ type Brain struct {
 
 // New returns a brain that follows no host until Run is called.
 func New(c Config) *Brain {
+	if c.Prices == nil {
+		c.Prices = func() *pricebook.Book { return pricebook.New(nil, pricebook.BuiltIn()) }
+	}
 	b := &Brain{Config: c, hosts: map[string]*knownHost{}, ordering: map[string]int{},
 		moves: map[string]chan struct{}{}, requests: map[string]bool{}}
 	b.permits = permits.New(permits.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Arbiter: c.Arbiter, Prepare: b.prepareHost})
@@ -110,6 +115,8 @@ func New(c Config) *Brain {
 	b.Conversations = threads.New(threads.Config{DB: c.DB, Find: b.Arm, Hosts: b.threadHosts, Ask: b.askHost})
 	b.Origins = origin.New(c.DB)
 	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})
+	b.models = models.New(models.Config{Harnesses: c.Registry, Providers: b.Providers, Prices: c.Prices,
+		Fallback: c.Defaults.Fallback, Log: c.Log, Now: c.Now})
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)
 	b.Unsent = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
 	b.ctx, b.end = context.WithCancel(context.Background())

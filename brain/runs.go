@@ -76,7 +76,7 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 		idOrName = arm.ID
 	}
 	used, err := b.DB.Used(ctx, idOrName, since)
-	report := cost.Tell(used, by, b.prices(), b.Now().Location())
+	report := cost.Tell(used, by, b.Prices(), b.Now().Location())
 	report.Uncounted = cost.UncountedIn(used, func(harness string) string {
 		h, err := b.Registry.Get(harness)
 		if err != nil {

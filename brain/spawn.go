@@ -116,7 +116,7 @@ func (b *Brain) placeStart(_ context.Context, s *starting) error {
 
 // finishStart chooses the model of a start, checks what depends on it, and completes the arm's row.
 func (b *Brain) finishStart(ctx context.Context, s *starting) (err error) {
-	s.instead, err = b.resolve(ctx, &s.arm, &s.config, s.q.Model == "", s.q.Fallback)
+	s.instead, err = b.models.Resolve(ctx, &s.arm, &s.config, s.q.Model == "", s.q.Fallback)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (b *Brain) checkBudget(arm coleo.Arm, asked *coleo.Budget) error {
 		return err
 	}
 	var price *coleo.Price
-	if p, ok := b.prices().Find(arm.Provider, arm.Model); ok && arm.Model != "" {
+	if p, ok := b.Prices().Find(arm.Provider, arm.Model); ok && arm.Model != "" {
 		price = &p
 	}
 	return start.CheckBudget(asked, h.Info(), arm, price)
