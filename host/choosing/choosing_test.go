@@ -30,6 +30,7 @@ type fakeSession struct {
 	mu      sync.Mutex
 	mode    string
 	changes []coleo.Change
+	between string // the mode that the screen shows on the way to another; "" if none
 	refuse  error  // what the next switch or the next model returns
 	model   string // the model that was set last
 	follow  func(coleo.Change)
@@ -57,24 +58,35 @@ func (f *fakeSession) Changes(context.Context, coleo.Cursor) iter.Seq2[coleo.Cha
 	}
 }
 
-// show lets the screen show a mode. The log follows in the background.
-func (f *fakeSession) show(mode string) {
+// show lets the screen show modes, one after another. The log follows in the background.
+func (f *fakeSession) show(list ...string) {
 	f.mu.Lock()
-	f.mode = mode
-	c := coleo.Change{Cursor: coleo.Cursor(len(f.changes) + 1), Kind: coleo.ChangeMode, Time: time.Now(),
-		Reading: coleo.Reading{State: coleo.Idle, Mode: mode}}
-	f.changes = append(f.changes, c)
-	f.mu.Unlock()
-	go f.follow(c)
+	defer f.mu.Unlock()
+	var changes []coleo.Change
+	for _, mode := range list {
+		f.mode = mode
+		c := coleo.Change{Cursor: coleo.Cursor(len(f.changes) + 1), Kind: coleo.ChangeMode, Time: time.Now(),
+			Reading: coleo.Reading{State: coleo.Idle, Mode: mode}}
+		f.changes, changes = append(f.changes, c), append(changes, c)
+	}
+	go func() {
+		for _, c := range changes {
+			f.follow(c)
+		}
+	}()
 }
 
 func (f *fakeSession) SwitchMode(_ context.Context, id string) (coleo.ModeSwitch, error) {
 	f.typed = append(f.typed, id)
-	if f.refuse != nil {
+	from := f.State().Mode
+	switch {
+	case f.refuse != nil:
 		return coleo.ModeSwitch{}, f.refuse
+	case from != id && f.between != "":
+		f.show(f.between, id)
+	case from != id:
+		f.show(id)
 	}
-	from := f.mode
-	f.show(id)
 	return coleo.ModeSwitch{From: from, To: id}, nil
 }
 
@@ -260,6 +272,34 @@ func TestANewSessionIsBroughtIntoTheOrderedModeOnce(t *testing.T) {
 	r := b.record()
 	if Unconfirmed(&r) {
 		t.Error("the next session is brought back into a mode that a person has left")
+	}
+}
+
+func TestAModeOnTheWayToTheOrderedOneTakesNothingBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.session.between = "bold"
+	r, err := b.switchMode(coleo.ModeOrder{Mode: "plan"})
+	if err != nil || r.Chosen.Mode != "plan" {
+		t.Errorf("to plan by way of bold: %+v, %v; want the order to stay", r.Chosen, err)
+	}
+	if got := b.logged(); !slices.Equal(got, []string{"mode bold", "mode plan", "model p/thinker"}) {
+		t.Errorf("the log says %q", got)
+	}
+}
+
+func TestASessionThatIsInTheOrderedModeIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if _, err := b.switchMode(coleo.ModeOrder{Mode: "plan"}); err != nil {
+		t.Fatal(err)
+	}
+	b.session = &fakeSession{mode: "plan", follow: b.follow}
+	b.NewSession(true)
+	b.RestoreMode(b.session)
+	b.RestoreMode(b.session)
+	if !slices.Equal(b.session.typed, []string{"plan"}) {
+		t.Errorf("the session was switched to %v, want plan once", b.session.typed)
 	}
 }
 

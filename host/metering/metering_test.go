@@ -326,4 +326,7 @@ func TestTheLogSaysHowMuchOfTheArmsBudgetIsUsed(t *testing.T) {
 	b.arm.account.Budget = nil
 	b.TellSpent(t.Context(), "r1")
 	b.saw("without a budget")
+	b.Ledger = spending.New(nil, func() cost.Prices { return flatPrice{} }, coleo.Budgets{Fleet: 9})
+	b.TellSpent(t.Context(), "r1")
+	b.saw("with a budget of all arms alone")
 }

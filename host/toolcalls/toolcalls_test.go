@@ -161,6 +161,20 @@ func TestATaskIsWrittenChangedAndCompleted(t *testing.T) {
 	}
 }
 
+func TestACallThatComesAgainChangesNothingAgain(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	q := door.Request{Key: "k1", Tool: coleo.ToolTaskWrite, Arguments: json.RawMessage(`{"tasks":[{"text":"once"}]}`)}
+	first, err := b.Call(t.Context(), "arm-ada", q, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.restart(b.DB)
+	if again, err := b.Call(t.Context(), "arm-ada", q, nil); err != nil || again != first || len(b.kinds()) != 1 {
+		t.Errorf("the same call again = %q, %v, with %d events; want %q once", again, err, len(b.kinds()), first)
+	}
+}
+
 func TestACallThatComesAgainAsksNobodyAgain(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
