@@ -288,31 +288,29 @@ func TestAnArmThatGoesInCirclesIsParkedAndInterrupted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, coleo.BudgetWarn)
 	b.SameCalls = 3
-	round := func(run string) string {
+	round := func(run, open string) string {
 		return b.FindLoop([]coleo.Event{
 			event(t, run, coleo.ToolCall{ID: "c", Name: "bash", Kind: coleo.ToolExecute,
 				Arguments: json.RawMessage(`{"command":"make"}`)}),
-			event(t, run, coleo.ToolEnd{ID: "c", Outcome: coleo.ToolError, Reason: "no rule"})}, "r1")
+			event(t, run, coleo.ToolEnd{ID: "c", Outcome: coleo.ToolError, Reason: "no rule"})}, open)
 	}
-	why := ""
 	for n := range 4 {
-		if round("r0") != "" {
-			t.Errorf("round %d of another run is found", n)
+		if round("r0", "r1") != "" {
+			t.Errorf("round %d of a run that has ended is found", n)
 		}
 	}
-	rounds := 0
-	for ; why == "" && rounds < 10; rounds++ {
-		why = round("r1")
-	}
-	if rounds != b.SameCalls {
-		t.Errorf("the circle was found after %d rounds: %q", rounds, why)
+	why := ""
+	for n, run := range []string{"r1", "r1", "r2", "r2", "r2"} { // a new run begins anew
+		if why = round(run, run); (why != "") != (n == 4) {
+			t.Errorf("after round %d: %q, want a circle after %d rounds of one run", n, why, b.SameCalls)
+		}
 	}
 	b.BreakLoop(t.Context(), why)
 	b.background()
 	b.saw("in a circle", "park loop", "interrupt")
 	b.SameCalls = -1
 	for range 20 {
-		if why := round("r1"); why != "" {
+		if why := round("r3", "r3"); why != "" {
 			t.Fatalf("with the loop breaker off: %q", why)
 		}
 	}
