@@ -80,6 +80,12 @@ func checkClone(ctx context.Context, w Workspace) error {
 	if !w.Clone {
 		return nil
 	}
+	if w.Top != "" { // the arm can write to the folder above, so it can replace the clone by a link
+		if info, err := os.Lstat(w.Path); err != nil || !info.IsDir() {
+			return coleo.Errorf(coleo.EConflict, "%s is no longer the folder that Coleo has made for arm %s: nothing was done; "+
+				"look what is there, and put the clone back", w.Path, w.Name)
+		}
+	}
 	info, err := os.Lstat(w.Git)
 	if err == nil && info.IsDir() && !exists(filepath.Join(w.Git, "commondir")) {
 		return git.CheckOwn(ctx, w.Git)

@@ -57,7 +57,10 @@ const keptVersion = 1
 // keep stores everything in a worktree under a ref, and returns the ref. A single git process
 // writes everything, so a kill leaves either the whole ref or none. The ref also keeps staged
 // files, and commits that only the worktree's reflog contains.
-func (s Workspaces) keep(ctx context.Context, w Workspace) (string, error) {
+//
+// The refs of an arm's worktrees in several repositories have the same time, and the further ones end with the
+// number of their worktree.
+func (s Workspaces) keep(ctx context.Context, w Workspace, at time.Time) (string, error) {
 	_, _ = s.FetchWork(ctx, w) // if the branch cannot get the commits, the kept ref still has them
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {
@@ -69,11 +72,11 @@ func (s Workspaces) keep(ctx context.Context, w Workspace) (string, error) {
 		return "", err
 	}
 	defer tree.Close()
-	k := keeping{header: header{Version: keptVersion, Workspace: w, Time: s.Now().UTC()}}
+	k := keeping{header: header{Version: keptVersion, Workspace: w, Time: at.UTC()}}
 	if err := k.findAll(ctx, tree, common); err != nil {
 		return "", err
 	}
-	ref := keptRefs + refName(w) + "/" + k.header.Time.Format("20060102T150405.000000000Z")
+	ref := keptRefs + refName(w) + "/" + k.header.Time.Format("20060102T150405.000000000Z") + w.number()
 	from, to := io.Pipe()
 	go func() {
 		out := bufio.NewWriter(to)

@@ -50,6 +50,12 @@ func doStep(step, root string) error {
 		_, err := s.Make(ctx, workspace.Order{ID: gittest.ArmID(root, "fix"), Name: "fix",
 			Folder: filepath.Join(root, "project"), Clone: step != "make"})
 		return err
+	case "make-several", "make-several-clones":
+		_, err := s.Make(ctx, workspace.Order{ID: gittest.ArmID(root, "fix"), Name: "fix", With: []string{furtherRepo(root)},
+			Folder: filepath.Join(root, "project"), Clone: step != "make-several"})
+		return err
+	case "restore-several":
+		return restoreSeveral(ctx, s)
 	case "remove":
 		_, err := s.Remove(ctx, gittest.ArmID(root, "fix"), true)
 		return err

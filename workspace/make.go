@@ -31,10 +31,14 @@ type Order struct {
 	Clone bool
 	// NoSetup skips the project's set-up script.
 	NoSetup bool
+	// With lists folders of further repositories. The arm gets a worktree of each, and works in the folder
+	// above them. Base and a pull request are for the first repository alone.
+	With []string
 }
 
 // Make makes the worktree of an arm. If the arm has one already, Make returns it. If somebody has
-// deleted the worktree's folder, Make makes the worktree again on the same branch.
+// deleted the worktree's folder, Make makes the worktree again on the same branch. If the order names
+// further repositories, Make makes all of their worktrees or none, and returns the first: see Group.
 //
 // Make returns EInvalid if the folder is in no repository, or if the branch or the base is wrong.
 // It returns EConflict if the branch is checked out elsewhere, or if the folder of the worktree
@@ -47,6 +51,9 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	}
 	defer unlock()
 	w, err := s.read(o.ID)
+	if len(o.With) > 0 || w.Top != "" {
+		return s.makeSeveral(ctx, o)
+	}
 	switch {
 	case err == nil && w.Status == Ready && exists(w.Path):
 		return w, checkFits(w, o)
@@ -64,20 +71,12 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return w, err
 	}
-	program, err := s.git()
-	if err != nil {
-		return w, err
-	}
-	r, err := program.Open(ctx, o.Folder)
-	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return w, coleo.Errorf(coleo.EInvalid,
-			"%s is in no git repository, so there is no worktree of it: leave out --worktree, or run 'git init'", o.Folder)
-	}
+	r, err := s.openSource(ctx, o.Folder)
 	if err != nil {
 		return w, err
 	}
 	defer r.Close()
-	if w, err = s.plan(ctx, r, o); err != nil {
+	if w, err = s.plan(ctx, r, o, s.worktreeFolder); err != nil {
 		return w, err
 	}
 	setup, err := s.setupOf(ctx, r, w, o)
@@ -88,6 +87,20 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 		return w, errors.Join(err, s.undo(context.WithoutCancel(ctx), w))
 	}
 	return w, nil
+}
+
+// openSource opens the repository of which a worktree is made.
+func (s Workspaces) openSource(ctx context.Context, folder string) (*git.Repo, error) {
+	program, err := s.git()
+	if err != nil {
+		return nil, err
+	}
+	r, err := program.Open(ctx, folder)
+	if coleo.ErrorCode(err) == coleo.ENotFound {
+		return nil, coleo.Errorf(coleo.EInvalid,
+			"%s is in no git repository, so there is no worktree of it: leave out --worktree, or run 'git init'", folder)
+	}
+	return r, err
 }
 
 // checkFits checks that an arm's worktree still fits an order.
@@ -107,8 +120,10 @@ func checkFits(w Workspace, o Order) error {
 	return nil
 }
 
-// plan decides which worktree to make. It changes nothing.
-func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, error) {
+// plan decides which worktree to make. The given function chooses the folder of the worktree. plan changes
+// nothing.
+func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order,
+	place func(Workspace) (string, error)) (Workspace, error) {
 	w := Workspace{ID: o.ID, Name: o.Name, Status: Making, Common: r.Common, From: r.Work, Clone: o.Clone,
 		Created: s.Now().UTC()}
 	folder, err := filepath.EvalSymlinks(o.Folder)
@@ -124,7 +139,7 @@ func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order) (Workspace, 
 	if err := s.chooseBranch(ctx, r, o, &w); err != nil {
 		return w, err
 	}
-	if w.Path, err = s.worktreeFolder(w); err != nil {
+	if w.Path, err = place(w); err != nil {
 		return w, err
 	}
 	w.Git = w.gitFolder()
@@ -291,7 +306,7 @@ func (s Workspaces) worktreeFolder(w Workspace) (string, error) {
 	return path, nil
 }
 
-// carryOut makes the planned worktree.
+// carryOut makes the planned worktree of an arm with one repository.
 func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Script, w *Workspace) error {
 	if err := os.MkdirAll(filepath.Dir(w.Path), 0o700); err != nil {
 		return err
@@ -305,6 +320,18 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 	if err := s.write(*w); err != nil {
 		return err
 	}
+	if err := s.fill(ctx, r, w); err != nil {
+		return err
+	}
+	if err := s.setUp(ctx, setup, w); err != nil {
+		return err
+	}
+	w.Status = Ready
+	return s.write(*w)
+}
+
+// fill makes the branch, the folder and the files of a worktree whose record is written.
+func (s Workspaces) fill(ctx context.Context, r *git.Repo, w *Workspace) error {
 	if w.MadeBranch {
 		_, err := r.Output(ctx, "update-ref", "--create-reflog", "-m", madeMessage(*w), w.ref(), w.Start, noCommit(w.Start))
 		if err != nil {
@@ -333,14 +360,7 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 		return coleo.Errorf(coleo.EInvalid, "the branch %s has no folder %s: start the arm in a folder that it has", w.Branch,
 			w.Folder)
 	}
-	if err := s.putFiles(w); err != nil {
-		return err
-	}
-	if err := s.setUp(ctx, tree, setup, w); err != nil {
-		return err
-	}
-	w.Status = Ready
-	return s.write(*w)
+	return s.putFiles(w)
 }
 
 // madeMessage returns the message that Coleo writes into the reflog of a new branch. By this
@@ -350,46 +370,3 @@ func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 // noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long
 // as the parameter like.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }
-
-// undo removes a worktree in which nobody has worked yet.
-func (s Workspaces) undo(ctx context.Context, w Workspace) error {
-	if err := errors.Join(s.endScript(w), s.delete(w)); err != nil {
-		return err
-	}
-	if w.MadeBranch {
-		r, err := s.openCommon(ctx, w.Common)
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		said, err := r.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
-		if err == nil && strings.TrimSpace(string(said)) == madeMessage(w) {
-			_, _ = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start) // it has moved if this fails
-		}
-	}
-	return s.forget(w.ID)
-}
-
-// delete deletes the worktree's folder and its git folder. It leaves the folder alone if the folder
-// is not the worktree's, or is the clone of another arm. It first renames the folder. So after a kill,
-// a later call recognizes the rest of the folder.
-func (s Workspaces) delete(w Workspace) error {
-	if isOthers(w) {
-		return nil
-	}
-	at := git.Worktree{Path: w.Path, Git: w.Git}
-	trash := filepath.Join(filepath.Dir(w.Path), ".coleo-removed-"+w.ID)
-	entries, err := os.ReadDir(w.Path)
-	if err == nil && (len(entries) == 0 || !at.Gone()) {
-		if err := errors.Join(deleteAll(trash), os.Rename(w.Path, trash)); err != nil {
-			return fmt.Errorf("delete the worktree %s: %w", w.Path, err)
-		}
-	}
-	if err := deleteAll(trash); err != nil {
-		return fmt.Errorf("delete the worktree %s: %w", w.Path, err)
-	}
-	if err := os.RemoveAll(w.Git); err != nil {
-		return fmt.Errorf("delete the worktree's git folder: %w", err)
-	}
-	return nil
-}

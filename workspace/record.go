@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,6 +60,18 @@ type Workspace struct {
 	// Notes say what a user should know about the worktree. Each note is one line.
 	Notes []string `json:"notes,omitempty"`
 
+	// Arm is the id of the arm, if the arm works in several repositories and this is not the first of them.
+	// Otherwise Arm is "", and ID is the arm's id.
+	Arm string `json:"arm,omitempty"`
+	// Top is the folder that contains the worktrees of all repositories of an arm with several. It is no
+	// repository, and the arm works there. Repo is the name of this worktree's folder there. Both are "" if
+	// the arm works in one repository.
+	Top  string `json:"top,omitempty"`
+	Repo string `json:"repo,omitempty"`
+	// Whole lists the ids of the arm's further worktrees that are made completely, even if their records say
+	// Making. Only the record of the first worktree has it. One write of that record ends the making of all.
+	Whole []string `json:"whole,omitempty"`
+
 	// Placed lists what was copied or linked from From.
 	Placed  []Placed  `json:"placed,omitempty"`
 	Created time.Time `json:"created"`
@@ -72,7 +85,15 @@ type Placed struct {
 }
 
 // Workdir returns the folder in which the arm works.
-func (w Workspace) Workdir() string { return filepath.Join(w.Path, w.Folder) }
+func (w Workspace) Workdir() string {
+	if w.Top != "" {
+		return w.Top
+	}
+	return filepath.Join(w.Path, w.Folder)
+}
+
+// ArmID returns the id of the arm.
+func (w Workspace) ArmID() string { return cmp.Or(w.Arm, w.ID) }
 
 // gitFolder returns the folder in which the worktree's own git folder must be.
 func (w Workspace) gitFolder() string {
@@ -153,8 +174,9 @@ func (s Workspaces) Of(id string) (w Workspace, known bool, err error) {
 	return w, true, err
 }
 
-// Workspace returns the worktree of an arm, by the arm's id or name. It returns ENotFound if there
-// is no such worktree, and EConflict if several arms have had the name.
+// Workspace returns the worktree of an arm, by the arm's id or name. If the arm has several, Workspace
+// returns the first. It returns ENotFound if there is no such worktree, and EConflict if several arms have
+// had the name.
 func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 	all, err := s.List()
 	var found []Workspace
@@ -162,7 +184,7 @@ func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 		if w.ID == idOrName {
 			return w, nil
 		}
-		if w.Name == idOrName {
+		if w.Name == idOrName && (len(found) == 0 || found[0].ArmID() != w.ArmID()) {
 			found = append(found, w)
 		}
 	}
@@ -317,26 +339,4 @@ func (s Workspaces) unlock(id string) {
 		os.Remove(s.held.Name())
 	}
 	s.held.Close()
-}
-
-// Rename stores an arm's new name in the record of the arm's worktree. The folder and the branch
-// keep their names. Rename does nothing if the arm has no worktree.
-func (s Workspaces) Rename(ctx context.Context, id, name string) error {
-	if !exists(s.recordPath(id)) {
-		return nil
-	}
-	s, unlock, err := s.lock(ctx, id)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	w, err := s.read(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	w.Name = name
-	return s.write(w)
 }

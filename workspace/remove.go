@@ -20,23 +20,25 @@ type Removal struct {
 	// BranchDeleted means that Coleo has deleted the branch, because Coleo had made it and nothing
 	// was committed on it.
 	BranchDeleted bool `json:"branch_deleted,omitempty"`
+	// With lists the removals of the arm's worktrees in further repositories.
+	With []Removal `json:"with,omitempty"`
+	// Stays is the folder above the worktrees of several repositories, if other files are in it. It is "" if
+	// the folder was removed.
+	Stays string `json:"stays,omitempty"`
 }
 
 // Check returns EConflict if Remove without force would refuse. The error says what is unsaved.
 // Check returns nil if the arm has no worktree.
 func (s Workspaces) Check(ctx context.Context, id string) error {
-	w, err := s.read(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil || w.Status != Ready {
-		return err
-	}
-	u, err := s.Unsaved(ctx, w)
+	all, err := s.Group(id)
 	if err != nil {
 		return err
 	}
-	return u.refuse(w)
+	_, refusal, err := s.unsavedIn(ctx, all)
+	if err != nil {
+		return err
+	}
+	return refusal
 }
 
 func (u Unsaved) refuse(w Workspace) error {
@@ -47,45 +49,38 @@ func (u Unsaved) refuse(w Workspace) error {
 		"commit and push it, or --force keeps it under %s%s", w.Name, w.Path, u, keptRefs, w.Name)
 }
 
-// Remove removes the worktree of the arm with the given id. If anything in the worktree is unsaved,
-// Remove without force returns EConflict and removes nothing. With force, Remove first keeps
-// everything under a ref. The branch stays, unless Coleo has made the branch and nobody has
-// committed anything on it. During the call, nobody may work in the worktree. If the arm has no
-// worktree, Remove does nothing.
+// Remove removes the worktree of the arm with the given id, or all of them if the arm has several. If
+// anything in them is unsaved, Remove without force returns EConflict and removes nothing. With force,
+// Remove first keeps everything under a ref of each repository. The branch stays, unless Coleo has made the
+// branch and nobody has committed anything on it. During the call, nobody may work in the worktree. If the
+// arm has no worktree, Remove does nothing.
+//
+// The id can also be that of a single record, if the first worktree of its arm is gone.
 func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal, error) {
-	s, unlock, err := s.lock(ctx, id)
+	owner := id
+	w, err := s.read(id)
+	if err == nil {
+		owner = w.ArmID()
+	}
+	s, unlock, err := s.lock(ctx, owner)
 	if err != nil {
 		return Removal{}, err
 	}
 	defer unlock()
-	w, err := s.read(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Removal{}, nil
+	all, err := s.settled(ctx, id)
+	if err != nil || len(all) == 0 {
+		return Removal{Workspace: w}, err
 	}
-	if err != nil {
-		return Removal{}, err
-	}
-	return s.remove(ctx, w, force)
+	return s.removeAll(ctx, all, force)
 }
 
-// remove does the work of Remove, for a caller that holds the lock.
+// remove removes one worktree, for a caller that holds the lock.
 func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Removal, error) {
-	out := Removal{Workspace: w}
-	if w.Status != Ready {
-		return out, s.mend(ctx, w)
-	}
-	u, err := s.Unsaved(ctx, w)
-	if err != nil {
-		return out, err
-	}
-	if err := u.refuse(w); err != nil && !force {
-		return out, err
-	}
-	if !u.Empty() || len(u.replaced) > 0 {
-		if out.Kept, err = s.keep(ctx, w); err != nil {
-			return out, err
-		}
-	}
+	return s.removeAll(ctx, []Workspace{w}, force)
+}
+
+// takeAway removes a worktree whose contents are elsewhere.
+func (s Workspaces) takeAway(ctx context.Context, w Workspace, out Removal) (Removal, error) {
 	if err := giveBackLink(w); err != nil {
 		return out, err
 	}
@@ -93,6 +88,7 @@ func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Remova
 	if err := s.write(w); err != nil {
 		return out, err
 	}
+	var err error
 	out.BranchDeleted, err = s.finish(ctx, w)
 	return out, err
 }
@@ -130,6 +126,10 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 	switch w.Status {
 	case Making:
+		if s.isWhole(w) {
+			w.Status = Ready
+			return s.write(w)
+		}
 		return s.undo(ctx, w)
 	case Removing:
 		_, err := s.finish(ctx, w)
@@ -170,9 +170,9 @@ func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pr
 		p, err := Pruned{Workspace: w}, error(nil)
 		switch {
 		case w.Status != Ready:
-			p.Mended, err = s.mendLocked(ctx, w.ID)
-		case inUse(w):
-			continue
+			p.Mended, err = s.mendLocked(ctx, w)
+		case inUse(w), !exists(s.recordPath(w.ID)), w.Arm != "" && exists(s.recordPath(w.Arm)):
+			continue // also if it goes with the first worktree of its arm
 		default:
 			var done Removal
 			done, err = s.Remove(ctx, w.ID, false)
@@ -187,13 +187,16 @@ func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pr
 }
 
 // mendLocked mends a worktree, unless another process has made it ready meanwhile.
-func (s Workspaces) mendLocked(ctx context.Context, id string) (mended bool, err error) {
-	s, unlock, err := s.lock(ctx, id)
+func (s Workspaces) mendLocked(ctx context.Context, w Workspace) (mended bool, err error) {
+	s, unlock, err := s.lock(ctx, w.ArmID())
 	if err != nil {
 		return false, err
 	}
 	defer unlock()
-	w, err := s.read(id)
+	w, err = s.read(w.ID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // it went with another worktree of its arm
+	}
 	if err != nil || w.Status == Ready {
 		return false, err
 	}

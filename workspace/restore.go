@@ -126,15 +126,16 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 	if err != nil {
 		return Restored{}, err
 	}
-	s, unlock, err := s.lock(ctx, h.Workspace.ID)
+	s, unlock, err := s.lock(ctx, h.Workspace.ArmID())
 	if err != nil {
 		return Restored{}, err
 	}
 	defer unlock()
 	w := h.Workspace
 	w.Common, w.Status, w.Clone = k.Common, Restoring, false // what was in a clone comes back as a worktree
-	w.Git = w.gitFolder()
+	w.Git, w.Whole = w.gitFolder(), nil
 	if path != "" {
+		w.Top = "" // it is at another place than the arm's other worktrees
 		if w.Path, err = filepath.Abs(path); err != nil {
 			return Restored{}, err
 		}

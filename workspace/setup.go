@@ -53,14 +53,19 @@ func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Ord
 }
 
 // setUp runs the set-up script in a new worktree. Then it remembers which ignored files exist.
-func (s Workspaces) setUp(ctx context.Context, tree *git.Repo, setup *script.Script, w *Workspace) error {
+func (s Workspaces) setUp(ctx context.Context, setup *script.Script, w *Workspace) error {
 	if setup == nil {
 		return nil
 	}
+	tree, err := s.OpenTree(ctx, *w)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
 	if s.Tell != nil {
 		s.Tell(*w, SettingUp)
 	}
-	err := s.Scripts.Run(ctx, script.Start{Script: *setup, Dir: w.Path, Output: s.SetupOutput(w.ID),
+	err = s.Scripts.Run(ctx, script.Start{Script: *setup, Dir: w.Path, Output: s.SetupOutput(w.ID),
 		Mark: script.MarkOf(w.ID),
 		Held: s.held, Env: []string{"COLEO_WORKTREE=" + w.Path, "COLEO_FROM=" + w.From, "COLEO_BRANCH=" + w.Branch}})
 	if err != nil {

@@ -3,11 +3,13 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -70,7 +72,7 @@ func list(ctx context.Context, s setup.Setup) ([]listed, error) {
 	}
 	out := make([]listed, 0, len(all))
 	for _, w := range all {
-		l := listed{Workspace: w, HasArm: hasArm(s, w.ID)}
+		l := listed{Workspace: w, HasArm: hasArm(s, w.ArmID())}
 		if w.Status == workspace.Ready {
 			u, err := trees.Unsaved(ctx, w)
 			if l.Unsaved = &u; err != nil {
@@ -93,9 +95,10 @@ func hasArm(s setup.Setup, id string) bool {
 // the name of an arm that works in the worktree. Stopped arms count too. user returns "" if there
 // is no such arm.
 func user(s setup.Setup, w workspace.Workspace) string {
-	if hasArm(s, w.ID) {
+	if hasArm(s, w.ArmID()) {
 		return w.Name
 	}
+	folder := cmp.Or(w.Top, w.Path)
 	files, _ := filepath.Glob(filepath.Join(s.ArmFolders(), "*", "arm.json"))
 	for _, file := range files {
 		var kept struct {
@@ -108,7 +111,7 @@ func user(s setup.Setup, w workspace.Workspace) string {
 		if err != nil || json.Unmarshal(data, &kept) != nil || kept.Record.Handle == nil {
 			continue
 		}
-		if rel, err := filepath.Rel(w.Path, kept.Record.Handle.Workdir); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(folder, kept.Record.Handle.Workdir); err == nil && filepath.IsLocal(rel) {
 			return kept.Record.Name
 		}
 	}
@@ -233,15 +236,31 @@ the repository.`,
 			if err != nil {
 				return err
 			}
-			line := "Removed " + w.Path
-			if done.Kept != "" {
-				line += "; its work is kept: coleo workspace restore " + w.Name
-			}
-			return verb.Say(c, line, done)
+			return verb.Say(c, removedText(w.Name, done), done)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "keep the unsaved work under a ref, and remove it")
 	return c
+}
+
+// removedText describes for people what a removal has removed and kept.
+func removedText(arm string, done workspace.Removal) string {
+	var lines []string
+	for n, one := range append([]workspace.Removal{done}, done.With...) {
+		line := "Removed " + one.Workspace.Path
+		if one.Kept != "" {
+			name := arm
+			if n > 0 {
+				name = one.Kept
+			}
+			line += "; its work is kept: coleo workspace restore " + name
+		}
+		lines = append(lines, line)
+	}
+	if done.Stays != "" {
+		lines = append(lines, done.Stays+" stays, because it has other files.")
+	}
+	return strings.Join(lines, "\n")
 }
 
 func newKeptCommand() *cobra.Command {
@@ -286,7 +305,9 @@ func newRestoreCommand() *cobra.Command {
 		Short: "Bring a kept worktree back, byte for byte",
 		Long: `Make the worktree again that 'coleo arm remove --force' has kept: all files with
 their permissions, symbolic links, what was staged, a merge in progress. NAME is
-the name of the arm, for what was kept last, or a ref of 'coleo workspace kept'.
+the name of the arm, for what was kept last, or a ref of 'coleo workspace kept'. If the
+arm had several repositories, the name stands for the first of them, and this says
+how to bring the others back.
 
 The branch is checked out if it is still at the same commit and free. Otherwise the
 commit is checked out without a branch. The ref stays until you delete it:
@@ -297,7 +318,7 @@ git update-ref -d REF.`,
 			if err != nil {
 				return err
 			}
-			k, err := chosen(c.Context(), s.Worktrees(), args[0])
+			k, others, err := chosen(c.Context(), s.Worktrees(), args[0])
 			if err != nil {
 				return err
 			}
@@ -309,26 +330,45 @@ git update-ref -d REF.`,
 			if done.Detached != "" {
 				line += "\nNo branch is checked out: " + done.Detached
 			}
-			return verb.Say(c, line, done)
+			for _, other := range others {
+				line += "\nKept together with it, from " + other.Common + ": coleo workspace restore " + other.Ref
+			}
+			return verb.Say(c, line, restored{done, others})
 		},
 	}
 	c.Flags().StringVar(&path, "path", "", "`FOLDER` to restore it to (default: where it was)")
 	return c
 }
 
-// chosen returns the work that was kept last for the named arm. The name can also be the ref of
-// kept work. Then chosen returns the work with this ref.
-func chosen(ctx context.Context, trees workspace.Workspaces, name string) (workspace.Kept, error) {
+// restored is the output of workspace restore.
+type restored struct {
+	workspace.Restored
+	Others []workspace.Kept `json:"others,omitempty"` // what was kept together with it and is not restored yet
+}
+
+// chosen returns the work that was kept last for the named arm, and what was kept together with it. If the
+// arm had several repositories, the first comes first. The name can also be the ref of kept work. Then
+// chosen returns the work with this ref.
+func chosen(ctx context.Context, trees workspace.Workspaces, name string) (k workspace.Kept, others []workspace.Kept,
+	err error) {
 	all, err := trees.Kept(ctx)
 	if err != nil {
-		return workspace.Kept{}, err
+		return k, nil, err
 	}
 	for n := len(all) - 1; n >= 0; n-- {
-		if all[n].Name == name || all[n].Ref == name {
-			return all[n], nil
+		if all[n].Name != name && all[n].Ref != name {
+			continue
 		}
+		together := workspace.Together(all, all[n])
+		if k = all[n]; k.Ref != name && len(together) > 1 {
+			k = together[0]
+		}
+		return k, slices.DeleteFunc(together, func(one workspace.Kept) bool {
+			there, known, err := trees.OfKept(ctx, one)
+			return one == k || err == nil && known && there.Status == workspace.Ready
+		}), nil
 	}
-	return workspace.Kept{}, coleo.Errorf(coleo.ENotFound,
+	return k, nil, coleo.Errorf(coleo.ENotFound,
 		"nothing is kept of an arm called %q: 'coleo workspace kept' lists "+
 			"what is", name)
 }

@@ -1,0 +1,260 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/workspace/git"
+	"coleo.dev/workspace/script"
+)
+
+// several is one making of the worktrees of several repositories.
+type several struct {
+	trees  Workspaces
+	top    string
+	whole  []Workspace // these are ready from an earlier making
+	making []*making
+}
+
+// making is one worktree that is made.
+type making struct {
+	Workspace
+	order Order
+	repo  *git.Repo
+	setup *script.Script
+}
+
+// makeSeveral makes those worktrees of several repositories that the arm does not have yet, and returns the
+// first of all. After an error, nothing of the new ones is left. The caller holds the lock.
+//
+// All new records say Making until everything is done. Then one write of the first record makes all of
+// them ready.
+func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error) {
+	have, err := s.settled(ctx, o.ID)
+	if err != nil {
+		return Workspace{}, err
+	}
+	m := several{trees: s}
+	defer func() {
+		for _, one := range m.making {
+			one.repo.Close()
+		}
+	}()
+	for _, order := range ordersOf(o, have) {
+		if err := m.add(ctx, order, have); err != nil {
+			return Workspace{}, err
+		}
+	}
+	if len(m.making) > 0 {
+		if err := m.carryOut(ctx); err != nil {
+			return Workspace{}, err
+		}
+	}
+	return s.read(o.ID)
+}
+
+// ordersOf returns the orders for the single worktrees. If the order names no further repositories, these
+// are the ones that the arm has.
+func ordersOf(o Order, have []Workspace) []Order {
+	folders := o.With
+	if len(folders) == 0 {
+		for _, w := range have {
+			if w.Arm != "" {
+				folders = append(folders, w.From)
+			}
+		}
+	}
+	first := o
+	first.With = nil
+	all := []Order{first}
+	for n, folder := range folders {
+		one := Order{ID: furtherID(o.ID, n+2), Name: o.Name, Folder: folder, Branch: o.Branch, Clone: o.Clone,
+			NoSetup: o.NoSetup}
+		if pullNumber(o.Branch) > 0 {
+			one.Branch = ""
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// add plans one worktree, or finds that the arm has it.
+func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
+	at := slices.IndexFunc(have, func(w Workspace) bool { return w.ID == o.ID })
+	if at >= 0 {
+		w := have[at]
+		fits := o
+		if w.Arm != "" {
+			fits.Branch = "" // the stored configuration has the branch of the first repository
+		}
+		switch {
+		case w.Top == "":
+			return coleo.Errorf(coleo.EConflict, "arm %s has a worktree of one repository already: nothing was started; "+
+				"only a new arm can get several", w.Name)
+		case exists(w.Path):
+			m.whole, m.top = append(m.whole, w), w.Top
+			return checkFits(w, fits)
+		}
+		o.Branch, m.top = w.Branch, w.Top // somebody has deleted the folder
+		if _, err := m.trees.remove(ctx, w, true); err != nil {
+			return err
+		}
+	}
+	r, err := m.trees.openSource(ctx, o.Folder)
+	if err != nil {
+		return err
+	}
+	one := &making{order: o, repo: r}
+	m.making = append(m.making, one)
+	if one.Workspace, err = m.trees.plan(ctx, r, o, m.place); err != nil {
+		return m.named(*one, err)
+	}
+	one.Folder = ""
+	if o.ID != m.first().ID {
+		one.Arm = m.first().ID
+	}
+	one.Top, one.Repo = m.top, filepath.Base(one.Path)
+	if err := m.checkOther(one.Workspace); err != nil {
+		return err
+	}
+	one.setup, err = m.trees.setupOf(ctx, r, one.Workspace, o)
+	return m.named(*one, err)
+}
+
+// named adds the repository to an error, because the same error can come from each repository.
+func (m *several) named(one making, err error) error {
+	if err == nil || strings.Contains(err.Error(), one.repo.Work) {
+		return err
+	}
+	return coleo.Errorf(coleo.ErrorCode(err), "%s: %w", one.repo.Work, err)
+}
+
+// first returns the worktree of the arm's first repository.
+func (m *several) first() Workspace {
+	for _, w := range m.whole {
+		if w.Arm == "" {
+			return w
+		}
+	}
+	return m.making[0].Workspace
+}
+
+// place returns the folder of a new worktree, in the folder above all of them.
+func (m *several) place(w Workspace) (string, error) {
+	main := strings.TrimSuffix(w.Common, string(filepath.Separator)+".git")
+	name := strings.TrimSuffix(filepath.Base(main), ".git")
+	if err := checkRepo(name, main); err != nil {
+		return "", err
+	}
+	if m.top == "" {
+		top, err := m.trees.worktreeFolder(w)
+		if err != nil {
+			return "", err
+		}
+		if err := os.MkdirAll(filepath.Dir(top), 0o700); err != nil {
+			return "", err
+		}
+		parent, err := filepath.EvalSymlinks(filepath.Dir(top))
+		if err != nil {
+			return "", err
+		}
+		m.top = filepath.Join(parent, filepath.Base(top))
+	}
+	return filepath.Join(m.top, name), nil
+}
+
+// checkOther checks that a planned worktree and the earlier ones are of different repositories with
+// different names.
+func (m *several) checkOther(w Workspace) error {
+	all := slices.Clone(m.whole)
+	for _, one := range m.making {
+		all = append(all, one.Workspace)
+	}
+	for _, other := range all {
+		switch {
+		case other.ID == w.ID:
+		case other.Common == w.Common:
+			return coleo.Errorf(coleo.EInvalid, "%s and %s are in the same repository, and an arm gets one worktree of each: "+
+				"nothing was made", other.From, w.From)
+		case other.Repo == w.Repo:
+			return coleo.Errorf(coleo.EInvalid, "the repositories %s and %s are both called %s, and this is the name of their "+
+				"folder: rename one of them; nothing was made", other.From, w.From, w.Repo)
+		}
+	}
+	return nil
+}
+
+// carryOut makes the planned worktrees, all or none.
+func (m *several) carryOut(ctx context.Context) error {
+	made, err := m.make(ctx)
+	if err == nil || made {
+		return err
+	}
+	for _, one := range slices.Backward(m.making) {
+		err = errors.Join(err, m.trees.undo(context.WithoutCancel(ctx), one.Workspace))
+	}
+	return err
+}
+
+// make makes the planned worktrees. It reports whether they are ready, which can be so together with an error.
+func (m *several) make(ctx context.Context) (made bool, err error) {
+	first := m.first()
+	if first.Status == Ready { // until the new worktrees are ready, a kill must undo them
+		first.Whole = slices.DeleteFunc(slices.Clone(first.Whole), func(id string) bool {
+			return slices.ContainsFunc(m.making, func(one *making) bool { return one.ID == id })
+		})
+		if err := m.trees.write(first); err != nil {
+			return false, err
+		}
+	}
+	for _, one := range m.making {
+		if err := m.trees.write(one.Workspace); err != nil {
+			return false, err
+		}
+	}
+	if err := os.Mkdir(m.top, 0o700); err != nil && (len(m.whole) == 0 || !errors.Is(err, os.ErrExist)) {
+		return false, fmt.Errorf("make the folder of the worktrees: %w", err)
+	}
+	for _, one := range m.making {
+		if err := m.trees.fill(ctx, one.repo, &one.Workspace); err != nil {
+			return false, m.named(*one, err)
+		}
+	}
+	for _, one := range m.making { // a set-up can use the other repositories
+		if err := m.trees.setUp(ctx, one.setup, &one.Workspace); err != nil {
+			return false, m.named(*one, err)
+		}
+	}
+	return m.ready()
+}
+
+// ready makes all worktrees ready by one write of the first record.
+func (m *several) ready() (made bool, err error) {
+	first := m.first()
+	first.Status, first.Whole = Ready, nil
+	for _, w := range m.whole {
+		if w.Arm != "" {
+			first.Whole = append(first.Whole, w.ID)
+		}
+	}
+	for _, one := range m.making {
+		if one.Arm != "" {
+			first.Whole = append(first.Whole, one.ID)
+		}
+	}
+	if err := m.trees.write(first); err != nil {
+		return false, err
+	}
+	for _, one := range m.making {
+		if one.Status = Ready; one.Arm != "" {
+			err = errors.Join(err, m.trees.write(one.Workspace))
+		}
+	}
+	return true, err
+}

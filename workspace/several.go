@@ -1,0 +1,243 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"coleo.dev"
+	"coleo.dev/printable"
+)
+
+// furtherID returns the id of an arm's worktree in a further repository. The first further one has the
+// number 2. The id can be part of a ref and of a file name, whatever the repository is called.
+func furtherID(arm string, number int) string { return arm + "-" + strconv.Itoa(number) }
+
+// number returns the end of the id of a worktree in a further repository, such as "-2". It returns "" for
+// the arm's first worktree.
+func (w Workspace) number() string {
+	if w.Arm == "" {
+		return ""
+	}
+	return strings.TrimPrefix(w.ID, w.Arm)
+}
+
+// Group returns the worktrees of the arm with the given id, in the order in which the user has named their
+// repositories. Most arms have one worktree or none. If the id is that of a worktree in a further repository,
+// Group returns this worktree alone.
+func (s Workspaces) Group(id string) ([]Workspace, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var all []Workspace
+	for _, e := range entries {
+		one, ok := strings.CutSuffix(e.Name(), recordSuffix)
+		if !ok || one != id && !strings.HasPrefix(one, id+"-") {
+			continue
+		}
+		w, err := s.read(one)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if w.ID == id || w.Arm == id {
+			all = append(all, w)
+		}
+	}
+	slices.SortFunc(all, func(a, b Workspace) int {
+		return cmp.Or(len(a.ID)-len(b.ID), strings.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// In returns the worktrees of several repositories that are in the given folder, which an arm works in. It
+// returns nil if the folder is not the folder above such worktrees.
+func (s Workspaces) In(folder string) ([]Workspace, error) {
+	all, err := s.List()
+	if at := slices.IndexFunc(all, func(w Workspace) bool { return w.Top != "" && w.Top == folder }); at >= 0 {
+		return s.Group(all[at].ArmID())
+	}
+	return nil, err
+}
+
+// settled ends what was interrupted in the worktrees of an arm, and returns those that are ready. The caller
+// holds the lock.
+func (s Workspaces) settled(ctx context.Context, id string) ([]Workspace, error) {
+	all, err := s.Group(id)
+	for _, w := range all {
+		if err == nil && w.Status != Ready {
+			err = s.mend(ctx, w)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Group(id)
+}
+
+// isWhole reports whether a worktree in a further repository is made completely, although its record says
+// Making. The record of the arm's first worktree says so.
+func (s Workspaces) isWhole(w Workspace) bool {
+	if w.Arm == "" {
+		return false
+	}
+	first, err := s.read(w.Arm)
+	return err == nil && first.Status == Ready && slices.Contains(first.Whole, w.ID)
+}
+
+// unsavedIn returns what is unsaved in the worktrees of an arm, and the error with which Remove without
+// force refuses to remove them.
+func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsaved, refusal, err error) {
+	var parts []string
+	for _, w := range all {
+		var u Unsaved
+		if w.Status == Ready {
+			if u, err = s.Unsaved(ctx, w); err != nil {
+				return nil, nil, err
+			}
+		}
+		each = append(each, u)
+		if w.Top == "" && refusal == nil {
+			refusal = u.refuse(w)
+		}
+		if w.Top != "" && !u.Empty() {
+			parts = append(parts, w.Repo+" has "+u.String())
+		}
+	}
+	loose := ""
+	if names := s.looseFiles(all); len(names) > 0 {
+		loose = "the folder itself has " + listed(names) + " outside of the repositories, which stays there also with --force"
+		parts = append(parts, loose)
+	}
+	if len(parts) == 0 {
+		return each, refusal, nil
+	}
+	advice := "commit and push it, or --force keeps it under " + keptRefs + all[0].Name + " of each repository"
+	if len(parts) == 1 && loose != "" {
+		advice = "move it elsewhere, or use --force"
+	}
+	return each, coleo.Errorf(coleo.EConflict, "the worktrees of arm %s in %s have unsaved work: %s: nothing was removed; %s",
+		all[0].Name, all[0].Workdir(), strings.Join(parts, "; "), advice), nil
+}
+
+// looseFiles returns the names of what is in the folder above the worktrees of several repositories, and in
+// none of these.
+func (s Workspaces) looseFiles(all []Workspace) (names []string) {
+	if len(all) == 0 || all[0].Top == "" {
+		return nil
+	}
+	if group, err := s.Group(all[0].ArmID()); err == nil {
+		all = append(group, all...) // not all of them are removed
+	}
+	top := all[len(all)-1].Top
+	entries, _ := os.ReadDir(top)
+	for _, e := range entries {
+		path := filepath.Join(top, e.Name())
+		if !slices.ContainsFunc(all, func(w Workspace) bool { return w.Path == path }) {
+			names = append(names, printable.Escaped(e.Name()))
+		}
+	}
+	return names
+}
+
+// removeAll removes worktrees that are ready. It keeps the contents of all of them before it removes the
+// first one.
+func (s Workspaces) removeAll(ctx context.Context, all []Workspace, force bool) (Removal, error) {
+	out := make([]Removal, len(all))
+	for n, w := range all {
+		out[n].Workspace = w
+	}
+	unsaved, refusal, err := s.unsavedIn(ctx, all)
+	if err == nil && !force {
+		err = refusal
+	}
+	now := s.Now()
+	for n, w := range all {
+		if err == nil && (!unsaved[n].Empty() || len(unsaved[n].replaced) > 0) {
+			out[n].Kept, err = s.keep(ctx, w, now)
+		}
+	}
+	for n := len(all) - 1; n >= 0 && err == nil; n-- { // the record of the first one stays as long as any other
+		out[n], err = s.takeAway(ctx, all[n], out[n])
+	}
+	first := out[0]
+	first.With = out[1:]
+	if top := first.Workspace.Top; err == nil && top != "" && exists(top) {
+		first.Stays = top
+	}
+	return first, err
+}
+
+// Rename stores an arm's new name in the records of the arm's worktrees. The folders and the branches
+// keep their names. Rename does nothing if the arm has no worktree.
+func (s Workspaces) Rename(ctx context.Context, id, name string) error {
+	if all, err := s.Group(id); err != nil || len(all) == 0 {
+		return err
+	}
+	s, unlock, err := s.lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	all, err := s.Group(id)
+	for _, w := range all {
+		w.Name = name
+		err = errors.Join(err, s.write(w))
+	}
+	return err
+}
+
+// checkRepo checks that the name of a repository can be the name of a folder and part of a patch.
+func checkRepo(name, folder string) error {
+	if name != "" && name != "." && name != string(filepath.Separator) && utf8.ValidString(name) &&
+		!strings.ContainsAny(name, "\"\\") && printable.Escaped(name) == name && !strings.HasPrefix(name, ".coleo-removed-") {
+		return nil
+	}
+	return coleo.Errorf(coleo.EInvalid, "the repository %s has the name %q, which cannot name a folder among several "+
+		"repositories: rename its folder; nothing was made", folder, name)
+}
+
+// keptTime returns the time in the name of a kept ref. The refs of one arm with the same time were kept
+// together.
+func keptTime(ref string) string {
+	at, _, _ := strings.Cut(ref[strings.LastIndexByte(ref, '/')+1:], "-")
+	return at
+}
+
+// Together returns the kept worktrees that were kept together with k, and k itself, in the order of their
+// numbers. They are of one arm in several repositories.
+func Together(all []Kept, k Kept) []Kept {
+	var out []Kept
+	for _, one := range all {
+		if one.Name == k.Name && keptTime(one.Ref) == keptTime(k.Ref) {
+			out = append(out, one)
+		}
+	}
+	slices.SortFunc(out, func(a, b Kept) int { return cmp.Or(len(a.Ref)-len(b.Ref), strings.Compare(a.Ref, b.Ref)) })
+	return out
+}
+
+// OfKept returns the record of the worktree that is kept under a ref. The result known is false if there is
+// no such worktree now.
+func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool, err error) {
+	r, err := s.openCommon(ctx, k.Common)
+	if err != nil {
+		return w, false, err
+	}
+	defer r.Close()
+	h, _, err := readManifest(ctx, r, k.Ref)
+	if err != nil {
+		return w, false, err
+	}
+	return s.Of(h.Workspace.ID)
+}

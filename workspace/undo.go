@@ -1,0 +1,58 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"coleo.dev/workspace/git"
+)
+
+// undo removes a worktree in which nobody has worked yet.
+func (s Workspaces) undo(ctx context.Context, w Workspace) error {
+	if err := errors.Join(s.endScript(w), s.delete(w)); err != nil {
+		return err
+	}
+	if w.MadeBranch {
+		r, err := s.openCommon(ctx, w.Common)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		said, err := r.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
+		if err == nil && strings.TrimSpace(string(said)) == madeMessage(w) {
+			_, _ = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start) // it has moved if this fails
+		}
+	}
+	return s.forget(w.ID)
+}
+
+// delete deletes the worktree's folder and its git folder. It leaves the folder alone if the folder
+// is not the worktree's, or is the clone of another arm. It first renames the folder. So after a kill,
+// a later call recognizes the rest of the folder.
+func (s Workspaces) delete(w Workspace) error {
+	if isOthers(w) {
+		return nil
+	}
+	at := git.Worktree{Path: w.Path, Git: w.Git}
+	trash := filepath.Join(filepath.Dir(w.Path), ".coleo-removed-"+w.ID)
+	entries, err := os.ReadDir(w.Path)
+	if err == nil && (len(entries) == 0 || !at.Gone()) {
+		if err := errors.Join(deleteAll(trash), os.Rename(w.Path, trash)); err != nil {
+			return fmt.Errorf("delete the worktree %s: %w", w.Path, err)
+		}
+	}
+	if err := deleteAll(trash); err != nil {
+		return fmt.Errorf("delete the worktree %s: %w", w.Path, err)
+	}
+	if err := os.RemoveAll(w.Git); err != nil {
+		return fmt.Errorf("delete the worktree's git folder: %w", err)
+	}
+	if w.Top != "" {
+		os.Remove(w.Top) // this works only if the folder is empty, so after the last worktree
+	}
+	return nil
+}
