@@ -173,8 +173,10 @@ type Worktree struct {
 	Base   string `json:"base,omitempty"`
 	// NoSetup means that the project's set-up script does not run.
 	NoSetup bool `json:"no_setup,omitempty"`
-	// Path is the top folder of the worktree. From is the folder for which the worktree was made.
-	// The host agent sets both.
+	// With lists folders of further repositories, as absolute paths. The arm gets a worktree of each.
+	With []string `json:"with,omitempty"`
+	// Path is the top folder of the worktree. If there are several worktrees, it is the folder above them.
+	// From is the folder for which the worktree was made. The host agent sets both.
 	Path string `json:"path,omitempty"`
 	From string `json:"from,omitempty"`
 	// Clone means that the arm works in a clone, because it has a sandbox. The host agent sets it.

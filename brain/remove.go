@@ -42,8 +42,9 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 		return wire.Removed{}, err
 	}
 	b.PublishRemoved(arm.ID)
-	return wire.Removed{Dropped: gone.Dropped, Kept: gone.Kept}, errors.Join(b.DB.SetConfig(ctx,
-		generationKey(arm.ID), ""), b.ForgetMemo(ctx, arm.ID), b.ForgetComments(ctx, arm.ID))
+	removed := wire.Removed{Dropped: gone.Dropped, Kept: gone.Kept, KeptToo: gone.KeptToo, Stays: gone.Stays}
+	return removed, errors.Join(b.DB.SetConfig(ctx, generationKey(arm.ID), ""), b.ForgetMemo(ctx, arm.ID),
+		b.ForgetComments(ctx, arm.ID))
 }
 
 // forget deletes an arm's row from the store. If the disk is full, forget uses the

@@ -157,12 +157,6 @@ type QueueOrder struct {
 	coleo.QueueOrder
 }
 
-// Removed is the report about a removed arm. An older host agent sends no report.
-type Removed struct {
-	Dropped int    `json:"dropped"`        // how many prompts were in the arm's queue
-	Kept    string `json:"kept,omitempty"` // the ref that has the unsaved work of the arm's worktree
-}
-
 // WindowOrder opens the window of an arm.
 type WindowOrder struct {
 	Arm   string             `json:"arm"`

@@ -156,6 +156,9 @@ type Beat struct {
 	// TakesClones means that the host agent makes a clone for an arm with a worktree and a sandbox. An
 	// older host agent would make a worktree, in which git cannot commit.
 	TakesClones bool `json:"takes_clones,omitempty"`
+	// TakesWith means that the host agent makes worktrees of several repositories for one arm. An older host
+	// agent would make one of the first repository alone.
+	TakesWith bool `json:"takes_with,omitempty"`
 	// TakesDefault means that an order can change the model of the next start without a change of
 	// the present model.
 	TakesDefault bool `json:"takes_default,omitempty"`
@@ -201,3 +204,13 @@ const (
 	BeatEvery = 30 * time.Second
 	HostStale = 90 * time.Second
 )
+
+// Removed is the report about a removed arm. An older host agent sends no report.
+type Removed struct {
+	Dropped int    `json:"dropped"`        // how many prompts were in the arm's queue
+	Kept    string `json:"kept,omitempty"` // the ref that has the unsaved work of the arm's worktree
+	// KeptToo lists the further refs, if the arm had worktrees of several repositories. Stays is the folder
+	// above them, if it stays because it has other files.
+	KeptToo []string `json:"kept_too,omitempty"`
+	Stays   string   `json:"stays,omitempty"`
+}

@@ -15,6 +15,7 @@ import (
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
 	"coleo.dev/store"
+	"coleo.dev/workspace"
 )
 
 // failed ends the processes of a start that has failed, and records the failure. The
@@ -207,7 +208,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if _, err := h.processMarks.endEarlier(a.record.ID, a.name(), a.newest()+1); err != nil {
 		return nil, err
 	}
-	kept, err := a.worktree().Remove(ctx, o.Force)
+	done, err := a.worktree().Remove(ctx, o.Force)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +228,17 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	delete(h.arms, a.record.ID)
 	h.mu.Unlock()
 	gone := writing{forget: a.record.ID, events: []coleo.Event{event(a.record.ID, coleo.EventRemoved, struct{}{})}}
-	return bus.Removed{Dropped: dropped, Kept: kept}, h.write(ctx, ending, gone)
+	removed := bus.Removed{Dropped: dropped, Stays: done.Stays}
+	for _, one := range append([]workspace.Removal{done}, done.With...) {
+		switch {
+		case one.Kept == "":
+		case removed.Kept == "":
+			removed.Kept = one.Kept
+		default:
+			removed.KeptToo = append(removed.KeptToo, one.Kept)
+		}
+	}
+	return removed, h.write(ctx, ending, gone)
 }
 
 // newest returns the number of the arm's last generation. This is the highest number in

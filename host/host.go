@@ -348,7 +348,7 @@ func (h *Host) newBeat() bus.Beat {
 		StartedAt: h.StartedAt, MaxArms: h.MaxArms, Epoch: h.DB.Epoch(), Head: h.DB.Head(), TakesGiven: true,
 		TakesLocal: true,
 		TakesForks: true, TakesFiles: true, TakesTools: true, TakesSubarms: true, TakesPolicy: true, TakesWorktrees: true,
-		TakesClones:  true,
+		TakesClones: true, TakesWith: true,
 		TakesDefault: true, TakesSandbox: true, TakesSandboxNet: true, TakesSandboxLimit: true, TakesContainers: true,
 		TakesTriggers: true, TakesBudget: true,
 		TakesEndWhenDone: true, TakesAlternatives: true, TakesOnLimit: true,

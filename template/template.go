@@ -3,6 +3,7 @@ package template
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,13 +33,16 @@ type Template struct {
 	SandboxImage string               `toml:"sandbox_image" json:"sandbox_image,omitempty"`
 	Worktree     bool                 `toml:"worktree" json:"worktree,omitempty"`
 	Base         string               `toml:"base" json:"base,omitempty"` // where the worktree's branch begins
-	Labels       coleo.Labels         `toml:"labels" json:"labels,omitempty"`
-	Tools        []string             `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
-	OnLimit      coleo.OnLimit        `toml:"on_limit" json:"on_limit,omitempty"`
-	ContinueWith string               `toml:"continue_with" json:"continue_with,omitempty"`
-	EndWhenDone  bool                 `toml:"end_when_done" json:"end_when_done,omitempty"`
-	Budget       *float64             `toml:"budget" json:"budget,omitempty"` // US dollars
-	BudgetPolicy coleo.BudgetPolicy   `toml:"budget_policy" json:"budget_policy,omitempty"`
+	// With lists folders of further repositories. The arm gets a worktree of each. A relative path begins at
+	// the work folder of the arm.
+	With         []string           `toml:"with" json:"with,omitempty"`
+	Labels       coleo.Labels       `toml:"labels" json:"labels,omitempty"`
+	Tools        []string           `toml:"tools" json:"tools,omitempty"` // Coleo's own tools
+	OnLimit      coleo.OnLimit      `toml:"on_limit" json:"on_limit,omitempty"`
+	ContinueWith string             `toml:"continue_with" json:"continue_with,omitempty"`
+	EndWhenDone  bool               `toml:"end_when_done" json:"end_when_done,omitempty"`
+	Budget       *float64           `toml:"budget" json:"budget,omitempty"` // US dollars
+	BudgetPolicy coleo.BudgetPolicy `toml:"budget_policy" json:"budget_policy,omitempty"`
 	// Prompt is the first prompt. In it, {{NAME}} stands for an argument.
 	Prompt string         `toml:"prompt" json:"prompt,omitempty"`
 	Args   map[string]Arg `toml:"args" json:"args,omitempty"`
@@ -105,6 +109,10 @@ func (t Template) fault() (key, fault string) {
 		return "budget", fmt.Sprintf("budget = %g is no amount: write US dollars, such as 2.50", *t.Budget)
 	case t.Base != "" && !t.Worktree:
 		return "base", "base says where the branch of a worktree begins: add worktree = true"
+	case len(t.With) > 0 && !t.Worktree:
+		return "with", "with names further repositories for worktrees: add worktree = true"
+	case slices.Contains(t.With, ""):
+		return "with", "with has an empty path: write the path of a folder in another repository"
 	}
 	for _, one := range []struct {
 		key string
@@ -271,6 +279,16 @@ func (t Template) Fill(q *wire.SpawnRequest, args map[string]string) error {
 	if q.Worktree == nil && t.Worktree {
 		q.Worktree = &wire.Worktree{Base: t.Base}
 	}
+	if q.Worktree != nil && len(q.Worktree.With) == 0 && len(t.With) > 0 {
+		tree := *q.Worktree
+		q.Worktree = &tree
+		for _, folder := range t.With {
+			if !filepath.IsAbs(folder) {
+				folder = filepath.Join(q.Workdir, folder)
+			}
+			q.Worktree.With = append(q.Worktree.With, folder)
+		}
+	}
 	if len(q.Tools) == 0 && !q.NoTools {
 		q.Tools = t.Tools
 	}
@@ -309,6 +327,9 @@ func (t Template) Loosens() []string {
 	}
 	if slices.ContainsFunc(t.OnLimit.Steps(), func(s coleo.LimitStep) bool { return s.Do == coleo.LimitHandover }) {
 		out = append(out, "on_limit "+string(t.OnLimit))
+	}
+	if len(t.With) > 0 {
+		out = append(out, "with "+strings.Join(t.With, ","))
 	}
 	if len(t.Tools) > 0 {
 		out = append(out, "tools "+strings.Join(t.Tools, ","))

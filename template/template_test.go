@@ -68,6 +68,8 @@ func TestATemplateSaysWhereItIsWrong(t *testing.T) {
 		"sandbox_limit = \"memory=4G\"":                         "x.toml:1: sandbox_limit needs sandbox",
 		"sandbox = \"bwrap\"\nsandbox_limit = \"memory=4\"":     "x.toml:2: memory=4 is too little",
 		"base = \"main\"":                        "add worktree = true",
+		"with = [\"../lib\"]":                    "add worktree = true",
+		"worktree = true\nwith = [\"\"]":         "empty path",
 		"tools = [\"rm\"]":                       `x.toml:1: "rm" is not a tool`,
 		"[labels]\n\"a b\" = \"c\"":              "bad key or value",
 		"description = \"a\\nb\"":                "one line",
@@ -157,6 +159,23 @@ func TestARequestBeatsTheTemplate(t *testing.T) {
 	}
 }
 
+func TestM28ATemplateNamesFurtherRepositories(t *testing.T) {
+	t.Parallel()
+	tpl := parse(t, "worktree = true\nwith = [\"../lib\", \"/srv/api\"]")
+	for _, asked := range []*wire.Worktree{nil, {Branch: "b"}, {With: []string{"/mine"}}} {
+		q, want := wire.SpawnRequest{Workdir: "/home/a/app", Worktree: asked}, []string{"/home/a/lib", "/srv/api"}
+		if asked != nil && asked.With != nil {
+			want = asked.With
+		}
+		if err := tpl.Fill(&q, nil); err != nil || !reflect.DeepEqual(q.Worktree.With, want) {
+			t.Errorf("with %+v: %+v, %v", asked, q.Worktree, err)
+		}
+		if asked != nil && asked.Branch != "" && asked.With != nil {
+			t.Error("the caller's request has changed")
+		}
+	}
+}
+
 func TestWhatLoosensIsSaid(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -174,6 +193,7 @@ func TestWhatLoosensIsSaid(t *testing.T) {
 		"on_limit = \"handover:codex\"":                         "on_limit handover:codex",
 		"permission_mode = \"edit\"":                            "permission mode edit",
 		"worktree = true\nmodel=\"x\"":                          "",
+		"worktree = true\nwith = [\"../lib\"]":                  "with ../lib",
 	} {
 		if got := strings.Join(parse(t, text).Loosens(), "; "); got != want {
 			t.Errorf("%q loosens %q, want %q", text, got, want)

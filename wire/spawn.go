@@ -92,6 +92,8 @@ type Worktree struct {
 	Base   string `json:"base,omitempty" doc:"Where a new branch begins; what is checked out in workdir if left out"`
 	// NoSetup skips the set-up script of the project.
 	NoSetup bool `json:"noSetup,omitempty" doc:"Do not run the project's .coleo/setup in the worktree"`
+	// With lists folders of further repositories. Only a new arm can have them.
+	With []string `json:"with,omitempty" doc:"Absolute paths of folders in further repositories; the arm gets a worktree of each, and works in the folder above them"`
 }
 
 // HandoverRequest asks for a successor of an arm: a new arm in the same folder that gets its task.
@@ -127,6 +129,9 @@ type HandoverReply struct {
 type Removed struct {
 	Dropped int    `json:"dropped,omitempty" doc:"How many prompts were in the arm's queue"`
 	Kept    string `json:"kept,omitempty" doc:"Ref of the repository that has the unsaved work of the arm's worktree"`
+	// KeptToo lists the further refs of an arm with several repositories.
+	KeptToo []string `json:"keptToo,omitempty" doc:"Refs of further repositories that have unsaved work of the arm"`
+	Stays   string   `json:"stays,omitempty" doc:"Folder above the worktrees of several repositories, if it stays because it has other files"`
 }
 
 // RecoverRequest says what to change when Coleo recovers an arm. All fields are

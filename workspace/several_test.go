@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +34,20 @@ func (s *stage) repository(dir string) {
 	s.Check(os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(".env\n"), 0o600))
 	s.Git(dir, "add", ".")
 	s.Git(dir, "commit", "-qm", "library")
+}
+
+// DropLocks also deletes the locks in the second repository, if there is one.
+func (s *stage) DropLocks() {
+	s.Helper()
+	s.Stage.DropLocks()
+	if library := furtherRepo(s.Root); exists(library) {
+		s.Check(filepath.WalkDir(filepath.Join(library, ".git"), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".lock") {
+				return os.Remove(path)
+			}
+			return nil
+		}))
+	}
 }
 
 // with adds further repositories to an order.

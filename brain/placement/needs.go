@@ -28,6 +28,8 @@ var needs = []need{
 		func(b bus.Beat) bool { return b.TakesWorktrees }, "makes no worktrees"},
 	{func(o bus.SpawnOrder) bool { return o.Config.Worktree != nil && o.Config.Sandbox.On() },
 		func(b bus.Beat) bool { return b.TakesClones }, "makes no clones for arms in a sandbox"},
+	{func(o bus.SpawnOrder) bool { return o.Config.Worktree != nil && len(o.Config.Worktree.With) > 0 },
+		func(b bus.Beat) bool { return b.TakesWith }, "makes no worktrees of several repositories for one arm"},
 	{func(o bus.SpawnOrder) bool { return o.First != nil },
 		func(b bus.Beat) bool { return b.TakesSubarms }, "starts no arm with a first prompt"},
 	{func(o bus.SpawnOrder) bool { return len(o.Config.Tools) > 0 },

@@ -121,6 +121,7 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 		"a worktree":                {"TakesWorktrees", config(coleo.SpawnConfig{Worktree: &coleo.Worktree{}})},
 		"a worktree in a sandbox": {"TakesClones", config(coleo.SpawnConfig{Worktree: &coleo.Worktree{},
 			Sandbox: &coleo.Sandbox{Kind: coleo.SandboxBwrap}})},
+		"several repositories":        {"TakesWith", config(coleo.SpawnConfig{Worktree: &coleo.Worktree{With: []string{"/b"}}})},
 		"a first prompt":              {"TakesSubarms", bus.SpawnOrder{First: &coleo.Queued{Text: "begin"}}},
 		"a tool":                      {"TakesTools", config(coleo.SpawnConfig{Tools: []string{coleo.ToolAskUser}})},
 		"a tool for subarms":          {"TakesSubarms", config(coleo.SpawnConfig{Tools: []string{coleo.ToolSpawnArm}})},

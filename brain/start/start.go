@@ -103,6 +103,7 @@ func (r Rules) fill(c *coleo.SpawnConfig, q wire.SpawnRequest, arm *coleo.Arm, h
 		func() error { return configureBudget(arm, c, q) },
 		func() error { return r.configureSandbox(c, q, harness, known) },
 		func() error { return checkWorktreeOfSubarm(*c) },
+		func() error { return checkWith(before, q, arm.Name) },
 		func() error { return checkUnguarded(before, *c, q.YesWithoutSandbox) },
 		func() error { return checkJudged(before, *c, arm.Harness, info, q.Untested) },
 		func() error { return r.configureTools(c, q, harness, known) },

@@ -3,6 +3,7 @@ package start
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 
 	"coleo.dev"
 	"coleo.dev/wire"
@@ -48,10 +49,34 @@ func takeWorktree(c *coleo.SpawnConfig, asked *wire.Worktree) {
 		return
 	}
 	from := c.Worktree
-	c.Worktree = &coleo.Worktree{Branch: asked.Branch, Base: asked.Base, NoSetup: asked.NoSetup}
+	c.Worktree = &coleo.Worktree{Branch: asked.Branch, Base: asked.Base, NoSetup: asked.NoSetup, With: asked.With}
 	if from != nil {
-		c.Worktree.From = from.From
+		c.Worktree.From, c.Worktree.With = from.From, from.With
 	}
+}
+
+// mostWith is the largest number of further repositories of an arm.
+const mostWith = 15
+
+// checkWith checks the folders of further repositories in a request. A stopped arm keeps its repositories.
+func checkWith(before coleo.SpawnConfig, q wire.SpawnRequest, arm string) error {
+	if q.Worktree == nil || len(q.Worktree.With) == 0 {
+		return nil
+	}
+	if before.Worktree != nil && !slices.Equal(before.Worktree.With, q.Worktree.With) {
+		return coleo.Errorf(coleo.EConflict, "arm %s has its repositories already: nothing was started; start it without "+
+			"--with, or start a new arm", arm)
+	}
+	if len(q.Worktree.With) > mostWith {
+		return coleo.Errorf(coleo.EInvalid, "an arm has at most %d further repositories: nothing was started", mostWith)
+	}
+	for _, folder := range q.Worktree.With {
+		if !filepath.IsAbs(folder) {
+			return coleo.Errorf(coleo.EInvalid, "the folder %q of a further repository must be an absolute path: nothing was "+
+				"started", folder)
+		}
+	}
+	return nil
 }
 
 // checkWorkdir returns EInvalid if a work folder is no absolute path.

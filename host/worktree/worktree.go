@@ -40,45 +40,72 @@ func (k Keeper) Take(ctx context.Context, c *coleo.SpawnConfig, name string) err
 			Branch: w.Branch})
 	}
 	w, err := trees.Make(ctx, workspace.Order{ID: id, Name: name, Folder: from, Branch: c.Worktree.Branch,
-		Base: c.Worktree.Base, NoSetup: c.Worktree.NoSetup, Clone: c.Sandbox.On()})
+		Base: c.Worktree.Base, NoSetup: c.Worktree.NoSetup, Clone: c.Sandbox.On(),
+		With: c.Worktree.With})
 	if err != nil {
 		k.Tell(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
 		return err
 	}
-	if known {
-		w.Notes = nil // the notes were reported when the worktree was made
+	all, err := k.Trees.Group(id)
+	if err != nil {
+		return err
 	}
-	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: w.Path, From: from, NoSetup: c.Worktree.NoSetup, Clone: w.Clone,
-		Notes: w.Notes}
+	var notes []string
+	if !known { // otherwise the notes were reported when the worktrees were made
+		notes = notesOf(all)
+	}
+	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: cmp.Or(w.Top, w.Path), From: from, NoSetup: c.Worktree.NoSetup,
+		Clone: w.Clone, With: c.Worktree.With, Notes: notes}
 	c.Workdir = w.Workdir()
 	if c.Sandbox.On() { // git in the sandbox needs all of the clone
 		box := *c.Sandbox
-		box.Folder = w.Path
+		box.Folder = c.Worktree.Path
 		c.Sandbox = &box
 	}
-	k.Tell(ctx, coleo.EventWorkspaceReady, coleo.WorkspaceChange{Status: string(w.Status), Path: w.Path,
-		Branch: w.Branch, Commit: w.Start, Notes: w.Notes})
+	for _, one := range all {
+		ready := coleo.WorkspaceChange{Status: string(one.Status), Path: one.Path, Branch: one.Branch, Commit: one.Start}
+		if !known {
+			ready.Notes = one.Notes
+		}
+		k.Tell(ctx, coleo.EventWorkspaceReady, ready)
+	}
 	return nil
 }
 
-// Remove removes the arm's git worktree, if it has one. It returns EConflict if another arm
-// works in the worktree. It also returns EConflict if there is unsaved work and force is false. If
-// force is true, Remove keeps the unsaved work under a ref, and returns the ref.
-func (k Keeper) Remove(ctx context.Context, force bool) (kept string, err error) {
-	w, known, err := k.Trees.Of(k.Arm)
-	if !known || err != nil {
-		return "", err
+// notesOf returns the notes about all worktrees of an arm. If there are several, each note names its
+// repository.
+func notesOf(all []workspace.Workspace) (notes []string) {
+	for _, w := range all {
+		for _, note := range w.Notes {
+			if w.Repo != "" {
+				note = w.Repo + ": " + note
+			}
+			notes = append(notes, note)
+		}
 	}
-	if other := k.WorksIn(w.Path); other != "" {
-		return "", coleo.Errorf(coleo.EConflict, "arm %s works in the worktree of arm %s: kill and remove it first",
-			other, w.Name)
+	return notes
+}
+
+// Remove removes the arm's git worktrees, if it has any. It returns EConflict if another arm works in one
+// of them. It also returns EConflict if there is unsaved work and force is false. If force is true, Remove
+// keeps the unsaved work under a ref of each repository, and returns the refs.
+func (k Keeper) Remove(ctx context.Context, force bool) (done workspace.Removal, err error) {
+	all, err := k.Trees.Group(k.Arm)
+	if len(all) == 0 || err != nil {
+		return done, err
 	}
-	done, err := k.Trees.Remove(ctx, k.Arm, force)
+	if other := k.WorksIn(cmp.Or(all[0].Top, all[0].Path)); other != "" {
+		return done, coleo.Errorf(coleo.EConflict, "arm %s works in the worktree of arm %s: kill and remove it first",
+			other, all[0].Name)
+	}
+	done, err = k.Trees.Remove(ctx, k.Arm, force)
 	if err != nil {
 		k.Tell(ctx, coleo.EventWorkspaceError, coleo.Note{Text: err.Error()})
-		return "", err
+		return done, err
 	}
-	k.Tell(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: "removed", Path: w.Path,
-		Branch: w.Branch, Kept: done.Kept})
-	return done.Kept, nil
+	for _, one := range append([]workspace.Removal{done}, done.With...) {
+		k.Tell(ctx, coleo.EventWorkspaceChanged, coleo.WorkspaceChange{Status: "removed", Path: one.Workspace.Path,
+			Branch: one.Workspace.Branch, Kept: one.Kept})
+	}
+	return done, nil
 }

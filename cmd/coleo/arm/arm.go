@@ -162,6 +162,12 @@ func remove(force *bool) bulk {
 			if gone.Kept != "" {
 				line += "; its work is kept: coleo workspace restore " + name
 			}
+			for _, ref := range gone.KeptToo {
+				line += "; its work in another repository is kept: coleo workspace restore " + ref
+			}
+			if gone.Stays != "" {
+				line += "; the folder " + gone.Stays + " stays, because it has other files"
+			}
 			return line, removedArm{name, gone}, err
 		}}
 }

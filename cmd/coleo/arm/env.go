@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -256,10 +257,19 @@ func (f *spawnFlags) takeWorktree() error {
 		return coleo.Errorf(coleo.EInvalid, "--base %s says where the branch of a worktree begins: add --worktree", f.base)
 	case f.worktree == "" && f.noSetup:
 		return coleo.Errorf(coleo.EInvalid, "--no-setup is for the set-up of a worktree: add --worktree")
+	case f.worktree == "" && len(f.with) > 0:
+		return coleo.Errorf(coleo.EInvalid, "--with %s names a further repository for worktrees: add --worktree", f.with[0])
 	case f.worktree == "":
 		return nil
 	}
 	f.q.Worktree = &wire.Worktree{Branch: f.worktree, Base: f.base, NoSetup: f.noSetup}
+	for _, folder := range f.with {
+		folder, err := filepath.Abs(folder)
+		if err != nil {
+			return err
+		}
+		f.q.Worktree.With = append(f.q.Worktree.With, folder)
+	}
 	if f.worktree == newBranch {
 		f.q.Worktree.Branch = ""
 	}

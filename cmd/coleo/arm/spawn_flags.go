@@ -25,12 +25,13 @@ type spawnFlags struct {
 	local       bool
 	terminal    string // terminal program in which a window is opened
 	headless    bool
-	tools       string // Coleo's own tools, with commas
-	schema      string // file with the schema of the memo
-	worktree    string // branch of the worktree, or newBranch
-	base        string // commit or branch at which a new branch begins
-	noTree      bool   // no worktree
-	noSetup     bool   // leave the project's set-up script out
+	tools       string   // Coleo's own tools, with commas
+	schema      string   // file with the schema of the memo
+	worktree    string   // branch of the worktree, or newBranch
+	base        string   // commit or branch at which a new branch begins
+	noTree      bool     // no worktree
+	with        []string // folders of further repositories
+	noSetup     bool     // leave the project's set-up script out
 	sandbox     coleo.Sandbox
 	template    template.Wish
 	budget      budget.Flags
@@ -97,6 +98,10 @@ that is what is checked out in the folder. 'coleo arm remove' removes the worktr
 again, and never loses work. If the project has a script .coleo/setup, it runs in
 the new worktree, once you trust it ('coleo workspace trust'). --no-setup leaves it out.
 
+--with PATH adds another repository, and can be repeated. The arm then works in a folder
+with one worktree of each repository, each on a branch of its own. --worktree=BRANCH
+is for all of them, --base and pr/12 for the repository of the work folder alone.
+
 --sandbox bwrap runs the agent CLI in a sandbox (Linux, with bubblewrap). It writes
 in the work folder and in its own folder of HOME, and sees nothing else of HOME.
 --sandbox-net says what it reaches of the network. A stopped arm keeps its sandbox,
@@ -134,6 +139,7 @@ func newSpawnCommand() *cobra.Command {
 		Long:  spawnHelp,
 		Example: `  coleo arm spawn -n fix --harness HARNESS -w ~/src/project
   coleo arm spawn -n fix --harness HARNESS -w ~/src/project --worktree
+  coleo arm spawn -n both --harness HARNESS -w ~/src/app --worktree --with ~/src/lib
   coleo arm spawn -n try --harness HARNESS --model scripted
   coleo arm spawn --template review --arg branch=topic`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -153,6 +159,7 @@ func newSpawnCommand() *cobra.Command {
 	flags.BoolVar(&f.noTree, "no-worktree", false, "no worktree, although the template says so")
 	flags.StringVar(&f.worktree, "worktree", "", "work in a git worktree, on a new branch or on `BRANCH`")
 	flags.Lookup("worktree").NoOptDefVal = newBranch
+	flags.StringArrayVar(&f.with, "with", nil, "with --worktree: a worktree of the repository of `PATH` too; can be repeated")
 	flags.StringVar(&f.base, "base", "", "with --worktree: `COMMIT` or branch where a new branch begins")
 	flags.BoolVar(&f.noSetup, "no-setup", false, "with --worktree: do not run the project's .coleo/setup")
 	flags.StringVar(&f.q.Harness, "harness", "", "`NAME` of the harness: see 'coleo harness list'")

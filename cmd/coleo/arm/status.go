@@ -123,7 +123,8 @@ func (p *statusPage) addPlace(arm coleo.Arm) {
 		if w.Clone {
 			kind = "a clone, "
 		}
-		p.line("Worktree", fmt.Sprintf("%sbranch %s, made for %s", kind, w.Branch, w.From))
+		from := strings.Join(append([]string{w.From}, w.With...), " and ")
+		p.line("Worktree", fmt.Sprintf("%sbranch %s, made for %s", kind, w.Branch, from))
 	}
 	if s := configOf(arm).Sandbox; s.On() {
 		p.line("Sandbox", s)

@@ -194,6 +194,10 @@ func (f *flags) prepare(c *cobra.Command, task string) error {
 		return err
 	}
 	if f.q.Worktree != nil {
+		if len(f.q.Worktree.With) > 0 {
+			return coleo.Errorf(coleo.EUnsupported, "the template gives each arm several repositories (with), and a fan-out "+
+				"compares the work in one: take \"with\" out of the template, or use 'coleo arm spawn'; nothing was started")
+		}
 		f.base = cmp.Or(f.base, f.q.Worktree.Base)
 	}
 	if strings.TrimSpace(f.q.InitialPrompt) == "" {
