@@ -44,6 +44,9 @@ type Wish struct {
 // Diff is what changed between two trees of files.
 type Diff struct {
 	Root string `json:"root"` // the top folder of the repository; paths are relative to it
+	// Repos lists the repositories, if the arm works in several. Root is then the folder above them, and Base
+	// and Head are "". Most arms work in one, and Repos is empty.
+	Repos []Repository `json:"repos,omitempty"`
 	// Alias is the path of Root with the symbolic links that the path in the arm's configuration
 	// contains. If that path contains none, Alias is "".
 	Alias string    `json:"alias,omitempty"`
@@ -61,6 +64,13 @@ type Diff struct {
 	Unchanged bool   `json:"unchanged,omitempty"`
 	// Patch is a patch for git apply. In JSON it is base64, because files can contain any bytes.
 	Patch []byte `json:"patch,omitempty"`
+}
+
+// Repository is one of several repositories in which an arm works.
+type Repository struct {
+	Name string `json:"name"` // of its folder below Root
+	Base string `json:"base"` // as in Diff
+	Head string `json:"head,omitempty"`
 }
 
 // Kind says how a file changed.

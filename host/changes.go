@@ -12,14 +12,30 @@ import (
 )
 
 // inFolder returns an arm in the form that package diffs uses.
-func inFolder(r store.ArmRecord) diffs.Arm { return diffs.Arm{ID: r.ID, Folder: r.Workdir} }
+func (h *Host) inFolder(r store.ArmRecord) diffs.Arm {
+	in := diffs.Arm{ID: r.ID, Folder: r.Workdir}
+	all, err := h.Workspaces.In(r.Workdir)
+	if err != nil {
+		h.Log.Warn("look for the worktrees of an arm", "arm", r.Name, "error", err)
+	}
+	for _, w := range all {
+		in.Repos = append(in.Repos, diffs.Repo{Name: w.Repo, Folder: w.Path})
+	}
+	return in
+}
 
 // inRepository is like inFolder, except if the arm has a worktree. It then names the folder for
 // which the worktree was made, because the worktree itself may no longer exist.
 func inRepository(r store.ArmRecord) diffs.Arm {
-	in := inFolder(r)
+	in := diffs.Arm{ID: r.ID, Folder: r.Workdir}
 	if w := r.Spec.Worktree; w != nil && w.From != "" {
 		in.Folder = w.From
+		for _, folder := range w.With {
+			in.Repos = append(in.Repos, diffs.Repo{Folder: folder})
+		}
+		if len(w.With) > 0 {
+			in.Repos = append(in.Repos, diffs.Repo{Folder: w.From})
+		}
 	}
 	return in
 }
@@ -27,7 +43,7 @@ func inRepository(r store.ArmRecord) diffs.Arm {
 // keepFiles makes a checkpoint of the arm's files in the background. The reason is one of the
 // constants in package changes.
 func (a *arm) keepFiles(reason, run string) {
-	in := inFolder(a.recordNow())
+	in := a.host.inFolder(a.recordNow())
 	a.host.runs.Go(func() { a.host.diffs.Keep(a.host.ctx, in, reason, run) })
 }
 
@@ -36,7 +52,7 @@ func (h *Host) diff(ctx context.Context, o bus.DiffOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.diffs.Diff(ctx, inFolder(a.recordNow()), o)
+	return h.diffs.Diff(ctx, h.inFolder(a.recordNow()), o)
 }
 
 // restoreFiles puts the files of a checkpoint back. During that time the arm neither starts nor
@@ -52,7 +68,7 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 		return nil, coleo.Errorf(coleo.EBusy, "nothing was restored, because a prompt is being typed into arm %s", a.name())
 	}
 	defer a.delivering.Unlock()
-	return h.diffs.Restore(ctx, inFolder(a.recordNow()), o.N, func(root string) error {
+	return h.diffs.Restore(ctx, h.inFolder(a.recordNow()), o.N, func(root string) error {
 		return h.checkFilesRest(a, root, "no file was restored")
 	})
 }

@@ -113,7 +113,7 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpRestore: decoded(h.restoreFiles),
 		bus.OpMerge:   decoded(h.merge),
 		bus.OpCheckpoints: onArm(h, func(ctx context.Context, a *arm) (any, error) {
-			return h.diffs.Checkpoints(ctx, inFolder(a.recordNow()))
+			return h.diffs.Checkpoints(ctx, h.inFolder(a.recordNow()))
 		}),
 
 		bus.OpThreads:      decoded(h.listThreads),

@@ -63,11 +63,11 @@ func (s Workspaces) Group(id string) ([]Workspace, error) {
 // In returns the worktrees of several repositories that are in the given folder, which an arm works in. It
 // returns nil if the folder is not the folder above such worktrees.
 func (s Workspaces) In(folder string) ([]Workspace, error) {
-	all, err := s.List()
+	all, _ := s.List() // what cannot be read says nothing
 	if at := slices.IndexFunc(all, func(w Workspace) bool { return w.Top != "" && w.Top == folder }); at >= 0 {
 		return s.Group(all[at].ArmID())
 	}
-	return nil, err
+	return nil, nil
 }
 
 // settled ends what was interrupted in the worktrees of an arm, and returns those that are ready. The caller

@@ -286,7 +286,7 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	args := append(slices.Clone(c.args), "--find-renames", "--raw", "--numstat", "--no-abbrev", "-z", "--no-color",
 		"-O"+os.DevNull)
 	if !c.wish.Stat {
-		args = append(args, "--patch", "--src-prefix=a/", "--dst-prefix=b/")
+		args = append(args, "--patch", "--src-prefix=a/"+f.below, "--dst-prefix=b/"+f.below)
 		if c.wish.Binary {
 			args = append(args, "--binary")
 		}
@@ -304,6 +304,7 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	if err != nil {
 		return err
 	}
+	patch = changes.Below(patch, f.below)
 	if len(patch) > changes.MaxPatch || cut {
 		cut, patch = true, changes.CutPatch(patch[:min(len(patch), changes.MaxPatch)])
 	}

@@ -27,6 +27,7 @@ type Folder struct {
 	own    string   // a temporary folder with the index and the objects of this Folder
 	format string   // of objects, sha1 or sha256
 
+	below     string // what the paths in a patch begin with: "" or a folder with a slash at its end
 	indexes   *Indexes
 	snapshots bool // a diff always stores the files before git compares them; only tests set it
 }
@@ -64,6 +65,12 @@ func Open(ctx context.Context, program git.Program, dir, tempDir string) (*Folde
 // Using returns the same Folder. From now on, it keeps a copy of a large index in x.
 func (f *Folder) Using(x *Indexes) *Folder {
 	f.indexes = x
+	return f
+}
+
+// Below returns the same Folder. From now on, the paths in its patches begin with the name of a folder.
+func (f *Folder) Below(name string) *Folder {
+	f.below = name + "/"
 	return f
 }
 

@@ -96,6 +96,30 @@ func TestM28AnArmWorksInSeveralRepositories(t *testing.T) {
 	}
 }
 
+func TestM28TheDiffOfAnArmHasAllItsRepositories(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir, _, arm := w.withLibrary()
+	w.inTree(filepath.Join(arm.Workdir, "library"), "code", "changed\n")
+	w.check(os.WriteFile(filepath.Join(arm.Workdir, "project", "new"), []byte("new\n"), 0o600))
+	out := w.must("arm", "diff", "one", "--stat")
+	for _, want := range []string{"library/code  +1 -1  (committed)", "project/new  +1 -0  (untracked)", "2 files"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the table says nothing of %q:\n%s", want, out)
+		}
+	}
+	if out := w.must("arm", "diff", "one", "library"); strings.Contains(out, "project/") ||
+		!strings.Contains(out, "--- a/library/code\n+++ b/library/code\n") {
+		t.Errorf("the diff of one repository is\n%s", out)
+	}
+	if e := w.fails(2, "arm", "checkpoint", "list", "one"); !strings.Contains(e.Message, "several repositories") {
+		t.Errorf("the checkpoints: %+v", e)
+	}
+	if out := w.git(dir, "for-each-ref", "refs/coleo/base"); !strings.Contains(out, arm.ID) {
+		t.Errorf("the refs are %q", out)
+	}
+}
+
 func TestM28RemovingAnArmKeepsTheWorkInEachOfItsRepositories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -44,6 +45,15 @@ const (
 type Arm struct {
 	ID     string
 	Folder string
+	// Repos lists the repositories, if the arm works in the folder above several. Otherwise it is empty, and the
+	// arm works in the repository that contains Folder.
+	Repos []Repo
+}
+
+// Repo is one of several repositories of an arm.
+type Repo struct {
+	Name   string // of its folder, below the arm's folder
+	Folder string // its path
 }
 
 // Diffs reads the changes in the files of a host's arms, and keeps checkpoints of the files.
@@ -99,7 +109,7 @@ func (d *Diffs) keeper(id string) *keeper {
 	return k
 }
 
-func (d *Diffs) open(ctx context.Context, a Arm) (*folder.Folder, error) {
+func (d *Diffs) open(ctx context.Context, dir string) (*folder.Folder, error) {
 	if err := os.MkdirAll(d.Scratch, 0o700); err != nil {
 		return nil, err
 	}
@@ -109,18 +119,18 @@ func (d *Diffs) open(ctx context.Context, a Arm) (*folder.Folder, error) {
 	}
 	own := ""
 	if d.CloneGit != nil {
-		if own, err = d.CloneGit(ctx, a.Folder); err != nil {
+		if own, err = d.CloneGit(ctx, dir); err != nil {
 			return nil, err
 		}
 	}
-	f, err := folder.Open(ctx, program, a.Folder, d.Scratch)
+	f, err := folder.Open(ctx, program, dir, d.Scratch)
 	if err != nil {
 		return nil, err
 	}
 	if own != "" && f.GitFolder() != own { // the arm has changed it meanwhile, or works in a repository in its clone
 		f.Close()
 		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not lead to %s, the git folder of the arm's clone: git "+
-			"is not run there", a.Folder, own)
+			"is not run there", dir, own)
 	}
 	return f.Using(d.copies()), nil
 }
@@ -172,15 +182,20 @@ func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
 }
 
 func (d *Diffs) keep(ctx context.Context, a Arm, n folder.Note) error {
-	f, err := d.open(ctx, a)
+	all, err := d.openAll(ctx, a)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := f.RememberBase(ctx, a.ID); err != nil {
-		return err
+	defer all.close()
+	for _, one := range all {
+		if err := one.folder.RememberBase(ctx, a.ID); err != nil {
+			return err
+		}
 	}
-	_, _, err = f.Keep(ctx, a.ID, n)
+	if len(a.Repos) > 0 {
+		return nil
+	}
+	_, _, err = all[0].folder.Keep(ctx, a.ID, n)
 	return err
 }
 
@@ -205,15 +220,18 @@ func (d *Diffs) wished(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 	if w.Wait > 0 && w.Checkpoint == nil {
 		return d.follow(ctx, a, w)
 	}
-	f, err := d.open(ctx, a)
+	if err := a.checkOne(w.Checkpoint != nil); err != nil {
+		return changes.Diff{}, err
+	}
+	all, err := d.openAll(ctx, a)
 	if err != nil {
 		return changes.Diff{}, err
 	}
-	defer f.Close()
+	defer all.close()
 	if w.Checkpoint != nil {
-		return f.DiffCheckpoint(ctx, a.ID, *w.Checkpoint, w)
+		return all[0].folder.DiffCheckpoint(ctx, a.ID, *w.Checkpoint, w)
 	}
-	return f.DiffOf(ctx, a.ID, w, d.Now().UTC())
+	return all.diff(ctx, a, w, d.Now().UTC())
 }
 
 // firstPiece returns the first piece of a diff, and keeps the diff until its other pieces are
@@ -256,7 +274,10 @@ func (d *Diffs) piece(id string, from int) (bus.Piece, error) {
 
 // Checkpoints returns the checkpoints of an arm, the oldest first.
 func (d *Diffs) Checkpoints(ctx context.Context, a Arm) ([]changes.Checkpoint, error) {
-	f, err := d.open(ctx, a)
+	if err := a.checkOne(true); err != nil {
+		return nil, err
+	}
+	f, err := d.open(ctx, a.Folder)
 	if err != nil {
 		return nil, err
 	}
@@ -269,10 +290,13 @@ func (d *Diffs) Checkpoints(ctx context.Context, a Arm) ([]changes.Checkpoint, e
 // no checkpoint of the arm.
 func (d *Diffs) Restore(ctx context.Context, a Arm, n int,
 	beforeChange func(root string) error) (changes.Restored, error) {
+	if err := a.checkOne(true); err != nil {
+		return changes.Restored{}, err
+	}
 	k := d.keeper(a.ID)
 	k.files.Lock()
 	defer k.files.Unlock()
-	f, err := d.open(ctx, a)
+	f, err := d.open(ctx, a.Folder)
 	if err != nil {
 		return changes.Restored{}, err
 	}
@@ -286,19 +310,29 @@ func (d *Diffs) Restore(ctx context.Context, a Arm, n int,
 
 // Forget removes the refs of an arm that is being removed.
 func (d *Diffs) Forget(ctx context.Context, a Arm) error {
-	f, err := d.open(ctx, a)
-	switch coleo.ErrorCode(err) {
-	case "":
-	case coleo.EUnsupported, coleo.ENotInstalled, coleo.EInvalid: // the folder is gone, or was never in a repository
-		return nil
-	default:
-		return err
-	}
-	defer f.Close()
 	d.mu.Lock()
 	delete(d.arms, a.ID)
 	d.mu.Unlock()
-	return f.Forget(ctx, a.ID)
+	folders := []string{a.Folder}
+	if len(a.Repos) > 0 {
+		folders = nil
+	}
+	for _, repo := range a.Repos {
+		folders = append(folders, repo.Folder)
+	}
+	var failed error
+	for _, one := range folders {
+		f, err := d.open(ctx, one)
+		switch coleo.ErrorCode(err) {
+		case "":
+			failed = errors.Join(failed, f.Forget(ctx, a.ID))
+			f.Close()
+		case coleo.EUnsupported, coleo.ENotInstalled, coleo.EInvalid: // the folder is gone, or was never in a repository
+		default:
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
 }
 
 // Below reports whether path is dir or is below dir. There must be no symbolic links in dir.

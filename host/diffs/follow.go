@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"coleo.dev/changes"
@@ -45,53 +46,67 @@ func (d *Diffs) follow(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 	if err := canFollow(); err != nil {
 		return changes.Diff{}, err
 	}
-	f, err := d.open(ctx, a)
+	all, err := d.openAll(ctx, a)
 	if err != nil {
 		return changes.Diff{}, err
 	}
-	defer f.Close()
-	t := d.tree(f)
-	defer d.leave(t)
+	defer all.close()
+	var t trees
+	for _, one := range all {
+		t = append(t, d.tree(one.folder))
+	}
+	defer func() {
+		for _, one := range t {
+			d.leave(one)
+		}
+	}()
 	till := time.NewTimer(min(w.Wait, mostWait))
 	defer till.Stop()
 	key := keyOf(w)
 	for {
-		number, changed := t.changeCount()
-		last := t.lastOf(key)
+		number, changed, done := t.changeCount()
+		last := t[0].lastOf(key)
 		if last.mark == "" || last.mark != w.Since || last.number != number {
-			diff, err := d.reread(ctx, a, f, t, w)
+			diff, err := d.reread(ctx, a, all, t, w)
 			if err != nil || diff.Mark != w.Since {
+				done()
 				return diff, err
 			}
 		}
 		select {
 		case <-changed:
+			done()
 			t.waitForQuiet(ctx)
-			waitForNextDiff(ctx, t.lastOf(key))
+			waitForNextDiff(ctx, t[0].lastOf(key))
 		case <-till.C:
-			return changes.Diff{Root: f.Root(), Time: d.Now().UTC(), Files: []changes.File{}, Mark: w.Since,
+			done()
+			return changes.Diff{Root: all.root(a), Time: d.Now().UTC(), Files: []changes.File{}, Mark: w.Since,
 				Unchanged: true}, nil
 		case <-ctx.Done():
+			done()
 			return changes.Diff{}, ctx.Err()
 		}
 	}
 }
 
 // reread watches new folders, and reads the diff.
-func (d *Diffs) reread(ctx context.Context, a Arm, f *folder.Folder, t *tree, w changes.Wish) (changes.Diff, error) {
-	number, _ := t.changeCount()
-	if err := t.catchUp(ctx, f, d.watchRoom(t)); err != nil {
-		return changes.Diff{}, err
+func (d *Diffs) reread(ctx context.Context, a Arm, all repositories, t trees, w changes.Wish) (changes.Diff, error) {
+	number, _, done := t.changeCount()
+	done()
+	for n, one := range all {
+		if err := t[n].catchUp(ctx, one.folder, d.watchRoom(t[n])); err != nil {
+			return changes.Diff{}, err
+		}
 	}
 	began := d.Now()
-	diff, err := f.DiffOf(ctx, a.ID, w, began.UTC())
+	diff, err := all.diff(ctx, a, w, began.UTC())
 	if err != nil {
 		return diff, err
 	}
 	if diff.Mark, err = markOf(diff); err != nil {
 		return diff, err
 	}
-	t.remember(keyOf(w), lastRead{number: number, mark: diff.Mark, ended: time.Now(), took: d.Now().Sub(began)})
+	t[0].remember(keyOf(w), lastRead{number: number, mark: diff.Mark, ended: time.Now(), took: d.Now().Sub(began)})
 	return diff, nil
 }
 
@@ -104,7 +119,7 @@ func keyOf(w changes.Wish) string {
 
 // markOf returns a mark that differs if the diff differs. The time of the diff does not count.
 func markOf(d changes.Diff) (string, error) {
-	d.Time, d.Head = time.Time{}, ""
+	d.Time, d.Head, d.Repos = time.Time{}, "", nil
 	data, err := json.Marshal(d)
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:16]), err
@@ -126,18 +141,51 @@ func (t *tree) remember(key string, l lastRead) {
 }
 
 // waitForQuiet waits until no more changes are told, or until mostQuiet has passed.
-func (t *tree) waitForQuiet(ctx context.Context) {
+func (t trees) waitForQuiet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, mostQuiet)
 	defer cancel()
 	for {
-		_, changed := t.changeCount()
+		_, changed, done := t.changeCount()
 		select {
 		case <-changed:
+			done()
 		case <-time.After(quiet):
+			done()
 			return
 		case <-ctx.Done():
+			done()
 			return
 		}
+	}
+}
+
+// trees watch the repositories of one arm.
+type trees []*tree
+
+// changeCount returns the number of changes so far in all repositories, and a channel that is closed at the
+// next one. The caller must call done when it waits no more.
+func (t trees) changeCount() (number int, changed <-chan struct{}, done func()) {
+	if len(t) == 1 {
+		number, changed = t[0].changeCount()
+		return number, changed, func() {}
+	}
+	next, ended := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var waiting sync.WaitGroup
+	for _, one := range t {
+		count, its := one.changeCount()
+		number += count
+		waiting.Go(func() {
+			select {
+			case <-its:
+				once.Do(func() { close(next) })
+			case <-ended:
+			}
+		})
+	}
+	return number, next, func() {
+		close(ended)
+		waiting.Wait()
 	}
 }
 

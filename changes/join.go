@@ -1,0 +1,93 @@
+package changes
+
+import (
+	"bytes"
+	"fmt"
+)
+
+var renameLines = [][]byte{[]byte("rename from "), []byte("rename to ")}
+
+// Below adds a folder to the paths in the rename lines of a patch. For all other lines of a patch, git has an
+// option that does this. The folder is "" or ends with a slash.
+func Below(patch []byte, folder string) []byte {
+	if folder == "" {
+		return patch
+	}
+	var out bytes.Buffer
+	for line := range bytes.Lines(patch) {
+		for _, word := range renameLines {
+			if rest, is := bytes.CutPrefix(line, word); is { // a line of a file's content begins otherwise
+				out.Write(word)
+				if quoted, is := bytes.CutPrefix(rest, []byte{'"'}); is {
+					out.WriteByte('"')
+					rest = quoted
+				}
+				out.WriteString(folder)
+				line = rest
+				break
+			}
+		}
+		out.Write(line)
+	}
+	return out.Bytes()
+}
+
+// Part is the diff of one of several repositories. The paths in its patch begin with the Name of the
+// repository, and all other paths do not.
+type Part struct {
+	Name string
+	Diff Diff
+}
+
+// Join returns the diff of several repositories, whose folders are in the folder root. The bounds of a Diff
+// apply to the sum.
+func Join(root string, parts []Part) Diff {
+	all := Diff{Root: root, Files: []File{}}
+	moreFiles, patchCut, without := false, false, 0
+	for _, p := range parts {
+		d := p.Diff
+		all.Time = d.Time
+		all.Repos = append(all.Repos, Repository{p.Name, d.Base, d.Head})
+		for _, l := range d.Left {
+			all.Left = append(all.Left, LeaveOut(p.Name+"/"+l.Name(), l.Why))
+		}
+		for _, f := range d.Files {
+			if len(all.Files) == MaxFiles {
+				moreFiles = true
+				break
+			}
+			text := d.Patch[f.Offset : f.Offset+f.Length]
+			if patchCut = patchCut || len(all.Patch)+len(text) > MaxPatch; patchCut {
+				f.Offset, f.Length, f.Hunks, text = 0, 0, nil, nil
+				without++
+			}
+			f.Hunks = moved(f.Hunks, len(all.Patch)-f.Offset)
+			if f.Offset = len(all.Patch); f.Length == 0 {
+				f.Offset = 0
+			}
+			f.Path, f.RawPath = named(p.Name + "/" + f.Name())
+			if f.OldPath != "" {
+				f.OldPath, f.RawOldPath = named(p.Name + "/" + f.OldName())
+			}
+			all.Files, all.Patch = append(all.Files, f), append(all.Patch, text...)
+		}
+		if d.Cut != "" {
+			all.Cut += fmt.Sprintf("%s: %s; ", p.Name, d.Cut)
+		}
+	}
+	if all.Cut += CutNote(MaxFiles, moreFiles, patchCut, without); moreFiles || patchCut {
+		return all
+	}
+	all.Cut = string(bytes.TrimSuffix([]byte(all.Cut), []byte("; ")))
+	return all
+}
+
+// moved returns hunks whose positions in the patch are moved by a number of bytes.
+func moved(hunks []Hunk, by int) []Hunk {
+	var out []Hunk
+	for _, h := range hunks {
+		h.Offset += by
+		out = append(out, h)
+	}
+	return out
+}

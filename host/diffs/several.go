@@ -1,0 +1,113 @@
+package diffs
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+	"coleo.dev/changes/folder"
+)
+
+// repository is an open repository of an arm.
+type repository struct {
+	Repo   // empty if the arm works in one repository
+	folder *folder.Folder
+}
+
+// repositories are the open repositories of one arm.
+type repositories []repository
+
+// openAll opens all repositories of an arm. The caller must close them.
+func (d *Diffs) openAll(ctx context.Context, a Arm) (repositories, error) {
+	if len(a.Repos) == 0 {
+		f, err := d.open(ctx, a.Folder)
+		if err != nil {
+			return nil, err
+		}
+		return repositories{{folder: f}}, nil
+	}
+	var all repositories
+	for _, repo := range a.Repos {
+		f, err := d.open(ctx, repo.Folder)
+		if err != nil {
+			all.close()
+			return nil, fmt.Errorf("%s: %w", repo.Name, err)
+		}
+		all = append(all, repository{repo, f.Below(repo.Name)})
+	}
+	return all, nil
+}
+
+func (all repositories) close() {
+	for _, one := range all {
+		one.folder.Close()
+	}
+}
+
+// root returns the folder to which the paths of a diff are relative.
+func (all repositories) root(a Arm) string {
+	if len(a.Repos) > 0 {
+		return a.Folder
+	}
+	return all[0].folder.Root()
+}
+
+// diff returns what the arm has changed in all repositories.
+func (all repositories) diff(ctx context.Context, a Arm, w changes.Wish, now time.Time) (changes.Diff, error) {
+	if len(a.Repos) == 0 {
+		return all[0].folder.DiffOf(ctx, a.ID, w, now)
+	}
+	paths, err := a.pathsIn(w.Paths)
+	if err != nil {
+		return changes.Diff{}, err
+	}
+	var parts []changes.Part
+	for _, one := range all {
+		wish := w
+		if wish.Paths = paths[one.Name]; len(w.Paths) > 0 && len(wish.Paths) == 0 {
+			continue
+		}
+		part, err := one.folder.DiffOf(ctx, a.ID, wish, now)
+		if err != nil {
+			return changes.Diff{}, fmt.Errorf("%s: %w", one.Name, err)
+		}
+		parts = append(parts, changes.Part{Name: one.Name, Diff: part})
+	}
+	return changes.Join(a.Folder, parts), nil
+}
+
+// pathsIn sorts the caller's paths by the names of the repositories that contain them. The paths are relative
+// to the arm's folder or absolute. pathsIn returns EInvalid for a path that is in no repository.
+func (a Arm) pathsIn(paths []string) (map[string][]string, error) {
+	in := map[string][]string{}
+	for _, p := range paths {
+		full, found := p, false
+		if !filepath.IsAbs(p) {
+			full = filepath.Join(a.Folder, p)
+		}
+		for _, repo := range a.Repos {
+			if rel, err := filepath.Rel(repo.Folder, full); err == nil && filepath.IsLocal(rel) {
+				in[repo.Name], found = append(in[repo.Name], full), true
+			} else if rel, err := filepath.Rel(full, repo.Folder); err == nil && filepath.IsLocal(rel) {
+				in[repo.Name], found = append(in[repo.Name], repo.Folder), true
+			}
+		}
+		if !found {
+			return nil, coleo.Errorf(coleo.EInvalid, "%s is in none of the arm's repositories, which are in %s", p, a.Folder)
+		}
+	}
+	return in, nil
+}
+
+// checkOne returns EUnsupported if the caller wants something of checkpoints, and the arm works in several
+// repositories.
+func (a Arm) checkOne(checkpoints bool) error {
+	if !checkpoints || len(a.Repos) == 0 {
+		return nil
+	}
+	return coleo.Errorf(coleo.EUnsupported, "the arm works in several repositories, and Coleo makes no checkpoints of them, "+
+		"so nothing can be shown or restored: commits in each repository keep the states of its files")
+}
