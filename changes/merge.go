@@ -28,6 +28,9 @@ const (
 // MergeWish says how somebody wants to merge an arm's work.
 type MergeWish struct {
 	Way MergeWay `json:"way,omitempty" enum:"merge,squash,rebase,commit"` // "" is WayMerge
+	// Repo is the name of the repository, if the arm works in several. If Repo is "", that is the only one in
+	// which the arm has changed something.
+	Repo string `json:"repo,omitempty"`
 	// Into is the branch that gets the work. If Into is "", that is the branch from which the arm's
 	// worktree was made. If the branch Into does not exist, it begins at the branch from which the
 	// arm's worktree was made.
@@ -47,6 +50,7 @@ type MergeWish struct {
 
 // MergeFrom describes an arm's work that is merged, and the branch that gets the work.
 type MergeFrom struct {
+	Repo   string   `json:"repo,omitempty"` // the name of the repository, if the arm works in several
 	Way    MergeWay `json:"way" enum:"merge,squash,rebase,commit"`
 	Branch string   `json:"branch"` // of the arm, without refs/heads/
 	Commit string   `json:"commit"` // its newest commit
@@ -120,7 +124,11 @@ const mostInPrompt = 100
 // MergePrompt returns the prompt that hands the conflicts of a merge to the arm.
 func MergePrompt(m Merged) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Your branch %s cannot be merged into the branch %s, because these files conflict:\n\n",
+	your := "Your"
+	if m.Repo != "" {
+		your = "In the repository " + Show(m.Repo) + ", your"
+	}
+	fmt.Fprintf(&b, "%s branch %s cannot be merged into the branch %s, because these files conflict:\n\n", your,
 		m.Branch, m.Into)
 	for n, c := range m.Conflicts {
 		if n == mostInPrompt {

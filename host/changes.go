@@ -81,7 +81,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, known, err := h.Workspaces.Of(o.Arm)
+	w, known, err := h.Workspaces.Choose(ctx, o.Arm, o.Wish.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +121,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		return err
 	}
 	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Hooks{Before: before, Check: check})
+	m.Repo = w.Repo
 	if !began {
 		return m, err
 	}

@@ -241,3 +241,94 @@ func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool
 	}
 	return s.Of(h.Workspace.ID)
 }
+
+// Choose returns the worktree of an arm in the repository with the given name. If the name is "", Choose
+// returns the only worktree of the arm, or the only one in which the arm has changed something. Otherwise it
+// returns EConflict with the names. It returns EInvalid if no repository of the arm has the name. The result
+// known is false if the arm has no worktree.
+func (s Workspaces) Choose(ctx context.Context, id, repo string) (w Workspace, known bool, err error) {
+	all, err := s.Group(id)
+	if err != nil || len(all) == 0 {
+		return w, false, err
+	}
+	if all[0].Top == "" && repo != "" {
+		return w, true, coleo.Errorf(coleo.EInvalid, "arm %s works in one repository, so the name %s has no use: nothing was "+
+			"done; leave out --repo", all[0].Name, printable.Escaped(repo))
+	}
+	if all[0].Top == "" {
+		return all[0], true, nil
+	}
+	var changed []Workspace
+	for _, one := range all {
+		if one.Repo == repo {
+			return one, true, nil
+		}
+		if repo != "" {
+			continue
+		}
+		has, err := s.hasWork(ctx, one)
+		if err != nil {
+			return w, true, err
+		}
+		if has {
+			changed = append(changed, one)
+		}
+	}
+	switch {
+	case repo != "":
+		return w, true, coleo.Errorf(coleo.EInvalid, "arm %s has no repository %s, but %s: nothing was done", all[0].Name,
+			printable.Escaped(repo), repoNames(all))
+	case len(changed) == 1:
+		return changed[0], true, nil
+	case len(changed) == 0:
+		return w, true, coleo.Errorf(coleo.EConflict, "arm %s has nothing new in its repositories %s: nothing was done; "+
+			"--repo NAME names one of them", all[0].Name, repoNames(all))
+	}
+	return w, true, coleo.Errorf(coleo.EConflict, "arm %s has changed %s, and each is merged for itself: nothing was done; "+
+		"name one with --repo NAME", all[0].Name, repoNames(changed))
+}
+
+// repoNames returns the names of the repositories for a message.
+func repoNames(all []Workspace) string {
+	var names []string
+	for _, w := range all {
+		names = append(names, w.Repo)
+	}
+	if len(names) == 1 {
+		return names[0]
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// hasWork reports whether a worktree has uncommitted work, or a commit that the branch on which the work began
+// does not contain.
+func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
+	u, err := s.Unsaved(ctx, w)
+	if err != nil || len(u.Uncommitted)+len(u.Untracked)+len(u.InProgress) > 0 {
+		return err == nil, err
+	}
+	tree, err := s.OpenTree(ctx, w)
+	if err != nil {
+		return false, err
+	}
+	defer tree.Close()
+	head, err := commitOf(ctx, tree, "HEAD")
+	if err != nil || head == w.Start {
+		return false, nil //nolint:nilerr // without a commit there is nothing to merge
+	}
+	main, err := s.openCommon(ctx, w.Common) // a clone can have another branch with this name
+	if err != nil {
+		return false, err
+	}
+	defer main.Close()
+	_, err = main.Output(ctx, "merge-base", "--is-ancestor", head, ontoOf(w))
+	return err != nil, nil //nolint:nilerr // git fails too if the main repository lacks the commit or the branch
+}
+
+// ontoOf names the commits that a worktree's work is compared with.
+func ontoOf(w Workspace) string {
+	if w.Onto == "" {
+		return w.Start
+	}
+	return heads + w.Onto
+}

@@ -286,16 +286,24 @@ func homeShort(dir string) string {
 	return dir
 }
 
-// pullText returns the line about the pull request of an arm. It returns "" if the machine of this
+// pullText returns the lines about the pull requests of an arm. It returns "" if the machine of this
 // process knows none.
 func pullText(arm string) string {
 	s, err := setup.New()
 	if err != nil {
 		return ""
 	}
-	r, ok, err := pull.Read(s.Workspaces(), arm)
-	if err != nil || !ok || r.Number == 0 {
-		return ""
+	ids := []string{arm}
+	if all, err := s.Worktrees().Group(arm); err == nil && len(all) > 1 {
+		for _, w := range all[1:] {
+			ids = append(ids, w.ID)
+		}
 	}
-	return fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base), printable.Line(r.URL))
+	text := ""
+	for _, id := range ids {
+		if r, ok, err := pull.Read(s.Workspaces(), id); err == nil && ok && r.Number > 0 {
+			text += fmt.Sprintf("\n%-16s %d into %s: %s", "Pull request:", r.Number, printable.Line(r.Base), printable.Line(r.URL))
+		}
+	}
+	return text
 }

@@ -28,6 +28,9 @@ checked out, because the files there would no longer fit it: --update-checkout
 updates the files there too, if nothing is uncommitted there. Without it, your files,
 your index and your stash are never touched. No hook runs.
 
+If the arm works in several repositories, each is merged for itself: --repo says which.
+Without --repo, that is the only one with changes.
+
 If git finds conflicts, this changes nothing, lists them, and ends with exit code 5.
 --ask-arm hands them to the arm as one prompt.`
 
@@ -63,6 +66,7 @@ func MergeCommand() *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&squash, "squash", false, "make one commit")
 	f.BoolVar(&rebase, "rebase", false, "make each commit anew on top of the branch")
+	f.StringVar(&w.Repo, "repo", "", "`NAME` of the repository, if the arm works in several")
 	f.StringVar(&w.Into, "into", "", "`BRANCH` that gets the work (default: the one from which the worktree was made)")
 	f.StringVar(&w.Commit, "commit", "", "commit uncommitted work first, with this `MESSAGE`")
 	f.StringVar(&w.Message, "message", "", "`TEXT` for the merge commit or the squashed commit")
@@ -80,7 +84,7 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 	if len(m.Conflicts) > 0 {
 		return conflictText(arm, m, ask)
 	}
-	branch, into := printable.Escaped(m.Branch), printable.Escaped(m.Into)
+	branch, into := branchIn(m.Repo, m.Branch), printable.Escaped(m.Into)
 	if m.Nothing {
 		return fmt.Sprintf("The branch %s has all of %s already. Nothing was merged.", into, branch)
 	}
@@ -124,8 +128,16 @@ func mergedText(arm string, m changes.Merged, ask bool) string {
 	return strings.Join(lines, "\n")
 }
 
+// branchIn returns the name of a branch for people. It begins with the repository if the arm works in several.
+func branchIn(repo, branch string) string {
+	if repo != "" {
+		branch = repo + ": " + branch
+	}
+	return printable.Escaped(branch)
+}
+
 func conflictText(arm string, m changes.Merged, ask bool) string {
-	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", printable.Escaped(m.Branch),
+	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", branchIn(m.Repo, m.Branch),
 		printable.Escaped(m.Into))}
 	for _, c := range m.Conflicts {
 		line := fmt.Sprintf("  %s: %s", changes.Show(c.Name()), printable.Escaped(c.Kind))
@@ -141,6 +153,9 @@ func conflictText(arm string, m changes.Merged, ask bool) string {
 	case m.Asked != nil:
 		lines = append(lines, fmt.Sprintf("The arm is asked to resolve them, by the prompt of run %s.", m.Asked.ID))
 	case !ask:
+		if m.Repo != "" {
+			arm += " --repo " + printable.Escaped(m.Repo)
+		}
 		lines = append(lines, fmt.Sprintf("To hand them to the arm: coleo arm merge %s --ask-arm", arm))
 	}
 	return strings.Join(lines, "\n")

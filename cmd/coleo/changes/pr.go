@@ -29,7 +29,7 @@ first, besides the files that git ignores. A push never overwrites commits.`
 // PullCommand returns the verb "arm pr".
 func PullCommand() *cobra.Command {
 	var w pull.Wish
-	var commit string
+	var commit, repo string
 	c := &cobra.Command{
 		Use:   "pr NAME",
 		Short: "Push the branch of an arm and make a pull request of it",
@@ -39,13 +39,13 @@ func PullCommand() *cobra.Command {
   coleo arm pr fix --commit "what was left"`,
 		Args: verb.Exactly(1, "the name of an arm"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			trees, tree, err := worktreeOf(c.Context(), client, args[0])
+			trees, tree, err := worktreeOf(c.Context(), client, args[0], repo)
 			if err != nil {
 				return err
 			}
 			if commit != "" {
-				if _, err := client.Merge(c.Context(), args[0], changes.MergeWish{Way: changes.WayCommit, Commit: commit},
-					false); err != nil {
+				if _, err := client.Merge(c.Context(), args[0], changes.MergeWish{Way: changes.WayCommit, Commit: commit,
+					Repo: tree.Repo}, false); err != nil {
 					return fmt.Errorf("nothing was pushed, because the work could not be committed: %w", err)
 				}
 			}
@@ -62,13 +62,16 @@ func PullCommand() *cobra.Command {
 	f.StringVar(&w.Base, "base", "",
 		"`BRANCH` into which the work would be merged (default: the one from which the worktree was made)")
 	f.BoolVar(&w.Draft, "draft", false, "make a draft")
+	f.StringVar(&repo, "repo", "", repoHelp)
 	f.StringVar(&commit, "commit", "", "commit uncommitted work first, with this `MESSAGE`")
 	return c
 }
 
-// worktreeOf returns the worktree of an arm, and the worktrees of this machine. It returns
-// EUnsupported if the arm has no worktree on this machine.
-func worktreeOf(ctx context.Context, client *api.Client, name string) (trees workspace.Workspaces,
+const repoHelp = "`NAME` of the repository, if the arm works in several"
+
+// worktreeOf returns the worktree of an arm in a repository, and the worktrees of this machine: see
+// workspace.Workspaces.Choose. It returns EUnsupported if the arm has no worktree on this machine.
+func worktreeOf(ctx context.Context, client *api.Client, name, repo string) (trees workspace.Workspaces,
 	tree workspace.Workspace, err error) {
 	arm, err := client.Arm(ctx, name)
 	if err != nil {
@@ -79,7 +82,7 @@ func worktreeOf(ctx context.Context, client *api.Client, name string) (trees wor
 		return trees, tree, err
 	}
 	trees = s.Worktrees()
-	tree, found, err := trees.Of(arm.ID)
+	tree, found, err := trees.Choose(ctx, arm.ID, repo)
 	if err == nil && !found {
 		err = coleo.Errorf(coleo.EUnsupported, "arm %s has no worktree on this machine: nothing was pushed; its host is %s, "+
 			"and 'coleo arm spawn --worktree' gives an arm a worktree", arm.Name, arm.Host)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +38,7 @@ const minEvery = time.Second
 // WatchCommand returns the verb "arm watch-pr".
 func WatchCommand() *cobra.Command {
 	var w pull.Watch
+	var repo string
 	c := &cobra.Command{
 		Use:   "watch-pr NAME",
 		Short: "Hand failed checks and review comments of a pull request to its arm",
@@ -48,11 +50,17 @@ func WatchCommand() *cobra.Command {
 			if w.Tries < 1 || w.Every < minEvery {
 				return coleo.Errorf(coleo.EInvalid, "--tries is at least 1, and --every at least %v", minEvery)
 			}
-			trees, tree, err := worktreeOf(c.Context(), client, args[0])
+			if repo == "" {
+				var err error
+				if repo, err = pushedRepo(c.Context(), client, args[0]); err != nil {
+					return err
+				}
+			}
+			trees, tree, err := worktreeOf(c.Context(), client, args[0], repo)
 			if err != nil {
 				return err
 			}
-			w.Arm = queueOfArm{client, tree.ID}
+			w.Arm = queueOfArm{client, tree.ArmID()}
 			w.Tell = func(line string) { fmt.Fprintln(c.ErrOrStderr(), printable.Escaped(line)) }
 			out, err := pull.Follow(c.Context(), trees, tree, w)
 			if err != nil {
@@ -68,10 +76,42 @@ func WatchCommand() *cobra.Command {
 		}),
 	}
 	f := c.Flags()
+	f.StringVar(&repo, "repo", "", repoHelp)
 	f.IntVar(&w.Tries, "tries", pull.DefaultTries, "send at most `N` prompts")
 	f.DurationVar(&w.Every, "every", pull.DefaultEvery, "`TIME` between two looks; it grows while nothing changes")
 	f.BoolVar(&w.AllAuthors, "all-authors", false, "also send comments of authors without write access")
 	return c
+}
+
+// pushedRepo returns the name of the only repository of an arm with a pull request. If the arm works in one
+// repository, the name is "". pushedRepo returns EConflict if several of the arm's repositories have one.
+func pushedRepo(ctx context.Context, client *api.Client, name string) (string, error) {
+	arm, err := client.Arm(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	s, err := setup.New()
+	if err != nil {
+		return "", err
+	}
+	all, err := s.Worktrees().Group(arm.ID)
+	if err != nil {
+		return "", err
+	}
+	var pushed []string
+	for _, w := range all {
+		if r, ok, err := pull.Read(s.Workspaces(), w.ID); err == nil && ok && r.Number > 0 && w.Repo != "" {
+			pushed = append(pushed, w.Repo)
+		}
+	}
+	switch len(pushed) {
+	case 0:
+		return "", nil
+	case 1:
+		return pushed[0], nil
+	}
+	return "", coleo.Errorf(coleo.EConflict, "arm %s has pull requests of several repositories, %s: nothing was watched; "+
+		"name one with --repo NAME", arm.Name, strings.Join(pushed, " and "))
 }
 
 func watchedText(arm string, w pull.Watched) string {
