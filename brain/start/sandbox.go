@@ -98,8 +98,8 @@ func checkJudged(before, c coleo.SpawnConfig, hadHarness string, h coleo.Info, a
 	case hadHarness == h.Name && before.Sandbox.On() && before.Sandbox.Kind == c.Sandbox.Kind:
 		return nil
 	}
-	return coleo.Errorf(coleo.EInvalid, "nothing was started: nobody has tested %s with --sandbox %s: add --untested if you "+
-		"want to try it; 'coleo harness test %s --sandbox %s' tests it first", h.Title, c.Sandbox.Kind, h.Name,
+	return coleo.Errorf(coleo.EInvalid, "nothing was started: nobody has tested %s with --sandbox %s: add --untested "+
+		"if you want to try it; 'coleo harness test %s --sandbox %s' tests it first", h.Title, c.Sandbox.Kind, h.Name,
 		c.Sandbox.Kind)
 }
 

@@ -13,6 +13,7 @@ func TestM28FurtherRepositoriesAreOfANewArm(t *testing.T) {
 	has := func(with ...string) *coleo.SpawnConfig {
 		return &coleo.SpawnConfig{Workdir: "/w", Worktree: &coleo.Worktree{From: "/a", With: with}}
 	}
+	with := func(folders ...string) *wire.Worktree { return &wire.Worktree{With: folders} }
 	many := make([]string, mostWith+1)
 	for n := range many {
 		many[n] = "/b"
@@ -24,14 +25,14 @@ func TestM28FurtherRepositoriesAreOfANewArm(t *testing.T) {
 		want   []string
 		code   coleo.Code
 	}{
-		"a new arm":                           {asked: &wire.Worktree{With: []string{"/b", "/c"}}, want: []string{"/b", "/c"}},
+		"a new arm":                           {asked: with("/b", "/c"), want: []string{"/b", "/c"}},
 		"it starts again":                     {before: has("/b"), want: []string{"/b"}},
-		"it starts again with the same":       {before: has("/b"), asked: &wire.Worktree{With: []string{"/b"}}, want: []string{"/b"}},
+		"it starts again with the same":       {before: has("/b"), asked: with("/b"), want: []string{"/b"}},
 		"it starts again on a branch":         {before: has("/b"), asked: &wire.Worktree{Branch: "x"}, want: []string{"/b"}},
-		"it starts again with another":        {before: has("/b"), asked: &wire.Worktree{With: []string{"/c"}}, code: coleo.EConflict},
-		"an arm with one gets a second":       {before: has(), asked: &wire.Worktree{With: []string{"/c"}}, code: coleo.EConflict},
-		"a folder that is not absolute":       {asked: &wire.Worktree{With: []string{"b"}}, code: coleo.EInvalid},
-		"more repositories than there may be": {asked: &wire.Worktree{With: many}, code: coleo.EInvalid},
+		"it starts again with another":        {before: has("/b"), asked: with("/c"), code: coleo.EConflict},
+		"an arm with one gets a second":       {before: has(), asked: with("/c"), code: coleo.EConflict},
+		"a folder that is not absolute":       {asked: with("b"), code: coleo.EInvalid},
+		"more repositories than there may be": {asked: with(many...), code: coleo.EInvalid},
 	} {
 		arm := coleo.Arm{Name: "one", Harness: "codex"}
 		if c.before != nil {

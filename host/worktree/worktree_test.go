@@ -91,9 +91,9 @@ func TestAnArmWithoutAWorktreeStaysWhereItIs(t *testing.T) {
 	if c := s.took(coleo.SpawnConfig{Workdir: s.Repo}); c.Workdir != s.Repo || c.Worktree != nil {
 		t.Errorf("the arm works in %s, with %+v", c.Workdir, c.Worktree)
 	}
-	kept, err := s.Remove(t.Context(), false)
-	if kept != "" || err != nil {
-		t.Errorf("the removal = %q, %v", kept, err)
+	done, err := s.Remove(t.Context(), false)
+	if done.Kept != "" || len(done.With) > 0 || err != nil {
+		t.Errorf("the removal = %+v, %v", done, err)
 	}
 	s.sawEvents("without a worktree")
 }
@@ -141,10 +141,10 @@ func TestAWorktreeIsRemovedOnlyIfNothingIsLost(t *testing.T) {
 		t.Errorf("with unsaved work: %v, want %s", err, coleo.EConflict)
 	}
 	s.sawEvents("with unsaved work", "workspace_error")
-	kept, err := s.Remove(t.Context(), true)
+	done, err := s.Remove(t.Context(), true)
 	s.Check(err)
-	if found := s.Git(s.Repo, "grep", "-h", "nonce-7b1e", kept); found != "nonce-7b1e" {
-		t.Errorf("by force: the ref %s has %q of the unsaved file", kept, found)
+	if found := s.Git(s.Repo, "grep", "-h", "nonce-7b1e", done.Kept); found != "nonce-7b1e" {
+		t.Errorf("by force: the ref %s has %q of the unsaved file", done.Kept, found)
 	}
 	if _, err := os.Stat(c.Worktree.Path); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
