@@ -142,6 +142,19 @@ func (l *live) modelGot(words ...string) bool {
 	})
 }
 
+// around returns a word and what stands around it in a request to the model, or "" if no request has it.
+func (l *live) around(word string) string {
+	const context = 400 // bytes on each side
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, body := range l.bodies {
+		if at := strings.Index(body, word); at >= 0 {
+			return body[max(0, at-context):min(len(body), at+len(word)+context)]
+		}
+	}
+	return ""
+}
+
 // asked returns how often the model was asked for a reply of a turn.
 func (l *live) asked() int {
 	n := 0
