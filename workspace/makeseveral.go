@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,9 @@ func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error)
 		return Workspace{}, err
 	}
 	m := several{trees: s}
+	for _, w := range have { // a worktree that could not be made again has no record, and belongs beside the others
+		m.top = cmp.Or(w.Top, m.top)
+	}
 	defer func() {
 		for _, one := range m.making {
 			one.repo.Close()

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"coleo.dev"
 	"coleo.dev/workspace/git"
 )
 
@@ -53,6 +55,19 @@ func (s Workspaces) delete(w Workspace) error {
 	}
 	if w.Top != "" {
 		os.Remove(w.Top) // this works only if the folder is empty, so after the last worktree
+	}
+	return nil
+}
+
+// checkNoLink returns EConflict if a link is in place of the worktree's folder, or of the folder above the
+// worktrees of several repositories. The link can lead to another repository of the user. A removal would
+// delete the .git there, and nothing would have kept it.
+func checkNoLink(w Workspace) error {
+	for _, folder := range []string{w.Top, w.Path} {
+		if info, err := os.Lstat(folder); err == nil && info.Mode().Type() == fs.ModeSymlink {
+			return coleo.Errorf(coleo.EConflict, "%s is a link, and no longer the folder that Coleo has made for arm %s: nothing "+
+				"was done; put the folder back, or delete the link", folder, w.Name)
+		}
 	}
 	return nil
 }

@@ -93,6 +93,9 @@ func shownName(name string) string {
 // unchanged there.
 func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	var u Unsaved
+	if err := checkNoLink(w); err != nil {
+		return u, err
+	}
 	if _, err := os.Lstat(w.Git); errors.Is(err, fs.ErrNotExist) {
 		return u, s.checkFolderGone(w)
 	}

@@ -1,0 +1,62 @@
+package workspace_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/workspace"
+	"coleo.dev/workspace/script"
+)
+
+func TestM28ARemovalDoesNotFollowALinkInPlaceOfAWorktree(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	other := filepath.Join(s.Root, "private")
+	s.repository(other)
+	s.made("one")
+	s.made("fix", with(furtherRepo(s.Root)))
+	before := s.Files(other)
+	for _, w := range append(s.group("one"), s.group("fix")[1]) {
+		s.Check(os.Rename(w.Path, w.Path+".away"))
+		s.Check(os.Symlink(other, w.Path))
+		if _, err := s.trees.Remove(t.Context(), w.ArmID(), true); coleo.ErrorCode(err) != coleo.EConflict {
+			t.Errorf("remove a link: %v", err)
+		}
+		s.Same("the other repository", s.Files(other), before)
+		s.Check(os.Remove(w.Path))
+		s.Check(os.Rename(w.Path+".away", w.Path))
+		if _, err := s.trees.Remove(t.Context(), w.ArmID(), false); err != nil {
+			t.Errorf("remove what was put back: %v", err)
+		}
+	}
+	s.nothingLeft()
+	top := s.made("top", with(furtherRepo(s.Root))).Top
+	s.Check(os.Rename(top, top+".away"))
+	s.Check(os.Symlink(s.Root, top)) // the repository library is there
+	before = s.Files(furtherRepo(s.Root))
+	if _, err := s.trees.Remove(t.Context(), s.ArmID("top"), true); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("remove below a link: %v", err)
+	}
+	s.Same("the main repository", s.Files(furtherRepo(s.Root)), before)
+}
+
+func TestM28AFirstWorktreeThatWasNotMadeAgainGetsItsOldPlaceLater(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	w := s.made("fix", with(furtherRepo(s.Root)))
+	all := s.group("fix")
+	s.Write(all[1].Path+"/new", "new\n")
+	s.Check(os.RemoveAll(w.Path))
+	s.project(script.Setup, "#!/bin/sh\ntouch .env\n")
+	order := workspace.Order{ID: s.ArmID("fix"), Name: "fix", Folder: s.Repo, With: []string{furtherRepo(s.Root)}}
+	if _, err := s.trees.Make(t.Context(), order); coleo.ErrorCode(err) != coleo.EForbidden {
+		t.Errorf("a set-up that is not trusted: %v", err)
+	}
+	s.trusts(script.Setup)
+	again := s.made("fix", with(furtherRepo(s.Root)))
+	if again.Top != w.Top || again.Path != w.Path || !exists(all[1].Path+"/new") {
+		t.Errorf("the first worktree was at %s, and is now at %s", w.Path, again.Path)
+	}
+}
