@@ -95,16 +95,30 @@ func checkClone(ctx context.Context, w Workspace) error {
 }
 
 // CloneGit returns the git folder of the clone that contains a folder, after checkClone has checked it. It
-// returns "" if the folder is in no clone. Whoever opens a repository by a folder of an arm must check that
-// git's folder is this one.
+// returns "" if the folder is in no clone. It returns EUnsupported if the folder is beside the clones of several
+// repositories, because the arm can put there whatever leads into another repository. Whoever opens a
+// repository by a folder of an arm must check that git's folder is this one.
 func (s Workspaces) CloneGit(ctx context.Context, folder string) (string, error) {
 	all, _ := s.List() // a record that cannot be read says nothing
+	top := ""
 	for _, w := range all {
-		if below, err := filepath.Rel(w.Path, folder); err == nil && filepath.IsLocal(below) && w.Clone {
+		if w.Clone && isBelow(w.Path, folder) {
 			return w.Git, checkClone(ctx, w)
 		}
+		if w.Clone && w.Top != "" && isBelow(w.Top, folder) {
+			top = w.Top
+		}
+	}
+	if top != "" {
+		return "", coleo.Errorf(coleo.EUnsupported, "%s is in none of the clones in %s: git is not run there", folder, top)
 	}
 	return "", nil
+}
+
+// isBelow reports whether path is dir or is below dir.
+func isBelow(dir, path string) bool {
+	below, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(below)
 }
 
 // unsavedInClone looks for commits and stashes that only a clone contains. What is on the arm's own
