@@ -63,8 +63,8 @@ func (s Workspaces) repositories() (all []string, err error) {
 	return all, err
 }
 
-// Kept returns the kept worktrees of all repositories in which Coleo has made worktrees. Within
-// each repository, the oldest comes first. Kept leaves out a repository that is gone.
+// Kept returns the kept worktrees of all repositories in which Coleo has made worktrees, the oldest
+// first. Kept leaves out a repository that is gone.
 func (s Workspaces) Kept(ctx context.Context) ([]Kept, error) {
 	repos, err := s.repositories()
 	if err != nil {
@@ -81,6 +81,7 @@ func (s Workspaces) Kept(ctx context.Context) ([]Kept, error) {
 		}
 		all = append(all, kept...)
 	}
+	slices.SortStableFunc(all, func(a, b Kept) int { return strings.Compare(keptTime(a.Ref), keptTime(b.Ref)) })
 	return all, nil
 }
 

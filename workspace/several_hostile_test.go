@@ -79,3 +79,24 @@ func TestM28GitDoesNotRunBesideTheClonesOfAnArm(t *testing.T) {
 		}
 	}
 }
+
+// TestM28KeptWorkIsInTheOrderOfTime keeps work of one arm in two repositories, and later work of another arm
+// in the first of them.
+func TestM28KeptWorkIsInTheOrderOfTime(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	s.made("fix", with(furtherRepo(s.Root)))
+	for _, one := range s.group("fix") {
+		s.Write(one.Path+"/new", "old\n")
+	}
+	_, err := s.trees.Remove(t.Context(), s.ArmID("fix"), true)
+	s.Check(err)
+	w := s.made("fix")
+	s.Write(w.Path+"/new", "newest\n")
+	done, err := s.trees.Remove(t.Context(), w.ID, true)
+	s.Check(err)
+	kept, err := s.trees.Kept(t.Context())
+	if err != nil || len(kept) != 3 || kept[2].Ref != done.Kept {
+		t.Errorf("kept: %+v, %v; last was %s", kept, err, done.Kept)
+	}
+}
