@@ -19,6 +19,7 @@ import (
 type several struct {
 	trees  Workspaces
 	top    string
+	again  bool        // top is from an earlier making
 	whole  []Workspace // these are ready from an earlier making
 	making []*making
 }
@@ -44,6 +45,7 @@ func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error)
 	m := several{trees: s}
 	for _, w := range have { // a worktree that could not be made again has no record, and belongs beside the others
 		m.top = cmp.Or(w.Top, m.top)
+		m.again = true
 	}
 	defer func() {
 		for _, one := range m.making {
@@ -226,7 +228,7 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 			return false, err
 		}
 	}
-	if err := os.Mkdir(m.top, 0o700); err != nil && (len(m.whole) == 0 || !errors.Is(err, os.ErrExist)) {
+	if err := os.Mkdir(m.top, 0o700); err != nil && (!m.again || !errors.Is(err, os.ErrExist)) {
 		return false, fmt.Errorf("make the folder of the worktrees: %w", err)
 	}
 	for _, one := range m.making {

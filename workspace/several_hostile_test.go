@@ -100,3 +100,16 @@ func TestM28KeptWorkIsInTheOrderOfTime(t *testing.T) {
 		t.Errorf("kept: %+v, %v; last was %s", kept, err, done.Kept)
 	}
 }
+
+func TestM28AFolderWithOtherFilesAboveDeletedWorktreesIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	w := s.made("fix", with(furtherRepo(s.Root)))
+	for _, one := range s.group("fix") {
+		s.Check(os.RemoveAll(one.Path))
+	}
+	s.Write(w.Top+"/notes", "outside\n")
+	if again := s.made("fix", with(furtherRepo(s.Root))); again.Top != w.Top || !exists(w.Top+"/notes") {
+		t.Errorf("the arm now works in %s, and no longer in %s", again.Top, w.Top)
+	}
+}
