@@ -126,7 +126,11 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 	switch w.Status {
 	case Making:
-		if s.isWhole(w) {
+		whole, err := s.isWhole(w)
+		if err != nil {
+			return err
+		}
+		if whole {
 			w.Status = Ready
 			return s.write(w)
 		}

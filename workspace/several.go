@@ -87,12 +87,15 @@ func (s Workspaces) settled(ctx context.Context, id string) ([]Workspace, error)
 
 // isWhole reports whether a worktree in a further repository is made completely, although its record says
 // Making. The record of the arm's first worktree says so.
-func (s Workspaces) isWhole(w Workspace) bool {
+func (s Workspaces) isWhole(w Workspace) (bool, error) {
 	if w.Arm == "" {
-		return false
+		return false, nil
 	}
 	first, err := s.read(w.Arm)
-	return err == nil && first.Status == Ready && slices.Contains(first.Whole, w.ID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && first.Status == Ready && slices.Contains(first.Whole, w.ID), err
 }
 
 // unsavedIn returns what is unsaved in the worktrees of an arm, and the error with which Remove without
@@ -199,7 +202,7 @@ func (s Workspaces) Rename(ctx context.Context, id, name string) error {
 
 // checkRepo checks that the name of a repository can be the name of a folder and part of a patch.
 func checkRepo(name, folder string) error {
-	if name != "" && name != "." && name != string(filepath.Separator) && utf8.ValidString(name) &&
+	if filepath.IsLocal(name) && name != "." && !strings.EqualFold(name, ".git") && utf8.ValidString(name) &&
 		!strings.ContainsAny(name, "\"\\") && printable.Escaped(name) == name && !strings.HasPrefix(name, ".coleo-removed-") {
 		return nil
 	}

@@ -113,3 +113,27 @@ func TestM28AFolderWithOtherFilesAboveDeletedWorktreesIsUsedAgain(t *testing.T) 
 		t.Errorf("the arm now works in %s, and no longer in %s", again.Top, w.Top)
 	}
 }
+
+func TestM28AnUnreadableFirstRecordUndoesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	s.made("fix", with(furtherRepo(s.Root)))
+	all := s.group("fix")
+	s.Write(all[1].Path+"/new", "new\n")
+	s.rewrite(all[1], func(record map[string]any) { record["status"] = workspace.Making })
+	s.Check(os.WriteFile(filepath.Join(s.trees.Dir, all[0].ID+".worktree.json"), []byte("{"), 0o600))
+	_, err := s.trees.Prune(t.Context(), func(workspace.Workspace) bool { return false })
+	if err == nil || !exists(all[1].Path+"/new") {
+		t.Errorf("a worktree with work was undone: %v", err)
+	}
+}
+
+func TestM28ARepositoryWithTheNameOfAnotherFolderIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	for _, name := range []string{"...git", ".git.git", ".GIT.git"} {
+		dir := filepath.Join(s.Root, name)
+		s.repository(dir)
+		s.refused("bad", coleo.EInvalid, "cannot name a folder", with(dir))
+	}
+}
