@@ -105,7 +105,8 @@ func (h *Host) newDialogs(a *arm) *judge.Dialogs {
 		Arm: func(s coleo.Session) judge.Arm {
 			r := a.recordNow()
 			return judge.Arm{ID: r.ID, Start: r.Generation, Config: r.Spec, Thread: s.Handle().Conversation,
-				Environ: func() ([]string, error) { return process.Environ(s.Handle().Process) }}
+				Environ:      func() ([]string, error) { return process.Environ(s.Handle().Process) },
+				Repositories: func() ([]string, error) { return h.repositories(r.Workdir) }}
 		},
 		Answer: func(ctx context.Context, p coleo.PolicyDecision, d coleo.Decision) error {
 			a.typing.RLock()

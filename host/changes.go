@@ -24,6 +24,15 @@ func (h *Host) inFolder(r store.ArmRecord) diffs.Arm {
 	return in
 }
 
+// repositories returns the folders of the repositories in a folder, if it is the folder above those of an arm.
+func (h *Host) repositories(folder string) (folders []string, err error) {
+	all, err := h.Workspaces.In(folder)
+	for _, w := range all {
+		folders = append(folders, w.Path)
+	}
+	return folders, err
+}
+
 // inRepository is like inFolder, except if the arm has a worktree. It then names the folder for
 // which the worktree was made, because the worktree itself may no longer exist.
 func inRepository(r store.ArmRecord) diffs.Arm {

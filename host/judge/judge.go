@@ -20,6 +20,9 @@ type Arm struct {
 	Config coleo.SpawnConfig
 	// Environ returns the environment of the agent CLI.
 	Environ func() ([]string, error)
+	// Repositories returns the folders of the repositories, if the arm works in the folder above several. It can
+	// be nil.
+	Repositories func() ([]string, error)
 }
 
 // Decide applies the arm's policy to the approval dialog d of the session s. If a needed
@@ -53,7 +56,7 @@ func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, u
 	ask := func(why error) policy.Decision {
 		return policy.Decision{Verdict: policy.Ask, Rule: policy.DefaultRule, Why: why.Error()}
 	}
-	scopes, err := rules.Scopes(a.Config.Workdir, policy.PresetRead)
+	scopes, err := scopesOf(rules, a)
 	if err != nil {
 		return ask(err) // a rule that cannot be read may deny
 	}
@@ -80,6 +83,29 @@ func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, u
 		return ask(unknown)
 	}
 	return out
+}
+
+// scopesOf returns the rules for an arm. If the arm works in the folder above several repositories, the rules
+// of each of these projects are among them.
+func scopesOf(rules files.Paths, a Arm) ([]policy.Scope, error) {
+	scopes, err := rules.Scopes(a.Config.Workdir, policy.PresetRead)
+	if err != nil || a.Repositories == nil {
+		return scopes, err
+	}
+	folders, err := a.Repositories()
+	for _, folder := range folders {
+		if err != nil {
+			break
+		}
+		var all []policy.Scope
+		all, err = rules.Scopes(folder, policy.PresetRead)
+		for _, scope := range all {
+			if scope.Name == "project" {
+				scopes = append(scopes, scope)
+			}
+		}
+	}
+	return scopes, err
 }
 
 // askedTool returns the call that the dialog asks about. It returns EUnsupported if the call is not
