@@ -3,7 +3,9 @@ package diffs
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -76,7 +78,29 @@ func (all repositories) diff(ctx context.Context, a Arm, w changes.Wish, now tim
 		}
 		parts = append(parts, changes.Part{Name: one.Name, Diff: part})
 	}
-	return changes.Join(a.Folder, parts), nil
+	out := changes.Join(a.Folder, parts)
+	if len(w.Paths) == 0 {
+		out.Left = append(out.Left, a.outside()...)
+	}
+	return out, nil
+}
+
+// mostOutside is the largest number of names that a diff gives of what is in none of the repositories.
+const mostOutside = 100
+
+// outside returns what is in the folder above the repositories, and in none of them. No diff shows it.
+func (a Arm) outside() (left []changes.Left) {
+	entries, _ := os.ReadDir(a.Folder)
+	for _, e := range entries {
+		if slices.ContainsFunc(a.Repos, func(r Repo) bool { return r.Name == e.Name() }) {
+			continue
+		}
+		if len(left) == mostOutside {
+			return append(left, changes.LeaveOut("...", "more files and folders are in none of the repositories"))
+		}
+		left = append(left, changes.LeaveOut(e.Name(), "it is in none of the repositories"))
+	}
+	return left
 }
 
 // pathsIn sorts the caller's paths by the names of the repositories that contain them. The paths are relative

@@ -122,6 +122,19 @@ func TestM28ADiffOfSeveralRepositoriesIsOnePatch(t *testing.T) {
 	}
 }
 
+func TestM28ADiffNamesWhatIsInNoRepository(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	s.write("notes", "outside\n")
+	d, err := s.diffs.wished(t.Context(), s.arm, changes.Wish{})
+	if err != nil || len(d.Files) > 0 || len(d.Left) != 1 || d.Left[0].Name() != "notes" {
+		t.Errorf("the diff is %+v, %v", d, err)
+	}
+	if d, err = s.diffs.wished(t.Context(), s.arm, changes.Wish{Paths: []string{"app"}}); err != nil || len(d.Left) > 0 {
+		t.Errorf("the diff of one repository is %+v, %v", d, err)
+	}
+}
+
 func TestM28CheckpointsOfSeveralRepositoriesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)
