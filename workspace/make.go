@@ -51,6 +51,10 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	}
 	defer unlock()
 	w, err := s.read(o.ID)
+	if w.Arm != "" {
+		return Workspace{}, coleo.Errorf(coleo.EConflict, "the worktree of arm %s in %s has the id %s: nothing was made; start "+
+			"an arm with another id", w.Arm, w.Path, o.ID)
+	}
 	if len(o.With) > 0 || w.Top != "" {
 		return s.makeSeveral(ctx, o)
 	}

@@ -112,6 +112,10 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 			return err
 		}
 	}
+	if at < 0 && exists(m.trees.recordPath(o.ID)) {
+		return coleo.Errorf(coleo.EConflict, "the worktree of another arm has the id %s: nothing was made; start an arm with "+
+			"another id", o.ID)
+	}
 	r, err := m.trees.openSource(ctx, o.Folder)
 	if coleo.ErrorCode(err) == coleo.EInvalid && len(m.whole)+len(m.making) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "%s is in no git repository, so there is no worktree of it: leave out --with, or "+

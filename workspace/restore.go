@@ -127,6 +127,9 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 	if err != nil {
 		return Restored{}, err
 	}
+	if w := h.Workspace; w.Arm != "" && !furtherOf(w.Arm, w.ID) {
+		return Restored{}, coleo.Errorf(coleo.EInternal, "%q is no worktree of arm %s: nothing was restored", w.ID, w.Arm)
+	}
 	s, unlock, err := s.lock(ctx, h.Workspace.ArmID())
 	if err != nil {
 		return Restored{}, err

@@ -20,6 +20,12 @@ import (
 // number 2. The id can be part of a ref and of a file name, whatever the repository is called.
 func furtherID(arm string, number int) string { return arm + "-" + strconv.Itoa(number) }
 
+// furtherOf reports whether an id is that of an arm's worktree in a further repository.
+func furtherOf(arm, id string) bool {
+	number, err := strconv.Atoi(strings.TrimPrefix(id, arm+"-"))
+	return err == nil && id == furtherID(arm, number)
+}
+
 // number returns the end of the id of a worktree in a further repository, such as "-2". It returns "" for
 // the arm's first worktree.
 func (w Workspace) number() string {

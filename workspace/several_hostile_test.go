@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"coleo.dev"
@@ -135,5 +136,59 @@ func TestM28ARepositoryWithTheNameOfAnotherFolderIsRefused(t *testing.T) {
 		dir := filepath.Join(s.Root, name)
 		s.repository(dir)
 		s.refused("bad", coleo.EInvalid, "cannot name a folder", with(dir))
+	}
+}
+
+// TestM28ARestoredWorktreeCannotHaveTheIDOfAPath changes the id in kept work.
+func TestM28ARestoredWorktreeCannotHaveTheIDOfAPath(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	w := s.made("fix", with(furtherRepo(s.Root)))
+	s.Write(s.group("fix")[1].Path+"/new", "new\n")
+	done, err := s.trees.Remove(t.Context(), w.ID, true)
+	s.Check(err)
+	edit := filepath.Join(s.Root, "edit")
+	s.Git(furtherRepo(s.Root), "worktree", "add", "-q", "--detach", edit, done.With[0].Kept)
+	data, err := os.ReadFile(filepath.Join(edit, "manifest"))
+	s.Check(err)
+	text := strings.Replace(string(data), `"id":"`+w.ID+`-2"`, `"id":"../escaped"`, 1)
+	s.Check(os.WriteFile(filepath.Join(edit, "manifest"), []byte(text), 0o600))
+	s.Git(edit, "commit", "-qam", "another id")
+	ref := done.With[0].Kept + "0"
+	s.Git(edit, "update-ref", ref, "HEAD")
+	k := workspace.Kept{Ref: ref, Common: filepath.Join(furtherRepo(s.Root), ".git"), Name: "fix"}
+	if _, err := s.trees.Restore(t.Context(), k, ""); coleo.ErrorCode(err) != coleo.EInternal {
+		t.Errorf("the restoring: %v", err)
+	}
+	if exists(filepath.Join(s.trees.Dir, "../escaped.worktree.json")) {
+		t.Error("a record was written outside of the folder of the records")
+	}
+}
+
+func TestM28ArmsWhoseIDsOverlapKeepTheirWorktrees(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	order := func(id, folder string, with ...string) error {
+		_, err := s.trees.Make(t.Context(), workspace.Order{ID: id, Name: id, Folder: folder, With: with})
+		return err
+	}
+	one, other := s.ArmID("one"), s.ArmID("other")
+	s.Check(order(one+"-2", s.Repo))
+	s.Write(s.trees.Dir+"/trees/project-"+one+"-2/new", "new\n")
+	if err := order(one, s.Repo, furtherRepo(s.Root)); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("a further worktree with the id of another arm: %v", err)
+	}
+	if all, err := s.trees.Group(one); err != nil || len(all) > 0 {
+		t.Errorf("the arm has %+v, %v", all, err)
+	}
+	s.Check(order(other, s.Repo, furtherRepo(s.Root)))
+	if err := order(other+"-2", s.Repo); coleo.ErrorCode(err) != coleo.EConflict {
+		t.Errorf("an arm with the id of a further worktree: %v", err)
+	}
+	if _, err := s.trees.Remove(t.Context(), other, false); err != nil {
+		t.Error(err)
+	}
+	if all, err := s.trees.Group(one + "-2"); err != nil || len(all) != 1 || !exists(all[0].Path+"/new") {
+		t.Errorf("the other arm has %+v, %v", all, err)
 	}
 }
