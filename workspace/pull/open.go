@@ -83,7 +83,7 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	if p.record, _, err = Read(p.trees.Dir, p.arm.ID); err != nil {
 		return err
 	}
-	p.record.Arm = p.arm.ID
+	p.record.Arm, p.record.Repo = p.arm.ID, p.arm.Repo
 	branch, err := p.trees.CommittedBranch(ctx, p.arm)
 	if err != nil {
 		return err

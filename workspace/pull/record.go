@@ -17,12 +17,13 @@ import (
 // Record is what Coleo knows about the pull request of an arm. It is stored in a file on the
 // machine of the arm's worktree.
 type Record struct {
-	Arm     string `json:"arm"`     // the arm's id
-	Program string `json:"program"` // gh or glab
-	Remote  string `json:"remote"`  // the URL to which the branch was pushed
-	Branch  string `json:"branch"`  // without refs/heads/
-	Base    string `json:"base"`    // the branch into which the work would be merged
-	Pushed  string `json:"pushed"`  // the last commit that was pushed
+	Arm     string `json:"arm"`            // the arm's id
+	Repo    string `json:"repo,omitempty"` // the name of the repository, if the arm works in several
+	Program string `json:"program"`        // gh or glab
+	Remote  string `json:"remote"`         // the URL to which the branch was pushed
+	Branch  string `json:"branch"`         // without refs/heads/
+	Base    string `json:"base"`           // the branch into which the work would be merged
+	Pushed  string `json:"pushed"`         // the last commit that was pushed
 	// Number and URL name the pull request. Number is 0 before it is made.
 	Number int    `json:"number,omitempty"`
 	URL    string `json:"url,omitempty"`

@@ -128,6 +128,7 @@ func (f *follower) open(ctx context.Context, environ []string, w workspace.Works
 		return err
 	}
 	f.record, f.hub = r, gitHub{p, at}
+	f.record.Repo = w.Repo
 	if f.wish.Tries <= 0 {
 		f.wish.Tries = DefaultTries
 	}
