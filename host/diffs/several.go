@@ -31,9 +31,18 @@ func (d *Diffs) openAll(ctx context.Context, a Arm) (repositories, error) {
 		}
 		return repositories{{folder: f}}, nil
 	}
+	top, err := filepath.EvalSymlinks(a.Folder)
+	if err != nil {
+		return nil, coleo.Errorf(coleo.EInvalid, "%s is not a folder: %w", a.Folder, err)
+	}
 	var all repositories
 	for _, repo := range a.Repos {
 		f, err := d.open(ctx, repo.Folder)
+		if err == nil && f.Root() != filepath.Join(top, repo.Name) { // it has no .git, or is a link
+			err = coleo.Errorf(coleo.EUnsupported, "%s leads to the repository in %s: nothing was read or changed there; look "+
+				"what the arm has made of the folder", repo.Folder, f.Root())
+			f.Close()
+		}
 		if err != nil {
 			all.close()
 			return nil, fmt.Errorf("%s: %w", repo.Name, err)

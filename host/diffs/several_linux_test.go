@@ -135,6 +135,26 @@ func TestM28ADiffNamesWhatIsInNoRepository(t *testing.T) {
 	}
 }
 
+func TestM28ADiffStaysInTheRepositoriesOfTheArm(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	app := filepath.Join(s.arm.Folder, "app")
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.Rename(app, other); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(other, app); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.diffs.wished(t.Context(), s.arm, changes.Wish{})
+	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "leads to the repository in") {
+		t.Errorf("the diff of a link: %v", err)
+	}
+	if err := s.diffs.keep(t.Context(), s.arm, folder.Note{Time: time.Now()}); coleo.ErrorCode(err) != coleo.EUnsupported {
+		t.Errorf("the start of an arm with a link: %v", err)
+	}
+}
+
 func TestM28CheckpointsOfSeveralRepositoriesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)
