@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 
 	"coleo.dev"
@@ -8,6 +9,7 @@ import (
 	"coleo.dev/changes"
 	"coleo.dev/host/diffs"
 	"coleo.dev/store"
+	"coleo.dev/workspace"
 	"coleo.dev/workspace/merge"
 )
 
@@ -102,7 +104,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	defer cancel()
 	unlock := func() {}
 	if o.Wish.Commit != "" {
-		if unlock, err = h.lockForMerge(a, w.Path); err != nil {
+		if unlock, err = h.lockForMerge(a, w); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +125,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		if err := h.Workspaces.CheckTree(ctx, w.Common, tip, tree, w.ID); err != nil {
 			return err
 		}
-		locked, err := h.lockForMerge(a, w.Path)
+		locked, err := h.lockForMerge(a, w)
 		if err == nil {
 			unlock = locked
 		}
@@ -143,8 +145,9 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 }
 
 // lockForMerge keeps an arm from starting and from getting a prompt until the caller calls the
-// returned function. It returns EBusy if an arm in the given folder may change files.
-func (h *Host) lockForMerge(a *arm, dir string) (unlock func(), err error) {
+// returned function. It returns EBusy if an arm in the given worktree may change files. If the worktree is one
+// of several, a fork of the arm can work in the folder above them.
+func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err error) {
 	a.starting.Lock()
 	if !a.delivering.TryLock() {
 		a.starting.Unlock()
@@ -154,7 +157,7 @@ func (h *Host) lockForMerge(a *arm, dir string) (unlock func(), err error) {
 		a.delivering.Unlock()
 		a.starting.Unlock()
 	}
-	if err := h.checkFilesRest(a, dir, "nothing was merged"); err != nil {
+	if err := h.checkFilesRest(a, cmp.Or(w.Top, w.Path), "nothing was merged"); err != nil {
 		unlock()
 		return nil, err
 	}

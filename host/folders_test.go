@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"coleo.dev"
@@ -10,6 +11,8 @@ import (
 	"coleo.dev/holder"
 	"coleo.dev/holder/process"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/store"
+	"coleo.dev/workspace"
 )
 
 // whileDown calls do while no host agent runs.
@@ -168,4 +171,26 @@ func TestACopyOfTheFolderLeavesTheArmsToTheOther(t *testing.T) {
 	other.refused(coleo.EConflict, bus.OpSpawn, o)
 	must[bus.ArmReport](other, bus.OpKill, bus.ArmOrder{Arm: id})
 	s.checkAttached(id, was)
+}
+
+// TestM28AMergeWaitsForAForkAboveSeveralRepositories merges from one of an arm's repositories while a fork works
+// in the folder above all of them.
+func TestM28AMergeWaitsForAForkAboveSeveralRepositories(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	h := &Host{arms: map[string]*arm{}}
+	for name, status := range map[string]coleo.Status{"fix": coleo.StatusStopped, "fork": coleo.StatusRunning} {
+		h.arms[name] = &arm{host: h, record: store.ArmRecord{ID: name, Name: name, Workdir: top, Status: status}}
+	}
+	one := workspace.Workspace{Path: filepath.Join(top, "library"), Top: top}
+	if _, err := h.lockForMerge(h.arms["fix"], one); coleo.ErrorCode(err) != coleo.EBusy ||
+		!strings.Contains(err.Error(), "arm fork ") {
+		t.Errorf("while a fork works above: %v", err)
+	}
+	h.arms["fork"].record.Status = coleo.StatusStopped
+	unlock, err := h.lockForMerge(h.arms["fix"], one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
 }
