@@ -185,7 +185,7 @@ func TestM28AMergeWaitsForAForkAboveSeveralRepositories(t *testing.T) {
 	one := workspace.Workspace{Path: filepath.Join(top, "library"), Top: top}
 	if _, err := h.lockForMerge(h.arms["fix"], one); coleo.ErrorCode(err) != coleo.EBusy ||
 		!strings.Contains(err.Error(), "arm fork ") {
-		t.Errorf("while a fork works above: %v", err)
+		t.Fatalf("while a fork works above: %v", err)
 	}
 	h.arms["fork"].record.Status = coleo.StatusStopped
 	unlock, err := h.lockForMerge(h.arms["fix"], one)
