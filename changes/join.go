@@ -2,7 +2,7 @@ package changes
 
 import (
 	"bytes"
-	"fmt"
+	"strings"
 )
 
 var renameLines = [][]byte{[]byte("rename from "), []byte("rename to ")}
@@ -44,6 +44,7 @@ type Part struct {
 func Join(root string, parts []Part) Diff {
 	all := Diff{Root: root, Files: []File{}}
 	moreFiles, patchCut, without := false, false, 0
+	var cut []string
 	for _, p := range parts {
 		d := p.Diff
 		all.Time = d.Time
@@ -72,13 +73,13 @@ func Join(root string, parts []Part) Diff {
 			all.Files, all.Patch = append(all.Files, f), append(all.Patch, text...)
 		}
 		if d.Cut != "" {
-			all.Cut += fmt.Sprintf("%s: %s; ", p.Name, d.Cut)
+			cut = append(cut, p.Name+": "+d.Cut)
 		}
 	}
-	if all.Cut += CutNote(MaxFiles, moreFiles, patchCut, without); moreFiles || patchCut {
-		return all
+	if note := CutNote(MaxFiles, moreFiles, patchCut, without); note != "" {
+		cut = append(cut, note)
 	}
-	all.Cut = string(bytes.TrimSuffix([]byte(all.Cut), []byte("; ")))
+	all.Cut = strings.Join(cut, "; ")
 	return all
 }
 

@@ -102,10 +102,10 @@ func (s Workspaces) CloneGit(ctx context.Context, folder string) (string, error)
 	all, _ := s.List() // a record that cannot be read says nothing
 	top := ""
 	for _, w := range all {
-		if w.Clone && isBelow(w.Path, folder) {
+		if w.Clone && git.Within(w.Path, folder) {
 			return w.Git, checkClone(ctx, w)
 		}
-		if w.Clone && w.Top != "" && isBelow(w.Top, folder) {
+		if w.Clone && w.Top != "" && git.Within(w.Top, folder) {
 			top = w.Top
 		}
 	}
@@ -113,12 +113,6 @@ func (s Workspaces) CloneGit(ctx context.Context, folder string) (string, error)
 		return "", coleo.Errorf(coleo.EUnsupported, "%s is in none of the clones in %s: git is not run there", folder, top)
 	}
 	return "", nil
-}
-
-// isBelow reports whether path is dir or is below dir.
-func isBelow(dir, path string) bool {
-	below, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(below)
 }
 
 // unsavedInClone looks for commits and stashes that only a clone contains. What is on the arm's own

@@ -64,35 +64,26 @@ func (d *Diffs) follow(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 	defer till.Stop()
 	key := keyOf(w)
 	for {
-		number, changed, done := t.changeCount()
+		number := t.changeCount()
 		last := t[0].lastOf(key)
 		if last.mark == "" || last.mark != w.Since || last.number != number {
 			diff, err := d.reread(ctx, a, all, t, w)
 			if err != nil || diff.Mark != w.Since {
-				done()
 				return diff, err
 			}
 		}
-		select {
-		case <-changed:
-			done()
-			t.waitForQuiet(ctx)
-			waitForNextDiff(ctx, t[0].lastOf(key))
-		case <-till.C:
-			done()
+		if !t.awaitChange(ctx, number, till.C) {
 			return changes.Diff{Root: all.root(a), Time: d.Now().UTC(), Files: []changes.File{}, Mark: w.Since,
-				Unchanged: true}, nil
-		case <-ctx.Done():
-			done()
-			return changes.Diff{}, ctx.Err()
+				Unchanged: true}, ctx.Err()
 		}
+		t.waitForQuiet(ctx)
+		waitForNextDiff(ctx, t[0].lastOf(key))
 	}
 }
 
 // reread watches new folders, and reads the diff.
 func (d *Diffs) reread(ctx context.Context, a Arm, all repositories, t trees, w changes.Wish) (changes.Diff, error) {
-	number, _, done := t.changeCount()
-	done()
+	number := t.changeCount()
 	for n, one := range all {
 		if err := t[n].catchUp(ctx, one.folder, d.watchRoom(t[n])); err != nil {
 			return changes.Diff{}, err
@@ -144,49 +135,51 @@ func (t *tree) remember(key string, l lastRead) {
 func (t trees) waitForQuiet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, mostQuiet)
 	defer cancel()
-	for {
-		_, changed, done := t.changeCount()
-		select {
-		case <-changed:
-			done()
-		case <-time.After(quiet):
-			done()
-			return
-		case <-ctx.Done():
-			done()
-			return
-		}
+	for t.awaitChange(ctx, t.changeCount(), time.After(quiet)) {
 	}
 }
 
 // trees watch the repositories of one arm.
 type trees []*tree
 
-// changeCount returns the number of changes so far in all repositories, and a channel that is closed at the
-// next one. The caller must call done when it waits no more.
-func (t trees) changeCount() (number int, changed <-chan struct{}, done func()) {
-	if len(t) == 1 {
-		number, changed = t[0].changeCount()
-		return number, changed, func() {}
-	}
-	next, ended := make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	var waiting sync.WaitGroup
+// changeCount returns the number of changes so far in all repositories.
+func (t trees) changeCount() (sum int) {
 	for _, one := range t {
-		count, its := one.changeCount()
-		number += count
+		number, _ := one.changeCount()
+		sum += number
+	}
+	return sum
+}
+
+// awaitChange waits until changeCount differs from the given number. It returns false if ctx ends first, or
+// if something comes from over.
+func (t trees) awaitChange(ctx context.Context, number int, over <-chan time.Time) bool {
+	changed := make(chan struct{}, len(t))
+	ended := make(chan struct{})
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer close(ended)
+	for _, one := range t {
+		count, next := one.changeCount()
+		number -= count
 		waiting.Go(func() {
 			select {
-			case <-its:
-				once.Do(func() { close(next) })
+			case <-next:
+				changed <- struct{}{}
 			case <-ended:
 			}
 		})
 	}
-	return number, next, func() {
-		close(ended)
-		waiting.Wait()
+	if number != 0 {
+		return true
 	}
+	select {
+	case <-changed:
+		return true
+	case <-over:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // waitForNextDiff waits until the next diff may be read.

@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/changes"
 	"coleo.dev/changes/folder"
+	"coleo.dev/workspace/git"
 )
 
 // repository is an open repository of an arm.
@@ -122,9 +123,10 @@ func (a Arm) pathsIn(paths []string) (map[string][]string, error) {
 			full = filepath.Join(a.Folder, p)
 		}
 		for _, repo := range a.Repos {
-			if rel, err := filepath.Rel(repo.Folder, full); err == nil && filepath.IsLocal(rel) {
+			switch {
+			case git.Within(repo.Folder, full):
 				in[repo.Name], found = append(in[repo.Name], full), true
-			} else if rel, err := filepath.Rel(full, repo.Folder); err == nil && filepath.IsLocal(rel) {
+			case git.Within(full, repo.Folder):
 				in[repo.Name], found = append(in[repo.Name], repo.Folder), true
 			}
 		}

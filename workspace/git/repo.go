@@ -218,14 +218,15 @@ func (r *Repo) stays(path string) error {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if err == nil && (within(r.Common, real) || within(r.Git, real)) {
+	if err == nil && (Within(r.Common, real) || Within(r.Git, real)) {
 		return nil
 	}
 	return coleo.Errorf(coleo.EInvalid, "%s is a symbolic link out of the git folder: git is not run in this repository",
 		path)
 }
 
-func within(dir, path string) bool {
+// Within reports whether path is dir or is below dir. It does not resolve symbolic links.
+func Within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }

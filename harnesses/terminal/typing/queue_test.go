@@ -104,6 +104,15 @@ func (st *stage) notes(e record.Entry) {
 	synctest.Wait()
 }
 
+// setStageWithHiddenWork starts a program that works, although its screen looks idle. Only its record tells.
+func setStageWithHiddenWork(t *testing.T) *stage {
+	st := setStage(t, queueSpec, 40, 8)
+	st.say(composing("type"))
+	st.awaitState(coleo.Idle)
+	st.notes(record.Entry{Kind: record.Prompt, Text: "before", ByUser: true})
+	return st
+}
+
 // Just before a dialog, the screen of Gemini CLI 0.61.0 may show no sign of work. ENTER would then
 // approve the dialog.
 func TestAPromptIsQueuedIfOnlyTheRecordShowsWork(t *testing.T) {
@@ -112,10 +121,7 @@ func TestAPromptIsQueuedIfOnlyTheRecordShowsWork(t *testing.T) {
 		t.Run(fmt.Sprint("the turn ends: ", ends), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				st := setStage(t, queueSpec, 40, 8)
-				st.say(composing("type"))
-				st.awaitState(coleo.Idle)
-				st.notes(record.Entry{Kind: record.Prompt, Text: "before", ByUser: true})
+				st := setStageWithHiddenWork(t)
 				g := st.send("", coleo.Processing, "do it")
 				st.say(redrawn("", "do it"))
 				g.await("\t")
@@ -144,10 +150,7 @@ func TestAPromptIsQueuedIfOnlyTheRecordShowsWork(t *testing.T) {
 func TestAFoldedPromptIsNotSubmittedIfOnlyTheRecordShowsWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		st := setStage(t, queueSpec, 40, 8)
-		st.say(composing("type"))
-		st.awaitState(coleo.Idle)
-		st.notes(record.Entry{Kind: record.Prompt, Text: "before", ByUser: true})
+		st := setStageWithHiddenWork(t)
 		g := st.send("", coleo.Processing, "do it")
 		st.say(redrawn("", "[Pasted]"))
 		if <-g.done; coleo.ErrorCode(g.err) != coleo.EBusy || g.typed() != "do it" {

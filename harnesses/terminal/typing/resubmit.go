@@ -35,8 +35,8 @@ func screenIsResting(r *reading.Reader) bool {
 
 // notQueued returns a check that passes if the agent CLI rests and the composer still
 // holds the text. In that case, the work ended before the key that queues a prompt
-// arrived, so the key had no effect. If the work of before has no sign of its end, the screen alone
-// is not enough: a dialog may open.
+// arrived, so the key had no effect. If nothing shows that this work has ended, a resting screen is
+// not enough: a dialog may open.
 func notQueued(s submission) Check {
 	return func(r *reading.Reader) error {
 		over := !s.before.atWork || r.TurnEnded().After(s.before.ended)
