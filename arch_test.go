@@ -20,7 +20,7 @@ const module = "coleo.dev"
 // / stands for the folders below it. A new entry needs a good reason.
 var mayImport = map[string][]string{
 	".":                               {},
-	"config":                          {"."},
+	"config":                          {".", "wholefile"},
 	"pty":                             {".", "pty/width"},
 	"pty/width":                       {},
 	"pty/device":                      {"pty"},
@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"sandbox/container":               {".", "sandbox/inside", "holder/process"},
 	"sandbox/limits":                  {".", "holder/process"},
 	"sandbox/proxy":                   {"."},
-	"localsocket":                     {"."},
+	"localsocket":                     {".", "wholefile"},
 	"wholefile":                       {},
 	"printable":                       {},
 	"boottime":                        {},

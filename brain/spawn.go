@@ -174,7 +174,7 @@ func (s *starting) order() bus.SpawnOrder {
 	o := bus.SpawnOrder{
 		ID: s.arm.ID, Name: s.arm.Name, Harness: s.arm.Harness, Config: s.config,
 		Resume: s.q.Recover && !lostConversation(s.arm), Env: s.q.Env, Script: s.q.Script,
-		Drawn: !s.known, InsteadOf: s.instead, First: s.first,
+		NewID: !s.known, InsteadOf: s.instead, First: s.first,
 	}
 	if s.parent != nil && len(s.q.Env) == 0 && len(s.config.EnvNames) > 0 {
 		o.EnvOf = s.parent.ID

@@ -164,7 +164,7 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 	defer b.holdOrderOpen(arm.ID)()
 	first := coleo.Queued{ID: s.ID, Text: s.Request.Prompt, Added: s.AnsweredAt, By: "arm " + s.ArmName}
 	err = b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
-		Drawn: !known, Request: s.ID, First: &first})
+		NewID: !known, Request: s.ID, First: &first})
 	if err != nil && !known && !bus.Unanswered(err) {
 		b.undoOrderedRow(ctx, arm, coleo.Arm{})
 	}

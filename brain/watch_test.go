@@ -42,11 +42,11 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 		return bus.Pulse{Of: o.Arm,
 			Arms: []bus.ArmPulse{{ID: o.Arm, Generation: 1, Attached: true, Process: bus.ProcessAlive}}}, err
 	})
-	drawn := make(chan bool, 1)
+	newID := make(chan bool, 1)
 	s.answerWith(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.SpawnOrder
 		err := json.Unmarshal(data, &o)
-		drawn <- o.Drawn
+		newID <- o.NewID
 		// A host agent sends this beat when the start is written down.
 		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9, Of: o.ID,
 			Pulse: &bus.ArmPulse{ID: o.ID, Generation: 1, Attached: true, Process: bus.ProcessAlive}})
@@ -59,7 +59,7 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 		_, err := s.brain.Spawn(t.Context(), wire.SpawnRequest{Name: "arm-" + strconv.Itoa(i), Harness: "aider",
 			Workdir: "/w"})
 		check(t, err)
-		if !<-drawn {
+		if !<-newID {
 			t.Error("the host agent is not told that the arm's id is new")
 		}
 	}
@@ -72,22 +72,22 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 	}
 }
 
-// TestAnArmThatHasRunIsNotCalledNew: its id was drawn for an earlier order.
+// TestAnArmThatHasRunIsNotCalledNew: its id was made for an earlier order.
 func TestAnArmThatHasRunIsNotCalledNew(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
-	drawn := make(chan bool, 1)
+	newID := make(chan bool, 1)
 	s.answerWith(bus.OpSpawn, func(_ context.Context, data json.RawMessage) (any, error) {
 		var o bus.SpawnOrder
 		err := json.Unmarshal(data, &o)
-		drawn <- o.Drawn
+		newID <- o.NewID
 		return bus.ArmReport{}, err
 	})
 	check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "a", Name: "ada", Harness: "aider", AgentID: scriptedHost,
 		Status: coleo.StatusStopped, State: coleo.Dead}))
 	_, err := s.brain.Spawn(t.Context(), wire.SpawnRequest{Name: "ada", Workdir: "/w"})
 	check(t, err)
-	if <-drawn {
+	if <-newID {
 		t.Error("the host agent is told that the id is new, and need not look for an earlier start")
 	}
 }

@@ -101,9 +101,9 @@ type SpawnOrder struct {
 	// agent uses the script that it has stored for the arm.
 	Script string `json:"script,omitempty"`
 
-	// Drawn means that serve has made a new random ID for this order. So the arm was never started.
+	// NewID means that serve has made a new random ID for this order. So the arm was never started.
 	// It has no files, and no process carries the arm's mark.
-	Drawn bool `json:"drawn,omitempty"`
+	NewID bool `json:"drawn,omitempty"`
 
 	// Request is the id of the request that this order carries out. It is set for a subarm, and for
 	// an arm that a trigger starts. If the arm was started before, the host agent starts nothing and

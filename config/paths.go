@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"coleo.dev/wholefile"
 )
 
 // Paths contains the folders of Coleo's files.
@@ -62,7 +64,7 @@ func closeToOthers(dir string) error {
 	if err != nil {
 		return fmt.Errorf("look at Coleo's folder: %w", err)
 	}
-	if info.Mode().Perm()&0o077 == 0 {
+	if !wholefile.OpenToOthers(info.Mode()) {
 		return nil
 	}
 	if err := os.Chmod(dir, 0o700); err != nil {

@@ -113,7 +113,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		return err
 	}
 	// The id was made for this order, so no process can have the arm's mark.
-	if first := o.Drawn && next == 1; !first {
+	if first := o.NewID && next == 1; !first {
 		if err := a.host.processMarks.makeWay(o.ID, a.name(), next); err != nil {
 			return err
 		}

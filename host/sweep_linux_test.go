@@ -52,9 +52,9 @@ func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	}
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: o.ID})
 
-	// A freshly drawn id proves nothing once the arm has run.
+	// A new id proves nothing once the arm has run.
 	older = startMarked(t, o.ID, 2)
-	o.Drawn, o.Config.Generation = true, 0
+	o.NewID, o.Config.Generation = true, 0
 	must[bus.ArmReport](s, bus.OpSpawn, o)
 	if state, err := older.Process.Wait(); err != nil || state.Success() {
 		t.Errorf("the process of an older start ended with %v (%v)", state, err)

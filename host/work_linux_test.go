@@ -79,17 +79,17 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 }
 
 // TestAStartLooksAtAllProcessesOnceAtMost: a start looks for the marks of earlier starts.
-// An arm whose id was drawn for the order cannot have such marks.
+// An arm with a new id cannot have such marks.
 func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	s := newStage(t)
 	const starts = 6
 	var looks atomic.Int64
 	look := s.host.processMarks.look
 	s.host.processMarks.look = func() map[string][]int { looks.Add(1); return look() }
-	start := func(name string, drawn bool) (reads int) {
+	start := func(name string, newID bool) (reads int) {
 		reads = readsFor(t, starts, func(i int) {
 			o := s.order(name + strconv.Itoa(i))
-			o.Drawn = drawn
+			o.NewID = newID
 			must[bus.ArmReport](s, bus.OpSpawn, o)
 		})
 		for i := range starts {
@@ -114,10 +114,10 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 		t.Errorf("a start reads %d times, and %d times beside %d more processes", alone, again, crowdSize)
 	}
 	looks.Store(0)
-	if drawn := start("b", true); drawn-alone > crowdSize/2 || looks.Load() != 0 {
+	if fresh := start("b", true); fresh-alone > crowdSize/2 || looks.Load() != 0 {
 		t.Errorf(
-			"a start with an id that was drawn for it reads %d times beside %d more processes, "+
-				"and %d times without them: it looked %d times", drawn, crowdSize, alone, looks.Load())
+			"a start with a new id reads %d times beside %d more processes, "+
+				"and %d times without them: it looked %d times", fresh, crowdSize, alone, looks.Load())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"coleo.dev"
+	"coleo.dev/wholefile"
 )
 
 // Listener accepts only connections of this user. It closes all other connections
@@ -68,7 +69,7 @@ func checkFolder(dir string) error {
 		return coleo.Errorf(coleo.EForbidden, "the folder %s belongs to user %d: a socket in it would not be yours",
 			dir, owner.Uid)
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+	if mode := info.Mode().Perm(); wholefile.OpenToOthers(mode) {
 		return coleo.Errorf(coleo.EForbidden, "the folder %s is open to other users (mode %04o): run 'chmod 700 %s'",
 			dir, mode, dir)
 	}

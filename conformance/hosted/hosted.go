@@ -66,7 +66,7 @@ func Start(ctx context.Context, c Config, spawn coleo.SpawnConfig) (*Arm, error)
 	}
 	if err == nil {
 		err = a.order(ctx, bus.OpSpawn, bus.SpawnOrder{ID: a.id, Name: armName, Harness: c.Harness.Info().Name,
-			Config: spawn, Drawn: true}, nil)
+			Config: spawn, NewID: true}, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.endHost(), a.closeBus())

@@ -13,6 +13,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/config"
 	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/wholefile"
 )
 
 const (
@@ -68,7 +69,7 @@ func readPrivateKey(path string) (ed25519.PrivateKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the key: %w", err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Stat(path); err != nil || wholefile.OpenToOthers(info.Mode()) {
 		return nil, coleo.Errorf(coleo.EForbidden, "others can read the private key %s: 'chmod 600 %s'", path, path)
 	}
 	seed, err := keyIn(data, privateLine, ed25519.SeedSize)
