@@ -140,13 +140,13 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 			return err
 		}
 	}
-	defer b.holdOrderOpen(arm.ID)()
+	defer b.roster.HoldOrderOpen(arm.ID)()
 	var report bus.ModelReport
 	err = b.OrderAndCatchUp(ctx, arm.ID, bus.OpAlternative, spawnTimeout, func(coleo.Arm) any { return order }, &report)
 	if err != nil {
 		return err
 	}
-	b.takePulseOf(ctx, arm.AgentID, arm.ID)
+	b.roster.TakePulseOf(ctx, arm.AgentID, arm.ID)
 	if err = b.keepChosen(ctx, arm.ID, report.Chosen); err == nil {
 		_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 			row.DefaultModel, row.ModelFallback = order.Model, nil
@@ -195,6 +195,6 @@ func (b *Brain) mayOnLimit(arm coleo.Arm, on coleo.OnLimit) error {
 	if err := b.startRules().CheckOnLimit(on, arm.Harness, configOf(arm)); err != nil {
 		return coleo.Errorf(coleo.ErrorCode(err), "nothing was changed: %w", err)
 	}
-	return placement.Require(b.beatOf(arm.AgentID), func(beat bus.Beat) bool { return beat.TakesOnLimit },
+	return placement.Require(b.roster.BeatOf(arm.AgentID), func(beat bus.Beat) bool { return beat.TakesOnLimit },
 		"cannot change what a running arm does at a limit")
 }

@@ -24,6 +24,7 @@ import (
 	"coleo.dev/brain/models"
 	"coleo.dev/brain/origin"
 	"coleo.dev/brain/permits"
+	"coleo.dev/brain/roster"
 	"coleo.dev/brain/start"
 	"coleo.dev/brain/threads"
 	"coleo.dev/brain/upkeep"
@@ -82,10 +83,9 @@ type Brain struct {
 
 	permits *permits.Permits
 	models  *models.Resolver
+	roster  *roster.Roster
 
 	mu       sync.Mutex
-	hosts    map[string]*knownHost
-	ordering map[string]int           // the number of open orders to start an arm, by arm id
 	moves    map[string]chan struct{} // closed when the move of an arm ends, by arm id
 	requests map[string]bool          // the requests of arms that are being carried out, by id
 
@@ -101,25 +101,27 @@ func New(c Config) *Brain {
 	if c.Prices == nil {
 		c.Prices = func() *pricebook.Book { return pricebook.New(nil, pricebook.BuiltIn()) }
 	}
-	b := &Brain{Config: c, hosts: map[string]*knownHost{}, ordering: map[string]int{},
-		moves: map[string]chan struct{}{}, requests: map[string]bool{}}
+	b := &Brain{Config: c, moves: map[string]chan struct{}{}, requests: map[string]bool{}}
+	b.ctx, b.end = context.WithCancel(context.Background())
 	b.permits = permits.New(permits.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Arbiter: c.Arbiter, Prepare: b.prepareHost})
-	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait, CatchUp: b.catchUp,
-		SettledOn: b.settledOn, TakesFiles: b.understandsFiles})
-	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.catchUp})
+	b.roster = roster.New(b.ctx, roster.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Now: c.Now, Feed: b,
+		Prepare: b.prepareHost, AskAboutArm: b.askAboutArm, Summarise: b.summarise, KeepPermits: b.permits.Keep,
+		TakeRequests: b.takeRequests, NeverOrdered: neverOrdered, DropNeverOrdered: b.dropNeverOrdered})
+	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait, CatchUp: b.roster.CatchUp,
+		SettledOn: b.settledOn, TakesFiles: b.takesFiles})
+	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.roster.CatchUp})
 	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.NoteLogged,
 		Changed: b.NoteChanged, Published: b.considerAlternatives})
-	b.Waits = waits.New(waits.Config{DB: c.DB, Find: b.Arm, Subscribe: b.SubscribeFromNow, Confirms: b.confirms,
-		Ended: func() bool { return b.ctx.Err() != nil }, HostWord: agentWord})
+	b.Waits = waits.New(waits.Config{DB: c.DB, Find: b.Arm, Subscribe: b.SubscribeFromNow, Confirms: b.roster.Confirms,
+		Ended: func() bool { return b.ctx.Err() != nil }, HostWord: roster.HostWord})
 	b.Trail = audit.New(c.DB)
-	b.Conversations = threads.New(threads.Config{DB: c.DB, Find: b.Arm, Hosts: b.threadHosts, Ask: b.askHost})
+	b.Conversations = threads.New(threads.Config{DB: c.DB, Find: b.Arm, Hosts: b.threadHosts, Ask: b.roster.Ask})
 	b.Origins = origin.New(c.DB)
 	b.Catalogue = catalogue.New(catalogue.Config{DB: c.DB, Now: c.Now, Ask: b.askProviders})
 	b.models = models.New(models.Config{Harnesses: c.Registry, Providers: b.Providers, Prices: c.Prices,
 		Fallback: c.Defaults.Fallback, Log: c.Log, Now: c.Now})
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)
 	b.Unsent = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
-	b.ctx, b.end = context.WithCancel(context.Background())
 	return b
 }
 
@@ -129,10 +131,10 @@ func New(c Config) *Brain {
 func (b *Brain) Run(ctx context.Context) error {
 	defer b.end()
 	b.following.Go(func() { b.PublishLog(b.ctx) })
-	if err := b.Bus.Beats(ctx, b.takeBeat); err != nil {
+	if err := b.Bus.Beats(ctx, b.roster.TakeBeat); err != nil {
 		return err
 	}
-	if err := b.Bus.Growth(ctx, b.takeGrowth); err != nil {
+	if err := b.Bus.Growth(ctx, b.roster.TakeGrowth); err != nil {
 		return err
 	}
 	if err := b.Bus.RollCall(); err != nil {
@@ -148,6 +150,7 @@ func (b *Brain) Run(ctx context.Context) error {
 	b.end()
 	repeated.StopAll()
 	b.EndFollowing()
+	b.roster.Wait()
 	b.following.Wait()
 	return nil
 }
@@ -174,9 +177,12 @@ func (b *Brain) Arm(ctx context.Context, idOrName string) (coleo.Arm, error) {
 
 func (b *Brain) summarise(arm *coleo.Arm) {
 	signals := arm.Signals()
-	signals.Watch = b.watchOf(*arm)
+	signals.Watch = b.roster.WatchOf(*arm)
 	arm.Runtime = coleo.Summarise(signals, b.Now())
 }
+
+// Hosts returns every host agent that serve has ever seen.
+func (b *Brain) Hosts(ctx context.Context) ([]coleo.HostInfo, error) { return b.roster.Hosts(ctx) }
 
 // Harnesses returns descriptions of the harnesses that this serve knows.
 func (b *Brain) Harnesses(context.Context) ([]coleo.Info, error) {

@@ -72,7 +72,7 @@ func check(t *testing.T, err error) {
 }
 
 func (s *scripted) beat() {
-	s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, Capabilities: []string{"aider"}, MaxArms: 9})
+	s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, Capabilities: []string{"aider"}, MaxArms: 9})
 }
 
 func (s *scripted) carryOut(ctx context.Context, op bus.Op, data json.RawMessage) (any, error) {
@@ -146,7 +146,7 @@ func TestAnOrderWhoseAnswerDidNotComeChangesNoRow(t *testing.T) {
 	s.alwaysAnswer(bus.OpPulse, bus.Pulse{})
 	s.until("the row is stopped, as the host agent says", func() bool {
 		row := s.row("ada")
-		return row.Status == coleo.StatusStopped && row.Rule == ruleNotStarted
+		return row.Status == coleo.StatusStopped && row.Rule == coleo.RuleNotStarted
 	})
 }
 

@@ -66,7 +66,7 @@ func TestOneUnreachableHostDoesNotHideTheThreadsOfTheOthers(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	same := coleo.Thread{ID: "same", Harness: "h", Path: "/p", Last: at}
 	s.alwaysAnswer(bus.OpThreads, coleo.ThreadList{Threads: []coleo.Thread{same, {ID: "new", Last: at.Add(1)}}, Unread: 3})
-	s.brain.takeBeat(bus.Beat{ID: "away", PID: 2, MaxArms: 9})
+	s.brain.roster.TakeBeat(bus.Beat{ID: "away", PID: 2, MaxArms: 9})
 	out, err := s.brain.Threads(t.Context(), coleo.ThreadFilter{})
 	if err != nil || len(out.Failed) != 1 || !strings.HasPrefix(out.Failed[0], "away: ") || out.Unread != 3 ||
 		len(out.Threads) != 2 || out.Threads[0].ID != "new" {

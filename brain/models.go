@@ -27,7 +27,7 @@ func (b *Brain) Models(ctx context.Context) (wire.Models, error) {
 	}
 	list, missing := b.models.List(ctx, arms)
 	out.Models, out.Missing = append(out.Models, list...), missing
-	for _, beat := range b.liveHosts() {
+	for _, beat := range b.roster.Live() {
 		var logins []coleo.Login
 		limited, cancel := context.WithTimeout(ctx, bus.DefaultTimeout)
 		if b.Bus.Ask(limited, beat.ID, bus.OpLogins, nil, &logins) == nil {
@@ -123,7 +123,7 @@ func (b *Brain) orderModel(ctx context.Context, arm coleo.Arm, o coleo.ModelOrde
 // checkHostTakesDefaults returns EUnsupported if a host agent is too old to change only the model
 // of the next start. An older host agent would change the model at once.
 func (b *Brain) checkHostTakesDefaults(host string) error {
-	if beat := b.beatOf(host); beat.PID != 0 && !beat.TakesDefault {
+	if beat := b.roster.BeatOf(host); beat.PID != 0 && !beat.TakesDefault {
 		return coleo.Errorf(coleo.EUnsupported, "nothing was done: the host agent %s has version %s, which cannot change "+
 			"the model of the next start alone: run 'coleo down' and 'coleo up' to update it", host, beat.Version)
 	}
@@ -179,7 +179,7 @@ func (b *Brain) askProviders(ctx context.Context) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, providersTimeout)
 	defer cancel()
 	err := error(coleo.Errorf(coleo.EUnavailable, "no host agent runs: start one with 'coleo up'"))
-	for _, beat := range b.liveHosts() {
+	for _, beat := range b.roster.Live() {
 		var raw json.RawMessage
 		if err = b.Bus.Ask(ctx, beat.ID, bus.OpProviders, nil, &raw); err != nil {
 			continue

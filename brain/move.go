@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/placement"
+	"coleo.dev/brain/roster"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
 	"coleo.dev/repeat"
@@ -25,10 +26,13 @@ const moveTimeout = spawnTimeout
 func (b *Brain) movingToHosts() repeat.Task {
 	return repeat.Task{ID: "move arms to host agents", Every: bus.PulseEvery,
 		Do: func(ctx context.Context) error {
+			if len(b.roster.Live()) == 0 {
+				return nil
+			}
 			var failed error
-			for _, id := range b.localArmIDs() {
+			for _, id := range b.roster.Attached(coleo.LocalHost) {
 				arm, err := b.DB.Arm(ctx, id)
-				if err != nil || !isLocal(arm.AgentID) {
+				if err != nil || !roster.IsLocal(arm.AgentID) {
 					continue
 				}
 				if _, err := b.moveToHost(ctx, arm); err != nil && coleo.ErrorCode(err) != coleo.EBusy {
@@ -37,26 +41,6 @@ func (b *Brain) movingToHosts() repeat.Task {
 			}
 			return failed
 		}}
-}
-
-// localArmIDs returns the ids of the arms of host local that serve reads now. It returns nil if no
-// host agent can be asked.
-func (b *Brain) localArmIDs() []string {
-	if len(b.liveHosts()) == 0 {
-		return nil
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []string
-	if m, ok := b.hosts[coleo.LocalHost]; ok {
-		for id, a := range m.arms {
-			if a.Attached && !a.Starting {
-				out = append(out, id)
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // moveToHost gives an arm of host local to a host agent. It returns the new row of the
@@ -68,29 +52,29 @@ func (b *Brain) localArmIDs() []string {
 // host agent, and that host agent takes the arm without an order.
 func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error) {
 	to, ok := b.hostForLocalArm(arm.Harness)
-	if !ok || !isLocal(arm.AgentID) {
+	if !ok || !roster.IsLocal(arm.AgentID) {
 		return arm, nil
 	}
 	defer b.moving(arm.ID)()
 	ctx, cancel := context.WithTimeout(ctx, moveTimeout)
 	defer cancel()
-	err := b.askHost(ctx, coleo.LocalHost, bus.OpRelease, moveTimeout, bus.ReleaseOrder{Arm: arm.ID, To: to.ID}, nil)
+	err := b.roster.Ask(ctx, coleo.LocalHost, bus.OpRelease, moveTimeout, bus.ReleaseOrder{Arm: arm.ID, To: to.ID}, nil)
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
 		return arm, err
 	}
-	b.catchUp(ctx, coleo.LocalHost)
+	b.roster.CatchUp(ctx, coleo.LocalHost)
 	if err == nil {
 		if arm, err = b.moveRowToHost(ctx, arm, to); err != nil {
 			return arm, err
 		}
 	}
 	var report bus.ArmReport
-	err = b.askHost(ctx, to.ID, bus.OpTake, moveTimeout, bus.ArmOrder{Arm: arm.ID}, &report)
-	b.catchUp(ctx, to.ID)
+	err = b.roster.Ask(ctx, to.ID, bus.OpTake, moveTimeout, bus.ArmOrder{Arm: arm.ID}, &report)
+	b.roster.CatchUp(ctx, to.ID)
 	if err != nil {
 		return arm, err
 	}
-	b.takePulseOf(ctx, to.ID, arm.ID)
+	b.roster.TakePulseOf(ctx, to.ID, arm.ID)
 	b.PublishArm(ctx, arm.ID)
 	b.Log.Info("a host agent has taken up an arm that serve had driven itself", "arm", arm.Name, "host", to.ID)
 	return b.Arm(ctx, arm.ID)
@@ -100,7 +84,7 @@ func (b *Brain) moveToHost(ctx context.Context, arm coleo.Arm) (coleo.Arm, error
 // released the arm. After that, the row accepts the events of the new host.
 func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (coleo.Arm, error) {
 	return b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		if isLocal(row.AgentID) {
+		if roster.IsLocal(row.AgentID) {
 			row.AgentID, row.Host = to.ID, to.Hostname
 		}
 		return nil
@@ -110,9 +94,9 @@ func (b *Brain) moveRowToHost(ctx context.Context, arm coleo.Arm, to bus.Beat) (
 // hostForLocalArm returns a host agent that can take an arm of the harness. It returns false if
 // there is none.
 func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
-	for _, beat := range b.liveHosts() {
+	for _, beat := range b.roster.Live() {
 		room := beat.MaxArms <= 0 || len(beat.Arms) < beat.MaxArms
-		if beat.TakesLocal && room && slices.Contains(beat.Capabilities, harness) && b.awayReason(beat.ID) == "" {
+		if beat.TakesLocal && room && slices.Contains(beat.Capabilities, harness) && b.roster.Away(beat.ID) == "" {
 			return beat, true
 		}
 	}
@@ -173,31 +157,20 @@ func (b *Brain) settledOn(ctx context.Context, arm coleo.Arm) string {
 // askHere sends the command to that host agent.
 func (b *Brain) askHere(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error {
 	host := b.settledOn(ctx, arm)
-	err := b.askHost(ctx, host, op, limit, in, out)
-	if !isLocal(host) || coleo.ErrorCode(err) != coleo.ENotFound {
+	err := b.roster.Ask(ctx, host, op, limit, in, out)
+	if !roster.IsLocal(host) || coleo.ErrorCode(err) != coleo.ENotFound {
 		return err
 	}
-	if now := b.settledOn(ctx, arm); !isLocal(now) {
-		return b.askHost(ctx, now, op, limit, in, out)
+	if now := b.settledOn(ctx, arm); !roster.IsLocal(now) {
+		return b.roster.Ask(ctx, now, op, limit, in, out)
 	}
 	return err
-}
-
-// isLocal reports whether a host is host local, whose arms serve itself drives.
-func isLocal(host string) bool { return host == coleo.LocalHost }
-
-// agentWord returns words for the host of an arm, for a message about this arm.
-func agentWord(host string) string {
-	if isLocal(host) {
-		return "serve itself"
-	}
-	return "its host agent " + host
 }
 
 // prepareHost prepares a host for orders. For host local, it makes serve carry out orders. For a
 // host agent, it does nothing. It returns EUnavailable if serve cannot drive arms itself.
 func (b *Brain) prepareHost(ctx context.Context, host string) error {
-	if !isLocal(host) {
+	if !roster.IsLocal(host) {
 		return nil
 	}
 	if b.Local == nil {
@@ -214,11 +187,11 @@ func (b *Brain) prepareHost(ctx context.Context, host string) error {
 func (b *Brain) refusal(arm coleo.Arm, e recovery.Evidence, remedy recovery.Remedy) error {
 	if b.RemoteOnly {
 		e.RemoteOnly = false
-		if r := recovery.Decide(e); r.Starts() && isLocal(r.Host) {
+		if r := recovery.Decide(e); r.Starts() && roster.IsLocal(r.Host) {
 			return placement.NeedsHostAgent(arm.Harness)
 		}
 	}
-	if why := b.watchOf(arm).Missing; why != "" {
+	if why := b.roster.WatchOf(arm).Missing; why != "" {
 		remedy.Reason += " Nobody watches the arm: " + why + "."
 	}
 	return coleo.Errorf(coleo.EUnavailable, "%s", remedy.Reason)
@@ -236,7 +209,7 @@ func worktreeNotes(arm coleo.Arm) string {
 // localWarning returns a warning if an arm has just been started without a host agent.
 // Otherwise it returns "".
 func localWarning(arm coleo.Arm) string {
-	if !isLocal(arm.AgentID) {
+	if !roster.IsLocal(arm.AgentID) {
 		return ""
 	}
 	return fmt.Sprintf("arm %s %s; the next host agent takes it up ('coleo up' starts one)", arm.Name, coleo.LocalNote)

@@ -104,7 +104,7 @@ func TestAnArmMovesOnlyToAHostAgentThatCanTakeIt(t *testing.T) {
 				return nil, coleo.Errorf(coleo.EUnsupported, "%s", op)
 			})
 			c.beat.ID, c.beat.PID = scriptedHost, 1
-			s.brain.takeBeat(c.beat)
+			s.brain.roster.TakeBeat(c.beat)
 			now, err := s.brain.moveToHost(t.Context(), arm)
 			if (coleo.ErrorCode(err) == coleo.EBusy) != c.want || now.AgentID != coleo.LocalHost {
 				t.Errorf("the move = %v, and the arm is with %q", err, now.AgentID)
@@ -136,7 +136,7 @@ func TestWithoutHostsAHarnessMustBeNamed(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t)
 	s.brain.Local = func(context.Context) error { return nil }
-	s.brain.markAway(t.Context(), scriptedHost, "it was killed")
+	s.brain.roster.MarkAway(t.Context(), scriptedHost, "it was killed")
 	yes := true
 	_, err := s.brain.Spawn(t.Context(), wire.SpawnRequest{Name: "ada", Workdir: "/w", AllowLocalFallback: &yes})
 	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), "choose one with --harness") {

@@ -62,7 +62,7 @@ func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRe
 	if err := json.Unmarshal(arm.Config, &config); err != nil {
 		return OnceRefused, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
 	}
-	defer b.holdOrderOpen(arm.ID)()
+	defer b.roster.HoldOrderOpen(arm.ID)()
 	err := b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
 		Request: once.Run, First: once.first(q.InitialPrompt, b.Now())})
 	switch {

@@ -9,22 +9,17 @@ import (
 	"coleo.dev"
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/placement"
+	"coleo.dev/brain/roster"
 	"coleo.dev/bus"
 )
 
 // This file has the order that starts an arm: the row that is written before it, its number, and what
 // is stored when the host agent has replied.
 
-// These rules stand in rows whose state does not come from an event of a host's log.
-const (
-	ruleOrdered    = "ordered"            // a host agent was told to start the arm and has not yet replied
-	ruleNotStarted = coleo.RuleNotStarted // the host agent has reported that it did not start the arm
-)
-
 // order tells the host agent to start the next generation of an arm. It changes no row, because the
 // events of the host change the row.
 func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) error {
-	err := placement.CheckUnderstands(b.beatOf(arm.AgentID), o)
+	err := placement.CheckUnderstands(b.roster.BeatOf(arm.AgentID), o)
 	if err == nil && o.Resume && o.Config.Conversation != "" {
 		err = b.CheckThreadFree(ctx, o.Config.Conversation, arm.ID)
 	}
@@ -40,10 +35,10 @@ func (b *Brain) order(ctx context.Context, arm coleo.Arm, o bus.SpawnOrder) erro
 		limit += WorktreeTime
 	}
 	err = b.askAboutArm(ctx, arm, bus.OpSpawn, limit, o, &report)
-	b.catchUp(ctx, arm.AgentID)
+	b.roster.CatchUp(ctx, arm.AgentID)
 	if err == nil {
 		b.noteMade(ctx, arm.ID, report.Config)
-		b.takePulseOf(ctx, arm.AgentID, arm.ID)
+		b.roster.TakePulseOf(ctx, arm.AgentID, arm.ID)
 		if o.Config.OnPartition == coleo.PartitionFreeze {
 			_, _ = b.permits.Renew(ctx, arm.AgentID) // if this fails, Keep renews the permits
 		}
@@ -131,31 +126,9 @@ func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 		return
 	}
 	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		if row.Rule == ruleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
+		if row.Rule == roster.RuleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
 			*row = was
 		}
 		return nil
 	})
-}
-
-// holdOrderOpen marks an order to start an arm as open. The order stays open until the caller calls
-// the returned function. While an order is open, a host agent's pulse does not prove whether the
-// arm was started.
-func (b *Brain) holdOrderOpen(id string) func() {
-	add := func(n int) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if b.ordering[id] += n; b.ordering[id] == 0 {
-			delete(b.ordering, id)
-		}
-	}
-	add(1)
-	return func() {
-		add(-1)
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, m := range b.hosts {
-			m.settled = false // compare the rows with the next pulse, because the host agent may not have replied
-		}
-	}
 }

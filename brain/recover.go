@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/commands"
+	"coleo.dev/brain/roster"
 	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/recovery"
@@ -59,11 +60,11 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
-	b.catchUp(ctx, cmp.Or(remedy.Host, arm.AgentID))
+	b.roster.CatchUp(ctx, cmp.Or(remedy.Host, arm.AgentID))
 	notShown := ""
 	if !remedy.Starts() {
 		notShown = b.reopen(ctx, arm, wire.WindowRequest{Environ: q.WindowEnviron})
-		b.catchUp(ctx, arm.AgentID)
+		b.roster.CatchUp(ctx, arm.AgentID)
 	}
 	reply, err := b.reply(ctx, arm.ID)
 	reply.Spawned, reply.Recovered = remedy.Starts(), true
@@ -88,7 +89,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 			Resumes: h.Info().Capabilities.Resume},
 		Arm: recovery.Arm{
 			Status: arm.Status, Desired: coleo.DesiredRunning, Workdir: cmp.Or(q.Workdir, arm.Workdir),
-			HasHandle:    arm.Generation > 0 || arm.Rule == ruleOrdered,
+			HasHandle:    arm.Generation > 0 || arm.Rule == roster.RuleOrdered,
 			Conversation: arm.SessionID, AgentID: arm.AgentID, Hostname: arm.Host, Ended: ended(arm),
 			Forgotten: lostConversation(arm),
 		},
@@ -100,7 +101,7 @@ func (b *Brain) evidence(ctx context.Context, arm coleo.Arm, q wire.RecoverReque
 	if arm.AgentID != "" {
 		e.Found = b.find(ctx, arm)
 	}
-	for _, beat := range b.liveHosts() {
+	for _, beat := range b.roster.Live() {
 		e.Hosts = append(e.Hosts, coleo.HostInfo{
 			Host: coleo.Host{ID: beat.ID, Hostname: beat.Hostname, Capabilities: beat.Capabilities,
 				MaxArms: beat.MaxArms},
@@ -150,7 +151,7 @@ func (b *Brain) reattach(ctx context.Context, arm coleo.Arm) error {
 		return coleo.Errorf(coleo.EUnproven, "arm %s could not be reattached: its session is %s, its process %s",
 			arm.Name, report.Proof, report.Process)
 	}
-	b.takePulse(ctx, arm.AgentID)
+	b.roster.TakePulse(ctx, arm.AgentID)
 	return nil
 }
 
@@ -206,21 +207,18 @@ func (b *Brain) restart(ctx context.Context, arm coleo.Arm, q wire.RecoverReques
 	return b.order(ctx, arm, order)
 }
 
-// isLeft reports whether a row belongs to a successor whose start seems never to have been ordered.
+// neverOrdered reports whether a row belongs to a successor whose start seems never to have been ordered.
 // Such a row is left in two cases. Serve was killed after it wrote the row and before it sent the order.
 // Or the host agent was killed before it got the order. The caller knows that the host has no such arm.
-func isLeft(arm coleo.Arm) bool {
-	return arm.Generation == 0 && (arm.Rule == ruleOrdered || arm.Rule == ruleNotStarted) && predecessorOf(arm) != nil
+func neverOrdered(arm coleo.Arm) bool {
+	return arm.Generation == 0 && (arm.Rule == roster.RuleOrdered || arm.Rule == coleo.RuleNotStarted) && predecessorOf(arm) != nil
 }
 
-// dropLeft deletes the row of a successor whose start seems never to have been ordered: see isLeft. The
+// dropNeverOrdered deletes the row of a successor whose start seems never to have been ordered: see neverOrdered. The
 // host agent first records that the task was not handed over. If it turns out that the host agent has
-// the order, dropLeft keeps the row. dropLeft reports whether the row was deleted.
-func (b *Brain) dropLeft(ctx context.Context, arm coleo.Arm) bool {
-	b.mu.Lock()
-	open := b.ordering[arm.ID] > 0
-	b.mu.Unlock()
-	if open {
+// the order, dropNeverOrdered keeps the row. dropNeverOrdered reports whether the row was deleted.
+func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
+	if b.roster.OrderOpen(arm.ID) {
 		return false
 	}
 	by := predecessorOf(arm)

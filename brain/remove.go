@@ -36,7 +36,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
 			return wire.Removed{}, err
 		}
-		b.catchUp(ctx, arm.AgentID)
+		b.roster.CatchUp(ctx, arm.AgentID)
 	}
 	if err := b.forget(ctx, arm.ID); err != nil {
 		return wire.Removed{}, err

@@ -49,9 +49,7 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := New(Config{DB: db, Bus: testBus.Serve(), Log: slog.New(slog.DiscardHandler), Now: time.Now})
-	ctx, cancel := context.WithCancel(t.Context())
-	b.ctx = ctx
-	b.takeBeat(bus.Beat{ID: "old", Arms: []bus.ArmBeat{
+	b.roster.TakeBeat(bus.Beat{ID: "old", Arms: []bus.ArmBeat{
 		{ID: "here", Generation: 3}, {ID: "newest", Generation: 3}, {ID: "unknown", Generation: 1}, {ID: "moved"},
 		{ID: "moved", Generation: 3},
 	}})
@@ -63,8 +61,8 @@ func TestAnOlderGenerationElsewhereIsEnded(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Error("the older generation goes on")
 	}
-	cancel()
-	b.following.Wait()
+	b.end()
+	b.roster.Wait()
 	select {
 	case id := <-killed:
 		t.Errorf("the host agent was told to end %q as well", id)
@@ -87,7 +85,7 @@ func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 	news := s.watched()
 	publishes := func() int {
 		news()
-		s.brain.takeBeat(beat)
+		s.brain.roster.TakeBeat(beat)
 		return len(news())
 	}
 	// The brain's own pulses may publish beside the test's beats. So the test waits for each
@@ -98,10 +96,8 @@ func TestABeatThatSaysNothingNewIsQuiet(t *testing.T) {
 		beat.Arms[3].LastOutput = now
 		return publishes() == 1
 	})
-	s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99, Of: "arm-3"}) // the arm has ended
-	s.brain.mu.Lock()
-	defer s.brain.mu.Unlock()
-	if n := len(s.brain.hosts[scriptedHost].beat.Arms); n != 19 {
+	s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 99, Of: "arm-3"}) // the arm has ended
+	if n := len(s.brain.roster.BeatOf(scriptedHost).Arms); n != 19 {
 		t.Errorf("after the end of one of 20 arms the host has %d", n)
 	}
 }

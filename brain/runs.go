@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"coleo.dev"
-	"coleo.dev/brain/commands"
 	"coleo.dev/brain/feed"
 	"coleo.dev/cost"
 	"coleo.dev/store"
@@ -52,7 +51,7 @@ func (b *Brain) LastRun(ctx context.Context, idOrName string) (wire.LastRun, err
 	if err != nil {
 		return wire.LastRun{}, err
 	}
-	b.catchUp(ctx, arm.AgentID)
+	b.roster.CatchUp(ctx, arm.AgentID)
 	e, err := b.DB.LastRunEnd(ctx, arm.ID)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
 		return wire.LastRun{}, coleo.Errorf(coleo.ENotFound, "no run of arm %s has ended yet", arm.Name)
@@ -72,7 +71,7 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 		if err != nil {
 			return cost.Report{}, err
 		}
-		b.catchUp(ctx, arm.AgentID)
+		b.roster.CatchUp(ctx, arm.AgentID)
 		idOrName = arm.ID
 	}
 	used, err := b.DB.Used(ctx, idOrName, since)
@@ -85,19 +84,4 @@ func (b *Brain) Cost(ctx context.Context, idOrName string, by []cost.Key, since 
 		return h.Info().Work.Uncounted
 	})
 	return report, err
-}
-
-// understandsFiles returns EUnsupported if the host agent is too old to add files to a
-// prompt.
-func (b *Brain) understandsFiles(host string) error {
-	if isLocal(host) {
-		return nil
-	}
-	beat := b.beatOf(host)
-	if beat.PID == 0 || beat.TakesFiles {
-		return nil // a host agent without a beat cannot be asked, so the order fails later
-	}
-	return commands.NotSent(coleo.Errorf(coleo.EUnsupported,
-		"nothing was typed: the host agent %s has version %s, which takes no files with a prompt: "+
-			"run 'coleo down' and 'coleo up' to update it", host, beat.Version))
 }

@@ -9,6 +9,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/brain/placement"
+	"coleo.dev/brain/roster"
 	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
@@ -123,7 +124,7 @@ func (b *Brain) finishStart(ctx context.Context, s *starting) (err error) {
 	if err := b.checkBudget(s.arm, s.q.Budget); err != nil {
 		return err
 	}
-	s.arm.Status, s.arm.State, s.arm.Rule = coleo.StatusStarting, coleo.Initializing, ruleOrdered
+	s.arm.Status, s.arm.State, s.arm.Rule = coleo.StatusStarting, coleo.Initializing, roster.RuleOrdered
 	s.arm.Config, err = json.Marshal(s.config)
 	return err
 }
@@ -145,7 +146,7 @@ func (b *Brain) checkBudget(arm coleo.Arm, asked *coleo.Budget) error {
 // orderStart stores the row of a start, and orders the start. If the host agent reports that it started
 // nothing, the row is as it was before.
 func (b *Brain) orderStart(ctx context.Context, s *starting) error {
-	defer b.holdOrderOpen(s.arm.ID)()
+	defer b.roster.HoldOrderOpen(s.arm.ID)()
 	if s.config.Worktree == nil {
 		s.beside = b.shared(ctx, s.arm)
 	}
@@ -194,7 +195,7 @@ func (b *Brain) startRules() start.Rules {
 
 // hostsNow returns what serve knows of the hosts now.
 func (b *Brain) hostsNow() placement.Hosts {
-	return placement.Hosts{Live: b.liveHosts(), Local: b.Local != nil, AllowLocal: b.AllowLocal, RemoteOnly: b.RemoteOnly}
+	return placement.Hosts{Live: b.roster.Live(), Local: b.Local != nil, AllowLocal: b.AllowLocal, RemoteOnly: b.RemoteOnly}
 }
 
 // named returns the arm with the given name, and true. If there is no such arm, named returns a new

@@ -40,7 +40,7 @@ func TestEachEventIsPublishedOnce(t *testing.T) {
 	for range 2 {
 		reading.Go(func() {
 			for s.db.Head() < all {
-				_, _ = s.brain.pull(t.Context(), scriptedHost)
+				s.brain.roster.CatchUp(t.Context(), scriptedHost)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/brain/commands"
 	"coleo.dev/brain/placement"
+	"coleo.dev/brain/roster"
 	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
@@ -135,7 +136,7 @@ func (b *Brain) successorOf(ctx context.Context, first coleo.Arm, q wire.Handove
 			return s, err
 		}
 	}
-	return s, placement.CheckUnderstands(b.beatOf(s.arm.AgentID), s.order())
+	return s, placement.CheckUnderstands(b.roster.BeatOf(s.arm.AgentID), s.order())
 }
 
 // successorArm returns the new arm that is to be the successor of another arm, on the same host.
@@ -164,10 +165,10 @@ func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 	if first.AgentID == "" {
 		return coleo.Errorf(coleo.EExited, "arm %s has never run, so it has no task", first.Name)
 	}
-	if isLocal(first.AgentID) && b.RemoteOnly {
+	if roster.IsLocal(first.AgentID) && b.RemoteOnly {
 		return placement.NeedsHostAgent(to.Name)
 	}
-	if isLocal(first.AgentID) && to.DaemonManaged && !b.hostsNow().AllowsLocal(nil) {
+	if roster.IsLocal(first.AgentID) && to.DaemonManaged && !b.hostsNow().AllowsLocal(nil) {
 		return coleo.Errorf(coleo.EUnavailable, "serve itself drives arm %s, and the harness %s needs a host agent: "+
 			"'coleo agent start' starts one, which takes the arm up", first.Name, to.Name)
 	}
@@ -175,7 +176,7 @@ func (b *Brain) canSucceed(first coleo.Arm, to coleo.Info) error {
 		return coleo.Errorf(coleo.EUnsupported, "arm %s has a sandbox, and the harness %s uses HTTP: Coleo makes sandboxes "+
 			"only for harnesses with a terminal", first.Name, to.Name)
 	}
-	for _, beat := range b.liveHosts() {
+	for _, beat := range b.roster.Live() {
 		switch {
 		case beat.ID != first.AgentID:
 		case !slices.Contains(beat.Capabilities, to.Name):
@@ -230,7 +231,7 @@ func (b *Brain) comeToRest(ctx context.Context, arm coleo.Arm, interrupt bool) (
 func (b *Brain) succeed(ctx context.Context, first coleo.Arm, s starting, at *bus.ParkedAt) (bus.SucceedReport,
 	error) {
 	var report bus.SucceedReport
-	defer b.holdOrderOpen(s.arm.ID)()
+	defer b.roster.HoldOrderOpen(s.arm.ID)()
 	if _, err := b.writeOrderedRow(ctx, s.arm, false); err != nil {
 		return report, err
 	}
@@ -239,7 +240,7 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, s starting, at *bu
 	if order.Config.Generation, err = b.nextGeneration(ctx, s.arm); err == nil {
 		err = b.askAboutArm(ctx, first, bus.OpSucceed, spawnTimeout, bus.SucceedOrder{Arm: first.ID, Spawn: order, At: at},
 			&report)
-		b.catchUp(ctx, first.AgentID)
+		b.roster.CatchUp(ctx, first.AgentID)
 	}
 	if err != nil {
 		if !bus.Unanswered(err) {
@@ -247,7 +248,7 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, s starting, at *bu
 		}
 		return report, err
 	}
-	b.takePulseOf(ctx, first.AgentID, s.arm.ID)
+	b.roster.TakePulseOf(ctx, first.AgentID, s.arm.ID)
 	if order.Config.OnPartition == coleo.PartitionFreeze {
 		_, _ = b.permits.Renew(ctx, first.AgentID) // if this fails, Keep renews the permits
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/brain/roster"
 	"coleo.dev/bus"
 	"coleo.dev/subarm"
 )
@@ -59,7 +60,7 @@ func (b *Brain) AnswerSuspension(ctx context.Context, idOrName, id string, d col
 		return bus.AnswerOrder{Arm: arm.ID, ID: s.ID, Decision: d, By: by}
 	}, &s)
 	if s.ArmName = name; err == nil && s.Allowed() {
-		b.following.Go(func() { b.fulfil(b.ctx, host) })
+		b.takeRequests(host)
 	}
 	return s, err
 }
@@ -85,11 +86,16 @@ func oneOf(list []coleo.Suspension, id string) (coleo.Suspension, error) {
 		len(list), strings.Join(lines, "; "))
 }
 
+// takeRequests begins to start the approved subarms of a host's arms.
+func (b *Brain) takeRequests(host string) {
+	b.following.Go(func() { b.fulfil(b.ctx, host) })
+}
+
 // fulfil starts the approved subarms of a host's arms. If fulfil is interrupted or cannot reach the
 // host, serve calls fulfil again after the host's next beat.
 func (b *Brain) fulfil(ctx context.Context, host string) {
 	var list []coleo.Suspension
-	if err := b.askHost(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {
+	if err := b.roster.Ask(ctx, host, bus.OpRequests, bus.DefaultTimeout, nil, &list); err != nil {
 		b.Log.Warn("ask for the approved requests of arms", "host", host, "error", err)
 		return
 	}
@@ -132,7 +138,7 @@ func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) 
 	if err != nil {
 		out = coleo.RequestOutcome{Failed: true, Text: err.Error()}
 	}
-	err = b.askHost(ctx, host, bus.OpSettle, bus.DefaultTimeout, bus.SettleOrder{ID: s.ID, Outcome: out}, nil)
+	err = b.roster.Ask(ctx, host, bus.OpSettle, bus.DefaultTimeout, bus.SettleOrder{ID: s.ID, Outcome: out}, nil)
 	if err != nil && coleo.ErrorCode(err) != coleo.ENotFound { // not found: the parent was removed
 		b.Log.Warn("tell what became of a request of an arm", "host", host, "request", s.ID, "error", err)
 	}
@@ -161,7 +167,7 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 			return err
 		}
 	}
-	defer b.holdOrderOpen(arm.ID)()
+	defer b.roster.HoldOrderOpen(arm.ID)()
 	first := coleo.Queued{ID: s.ID, Text: s.Request.Prompt, Added: s.AnsweredAt, By: "arm " + s.ArmName}
 	err = b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
 		NewID: !known, Request: s.ID, First: &first})
@@ -177,7 +183,7 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	error) {
 	var none coleo.SpawnConfig
 	var parent bus.ArmReport
-	err := b.askHost(ctx, host, bus.OpReport, bus.DefaultTimeout, bus.ArmOrder{Arm: s.Arm}, &parent)
+	err := b.roster.Ask(ctx, host, bus.OpReport, bus.DefaultTimeout, bus.ArmOrder{Arm: s.Arm}, &parent)
 	switch {
 	case err != nil:
 		return coleo.Arm{}, none, err
@@ -202,7 +208,7 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 	}
 	config := subarm.Config(s.Arm, *parent.Config, *r)
 	arm := coleo.Arm{ID: r.Arm, Name: r.Name, Harness: r.Harness, ParentArmID: s.Arm, Domain: row.Domain, AgentID: host,
-		Host: row.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: ruleOrdered, Workdir: config.Workdir,
+		Host: row.Host, Status: coleo.StatusStarting, State: coleo.Initializing, Rule: roster.RuleOrdered, Workdir: config.Workdir,
 		Provider: config.Provider, Model: config.Model, CreatedAt: b.Now().UTC(), Labels: row.Labels}
 	if len(row.Labels) > 0 {
 		config.Chosen = config.Chosen.Change(func(c *coleo.Chosen) { c.Labels = row.Labels })

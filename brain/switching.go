@@ -63,7 +63,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 		if err := b.askAboutArm(ctx, arm, bus.OpKill, commands.KillTimeout, commands.OnArm(arm), nil); err != nil {
 			return wire.SpawnReply{}, err
 		}
-		b.catchUp(ctx, arm.AgentID)
+		b.roster.CatchUp(ctx, arm.AgentID)
 		if arm, err = b.Arm(ctx, arm.ID); err != nil {
 			return wire.SpawnReply{}, err
 		}
@@ -74,7 +74,7 @@ func (b *Brain) SwitchThread(ctx context.Context, idOrName, conversation string)
 		recovery.Remedy{Resume: true}, nil); err != nil {
 		return wire.SpawnReply{}, err
 	}
-	b.catchUp(ctx, arm.AgentID)
+	b.roster.CatchUp(ctx, arm.AgentID)
 	reply, err := b.reply(ctx, arm.ID)
 	reply.Spawned, reply.Resumed = true, true
 	return reply, err

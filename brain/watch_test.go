@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/roster"
 	"coleo.dev/bus"
 	"coleo.dev/wire"
 )
@@ -48,7 +49,7 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 		err := json.Unmarshal(data, &o)
 		newID <- o.NewID
 		// A host agent sends this beat when the start is written down.
-		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9, Of: o.ID,
+		s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, MaxArms: 9, Of: o.ID,
 			Pulse: &bus.ArmPulse{ID: o.ID, Generation: 1, Attached: true, Process: bus.ProcessAlive}})
 		return bus.ArmReport{}, err
 	})
@@ -63,7 +64,7 @@ func TestAStartAsksOfItsArmAlone(t *testing.T) {
 			t.Error("the host agent is not told that the arm's id is new")
 		}
 	}
-	regular := int64(time.Since(began)/bus.PulseEvery) + pulsesAtOnce
+	regular := int64(time.Since(began)/bus.PulseEvery) + roster.PulsesAtOnce
 	if n := ofAll.Load() - before; n > regular {
 		t.Errorf("%d starts asked for %d pulses of all arms, of which %d are the regular ones", starts, n, regular)
 	}
@@ -101,7 +102,7 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	const arms, rounds = 20, 10
 	pulses := s.rowsOf(arms)
 	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: pulses})
-	s.brain.takePulse(t.Context(), scriptedHost)
+	s.brain.roster.TakePulse(t.Context(), scriptedHost)
 	news := s.watched()
 	var published map[string]int
 	for round := range rounds {
@@ -110,9 +111,9 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 			now[3].Process = bus.ProcessStopped
 		}
 		s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: now})
-		s.brain.takePulse(t.Context(), scriptedHost)
+		s.brain.roster.TakePulse(t.Context(), scriptedHost)
 		now[4].PID = round + 1
-		s.brain.takeBeat(bus.Beat{ID: scriptedHost, PID: 1, Of: now[4].ID, Pulse: &now[4]})
+		s.brain.roster.TakeBeat(bus.Beat{ID: scriptedHost, PID: 1, Of: now[4].ID, Pulse: &now[4]})
 		published = map[string]int{}
 		for _, u := range news() {
 			if u.Arm != nil {
@@ -125,49 +126,6 @@ func TestOneArmsNewsArePublishedAlone(t *testing.T) {
 	}
 	t.Errorf("in each of %d rounds arms 3 and 4 changed; in the last one these were published, so often: %v", rounds,
 		published)
-}
-
-// TestTheLaterWordOnAnArmStands: a pulse of all arms may arrive after a later report of
-// one arm.
-func TestTheLaterWordOnAnArmStands(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	alive := bus.ArmPulse{ID: "a", Generation: 1, Attached: true, Process: bus.ProcessAlive}
-	dead := bus.ArmPulse{ID: "a", Generation: 1, Process: bus.ProcessDead}
-	other := bus.ArmPulse{ID: "b", Generation: 1, Attached: true, Process: bus.ProcessAlive}
-	fresh := func() *knownHost {
-		m := &knownHost{arms: map[string]bus.ArmPulse{}, parts: map[string]partPulse{}, confirmed: map[string]time.Time{},
-			head: position{"e", 6}}
-		m.storePulse(bus.Pulse{Epoch: "e", Head: 5, Arms: []bus.ArmPulse{alive, other}}, now)
-		return m
-	}
-	m := fresh()
-	if !m.notePart(dead, position{"e", 7}, now) || m.arms["a"] != dead {
-		t.Errorf("what was said later of the arm is passed over: %+v", m.arms["a"])
-	}
-	if !m.upToDate("a") || m.upToDate("b") {
-		t.Errorf("the log was read to 6; up to date are a: %t, of 7, and b: %t, of 5", m.upToDate("a"), m.upToDate("b"))
-	}
-	m.storePulse(bus.Pulse{Epoch: "e", Head: 6, Arms: []bus.ArmPulse{alive, other}}, now.Add(1))
-	if m.arms["a"] != dead || !m.upToDate("b") {
-		t.Errorf("an older pulse of all arms took over: %+v", m.arms["a"])
-	}
-	m.storePulse(bus.Pulse{Epoch: "e", Head: 8, Arms: []bus.ArmPulse{alive, other}}, now.Add(2))
-	if m.arms["a"] != alive || len(m.parts) != 0 {
-		t.Errorf("a newer pulse of all arms did not take over: %+v, %+v", m.arms["a"], m.parts)
-	}
-	for why, part := range map[string]struct {
-		as position
-		at time.Time
-	}{
-		"of an earlier log":           {position{"e", 4}, now},
-		"of another log":              {position{"f", 9}, now},
-		"asked for before that pulse": {position{"e", 5}, now.Add(-1)},
-	} {
-		if m := fresh(); m.notePart(dead, part.as, part.at) || m.arms["a"] != alive {
-			t.Errorf("a word %s took over", why)
-		}
-	}
 }
 
 // TestASamePulseVouchesForAllArms: such a pulse leaves out what serve knows, and is still
@@ -186,24 +144,21 @@ func TestASamePulseVouchesForAllArms(t *testing.T) {
 		whole.Add(1)
 		return bus.Pulse{Mark: "m1", Arms: pulses}, err
 	})
-	m := s.brain.knownHost(scriptedHost)
 	look := func() (arms int, confirmed time.Time) {
-		s.brain.mu.Lock()
-		defer s.brain.mu.Unlock()
-		return len(m.arms), m.confirmed["arm-1"]
+		return len(s.brain.roster.Attached(scriptedHost)), s.brain.roster.WatchOf(s.row("arm-1")).AsOf
 	}
-	s.brain.takePulse(t.Context(), scriptedHost)
+	s.brain.roster.TakePulse(t.Context(), scriptedHost)
 	s.until("a pulse has told of the arms", func() bool { n, _ := look(); return n == len(pulses) })
 	_, before := look()
 	s.until("a later pulse vouches for them", func() bool {
-		s.brain.takePulse(t.Context(), scriptedHost)
+		s.brain.roster.TakePulse(t.Context(), scriptedHost)
 		n, at := look()
 		return n == len(pulses) && at.After(before)
 	})
-	if n := whole.Load(); n > pulsesAtOnce {
+	if n := whole.Load(); n > roster.PulsesAtOnce {
 		t.Errorf("%d pulses told of all arms", n)
 	}
-	if missing := s.brain.watchOf(s.row("arm-1")).Missing; missing != "" {
+	if missing := s.brain.roster.WatchOf(s.row("arm-1")).Missing; missing != "" {
 		t.Errorf("the arm is said to be unwatched: %s", missing)
 	}
 }

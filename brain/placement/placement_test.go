@@ -155,3 +155,15 @@ func TestAnOlderHostAgentIsNotGivenWhatItWouldLeaveOut(t *testing.T) {
 		t.Errorf("an order that an older host agent understands: %v", err)
 	}
 }
+
+func TestAnOlderHostAgentTakesNoFiles(t *testing.T) {
+	t.Parallel()
+	takes := func(b bus.Beat) bool { return b.TakesFiles }
+	err := Require(bus.Beat{ID: "old", PID: 1, Version: "v1"}, takes, "takes no files with a prompt")
+	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.Contains(err.Error(), "v1") {
+		t.Errorf("files: %v, want an error that names the version", err)
+	}
+	if err := Require(current(), takes, "takes no files with a prompt"); err != nil {
+		t.Errorf("files: %v, want no error from a host agent of now", err)
+	}
+}

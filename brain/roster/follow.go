@@ -1,4 +1,4 @@
-package brain
+package roster
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 const followRetry = 2 * time.Second
 
 // followHost reads a host's new events into the store each time the host's log has grown.
-func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}) {
+func (r *Roster) followHost(ctx context.Context, id string, grown <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -23,14 +23,14 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 		case <-grown:
 		}
 		for {
-			more, err := b.pull(ctx, id)
+			more, err := r.pull(ctx, id)
 			if err == nil && more {
 				continue
 			}
 			if err == nil || ctx.Err() != nil {
 				break
 			}
-			b.Log.Warn("read the log of a host", "host", id, "error", err)
+			r.Log.Warn("read the log of a host", "host", id, "error", err)
 			signaled := false // true if a signal shows that the host agent can be asked again
 			select {
 			case <-ctx.Done():
@@ -48,15 +48,15 @@ func (b *Brain) followHost(ctx context.Context, id string, grown <-chan struct{}
 // pull reads the next piece of a host's log into the store. It returns true if the log contains
 // more events after this piece. Several goroutines can call pull for the same host. One of them
 // reads, and the others wait.
-func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
-	m := b.knownHost(id)
-	m.pulling.Lock()
-	defer m.pulling.Unlock()
-	from, err := b.readTo(ctx, id, m)
+func (r *Roster) pull(ctx context.Context, id string) (bool, error) {
+	h := r.host(id)
+	h.pulling.Lock()
+	defer h.pulling.Unlock()
+	from, err := r.readTo(ctx, id, h)
 	if err != nil {
 		return false, err
 	}
-	piece, err := b.fetchEvents(ctx, id, from)
+	piece, err := r.fetchEvents(ctx, id, from)
 	if err != nil {
 		return false, err
 	}
@@ -67,15 +67,15 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 		return false, nil
 	}
 	if len(piece.List) > 0 {
-		gap, _ := b.DB.Gap(ctx, id) // if the store is unreadable, project returns an error
-		if err := b.project(ctx, piece.List, piece.Deleted); err != nil {
-			b.mu.Lock()
-			m.head = position{} // so that readTo reads the position from the store again
-			b.mu.Unlock()
+		gap, _ := r.DB.Gap(ctx, id) // if the store is unreadable, project returns an error
+		if err := r.project(ctx, piece.List, piece.Deleted); err != nil {
+			r.mu.Lock()
+			h.head = position{} // so that readTo reads the position from the store again
+			r.mu.Unlock()
 			return false, err
 		}
-		if now, err := b.DB.Gap(ctx, id); err == nil && now > gap {
-			b.Log.Warn(
+		if now, err := r.DB.Gap(ctx, id); err == nil && now > gap {
+			r.Log.Warn(
 				"the beginning of a host's log is gone: its host agent had deleted old events before this serve read "+
 					"them",
 				"host", id, "up_to", now)
@@ -83,22 +83,22 @@ func (b *Brain) pull(ctx context.Context, id string) (bool, error) {
 		last := piece.List[len(piece.List)-1]
 		to = position{epoch: last.Epoch, seq: last.Seq}
 	}
-	b.mu.Lock()
-	m.head = to
-	b.mu.Unlock()
+	r.mu.Lock()
+	h.head = to
+	r.mu.Unlock()
 	return to.seq < piece.Head, nil
 }
 
 // readTo returns the position up to which a host's log has been read. If this serve has
 // read nothing of the log yet, the position comes from the store.
-func (b *Brain) readTo(ctx context.Context, id string, m *knownHost) (position, error) {
-	b.mu.Lock()
-	at := m.head
-	b.mu.Unlock()
+func (r *Roster) readTo(ctx context.Context, id string, h *knownHost) (position, error) {
+	r.mu.Lock()
+	at := h.head
+	r.mu.Unlock()
 	if at.epoch != "" {
 		return at, nil
 	}
-	epoch, seq, err := b.DB.Cursor(ctx, id)
+	epoch, seq, err := r.DB.Cursor(ctx, id)
 	return position{epoch, seq}, err
 }
 
@@ -106,43 +106,43 @@ func (b *Brain) readTo(ctx context.Context, id string, m *knownHost) (position, 
 // position, the reply begins with the first event of the log. The store skips the events that it
 // already contains. Each reply is decoded into a new variable, because decoding into a used
 // variable would leave old fields in the new events.
-func (b *Brain) fetchEvents(ctx context.Context, id string, from position) (bus.Events, error) {
+func (r *Roster) fetchEvents(ctx context.Context, id string, from position) (bus.Events, error) {
 	var piece bus.Events
-	err := b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout,
+	err := r.Ask(ctx, id, bus.OpEvents, bus.DefaultTimeout,
 		bus.EventsOrder{After: from.seq, Epoch: from.epoch}, &piece)
 	if err != nil || piece.Checked || from.seq == 0 || piece.Epoch == from.epoch {
 		return piece, err
 	}
 	var whole bus.Events // only for older host agents, which ignore the epoch of the order
-	err = b.askHost(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
+	err = r.Ask(ctx, id, bus.OpEvents, bus.DefaultTimeout, bus.EventsOrder{}, &whole)
 	return whole, err
 }
 
 // project writes events into the store. If the disk is full and one of the events ends or removes
 // an arm, project uses the reserve file.
-func (b *Brain) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
-	err := b.DB.ProjectPast(ctx, events, deleted)
+func (r *Roster) project(ctx context.Context, events []coleo.Event, deleted uint64) error {
+	err := r.DB.ProjectPast(ctx, events, deleted)
 	ends := slices.ContainsFunc(events, func(e coleo.Event) bool {
 		return e.Kind == coleo.EventStopped || e.Kind == coleo.EventRemoved
 	})
-	for ends && store.NoRoom(err) && b.DB.GiveUpReserve() {
-		err = b.DB.ProjectPast(ctx, events, deleted)
+	for ends && store.NoRoom(err) && r.DB.GiveUpReserve() {
+		err = r.DB.ProjectPast(ctx, events, deleted)
 	}
 	return err
 }
 
-// confirms asks the arm's host agent whether the arm's row is up to date. To confirm the row, the
+// Confirms asks the arm's host agent whether the arm's row is up to date. To confirm the row, the
 // host agent must have a session of the arm. Serve must also have read the host's log up to the
 // position in the host agent's reply. A host agent that is too old for this question confirms every
 // row.
-func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
+func (r *Roster) Confirms(ctx context.Context, arm coleo.Arm) bool {
 	if arm.AgentID == "" {
 		return true // without a host, nobody knows more than the row
 	}
 	limited, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()
 	var pulse bus.Pulse
-	if err := b.Bus.Ask(limited, arm.AgentID, bus.OpPulse, bus.PulseOrder{Arm: arm.ID}, &pulse); err != nil {
+	if err := r.Bus.Ask(limited, arm.AgentID, bus.OpPulse, bus.PulseOrder{Arm: arm.ID}, &pulse); err != nil {
 		return coleo.ErrorCode(err) == coleo.EUnsupported
 	}
 	held := slices.ContainsFunc(pulse.Arms, func(a bus.ArmPulse) bool {
@@ -150,22 +150,33 @@ func (b *Brain) confirms(ctx context.Context, arm coleo.Arm) bool {
 		reads := a.Attached || arm.State == coleo.Initializing
 		return a.ID == arm.ID && a.Generation == arm.Generation && reads && !a.Starting
 	})
-	return held && b.hasRead(limited, arm.AgentID, position{pulse.Epoch, pulse.Head})
+	return held && r.hasRead(limited, arm.AgentID, position{pulse.Epoch, pulse.Head})
 }
 
 // hasRead reports whether a host's log has been read up to the given position. If
 // necessary, it first reads the log up to that position.
-func (b *Brain) hasRead(ctx context.Context, id string, to position) bool {
+func (r *Roster) hasRead(ctx context.Context, id string, to position) bool {
 	for more := true; ; {
-		at, err := b.readTo(ctx, id, b.knownHost(id))
+		at, err := r.readTo(ctx, id, r.host(id))
 		if err == nil && at.epoch == to.epoch && at.seq >= to.seq {
 			return true
 		}
 		if !more {
 			return false
 		}
-		if more, err = b.pull(ctx, id); err != nil {
+		if more, err = r.pull(ctx, id); err != nil {
 			return false
+		}
+	}
+}
+
+// CatchUp reads all new events of a host into the store before it returns. It stops at the first
+// error.
+func (r *Roster) CatchUp(ctx context.Context, host string) {
+	for more := host != ""; more; {
+		var err error
+		if more, err = r.pull(ctx, host); err != nil {
+			return // the goroutine that follows the host tries again, and logs the error
 		}
 	}
 }

@@ -1,0 +1,176 @@
+package roster
+
+import (
+	"context"
+	"time"
+
+	"coleo.dev/bus"
+)
+
+// watchHost asks a host agent for its pulse at intervals of PulseEvery and after each beat. It
+// stops when Run ends.
+func (r *Roster) watchHost(ctx context.Context, id string, h *knownHost) {
+	tick := time.NewTicker(bus.PulseEvery)
+	defer tick.Stop()
+	asking := make(chan struct{}, PulsesAtOnce)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-h.beaten:
+		}
+		r.noteSilence(ctx, id, h)
+		select {
+		case asking <- struct{}{}:
+			r.following.Go(func() {
+				r.TakePulse(ctx, id)
+				<-asking
+			})
+		default: // PulsesAtOnce requests are open already
+		}
+	}
+}
+
+// PulsesAtOnce is the largest number of open pulse requests to one host agent. Within SilentAfter,
+// serve sends this many requests.
+const PulsesAtOnce = 3
+
+// TakePulse asks a host agent for its pulse and stores the reply. An old host agent does not know this
+// request, but its refusal shows that it runs. The brain then knows nothing about its arms.
+func (r *Roster) TakePulse(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
+	defer cancel()
+	h := r.host(id)
+	r.mu.Lock()
+	h.asked++
+	number, asked, known := h.asked, r.Now(), h.pulse
+	r.mu.Unlock()
+	var pulse bus.Pulse
+	err := r.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Known: known.Mark}, &pulse)
+	if pulse.Same && pulse.Mark == known.Mark {
+		pulse.Arms = known.Arms
+	}
+	switch {
+	case bus.Unreachable(err):
+		r.MarkAway(ctx, id, notConnected(id))
+		return
+	case bus.Unanswered(err):
+		return // noteSilence decides when a silent host agent counts as away
+	}
+	r.mu.Lock()
+	back := h.lost != ""
+	h.lost, h.heard = "", r.Now()
+	if h.beat.PID != 0 {
+		h.seen = r.Now().UTC()
+	}
+	var changed []string
+	if err == nil && number > h.answered { // replies can arrive out of order
+		h.answered = number
+		changed = h.storePulse(pulse, asked)
+	}
+	settled := h.settled && !back
+	r.mu.Unlock()
+	if back {
+		_ = r.Bus.RollCall() // ask for a beat now, because only a beat says which arms are alive
+		r.Feed.PublishArmsOf(ctx, id)
+	} else {
+		r.Feed.PublishArms(ctx, changed)
+	}
+	if err == nil && !settled {
+		r.reconcile(ctx, id, pulse)
+	}
+}
+
+// TakePulseOf asks a host agent for a report about one arm and stores the report. It does not
+// correct the arm's row. Serve corrects the row after the next pulse about all arms.
+func (r *Roster) TakePulseOf(ctx context.Context, id, arm string) {
+	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
+	defer cancel()
+	asked := r.Now()
+	var pulse bus.Pulse
+	if err := r.Bus.Ask(ctx, id, bus.OpPulse, bus.PulseOrder{Arm: arm}, &pulse); err != nil {
+		return // the next call of TakePulse finds the reason
+	}
+	for _, a := range pulse.Arms {
+		if a.ID == arm { // an older host agent reports all arms
+			r.notePart(ctx, id, a, position{pulse.Epoch, pulse.Head}, asked)
+		}
+	}
+}
+
+// notePart stores a host agent's report about one arm. If the report differs from the
+// last report about the arm, notePart publishes the arm.
+func (r *Roster) notePart(ctx context.Context, id string, a bus.ArmPulse, as position, at time.Time) {
+	h := r.host(id)
+	r.mu.Lock()
+	changed := h.notePart(a, as, at)
+	r.mu.Unlock()
+	if changed {
+		r.Feed.PublishArms(ctx, []string{a.ID})
+	}
+}
+
+// partPulse is a host agent's report about one arm. It is newer than the last pulse about all arms.
+type partPulse struct {
+	bus.ArmPulse
+	as position // the end of the host's log just before the host agent made the report
+}
+
+// notePart stores a report about one arm, unless the stored report is newer. It returns true if the
+// new report differs from the stored one. The caller holds the roster's mu.
+func (h *knownHost) notePart(a bus.ArmPulse, as position, at time.Time) bool {
+	last := position{h.pulse.Epoch, h.pulse.Head}
+	if part, ok := h.parts[a.ID]; ok {
+		last = part.as
+	}
+	if h.pulsed.IsZero() || at.Before(h.pulsed) || as.epoch != last.epoch || as.seq < last.seq {
+		return false
+	}
+	before, known := h.arms[a.ID]
+	h.arms[a.ID], h.parts[a.ID] = a, partPulse{a, as}
+	if a.Attached {
+		h.confirmed[a.ID] = at.UTC()
+	}
+	h.settled = false
+	return !known || before != a
+}
+
+// storePulse stores a pulse about all arms. It returns the ids of the arms whose report has
+// changed. If a stored report about a single arm is newer than the pulse, storePulse keeps that
+// report. The caller holds the roster's mu.
+func (h *knownHost) storePulse(pulse bus.Pulse, at time.Time) []string {
+	before, head := h.arms, h.pulse.Head
+	h.pulse, h.pulsed, h.arms = pulse, at, make(map[string]bus.ArmPulse, len(pulse.Arms))
+	for _, a := range pulse.Arms {
+		h.arms[a.ID] = a
+		if a.Attached {
+			h.confirmed[a.ID] = at.UTC()
+		}
+	}
+	for id, part := range h.parts {
+		if part.as.epoch == pulse.Epoch && part.as.seq > pulse.Head {
+			h.arms[id] = part.ArmPulse
+		} else {
+			delete(h.parts, id)
+		}
+	}
+	changed := changedArms(before, h.arms)
+	h.settled = h.settled && len(changed) == 0 && head == pulse.Head
+	return changed
+}
+
+// changedArms returns the ids of the arms whose reports differ between the two maps.
+func changedArms(before, now map[string]bus.ArmPulse) (out []string) {
+	for id, a := range now {
+		if was, known := before[id]; !known || was != a {
+			out = append(out, id)
+		}
+	}
+	for id := range before {
+		if _, known := now[id]; !known {
+			out = append(out, id)
+		}
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package roster
+
+import (
+	"context"
+	"encoding/json"
+
+	"coleo.dev"
+	"coleo.dev/brain/commands"
+	"coleo.dev/bus"
+)
+
+// reconcile corrects rows that contradict a host agent's pulse. It corrects a row only if the brain
+// has read the host's log exactly up to the position in the pulse. If the brain has read beyond
+// this position, the rows are newer than the pulse.
+func (r *Roster) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
+	list, err := r.DB.Doubtful(ctx, id, RuleOrdered)
+	if err != nil {
+		r.Log.Warn("compare the arms with a host agent's report", "host", id, "error", err)
+		return
+	}
+	r.mu.Lock()
+	h := r.hosts[id]
+	settled := h.head == position{pulse.Epoch, pulse.Head}
+	r.mu.Unlock()
+	seen := map[string]bus.ArmPulse{}
+	for _, a := range pulse.Arms {
+		seen[a.ID] = a
+	}
+	for _, arm := range list {
+		a, known := seen[arm.ID]
+		if known && arm.Name == arm.ID && r.learnName(ctx, arm) {
+			settled = false
+		}
+		begun := known && (a.Attached || a.Starting)
+		switch {
+		case !known && r.NeverOrdered(arm):
+			settled = r.DropNeverOrdered(ctx, arm) && settled
+		case arm.Status == coleo.StatusStarting && arm.Rule == RuleOrdered && !begun:
+			settled = false
+			r.storeReading(ctx, id, pulse, arm, coleo.Reading{State: coleo.Dead, Rule: coleo.RuleNotStarted})
+		case arm.Status == coleo.StatusStopped && known && a.Attached && a.Generation == arm.Generation:
+			settled = false
+			var report bus.ArmReport
+			if err := r.AskAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report); err == nil &&
+				report.Attached {
+				r.storeReading(ctx, id, pulse, arm, report.Reading)
+			}
+		}
+	}
+	r.mu.Lock()
+	h.settled = settled
+	r.mu.Unlock()
+}
+
+// learnName writes the name of an arm into the arm's row, if the row still contains the arm's id as
+// the name. A row that was created from the log alone has such a name. It also has no start
+// configuration, and may lack the summary of the queue. learnName therefore also stores the
+// configuration and the summary. The name, the configuration and the summary come from the host
+// agent. learnName returns true if it has written a name.
+func (r *Roster) learnName(ctx context.Context, arm coleo.Arm) bool {
+	var report bus.ArmReport
+	err := r.AskAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report)
+	if err != nil || report.Name == "" || report.Name == arm.ID {
+		return false
+	}
+	_, err = r.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
+		row.Name, row.Queue = report.Name, report.Queue
+		if len(row.Config) > 0 || report.Config == nil {
+			return nil
+		}
+		var err error
+		row.ParentArmID = report.Config.Parent
+		if by := report.Config.Succeeds; by != nil {
+			row.ParentArmID = by.ID
+		}
+		if chosen := report.Config.Chosen; chosen != nil {
+			row.Labels = chosen.Labels
+		}
+		row.Config, err = json.Marshal(report.Config)
+		return err
+	})
+	if err != nil {
+		r.Log.Warn("give an arm its name", "arm", arm.ID, "name", report.Name, "error", err)
+		return false
+	}
+	r.Feed.PublishArm(ctx, arm.ID)
+	return true
+}
+
+// storeReading writes a host agent's reading of an arm into the arm's row. The caller passes the
+// row that it has read. If the row has changed since then, storeReading does nothing. It also does
+// nothing if the brain has read the host's log beyond the position in the pulse.
+func (r *Roster) storeReading(ctx context.Context, id string, pulse bus.Pulse, before coleo.Arm, now coleo.Reading) {
+	r.mu.Lock()
+	h := r.hosts[id]
+	ok := h != nil && h.head == position{pulse.Epoch, pulse.Head} && r.ordering[before.ID] == 0 && now.State.Valid()
+	r.mu.Unlock()
+	if !ok {
+		return
+	}
+	arm, err := r.DB.UpdateArm(ctx, before.ID, func(row *coleo.Arm) error {
+		if row.Status != before.Status || row.Rule != before.Rule || row.Generation != before.Generation ||
+			!row.UpdatedAt.Equal(before.UpdatedAt) {
+			return coleo.Errorf(coleo.EConflict, "the row of arm %s has changed", row.Name)
+		}
+		row.Status, row.State, row.Rule, row.Dialog = row.StatusIn(now.State), now.State, now.Rule, now.Dialog
+		row.UpdatedAt = r.Now().UTC()
+		return nil
+	})
+	if err != nil {
+		return // the next pulse tries again
+	}
+	r.Log.Warn("an arm's row was wrong: corrected by its host agent's report",
+		"arm", arm.Name, "was", before.State, "is", arm.State)
+	r.Feed.PublishArm(ctx, arm.ID)
+}
+
+// HoldOrderOpen marks an order to start an arm as open. The order stays open until the caller calls
+// the returned function. While an order is open, a host agent's pulse does not prove whether the
+// arm was started.
+func (r *Roster) HoldOrderOpen(id string) func() {
+	add := func(n int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.ordering[id] += n; r.ordering[id] == 0 {
+			delete(r.ordering, id)
+		}
+	}
+	add(1)
+	return func() {
+		add(-1)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, h := range r.hosts {
+			h.settled = false // compare the rows with the next pulse, because the host agent may not have replied
+		}
+	}
+}
+
+// OrderOpen reports whether an order to start the arm is open: see HoldOrderOpen.
+func (r *Roster) OrderOpen(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ordering[id] > 0
+}

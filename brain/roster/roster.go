@@ -1,0 +1,214 @@
+// Package roster is what serve knows of the hosts: their beats, their pulses, and how far their logs
+// are read into the store. It follows each host that has sent a beat. It decides whether a host agent
+// can be asked now, and corrects the rows of arms that contradict what a host agent reports.
+package roster
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+	"coleo.dev/store"
+)
+
+// RuleOrdered stands in the row of an arm while a host agent was told to start the arm and has not yet
+// replied. This rule does not come from an event of a host's log.
+const RuleOrdered = "ordered"
+
+// Config is the configuration of a roster. All fields are required.
+type Config struct {
+	DB   *store.ServeDB
+	Bus  *bus.Conn
+	Log  *slog.Logger
+	Now  func() time.Time
+	Feed Feed
+
+	// Prepare prepares a host for orders: it makes serve carry out the orders for host local.
+	Prepare func(ctx context.Context, host string) error
+	// AskAboutArm sends a command about an arm to the arm's host.
+	AskAboutArm func(ctx context.Context, arm coleo.Arm, op bus.Op, limit time.Duration, in, out any) error
+	// Summarise writes the health of an arm into the arm.
+	Summarise func(arm *coleo.Arm)
+	// KeepPermits renews the permits of a host agent's arms until ctx ends, as long as needed returns
+	// true.
+	KeepPermits func(ctx context.Context, host string, needed func() bool)
+	// TakeRequests carries out the requests of a host's arms that were approved. It does not wait for
+	// their ends.
+	TakeRequests func(host string)
+	// NeverOrdered reports whether the row of an arm that its host does not know was written for an
+	// order that seems never to have been sent.
+	NeverOrdered func(arm coleo.Arm) bool
+	// DropNeverOrdered deletes such a row, and reports whether it was deleted.
+	DropNeverOrdered func(ctx context.Context, arm coleo.Arm) bool
+}
+
+// Feed publishes the arms that have changed.
+type Feed interface {
+	PublishArm(ctx context.Context, id string)
+	PublishArms(ctx context.Context, ids []string)
+	PublishArmsOf(ctx context.Context, host string)
+}
+
+// Roster is what serve knows of the hosts. Create a Roster with New.
+type Roster struct {
+	Config
+	ctx context.Context // ends when the roster follows no host any more
+
+	mu       sync.Mutex
+	hosts    map[string]*knownHost
+	ordering map[string]int // the number of open orders to start an arm, by arm id
+
+	following sync.WaitGroup
+}
+
+// New returns a roster that knows no host. It follows each host from the host's first beat on, until
+// ctx ends.
+func New(ctx context.Context, c Config) *Roster {
+	return &Roster{Config: c, ctx: ctx, hosts: map[string]*knownHost{}, ordering: map[string]int{}}
+}
+
+// Wait waits until the roster follows no host any more. The caller has ended the context of New.
+func (r *Roster) Wait() { r.following.Wait() }
+
+// IsLocal reports whether a host is host local, whose arms serve itself drives.
+func IsLocal(host string) bool { return host == coleo.LocalHost }
+
+// HostWord returns words for the host of an arm, for a message about this arm.
+func HostWord(host string) string {
+	if IsLocal(host) {
+		return "serve itself"
+	}
+	return "its host agent " + host
+}
+
+// A knownHost is a host that has sent a message to this serve process. It is a host agent or host
+// local.
+type knownHost struct {
+	beat   bus.Beat
+	seen   time.Time
+	grown  chan struct{} // holds one signal: the host's log has new events
+	beaten chan struct{} // holds one signal: a beat has arrived, so serve must ask for a pulse
+
+	lost  string    // why the host agent cannot be asked now; "" if it can be asked
+	heard time.Time // the time of the host agent's last sign of life
+
+	pulse     bus.Pulse
+	asked     int       // the number of pulse requests so far
+	answered  int       // the highest number of a pulse request that was answered
+	pulsed    time.Time // when the request with the number answered was sent; zero before the first pulse
+	arms      map[string]bus.ArmPulse
+	parts     map[string]partPulse // the reports about single arms that are newer than the pulse
+	settled   bool                 // no row contradicts the pulse
+	confirmed map[string]time.Time // when each arm's state was last confirmed, by arm id
+
+	told map[string]coleo.Health // the health of each arm, as last noted after a beat, by arm id
+
+	pulling sync.Mutex // held while a piece of the host's log is read
+	head    position   // the position up to which the host's log has been read
+}
+
+// position is a position in a host's log.
+type position struct {
+	epoch string
+	seq   uint64
+}
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// host returns what this serve knows of a host. If the host is new, it stores the host
+// and starts to follow the host.
+func (r *Roster) host(id string) *knownHost {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h, ok := r.hosts[id]
+	if !ok {
+		h = &knownHost{beat: bus.Beat{ID: id}, grown: make(chan struct{}, 1), beaten: make(chan struct{}, 1),
+			confirmed: map[string]time.Time{}, parts: map[string]partPulse{}, arms: map[string]bus.ArmPulse{},
+			told: map[string]coleo.Health{}}
+		r.hosts[id] = h
+		ctx := r.ctx
+		r.following.Go(func() { r.followHost(ctx, id, h.grown) })
+		r.following.Go(func() { r.watchHost(ctx, id, h) })
+		r.following.Go(func() { r.KeepPermits(ctx, id, func() bool { return r.needsPermits(h) }) })
+	}
+	return h
+}
+
+// Live returns the last beats of the host agents that can be asked now. The host agent with the
+// fewest arms comes first. Host local is not included, because it is not a host agent.
+func (r *Roster) Live() []bus.Beat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []bus.Beat
+	for id, h := range r.hosts {
+		if !IsLocal(id) && h.lost == "" && r.Now().Sub(h.seen) <= bus.HostStale {
+			out = append(out, h.beat)
+		}
+	}
+	slices.SortFunc(out, func(x, y bus.Beat) int { return len(x.Arms) - len(y.Arms) })
+	return out
+}
+
+// BeatOf returns the last beat of a host. The beat is zero if there was none.
+func (r *Roster) BeatOf(host string) bus.Beat {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h := r.hosts[host]; h != nil {
+		return h.beat
+	}
+	return bus.Beat{}
+}
+
+// Hosts returns every host agent that serve has ever seen.
+func (r *Roster) Hosts(ctx context.Context) ([]coleo.HostInfo, error) {
+	known, err := r.DB.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	beats := map[string]bus.Beat{}
+	for _, beat := range r.Live() {
+		beats[beat.ID] = beat
+	}
+	out := make([]coleo.HostInfo, 0, len(known))
+	for _, h := range known {
+		if IsLocal(h.ID) {
+			continue
+		}
+		beat, live := beats[h.ID]
+		out = append(out, coleo.HostInfo{Host: h, PID: beat.PID, Arms: len(beat.Arms), Live: live})
+	}
+	return out, nil
+}
+
+// Knows reports whether a host has sent a message to this serve process.
+func (r *Roster) Knows(host string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hosts[host] != nil
+}
+
+// Attached returns the ids of the arms that a host reads now, in order. They come from the host's last
+// report.
+func (r *Roster) Attached(host string) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	if h, ok := r.hosts[host]; ok {
+		for id, a := range h.arms {
+			if a.Attached && !a.Starting {
+				out = append(out, id)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
