@@ -61,6 +61,9 @@ func (e *editor) derived(all []taped) []change {
 	}
 	others := e.picturesOfOtherStates(all)
 	list := e.ranked(others)
+	if e.group.want.state == coleo.Idle {
+		e.derive([]feature{{where: "composer", pattern: anyText, re: regexp.MustCompile(anyText), own: true}})
+	}
 	if e.group.want.state == coleo.WaitingApproval {
 		e.deriveByTitle(list)
 	}
@@ -226,7 +229,8 @@ func (e *editor) ownFeatures() []feature {
 	return out
 }
 
-// newFeatures makes new conditions from the rows of the pictures.
+// newFeatures makes new conditions from the rows of the pictures. It leaves out the rows that repeat
+// what a user has typed.
 func (e *editor) newFeatures() []feature {
 	var out []feature
 	for _, where := range featureParts {
@@ -238,6 +242,9 @@ func (e *editor) newFeatures() []feature {
 			rows, _ := p.Part(where)
 			seen := map[string]bool{}
 			for _, row := range rows {
+				if e.typed.repeats(row) {
+					continue
+				}
 				for _, pattern := range rowPatterns(row, where) {
 					seen[pattern] = len(pattern) >= e.shortestPattern(where)
 				}

@@ -49,6 +49,7 @@ type editor struct {
 	spec     *rules.Spec
 	group    group
 	pictures []*rules.Picture // the pictures of the group
+	typed    typedTexts       // what a user has typed in the new recordings
 	out      []change
 }
 

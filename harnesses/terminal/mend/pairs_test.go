@@ -56,7 +56,8 @@ func TestBreaksOfPairs(t *testing.T) {
 		older, newer, _ := strings.Cut(versions, ":")
 		old, fresh := playedCases(t, harness+"@"+older), playedCases(t, harness+"@"+newer)
 		r := rand.New(rand.NewPCG(*breaksSeed, uint64(n)))
-		for made0, tries := made, 0; made-made0 < *breaksCount && tries < 60; tries++ {
+		drawn := map[string]bool{}
+		for made0, tries := made, 0; made-made0 < *breaksCount && tries < 120; tries++ {
 			l := openLibrary(t, harness)
 			first := len(l.all)
 			for _, c := range fresh {
@@ -74,9 +75,10 @@ func TestBreaksOfPairs(t *testing.T) {
 					p.heldOut = append(p.heldOut, c)
 				}
 			}
-			if !p.breaks(b) {
+			if drawn[b.text] || !p.breaks(b) {
 				continue
 			}
+			drawn[b.text] = true
 			made++
 			if number := made - made0; !reported(rows, pair, number) && p.mends(t, pair, b, number) {
 				good++

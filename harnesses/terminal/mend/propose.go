@@ -197,8 +197,9 @@ func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change
 	groups = groups[:min(len(groups), mostGroups)]
 	good := s.goodShots(all)
 	var list []scored
+	typed := typedIn(spec, all[:len(s.fresh)])
 	for _, g := range groups {
-		e := &editor{doc: parseDocument(string(desc.Text)), spec: spec, group: g}
+		e := &editor{doc: parseDocument(string(desc.Text)), spec: spec, group: g, typed: typed}
 		found := s.tryOnPictures(desc, e.changes(), g, good)
 		found = append(found, s.tryOnPictures(desc, e.derived(all), g, good)...)
 		list = append(list, bestOf(found, mostReplayed)...)

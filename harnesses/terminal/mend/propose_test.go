@@ -86,6 +86,22 @@ func TestANewRuleOfIdleAsksForTheComposer(t *testing.T) {
 	}
 }
 
+// The next prompt has other words, so a sign of work is not what the user has typed.
+func TestANewRuleDoesNotNameWhatTheUserHasTyped(t *testing.T) {
+	t.Parallel()
+	const typed = "\x1b[2J\x1b[H> count to twelve\r\n───────\r\n"
+	const work = "\x1b[2J\x1b[Hcount to twelve\r\n~~ 3\r\n> \r\n───────\r\n\x1b[3;3H"
+	fresh := Case{Name: "new", Cast: pictures(casttest.Idle, typed, work, work+" "),
+		Label: "0.00 initializing, 0.11 idle, 4.02 processing", Slack: 0.1}
+	r, err := Propose(program(t), []Case{fresh}, nil, Options{Seed: 1})
+	if err != nil || r.Text == nil {
+		t.Fatalf("Propose = %+v, %v; want a change", r, err)
+	}
+	if all := strings.Join(r.Changes, " "); strings.Contains(all, "count") || !strings.Contains(all, "~~") {
+		t.Errorf("the change is %s, want the row of work", all)
+	}
+}
+
 // No condition tells the working program from the idle one, so nothing may be proposed.
 func TestNothingIsProposedWithoutASign(t *testing.T) {
 	t.Parallel()
