@@ -103,7 +103,7 @@ func (e *editor) conds(it int, list []rules.Cond, shouldHold bool) {
 		}
 		e.regions(where, list[i], shouldHold)
 		if shouldHold && !list[i].Not {
-			e.patterns(pattern, func(p *rules.Picture) []string { return partText(p, list[i].Where) }, e.holdsOn(list[i]))
+			e.patterns(pattern, func(p *rules.Picture) []string { return e.partText(p, list[i].Where) }, e.holdsOn(list[i]))
 		}
 	}
 }
@@ -128,11 +128,12 @@ func (e *editor) holdsOn(c rules.Cond) func(*rules.Picture, *regexp.Regexp) bool
 	}
 }
 
-func partText(p *rules.Picture, where string) []string {
-	if rows, shown := p.Part(where); shown {
-		return []string{strings.Join(rows, "\n")}
+func (e *editor) partText(p *rules.Picture, where string) []string {
+	rows, shown := p.Part(where)
+	if !shown {
+		return nil
 	}
-	return nil
+	return []string{strings.Join(e.typed.blanked(rows), "\n")}
 }
 
 var countedPart = regexp.MustCompile(`^(bottom|above composer) (\d+)$`)

@@ -86,19 +86,27 @@ func TestANewRuleOfIdleAsksForTheComposer(t *testing.T) {
 	}
 }
 
+// busyRule is the rule of work of casttest.
+const busyRule = "[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = '(?m)^busy' }]\n"
+
 // The next prompt has other words, so a sign of work is not what the user has typed.
-func TestANewRuleDoesNotNameWhatTheUserHasTyped(t *testing.T) {
+func TestNoChangeNamesWhatTheUserHasTyped(t *testing.T) {
 	t.Parallel()
-	const typed = "\x1b[2J\x1b[H> count to twelve\r\n───────\r\n"
-	const work = "\x1b[2J\x1b[Hcount to twelve\r\n~~ 3\r\n> \r\n───────\r\n\x1b[3;3H"
+	const typed = "\x1b[2J\x1b[H> go on, do it\r\n───────\r\n"
+	const work = "\x1b[2J\x1b[Hgo on, do it\r\nFrobnicating\r\n> \r\n───────\r\n\x1b[3;3H"
 	fresh := Case{Name: "new", Cast: pictures(casttest.Idle, typed, work, work+" "),
 		Label: "0.00 initializing, 0.11 idle, 4.02 processing", Slack: 0.1}
-	r, err := Propose(program(t), []Case{fresh}, nil, Options{Seed: 1})
-	if err != nil || r.Text == nil {
-		t.Fatalf("Propose = %+v, %v; want a change", r, err)
-	}
-	if all := strings.Join(r.Changes, " "); strings.Contains(all, "count") || !strings.Contains(all, "~~") {
-		t.Errorf("the change is %s, want the row of work", all)
+	for name, d := range map[string]Description{
+		"of a rule":   program(t),
+		"to new rule": program(t, busyRule, ""),
+	} {
+		r, err := Propose(d, []Case{fresh}, nil, Options{Seed: 1})
+		if err != nil || r.Text == nil {
+			t.Fatalf("%s: Propose = %+v, %v; want a change", name, r, err)
+		}
+		if all := strings.Join(r.Changes, " "); strings.Contains(all, "go") || !strings.Contains(all, "Frob") {
+			t.Errorf("the change %s is %s, want the row of work", name, all)
+		}
 	}
 }
 

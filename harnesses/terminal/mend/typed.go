@@ -49,3 +49,14 @@ func (t typedTexts) repeats(row string) bool {
 		return strings.Contains(text, typed) || len(text) >= shortestRepeated && strings.Contains(typed, text)
 	})
 }
+
+// blanked returns rows with blank rows instead of those that repeat a typed text.
+func (t typedTexts) blanked(rows []string) []string {
+	rows = slices.Clone(rows)
+	for i, row := range rows {
+		if t.repeats(row) {
+			rows[i] = ""
+		}
+	}
+	return rows
+}
