@@ -4,14 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
-	"coleo.dev/holder/process"
 	"coleo.dev/store"
 	"coleo.dev/subarm"
 )
@@ -102,26 +100,9 @@ func (h *Host) delist(a *arm) {
 // start starts the next generation of the arm. It refuses to do so if a process of an earlier
 // generation still runs. The caller must have the lock on the arm's folder.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
-	if _, err := a.liveSession(); err == nil {
-		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
-	}
-	if err := a.host.withinParent(o); err != nil {
-		return err
-	}
 	next := max(a.newest()+1, o.Config.Generation) // another host may have started later generations
-	if err := a.checkVacant(); err != nil {
+	if err := a.makeWay(o, next); err != nil {
 		return err
-	}
-	// The id was made for this order, so no process can have the arm's mark.
-	if first := o.NewID && next == 1; !first {
-		if err := a.host.processMarks.makeWay(o.ID, a.name(), next); err != nil {
-			return err
-		}
-	}
-	if last := a.recordNow().Handle; last != nil {
-		if err := a.folder().Thin(*last, a.host.Keep, a.name()); err != nil {
-			return err
-		}
 	}
 	c := o.Config
 	if o.Resume && c.Conversation != "" {
@@ -142,7 +123,41 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	if err != nil {
 		return err
 	}
-	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+	if err := a.startWith(ctx, harness, c, o, next); err != nil {
+		return errors.Join(err, undo())
+	}
+	return nil
+}
+
+// makeWay checks that nothing of an earlier generation is in the way of the next one. It ends processes
+// that have the mark of an earlier generation, and thins what the last one has left.
+func (a *arm) makeWay(o bus.SpawnOrder, next int) error {
+	if _, err := a.liveSession(); err == nil {
+		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
+	}
+	if err := a.host.withinParent(o); err != nil {
+		return err
+	}
+	if err := a.checkVacant(); err != nil {
+		return err
+	}
+	// No process can have the mark of a new id.
+	if first := o.NewID && next == 1; !first {
+		if err := a.host.processMarks.makeWay(o.ID, a.name(), next); err != nil {
+			return err
+		}
+	}
+	last := a.recordNow().Handle
+	if last == nil {
+		return nil
+	}
+	return a.folder().Thin(*last, a.host.Keep, a.name())
+}
+
+// startWith stores that the next generation starts with the configuration c, and launches its agent CLI.
+func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig, o bus.SpawnOrder,
+	next int) error {
+	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Harness, r.Desired = o.Harness, coleo.DesiredRunning
 		r.Name, r.Generation = o.Name, next
 		c.Chosen, r.Trace.Shown = coleo.NewerChosen(c.Chosen, r.Spec.Chosen), ""
@@ -165,16 +180,14 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 		a.reading = coleo.Reading{State: r.State, Since: time.Now().UTC()}
 		return left
 	})
-	if err == nil {
-		err = a.keepFile() // so that a host agent can find this start even if the database is lost
-	}
-	if err == nil {
-		err = a.launch(ctx, harness, c, o.InsteadOf)
-	}
 	if err != nil {
-		return errors.Join(err, undo())
+		return err
 	}
-	return nil
+	// A host agent can find this start by the file even if the database is lost.
+	if err := a.keepFile(); err != nil {
+		return err
+	}
+	return a.launch(ctx, harness, c, o.InsteadOf)
 }
 
 // launch starts the agent CLI of a generation that is already in the database. If it cannot write
@@ -182,15 +195,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 // parameter insteadOf is the field InsteadOf of the order.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
 	insteadOf *coleo.ModelFallback) error {
-	made, err := a.withModel(a.choices.AsChosen(harness, c))
-	if err == nil {
-		made, err = a.withTools(made)
-	}
-	var s coleo.Session
-	if err == nil {
-		a.keepFiles(changes.AtStart, "")
-		s, err = harness.Spawn(ctx, a.withWindow(harness, made))
-	}
+	s, err := a.spawn(ctx, harness, c)
 	if err != nil {
 		a.failed(ctx, c, err)
 		return err
@@ -225,6 +230,19 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	return nil
 }
 
+// spawn starts the agent CLI with its model, its tools and its window.
+func (a *arm) spawn(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig) (coleo.Session, error) {
+	c, err := a.withModel(a.choices.AsChosen(harness, c))
+	if err != nil {
+		return nil, err
+	}
+	if c, err = a.withTools(c); err != nil {
+		return nil, err
+	}
+	a.keepFiles(changes.AtStart, "")
+	return harness.Spawn(ctx, a.withWindow(harness, c))
+}
+
 // withinParent checks an order for a subarm. It returns an error if the subarm's folder is no
 // longer within the folder of its parent. An arm that a trigger starts has a request and no parent.
 func (h *Host) withinParent(o bus.SpawnOrder) error {
@@ -236,156 +254,4 @@ func (h *Host) withinParent(o bus.SpawnOrder) error {
 		return err
 	}
 	return subarm.Within(parent.recordNow().Spec.Workdir, o.Config.Workdir)
-}
-
-// adopt attaches to a session that an earlier host agent started. The holder of the
-// session must prove its identity.
-func (a *arm) adopt(ctx context.Context) error {
-	defer a.begin()()
-	if _, err := a.liveSession(); err == nil {
-		return nil
-	}
-	a.mu.Lock()
-	handle, record := a.record.Handle, a.record
-	a.mu.Unlock()
-	if handle == nil {
-		return coleo.Errorf(coleo.EExited, "arm %s has never run", record.Name)
-	}
-	if err := a.lockOwnFolder(); err != nil {
-		return err
-	}
-	harness, err := a.host.Registry.Get(record.Harness)
-	if err != nil {
-		return err
-	}
-	asleep := process.Look(handle.Holder) == process.Stopped
-	a.mu.Lock()
-	a.asleep = asleep
-	a.mu.Unlock()
-	if asleep { // the holder cannot reply, so do not wait for a reply
-		return a.noteUnattached(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silenceReason(*handle)))
-	}
-	a.openDoorAgain()
-	s, err := harness.Attach(ctx, *handle)
-	if err != nil {
-		return a.noteUnattached(ctx, *handle, err)
-	}
-	a.noteBlocked(ctx, "")
-	a.mu.Lock()
-	a.silent = false
-	if a.run = nil; record.Run != nil {
-		run := *record.Run
-		run.Cursor = 0 // the old cursor belongs to the list of another session object
-		a.run = &run
-	}
-	a.mu.Unlock()
-	if err := a.host.append(ctx, event(record.ID, coleo.EventReattached, *handle)); err != nil {
-		return errors.Join(err, s.Close())
-	}
-	a.fileOrLog()
-	a.meter.RecallContext(ctx)
-	a.holdSession(s, harness)
-	a.showMissing(s)
-	awaitReading(ctx, s)
-	a.resolve(ctx, s, record.Intended)
-	return nil
-}
-
-// adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. Each
-// beat asks the other silent holders.
-func (h *Host) adoptSilent() {
-	for _, a := range h.allArms() {
-		a.mu.Lock()
-		handle, woken := a.record.Handle, a.silent && a.asleep
-		a.mu.Unlock()
-		if woken && handle != nil && process.Look(handle.Holder) == process.Alive {
-			a.adoptLate()
-		}
-	}
-}
-
-// adoptLate attaches to a session whose holder did not reply before but now replies.
-func (a *arm) adoptLate() {
-	a.mu.Lock()
-	silent := a.silent && a.record.Desired == coleo.DesiredRunning
-	a.silent = false
-	a.mu.Unlock()
-	if !silent {
-		return
-	}
-	a.host.runs.Go(a.adoptOrLog)
-}
-
-// adoptOrLog is like adopt, but logs an error instead of returning it.
-func (a *arm) adoptOrLog() {
-	if err := a.adopt(a.host.ctx); err != nil {
-		a.host.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
-	}
-}
-
-// readingTimeout is how long an attach waits for the first reading. It is long enough for a screen
-// to become stable. It is too short for an agent CLI that is still starting.
-const readingTimeout = 2 * time.Second
-
-// awaitReading waits until the session's screen has been read. A caller who sees that the arm is
-// attached can then use the arm at once.
-func awaitReading(ctx context.Context, s coleo.Session) {
-	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
-	defer cancel()
-	_, _ = coleo.WaitFor(ctx, s, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval, coleo.Failed,
-		coleo.Dead)
-}
-
-// noteUnattached records that the host agent cannot attach to a session. What it does next depends
-// on the reason:
-//   - If the holder is dead, noteUnattached ends the remaining processes of the arm.
-//   - If the holder exists but does not reply, the host agent tries again at each
-//     beat.
-//   - If the holder could not prove its identity, noteUnattached leaves the arm alone.
-func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause error) error {
-	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleHolderGone, Since: time.Now().UTC(), Known: true,
-		Detail: cause.Error()}
-	switch coleo.ErrorCode(cause) {
-	case coleo.EUnavailable:
-		if left := sweepStart(handle.Arm, handle.Nonce); len(left) > 0 {
-			reading.Rule, reading.Detail = coleo.RuleOrphaned,
-				fmt.Sprintf("processes %v are left and could not be ended", left)
-		}
-		if rebooted(handle) && reading.Rule != coleo.RuleOrphaned {
-			reading.Rule, reading.Detail = coleo.RuleReboot, "stopped (host rebooted)"
-		}
-	case coleo.EUnproven:
-		reading.Rule = coleo.RuleUnproven
-	case coleo.ETimeout:
-		return errors.Join(cause, a.awaitAnswer(ctx, handle))
-	default:
-		return cause
-	}
-	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		if before := r.Rule; endedBefore(r, reading) {
-			reading.Rule, reading.Detail = before, ""
-		}
-		a.reading, a.run = reading, nil
-		r.Status, r.State, r.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
-		return append(endAllRuns(r, reading), event(r.ID, coleo.EventStopped, reading))
-	})
-	if err != nil {
-		return err
-	}
-	return cause
-}
-
-// awaitAnswer records that the holder of the arm does not reply yet, so that the state
-// of the arm is unknown.
-func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
-	now := time.Now().UTC()
-	reading := coleo.Reading{State: coleo.Initializing, Rule: "holder silent", Since: now}
-	a.noteBlocked(ctx, silenceReason(handle))
-	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
-		from := r.State
-		a.reading, a.silent = reading, true
-		r.Status, r.State, r.Rule = coleo.StatusStarting, reading.State, reading.Rule
-		return []coleo.Event{event(r.ID, coleo.EventState,
-			coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: from})}
-	})
 }

@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"coleo.dev"
@@ -172,4 +174,156 @@ func endedBefore(r *store.ArmRecord, now coleo.Reading) bool {
 func rebooted(h coleo.Handle) bool {
 	me, err := process.Identify(1)
 	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID
+}
+
+// adopt attaches to a session that an earlier host agent started. The holder of the
+// session must prove its identity.
+func (a *arm) adopt(ctx context.Context) error {
+	defer a.begin()()
+	if _, err := a.liveSession(); err == nil {
+		return nil
+	}
+	a.mu.Lock()
+	handle, record := a.record.Handle, a.record
+	a.mu.Unlock()
+	if handle == nil {
+		return coleo.Errorf(coleo.EExited, "arm %s has never run", record.Name)
+	}
+	if err := a.lockOwnFolder(); err != nil {
+		return err
+	}
+	harness, err := a.host.Registry.Get(record.Harness)
+	if err != nil {
+		return err
+	}
+	asleep := process.Look(handle.Holder) == process.Stopped
+	a.mu.Lock()
+	a.asleep = asleep
+	a.mu.Unlock()
+	if asleep { // the holder cannot reply, so do not wait for a reply
+		return a.noteUnattached(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silenceReason(*handle)))
+	}
+	a.openDoorAgain()
+	s, err := harness.Attach(ctx, *handle)
+	if err != nil {
+		return a.noteUnattached(ctx, *handle, err)
+	}
+	a.noteBlocked(ctx, "")
+	a.mu.Lock()
+	a.silent = false
+	if a.run = nil; record.Run != nil {
+		run := *record.Run
+		run.Cursor = 0 // the old cursor belongs to the list of another session object
+		a.run = &run
+	}
+	a.mu.Unlock()
+	if err := a.host.append(ctx, event(record.ID, coleo.EventReattached, *handle)); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	a.fileOrLog()
+	a.meter.RecallContext(ctx)
+	a.holdSession(s, harness)
+	a.showMissing(s)
+	awaitReading(ctx, s)
+	a.resolve(ctx, s, record.Intended)
+	return nil
+}
+
+// adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. Each
+// beat asks the other silent holders.
+func (h *Host) adoptSilent() {
+	for _, a := range h.allArms() {
+		a.mu.Lock()
+		handle, woken := a.record.Handle, a.silent && a.asleep
+		a.mu.Unlock()
+		if woken && handle != nil && process.Look(handle.Holder) == process.Alive {
+			a.adoptLate()
+		}
+	}
+}
+
+// adoptLate attaches to a session whose holder did not reply before but now replies.
+func (a *arm) adoptLate() {
+	a.mu.Lock()
+	silent := a.silent && a.record.Desired == coleo.DesiredRunning
+	a.silent = false
+	a.mu.Unlock()
+	if !silent {
+		return
+	}
+	a.host.runs.Go(a.adoptOrLog)
+}
+
+// adoptOrLog is like adopt, but logs an error instead of returning it.
+func (a *arm) adoptOrLog() {
+	if err := a.adopt(a.host.ctx); err != nil {
+		a.host.Log.Warn("reattach to an arm", "arm", a.name(), "error", err)
+	}
+}
+
+// readingTimeout is how long an attach waits for the first reading. It is long enough for a screen
+// to become stable. It is too short for an agent CLI that is still starting.
+const readingTimeout = 2 * time.Second
+
+// awaitReading waits until the session's screen has been read. A caller who sees that the arm is
+// attached can then use the arm at once.
+func awaitReading(ctx context.Context, s coleo.Session) {
+	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
+	defer cancel()
+	_, _ = coleo.WaitFor(ctx, s, coleo.Idle, coleo.Processing, coleo.Executing, coleo.WaitingApproval, coleo.Failed,
+		coleo.Dead)
+}
+
+// noteUnattached records that the host agent cannot attach to a session. What it does next depends
+// on the reason:
+//   - If the holder is dead, noteUnattached ends the remaining processes of the arm.
+//   - If the holder exists but does not reply, the host agent tries again at each
+//     beat.
+//   - If the holder could not prove its identity, noteUnattached leaves the arm alone.
+func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause error) error {
+	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleHolderGone, Since: time.Now().UTC(), Known: true,
+		Detail: cause.Error()}
+	switch coleo.ErrorCode(cause) {
+	case coleo.EUnavailable:
+		if left := sweepStart(handle.Arm, handle.Nonce); len(left) > 0 {
+			reading.Rule, reading.Detail = coleo.RuleOrphaned,
+				fmt.Sprintf("processes %v are left and could not be ended", left)
+		}
+		if rebooted(handle) && reading.Rule != coleo.RuleOrphaned {
+			reading.Rule, reading.Detail = coleo.RuleReboot, "stopped (host rebooted)"
+		}
+	case coleo.EUnproven:
+		reading.Rule = coleo.RuleUnproven
+	case coleo.ETimeout:
+		return errors.Join(cause, a.awaitAnswer(ctx, handle))
+	default:
+		return cause
+	}
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		if before := r.Rule; endedBefore(r, reading) {
+			reading.Rule, reading.Detail = before, ""
+		}
+		a.reading, a.run = reading, nil
+		r.Status, r.State, r.Rule = coleo.StatusStopped, coleo.Dead, reading.Rule
+		return append(endAllRuns(r, reading), event(r.ID, coleo.EventStopped, reading))
+	})
+	if err != nil {
+		return err
+	}
+	return cause
+}
+
+// awaitAnswer records that the holder of the arm does not reply yet, so that the state
+// of the arm is unknown.
+func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
+	now := time.Now().UTC()
+	reading := coleo.Reading{State: coleo.Initializing, Rule: "holder silent", Since: now}
+	a.noteBlocked(ctx, silenceReason(handle))
+	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		from := r.State
+		a.reading, a.silent = reading, true
+		r.Status, r.State, r.Rule = coleo.StatusStarting, reading.State, reading.Rule
+		return []coleo.Event{event(r.ID, coleo.EventState,
+			coleo.Change{Time: now, Kind: coleo.ChangeState, Reading: reading, From: from})}
+	})
 }
