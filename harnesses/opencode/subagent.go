@@ -34,11 +34,17 @@ func (w *worker) withSubagents(tx *sql.Tx, list []told) []told {
 	return out
 }
 
-// tokensOf returns the tokens of each reply to a subagent that were not told yet. A later call can
-// continue the same subagent.
+// repliesBelow selects the messages of a subagent's conversation and of the conversations below it: a
+// subagent can start subagents of its own.
+const repliesBelow = `WITH RECURSIVE below(id) AS (
+		SELECT ?1 UNION SELECT session.id FROM session JOIN below ON session.parent_id = below.id)
+	SELECT message.id, message.data FROM message JOIN below ON message.session_id = below.id
+	WHERE length(message.data) <= ?2 ORDER BY message.time_created, message.id`
+
+// tokensOf returns the tokens of each reply to a subagent that were not told yet, and of each reply to
+// a subagent that it has started. A later call can continue the same subagent.
 func (w *worker) tokensOf(tx *sql.Tx, place told) (out []told) {
-	rows, err := tx.QueryContext(context.Background(), `SELECT id, data FROM message WHERE session_id = ?
-		AND length(data) <= ? ORDER BY time_created, id`, place.subagent, mostEvent)
+	rows, err := tx.QueryContext(context.Background(), repliesBelow, place.subagent, mostEvent)
 	if err != nil {
 		return nil
 	}

@@ -202,14 +202,20 @@ func states(entries []record.Entry) (out []record.Entry) {
 	return out
 }
 
-// A subagent has a conversation of its own. Its tokens are told at the end of the call that has
-// started it, however often the database is read.
-func TestTheTokensOfASubagentAreTold(t *testing.T) {
+// A subagent has a conversation of its own, and so has a subagent that it starts. The tokens of both are
+// told at the end of the call that has started the first one, however often the database is read.
+func TestTheTokensOfSubagentsAreTold(t *testing.T) {
 	t.Parallel()
+	const subagent = "ses_df876b94cffeL55Zgcnf6BOJU6"
 	for _, n := range []int{1, 7, recordtest.AtTheEnd} {
 		d := newDatabaseOf(t, recordedWork)
-		d.Exec("INSERT INTO message VALUES ('msg_sub', 'ses_df876b94cffeL55Zgcnf6BOJU6', 1, ?)",
+		d.Exec("INSERT INTO message VALUES ('msg_sub', ?, 1, ?)", subagent,
 			`{"role":"assistant","modelID":"small","tokens":{"input":5,"output":3,"reasoning":1,"cache":{"read":20,"write":2}}}`)
+		d.Exec("INSERT INTO session VALUES ('ses_below', ?), ('ses_stranger', 'ses_other')", subagent)
+		for _, conversation := range []string{"ses_below", "ses_stranger"} {
+			d.Exec("INSERT INTO message VALUES ('msg_' || ?1, ?1, 2, ?2)", conversation,
+				`{"role":"assistant","modelID":"tiny","tokens":{"input":7,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}}`)
+		}
 		entries := d.work(n)
 		var told []coleo.ReplyUsage
 		for _, u := range recordtest.All[coleo.ReplyUsage](record.Activities(entries)) {
@@ -217,8 +223,12 @@ func TestTheTokensOfASubagentAreTold(t *testing.T) {
 				told = append(told, u)
 			}
 		}
-		want := coleo.Usage{Input: 27, Cached: 20, Written: 2, Output: 4, Reasoning: 1, Source: "transcript"}
-		if len(told) != 1 || told[0].Usage != want || told[0].Model != "small" {
+		want := []coleo.ReplyUsage{
+			{Usage: coleo.Usage{Input: 27, Cached: 20, Written: 2, Output: 4, Reasoning: 1, Source: "transcript"},
+				Model: "small", Subagent: true},
+			{Usage: coleo.Usage{Input: 7, Output: 1, Source: "transcript"}, Model: "tiny", Subagent: true},
+		}
+		if !slices.Equal(told, want) {
 			t.Errorf("after every %d events, told are %+v, want once %+v", n, told, want)
 		}
 	}

@@ -45,6 +45,7 @@ func NewDatabase(t *testing.T, path string) *Database {
 	d.db, err = sqlite.Open(d.Path, "_journal_mode=WAL&_synchronous=OFF")
 	d.check(err)
 	t.Cleanup(func() { d.check(d.db.Close()) })
+	d.Exec("CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT)")
 	d.Exec("CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT)")
 	d.Exec("CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, time_created INTEGER, data TEXT)")
 	d.Exec("CREATE TABLE event (id TEXT PRIMARY KEY, aggregate_id TEXT, seq INTEGER, type TEXT, data TEXT)")
