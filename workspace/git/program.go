@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"coleo.dev"
 )
@@ -16,6 +17,8 @@ type Program struct {
 	environ []string
 	scratch string
 	held    *os.File
+
+	pipesAfter time.Duration // 0 stands for the constant pipesAfter
 }
 
 // Holding returns a Program that gives the open file to each git process. Each of these processes

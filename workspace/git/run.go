@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -206,8 +207,16 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	if p.held != nil {
 		cmd.ExtraFiles = []*os.File{p.held}
 	}
+	var pipe atomic.Pointer[string]
+	go p.awaitPipe(ctx, c.dir, func(path string) {
+		pipe.Store(&path)
+		cancel()
+	})
 	err := cmd.Run()
 	switch {
+	case err != nil && pipe.Load() != nil:
+		return nil, coleo.Errorf(coleo.EConflict, "git %s was ended, because git waits for the pipe %q: remove it",
+			c.args[0], *pipe.Load())
 	case out.cut:
 		return out.kept.Bytes(), ErrTooLarge
 	case ctx.Err() != nil:
