@@ -144,6 +144,9 @@ func (p *pairTrial) mends(t *testing.T, pair string, b broke, number int) bool {
 	}
 	t.Logf("%d %s %s %s\n  mended=%v, harmed %d, held out wrong %d, in %s, timed out %v\n  %s", number, pair, b.kind,
 		b.what, ok, harmed, left, time.Since(began).Round(time.Second), result.TimedOut, strings.Join(result.Changes, "\n  "))
+	for _, a := range result.Nearest {
+		t.Logf("  not %s\n  because %s", a.Change, a.Why)
+	}
 	if harmed > 0 {
 		t.Errorf("%s: %d old recordings read worse", b.what, harmed)
 	}
