@@ -93,11 +93,14 @@ func readRows(t *testing.T) (rows []suiteRow) {
 	return rows
 }
 
-// reported reports whether a break has a row already.
-func reported(rows []suiteRow, pair string, number int) bool {
-	return slices.ContainsFunc(rows, func(r suiteRow) bool {
-		return r.Pair == pair && r.Seed == *breaksSeed && r.Number == number
-	})
+// reported returns the row of a break, and whether the break has a row already.
+func reported(rows []suiteRow, pair string, number int) (suiteRow, bool) {
+	for _, r := range rows {
+		if r.Pair == pair && r.Seed == *breaksSeed && r.Number == number {
+			return r, true
+		}
+	}
+	return suiteRow{}, false
 }
 
 // appendRow adds a row to the report.
@@ -191,15 +194,18 @@ func judge(t *testing.T, d Description, version string, whole, proposal []byte, 
 	row.Passes = len(row.Failed) == 0
 }
 
-// judged adds what the suite says of a break to its row, and appends the row to the report.
-func judged(t *testing.T, d Description, version string, whole, proposal []byte, row suiteRow) {
+// judged returns the row of a break with what the suite says of it, and appends the row to the report.
+// Without -suite, every break counts.
+func judged(t *testing.T, d Description, version string, whole, proposal []byte, row suiteRow) suiteRow {
 	t.Helper()
 	if *suiteCLI == "" {
-		return
+		row.Counts = true
+		return row
 	}
 	began := time.Now()
 	judge(t, d, version, whole, proposal, &row)
 	appendRow(t, row)
 	t.Logf("%s %d: counts %v, passes %v, first failure with the break %q, with the proposal %v, in %s",
 		row.Pair, row.Number, row.Counts, row.Passes, row.Broken, row.Failed, time.Since(began).Round(time.Second))
+	return row
 }
