@@ -1,6 +1,7 @@
 // The view of one arm: its state, its buttons and its terminal.
 
 import { Activity } from "./activity.js";
+import { ChangesPanel } from "./changes/panel.js";
 import { doing, tasks } from "./doing.js";
 import { DialogPanel, questionOf } from "./dialog.js";
 import { button, el, enable, setText, show } from "./dom.js";
@@ -22,9 +23,10 @@ export class ArmView {
     this.prompt = new PromptBox((body) => this.act("/prompt", { ...body, lease: this.terminal.lease || undefined }));
     this.queue = new QueuePanel(arm, trouble);
     this.why = new WhyPanel(arm, trouble);
+    this.changes = new ChangesPanel(arm, trouble);
     this.activity = new Activity(arm, store, trouble);
     main.replaceChildren(this.head(), this.dialog.node, this.terminal.node, this.prompt.node,
-      el("div", { class: "more" }, this.queue.node, this.why.node, this.activity.node));
+      el("div", { class: "more" }, this.queue.node, this.changes.node, this.why.node, this.activity.node));
   }
 
   head() {
@@ -121,6 +123,7 @@ export class ArmView {
     this.prompt.update(arm, can);
     this.terminal.update(arm);
     this.queue.update(arm);
+    this.changes.update(arm);
     this.why.update(arm);
     this.tick();
   }
@@ -182,6 +185,7 @@ export class ArmView {
   close() {
     this.terminal.close();
     this.activity.close();
+    this.changes.close();
     delete this.main.dataset.tone;
     this.main.replaceChildren();
   }

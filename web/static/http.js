@@ -2,13 +2,13 @@
 
 import { SignedOut, forgetNonce, sign } from "./key.js";
 
-/** Calls a route and returns the decoded answer. */
-export async function call(method, path, body) {
+/** Calls a route and returns the decoded answer. With a signal, the call can be given up. */
+export async function call(method, path, body, signal) {
   const sent = body === undefined ? "" : JSON.stringify(body);
-  let answer = await send(method, path, sent);
+  let answer = await send(method, path, sent, signal);
   if (answer.status === 401) {
     forgetNonce(); // the server may have been restarted; it has not done what it refused
-    answer = await send(method, path, sent);
+    answer = await send(method, path, sent, signal);
   }
   const text = await answer.text();
   let data = null;
@@ -21,12 +21,12 @@ export async function call(method, path, body) {
   return data;
 }
 
-async function send(method, path, body) {
+async function send(method, path, body, signal) {
   const headers = { Accept: "application/json" };
   if (body) headers["Content-Type"] = "application/json";
   try {
     headers["Coleo-Signature"] = await sign(method, path, body);
-    return await fetch(path, { method, headers, body: body || undefined });
+    return await fetch(path, { method, headers, signal, body: body || undefined });
   } catch (e) {
     throw unreached(e);
   }

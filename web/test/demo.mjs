@@ -9,6 +9,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
+import { checkChanges } from "./changes.mjs";
 import { link } from "./link.mjs";
 import { Report } from "./report.mjs";
 
@@ -23,6 +24,11 @@ const report = new Report();
 const arm = async (name) => {
   const answer = await fetch(`${base}/api/arms/${name}`, { headers: { "X-API-Key": token } });
   return (await answer.json()).arm;
+};
+
+const events = async (name) => {
+  const answer = await fetch(`${base}/api/arms/${name}/events?limit=1000`, { headers: { "X-API-Key": token } });
+  return (await answer.json()).events;
 };
 
 async function show(page, name) {
@@ -51,8 +57,7 @@ async function compact(page, name) {
   let end;
   for (const until = Date.now() + patience.timeout; !end && Date.now() < until; ) {
     await page.waitForTimeout(100);
-    const answer = await fetch(`${base}/api/arms/${name}/events?limit=1000`, { headers: { "X-API-Key": token } });
-    end = (await answer.json()).events.find((e) => e.kind === "run_end" && e.payload.compact);
+    end = (await events(name)).find((e) => e.kind === "run_end" && e.payload.compact);
   }
   report.same(`how shortening ${name}'s conversation ended`, end?.payload.outcome, "finished");
   await word(page, "Idle");
@@ -126,6 +131,7 @@ try {
   await compact(page, "claude");
   await recover(page, "claude");
   await make(page);
+  await checkChanges(page, report, { show, events, shot: values.shot });
 } finally {
   await browser.close();
 }

@@ -1,0 +1,75 @@
+// Reads the diff of an arm's files for the page. It makes no elements.
+
+/** The largest number of rows that the page shows of one file. */
+export const mostRows = 2000;
+
+/** Returns the bytes of the patch. */
+export function patchOf(diff) {
+  return Uint8Array.from(atob(diff.patch ?? ""), (c) => c.charCodeAt(0));
+}
+
+/**
+ * Returns the rows of a hunk. Each has a kind ("same", "added", "deleted" or "note"), a text, and the numbers
+ * of its line before and after the change. A number is 0 if there is no such line.
+ */
+export function rowsOf(patch, hunk) {
+  const text = new TextDecoder().decode(patch.subarray(hunk.offset, hunk.offset + hunk.length));
+  const lines = text.replace(/\n$/, "").split("\n").slice(1); // the first line is the @@ of the hunk
+  let before = hunk.oldStart;
+  let after = hunk.newStart;
+  return lines.map((line) => {
+    const rest = visible(line.slice(1));
+    if (line[0] === "+") return { kind: "added", before: 0, after: after++, text: rest };
+    if (line[0] === "-") return { kind: "deleted", before: before++, after: 0, text: rest };
+    if (line[0] === "\\") return { kind: "note", before: 0, after: 0, text: rest.trim() };
+    return { kind: "same", before: before++, after: after++, text: rest };
+  });
+}
+
+// Characters that a browser does not show, or that change the order of others.
+// eslint-disable-next-line no-control-regex
+const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Writes invisible characters as escapes. A text may hide code behind them. */
+export function visible(text) {
+  return text.replace(hidden, (c) => {
+    const code = c.charCodeAt(0).toString(16);
+    return code.length <= 2 ? `\\x${code.padStart(2, "0")}` : `\\u${code.padStart(4, "0")}`;
+  });
+}
+
+/** Adds up the lines of all files. */
+export function sizeOf(files) {
+  return files.reduce((sum, f) => ({ added: sum.added + f.linesAdded, deleted: sum.deleted + f.linesDeleted }), { added: 0, deleted: 0 });
+}
+
+/** Says where a change is, and what is special about the file. */
+export function factsOf(file) {
+  const facts = [file.kind];
+  if (file.oldPath) facts.push(`from ${visible(file.oldPath)}`);
+  if (file.binary) facts.push("binary");
+  if (file.oldMode && file.newMode && file.oldMode !== file.newMode) facts.push(`mode ${file.oldMode} → ${file.newMode}`);
+  if (file.conflict) facts.push("has conflicts");
+  else if (file.untracked) facts.push("not in git");
+  else if (!file.staged && !file.unstaged) facts.push("committed");
+  return facts.join(", ");
+}
+
+/** Says which call made a hunk. */
+export function whyOf(why) {
+  if (!why) return "";
+  const answer = why.approval && `${why.approval} by ${why.policy ? `the rule ${why.policy}` : why.approver || "somebody"}`;
+  return [why.tool, why.prompt && `for “${why.prompt.slice(0, 120)}”`, answer].filter(Boolean).join(", ") || why.note;
+}
+
+/** Returns a path of the diff as a path from the arm's folder: comments name files in that way. */
+export function fromFolder(diff, folder, path) {
+  const root = [diff.root, diff.alias].find((r) => r && (folder === r || folder.startsWith(`${r}/`)));
+  const below = root ? folder.slice(root.length + 1).split("/").filter(Boolean) : [];
+  const parts = path.split("/");
+  while (below.length && parts.length > 1 && below[0] === parts[0]) {
+    below.shift();
+    parts.shift();
+  }
+  return [...below.map(() => ".."), ...parts].join("/");
+}
