@@ -112,16 +112,16 @@ var limitsOf = []struct {
 		overloadLimit.but(waits), hangingLimit,
 	}},
 	{"aider", "aider", []limited{
-		loginLimit.inCI(), contextLimit, toldLimit, rateLimit, quotaLimit, overloadLimit,
+		loginLimit.inCI(), contextLimit, toldLimit, rateLimit, afterLimit, quotaLimit, overloadLimit,
 		refusedLimit.shown(`overloaded\.\s*\n─{20,}`), halfLimit, hangingLimit,
 	}},
 	{"copilot", "copilot", []limited{
-		loginLimit, contextLimit, toldLimit, rateLimit, quotaLimit, overloadLimit,
+		loginLimit, contextLimit, toldLimit, rateLimit, afterLimit, quotaLimit, overloadLimit,
 		refusedLimit.shown(`✗ `), halfLimit, hangingLimit,
 	}},
 	{"qwen", "qwen", []limited{
 		loginLimit, contextLimit.but(heals), overloadLimit,
-		rateLimit.but(retries), toldLimit.but(retries), quotaLimit.but(retries),
+		rateLimit.but(retries), toldLimit.but(retries), afterLimit.but(retries), quotaLimit.but(retries),
 		refusedLimit.shown(`✕ \[API Error`), halfLimit.but(heals), hangingLimit,
 	}},
 }
