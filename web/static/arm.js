@@ -177,9 +177,10 @@ export class ArmView {
     shown.forEach(([, value], i) => setText(this.facts.children[i].lastElementChild, value));
   }
 
-  /** Connects the terminal again, because the server is back. */
+  /** Connects the terminal again, and follows the files again, because the server is back. */
   wake() {
     this.terminal.retry.soon();
+    this.changes.wake();
   }
 
   close() {

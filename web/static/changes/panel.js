@@ -36,12 +36,13 @@ export class ChangesPanel {
     show(this.again, false);
     try {
       this.comments = (await call("GET", armPath(this.arm, "/comments"))).comments ?? [];
-      this.fill(await this.read("", own.signal));
-      for (let mark = this.diff.mark; mark && !own.signal.aborted; ) {
-        const next = await this.read(`&since=${encodeURIComponent(mark)}`, own.signal);
+      let diff = await this.read("", own.signal);
+      this.take(diff);
+      while (diff.mark && !own.signal.aborted) {
+        const next = await this.read(`&since=${encodeURIComponent(diff.mark)}`, own.signal);
         if (next.unchanged) continue;
-        mark = next.mark;
-        this.take(next);
+        diff = next;
+        this.take(diff);
       }
     } catch (e) {
       if (own.signal.aborted) return;
@@ -186,6 +187,11 @@ export class ChangesPanel {
   showUnsent() {
     show(this.sending, this.comments.length > 0);
     setText(this.unsent, `${count(this.comments.length, "comment")} not sent.`);
+  }
+
+  /** Reads the files again, because the server is back. */
+  wake() {
+    if (this.node.open && !this.again.hidden) this.load();
   }
 
   /** Stops following the files. */
