@@ -127,11 +127,11 @@ var programs = map[string]program{
 			[]string{"glob", "iglob", "type", "type-not", "regexp", "max-count", "max-depth", "context",
 				"after-context", "before-context", "color", "sort", "sortr", "max-columns", "threads"})},
 		operands: toPatternFiles, check: rgFolders},
-	"tree": {options: options{flags: "adfishDFC", counts: "L", texts: "IP", long: longOptions([]string{"noreport",
+	"tree": {options: options{single: true, flags: "adfishDFC", counts: "L", texts: "IP", long: longOptions([]string{"noreport",
 		"dirsfirst"}, nil)}, operands: toFiles, check: deepNames("a", "")},
 	"column":  {options: options{flags: "tx", texts: "s", long: plainLong}, operands: toFiles},
 	"hexdump": {options: options{flags: "bcCdovx", counts: "ns"}, operands: toFiles},
-	"xxd":     {options: options{flags: "bpu", counts: "lsc"}, operands: toOneFile},
+	"xxd":     {options: options{single: true, flags: "bpu", counts: "lsc"}, operands: toOneFile},
 
 	"sed":     {own: sed},
 	"find":    {own: find},

@@ -8,16 +8,18 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
+// bracketed matches a bracket expression of a pattern. In some programs [/] matches a slash, and in others
+// this slash ends the pattern. So a bracket expression must not contain a slash. After [ and [^ a ] is a
+// plain character, so the expression [^] is not yet whole.
+const bracketed = `\[\^?(\[:[a-z]+:\]|[^]^[/\\;\n])(\[:[a-z]+:\]|[^][/\\;\n])*\]`
+
 // sedScript matches a sed script that prints, leaves out or changes lines of sed's output. It does
 // not match the commands w, e and r, nor the flags of s with these letters. They would write, start
 // a program or read another file.
 var sedScript = func() *regexp.Regexp {
-	const pattern = `/([^][/\\;\n]|\\[^/;\n])*/`
-	const address = `([0-9]+|\$|` + pattern + `)`
+	const text = `([^][/\\;\n]|\\[^/;\n]|` + bracketed + `)*`
+	const address = `([0-9]+|\$|/` + text + `/)`
 	const addresses = `(` + address + `(,(` + address + `|\+[0-9]+))?!?)?`
-	// In some programs [/] matches a slash, and in others this slash ends the pattern. So a bracket
-	// expression must not contain a slash.
-	const text = `([^][/\\;\n]|\\[^/;\n]|\[[^][/\\;\n]+\])*`
 	return regexp.MustCompile(`^(\s*` + addresses + `\s*([pdq=]|s/` + text + `/` + text + `/[gpiI0-9]*)\s*(;|$))+\s*$`)
 }()
 
@@ -37,7 +39,8 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 var awkScript = func() *regexp.Regexp {
 	const field = `(\$[0-9]+|\$NF|NF|NR|"[^"\\\n]*")`
 	const compare = `(NR|NF|\$[0-9]+)\s*(==|!=|>=|<=)\s*([0-9]+|"[^"\\\n]*")`
-	const pattern = `(/[^/\\\n]*/|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
+	const matches = `/([^][/\\\n]|` + bracketed + `)*/`
+	const pattern = `(` + matches + `|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
 	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +
 		field + `)*)?\s*;?\s*\})?\s*$`)
 }()
