@@ -73,6 +73,9 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 	if err != nil {
 		return err
 	}
+	if a.given["help"] {
+		return fmt.Errorf("--help starts man: which is another program")
+	}
 	if c.check != nil {
 		if err := c.check(w, dir, a); err != nil {
 			return err
