@@ -151,6 +151,7 @@ var typeGlobs = map[string][]string{
 	"ts": {"*.ts", "*.tsx", "*.cts", "*.mts"}, "css": {"*.css", "*.scss"}, "toml": {"*.toml", "Cargo.lock"},
 	"js": {"*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"}, "html": {"*.htm*", "*.ejs"}, "c": {"*.c", "*.h", "*.H", "*.in",
 		"*.cats"},
+	"json": {"*.json*", "composer.lock", "*.sarif"}, "yaml": {"*.yaml", "*.yml"},
 	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
 }
 
@@ -194,6 +195,9 @@ func (w Workspace) checkAbove(dir string, paths []commandline.Word) error {
 		at, err := w.readable(dir, path.Text)
 		if err != nil {
 			return err
+		}
+		if !w.Machine.IsFolder(at) {
+			at = filepath.Dir(at)
 		}
 		for ; len(at) >= len(w.Root) && at != "/"; at = filepath.Dir(at) {
 			for _, list := range append([]string{".git"}, ignoreLists...) {

@@ -55,7 +55,7 @@ type gitCommand struct {
 // git judges a git command. Settings of git can name programs, so this function accepts only known
 // settings.
 func git(w Workspace, dir string, words []commandline.Word) error {
-	for len(words) > 0 && words[0].Text == "--no-pager" {
+	for len(words) > 0 && (words[0].Text == "--no-pager" || words[0].Text == "-P") {
 		words = words[1:]
 	}
 	if len(words) == 0 || words[0].Matched {

@@ -150,7 +150,7 @@ func (p program) judge(w Workspace, dir string, words []commandline.Word) error 
 	if err != nil {
 		return err
 	}
-	if p.operands != toTexts {
+	if p.operands != toTexts && !p.anywhere {
 		paths = append(paths, a.behind...)
 	}
 	if err := w.checkFiles(dir, append(paths, a.files...)); err != nil {

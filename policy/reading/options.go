@@ -29,7 +29,9 @@ type options struct {
 	// single is true if the program has its own way to read options. Then each word has one letter, and
 	// its value is the next word.
 	single bool
-	long   map[string]value
+	// anywhere is true if options may follow operands on every system.
+	anywhere bool
+	long     map[string]value
 }
 
 // arguments contains the words of a command, divided into options and operands.
