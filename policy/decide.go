@@ -214,6 +214,9 @@ func (d *decider) files() error {
 		if !strings.HasPrefix(f, "/") && d.request.Dir == "" {
 			return fmt.Errorf("the folder of %s is not known", f)
 		}
+		if strings.HasPrefix(f, "~") {
+			return fmt.Errorf("the tool can take %s for a home folder", f)
+		}
 		if err := d.workspace.CheckPath(d.request.Dir, f); err != nil {
 			return err
 		}

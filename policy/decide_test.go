@@ -103,6 +103,7 @@ func TestWhatIsNotSeenWholeIsAsked(t *testing.T) {
 		"no file":             {Tool: "Read", Category: Read, Dir: w.Root},
 		"a file outside":      {Tool: "Read", Category: Read, Files: []string{"/etc/passwd"}, Dir: w.Root},
 		"one of two outside":  {Tool: "Read", Category: Read, Files: []string{"a.go", "../x"}, Dir: w.Root},
+		"a home folder":       {Tool: "Read", Category: Read, Files: []string{"~"}, Dir: w.Root},
 		"a file, no folder":   {Tool: "Read", Category: Read, Files: []string{"a.go"}},
 		"an edit":             {Tool: "Edit", Category: Edit, Files: []string{"a.go"}, Dir: w.Root},
 		"a tool of a server":  {Tool: "x", Category: MCP, Dir: w.Root},

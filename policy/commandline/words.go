@@ -27,15 +27,18 @@ var notOwn = []string{"path", "cdpath", "fpath", "manpath", "mailpath", "prompt"
 
 func isOwn(name string) bool { return ownName.MatchString(name) && !slices.Contains(notOwn, name) }
 
-// plainValue matches the values that a line may assign to the variables in languageNames. A value
-// with a slash would name a file.
-var plainValue = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.@-]*)?$`)
+// plainLanguage matches the values that a line may assign to the variables in languageNames. A value
+// with a slash would name a file. In some character sets, a backslash can be a part of a character.
+var plainLanguage = regexp.MustCompile(`(?i)^(C|POSIX|en_[A-Z]{2}|(C|[a-z]{2,3}_[A-Z]{2})\.UTF-?8)?$`)
 
-// languageNames lists the variables that a line may set for one command. They control the
-// language, the sort order and the colors.
-var languageNames = []string{"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LANG", "NO_COLOR"}
+// plainValue matches the values that a line may assign to NO_COLOR.
+var plainValue = regexp.MustCompile(`^[A-Za-z0-9]*$`)
 
-// checkEnv refuses assignments before a command, except to the variables in languageNames.
+// languageNames lists the variables that a line may set for one command. They control the language
+// and the sort order.
+var languageNames = []string{"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC", "LANG"}
+
+// checkEnv refuses assignments before a command, except to NO_COLOR and the variables in languageNames.
 func checkEnv(assigns []*syntax.Assign) error {
 	for _, a := range assigns {
 		if a.Append || a.Naked || a.Array != nil || a.Index != nil || a.Name == nil {
@@ -48,7 +51,8 @@ func checkEnv(assigns []*syntax.Assign) error {
 				return unclear("the value of %s is not plain", a.Name.Value)
 			}
 		}
-		if !slices.Contains(languageNames, a.Name.Value) || !plainValue.MatchString(value) {
+		isLanguage := slices.Contains(languageNames, a.Name.Value) && plainLanguage.MatchString(value)
+		if !isLanguage && (a.Name.Value != "NO_COLOR" || !plainValue.MatchString(value)) {
 			return unclear("the line sets %s", a.Name.Value)
 		}
 	}

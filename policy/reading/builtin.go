@@ -116,7 +116,8 @@ var (
 	findAlone = strings.Fields(`-print -print0 -ls -prune -quit -depth -xdev -mount -noleaf -daystart -empty -true
 		-false -readable -writable -executable -o -or -a -and -not ! ( ) ,`)
 	findText = strings.Fields(`-name -iname -path -ipath -wholename -iwholename -regex -iregex -regextype -lname -type
-		-size -maxdepth -mindepth -mtime -mmin -atime -amin -ctime -cmin -perm -links -inum -printf`)
+		-size -maxdepth -mindepth -mtime -mmin -atime -amin -ctime -cmin -perm -links -inum -printf
+		-newermt`)
 	findFile = []string{"-newer"}
 )
 

@@ -286,6 +286,9 @@ var (
 		`/proc/(self|filesystems|\d+/(maps|status))|/dev/(null|tty|urandom)|/sys/|pipe:)`)
 )
 
+// ofRg matches files that rg opens by itself: to count the processors, and to learn which files to skip.
+var ofRg = regexp.MustCompile(`^/proc/(self|\d+)/(cgroup|mountinfo)$|^/sys/fs/cgroup/|/\.git/info/exclude$`)
+
 // execution matches a call that has started a program, with the program.
 var execution = regexp.MustCompile(`^\d+ +execve\("([^"]*)", .*= 0$`)
 
@@ -336,7 +339,7 @@ func (w Workspace) wrong(program, call string) string {
 }
 
 func (w Workspace) wrongOpen(program, args, path string) string {
-	if ofSystem.MatchString(path) {
+	if ofSystem.MatchString(path) || program == "rg" && ofRg.MatchString(path) {
 		return ""
 	}
 	below, inside := strings.CutPrefix(path+"/", w.Root+"/")

@@ -23,6 +23,8 @@ type selection struct {
 	leaves func(name string, folder bool) bool
 	// visit is called for each file, even for a skipped one.
 	visit func(path string) error
+	// links is true if the command reads the file that a symbolic link leads to.
+	links bool
 }
 
 func always(string) bool { return true }
@@ -71,7 +73,12 @@ func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *i
 		}
 		resolved, err := w.Machine.Resolve(path)
 		if err != nil || resolved != path {
-			continue // recursive programs do not follow links
+			if s.links && !s.leaves(name, false) && !errors.Is(err, fs.ErrNotExist) {
+				if _, err := w.readable(dir, path); err != nil {
+					return err
+				}
+			}
+			continue // recursive programs do not follow links to folders
 		}
 		folder := w.Machine.IsFolder(path)
 		if strings.HasPrefix(name, ".") && !s.hidden(name) || s.leaves(name, folder) {
@@ -109,6 +116,7 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 		included = a.values["include"]
 	}
 	s := everything
+	s.links = true // the grep of BusyBox and of toybox
 	s.leaves = func(name string, folder bool) bool {
 		if folder {
 			return slices.Contains(a.values["exclude-dir"], name)
@@ -136,15 +144,15 @@ func canMatch(glob, name string) bool {
 // ignoreLists contains the names of the files from which rg learns which files to skip.
 var ignoreLists = []string{".gitignore", ".ignore", ".rgignore"}
 
-// typeGlobs contains the file types of rg that include no hidden files. For each type, it contains
-// the type's globs.
+// typeGlobs contains file types of rg. For each type, it contains the type's globs.
 var typeGlobs = map[string][]string{
 	"go": {"*.go"}, "py": {"*.py", "*.pyi"}, "python": {"*.py", "*.pyi"}, "rust": {"*.rs"}, "java": {"*.java", "*.jsp*",
 		"*.properties"},
 	"ts": {"*.ts", "*.tsx", "*.cts", "*.mts"}, "css": {"*.css", "*.scss"}, "toml": {"*.toml", "Cargo.lock"},
 	"js": {"*.js", "*.jsx", "*.vue", "*.cjs", "*.mjs"}, "html": {"*.htm*", "*.ejs"}, "c": {"*.c", "*.h", "*.H", "*.in",
 		"*.cats"},
-	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru"},
+	"json": {"*.json*", "composer.lock", "*.sarif"}, "yaml": {"*.yaml", "*.yml"},
+	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
 }
 
 // rgFolders checks which files rg reads. rg skips hidden files, unless a glob, a file type or an
@@ -153,7 +161,7 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("RIPGREP_CONFIG_PATH") != "" {
 		return fmt.Errorf("RIPGREP_CONFIG_PATH gives it options that are not seen")
 	}
-	if err := w.checkAbove(); err != nil {
+	if err := w.checkAbove(dir, a.searchedPaths()); err != nil {
 		return err
 	}
 	var globs []string
@@ -177,12 +185,26 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 	return w.checkFolders(dir, a.searchedPaths(), s)
 }
 
-// checkAbove checks three kinds of ignore lists that rg reads: those in the root of the workspace,
-// those in all folders above the root, and git's.
-func (w Workspace) checkAbove() error {
-	for _, list := range append(ignoreLists, ".git/info/exclude") {
-		if err := w.checkList(filepath.Join(w.Root, list)); err != nil {
+// checkAbove checks the ignore lists that rg reads although it does not search in their folders. These are
+// lists in the folders above the paths, and git's lists of the user.
+func (w Workspace) checkAbove(dir string, paths []commandline.Word) error {
+	if len(paths) == 0 {
+		paths = []commandline.Word{{Text: "."}}
+	}
+	for _, path := range paths {
+		at, err := w.readable(dir, path.Text)
+		if err != nil {
 			return err
+		}
+		if !w.Machine.IsFolder(at) {
+			at = filepath.Dir(at)
+		}
+		for ; len(at) >= len(w.Root) && at != "/"; at = filepath.Dir(at) {
+			for _, list := range append([]string{".git"}, ignoreLists...) {
+				if err := w.checkList(filepath.Join(at, list)); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	for above := w.Root; above != "/"; {
@@ -197,9 +219,31 @@ func (w Workspace) checkAbove() error {
 			}
 		}
 	}
-	for _, name := range []string{".gitconfig", ".config/git"} {
-		if home := w.Machine.Env("HOME"); home != "" && w.exists(filepath.Join(home, name)) {
-			return fmt.Errorf("it reads %s", filepath.Join("~", name))
+	return w.checkUserLists()
+}
+
+// checkUserLists checks the user's ignore list of git. A setting of git can name another list.
+func (w Workspace) checkUserLists() error {
+	home := w.Machine.Env("HOME")
+	if home == "" {
+		return nil
+	}
+	if w.Machine.Env("XDG_CONFIG_HOME") != "" {
+		return fmt.Errorf("the variable XDG_CONFIG_HOME names other ignore lists")
+	}
+	for _, name := range []string{".gitconfig", ".config/git/config", ".config/git/ignore"} {
+		path := filepath.Join(home, name)
+		text, err := w.Machine.Text(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || strings.Contains(strings.ToLower(text), "excludesfile") {
+			return fmt.Errorf("it reads %s, which can name an ignore list", filepath.Join("~", name))
+		}
+		if filepath.Base(name) == "ignore" {
+			if err := checkIgnored(path, text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -212,20 +256,35 @@ func (w Workspace) exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// takesBack matches a line of an ignore list that begins with ! and cannot name a hidden
-// file.
-var takesBack = regexp.MustCompile(`^!(.*/)?[A-Za-z0-9_][^/]*/?\s*$`)
+// takesBack matches a line of an ignore list that begins with ! and cannot name a hidden file. In the
+// list, braces and brackets can stand for a dot.
+var takesBack = regexp.MustCompile(`^!([^{[]*/)?[A-Za-z0-9_][^/{[]*/?\s*$`)
 
-// checkList refuses an ignore list that can make rg read a hidden file. It accepts every path that
-// is not the path of an ignore list.
+// checkList refuses an ignore list that can make rg read a hidden file, and a list that is a link. At the
+// path of a folder .git, it checks the list in that folder. It accepts every other path.
 func (w Workspace) checkList(path string) error {
-	if !slices.Contains(append(ignoreLists, "exclude"), filepath.Base(path)) || !w.exists(path) {
+	name := filepath.Base(path)
+	switch {
+	case name == ".git":
+		path = filepath.Join(path, "info/exclude")
+	case !slices.Contains(ignoreLists, name):
 		return nil
 	}
 	text, err := w.Machine.Text(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s cannot be read: %v", path, err)
 	}
+	if resolved, err := w.Machine.Resolve(path); err != nil || resolved != path || w.Machine.Special(path) != "" {
+		return fmt.Errorf("%s is not a plain file", path)
+	}
+	return checkIgnored(path, text)
+}
+
+// checkIgnored refuses the text of an ignore list that can make rg read a hidden file.
+func checkIgnored(path, text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(line, "\ufeff")
 		if strings.HasPrefix(line, "!") && !takesBack.MatchString(line) {

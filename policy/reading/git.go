@@ -55,7 +55,7 @@ type gitCommand struct {
 // git judges a git command. Settings of git can name programs, so this function accepts only known
 // settings.
 func git(w Workspace, dir string, words []commandline.Word) error {
-	for len(words) > 0 && words[0].Text == "--no-pager" {
+	for len(words) > 0 && (words[0].Text == "--no-pager" || words[0].Text == "-P") {
 		words = words[1:]
 	}
 	if len(words) == 0 || words[0].Matched {
@@ -73,6 +73,9 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 	if err != nil {
 		return err
 	}
+	if a.given["help"] {
+		return fmt.Errorf("--help starts man: which is another program")
+	}
 	if c.check != nil {
 		if err := c.check(w, dir, a); err != nil {
 			return err
@@ -88,7 +91,7 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 // files. So a command that shows patches must name its files.
 func (w Workspace) gitShows(c gitCommand, dir string, a arguments, paths []commandline.Word) error {
 	for _, format := range slices.Concat(a.values["format"], a.values["pretty"]) {
-		if strings.Contains(format, "%G") || strings.Contains(format, "%(") {
+		if startsGPG.MatchString(format) {
 			return fmt.Errorf("its format %s can start a program", shortened(format))
 		}
 	}
@@ -113,8 +116,8 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments, paths []comma
 		if err != nil {
 			return err
 		}
-		if c.patches && w.Machine.IsFolder(resolved) && a.showsContent(c) {
-			return fmt.Errorf("%s is a folder, which can have had private files", path.Text)
+		if c.patches && a.showsContent(c) && (w.Machine.IsFolder(resolved) || !w.exists(resolved)) {
+			return fmt.Errorf("%s is or was a folder, which can have had private files", path.Text)
 		}
 	}
 	if a.given["follow"] && a.showsContent(c) {
@@ -152,7 +155,10 @@ func onlyFiles(operands []commandline.Word) bool {
 }
 
 var (
-	revision = regexp.MustCompile(`^[A-Za-z0-9_@^~{][A-Za-z0-9_.@^~{}/-]*(:[^:]+)?$`)
+	// startsGPG matches a format of git that can start a program to check a signature. A sign after %
+	// adds a line or a blank.
+	startsGPG = regexp.MustCompile(`%[-+ ]*[G(]`)
+	revision  = regexp.MustCompile(`^[A-Za-z0-9_@^~{][A-Za-z0-9_.@^~{}/-]*(:[^:]+)?$`)
 	// plainFile matches a path that contains no special characters of git's patterns.
 	plainFile = regexp.MustCompile(`^[A-Za-z0-9_./ +@,-]+$`)
 )
@@ -178,6 +184,9 @@ func onlyCommits(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
+// wholeBraces matches a revision in which each brace that opens is closed.
+var wholeBraces = regexp.MustCompile(`^[^{}]*(\{[^{}]*\}[^{}]*)*$`)
+
 // onlyRevisions refuses a diff of the work tree, because such a diff can write the index and start
 // filters.
 func onlyRevisions(w Workspace, dir string, a arguments) error {
@@ -187,7 +196,13 @@ func onlyRevisions(w Workspace, dir string, a arguments) error {
 		if w.exists(filepath.Join(dir, o.Text)) {
 			return fmt.Errorf("%s is a file of the work tree", o.Text)
 		}
-		if strings.Contains(o.Text, "..") {
+		from, to, isRange := strings.Cut(o.Text, "..")
+		switch {
+		case strings.Contains(o.Text, "^@"):
+			return fmt.Errorf("%s can be no revision at all", o.Text)
+		case isRange && !(wholeBraces.MatchString(from) && wholeBraces.MatchString(to)):
+			return fmt.Errorf("the dots of %s can be a part of one revision", o.Text)
+		case isRange:
 			revisions++
 		}
 	}

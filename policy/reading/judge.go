@@ -42,9 +42,17 @@ func (w Workspace) JudgeAll(commands []commandline.Command, shadowed []string) e
 	return nil
 }
 
+// patternVariables lists variables of the environment that change which files a pattern of bash matches.
+var patternVariables = []string{"GLOBIGNORE", "BASHOPTS"}
+
 // Commands returns the commands that the line starts. It returns the errors of commandline.Parse.
 func (w Workspace) Commands(l Line) ([]commandline.Command, error) {
 	names := func(dir string) ([]string, error) {
+		for _, variable := range patternVariables {
+			if w.Machine.Env(variable) != "" {
+				return nil, fmt.Errorf("the variable %s changes what patterns match", variable)
+			}
+		}
 		if err := w.CheckPath(dir, "."); err != nil {
 			return nil, err
 		}
@@ -63,7 +71,7 @@ func (w Workspace) JudgeCommand(c commandline.Command, shadowed []string) error 
 	switch {
 	case !ok:
 		return fmt.Errorf("%s is not known to only read", shortened(name))
-	case slices.Contains(shadowed, name):
+	case slices.Contains(shadowed, name) || w.exportedFunction(name):
 		return fmt.Errorf("the user's shell makes %s an alias or a function", name)
 	}
 	if err := w.CheckPath(c.Dir, "."); err != nil {
@@ -82,6 +90,11 @@ func (w Workspace) JudgeCommand(c commandline.Command, shadowed []string) error 
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
+}
+
+// exportedFunction reports whether the environment has a function of bash with the given name.
+func (w Workspace) exportedFunction(name string) bool {
+	return w.Machine.Env("BASH_FUNC_"+name+"%%") != "" || w.Machine.Env("BASH_FUNC_"+name+"()") != ""
 }
 
 // shortened returns a name that is short enough for a message.
@@ -109,9 +122,10 @@ func (w Workspace) checkProgram(name string, builtin bool) error {
 	return nil
 }
 
-// checkFile refuses a path that must not be read. The path - means standard input.
+// checkFile refuses a path that must not be read. The path - means standard input for most programs,
+// and a file with this name for a few, and for the shell.
 func (w Workspace) checkFile(dir, path string) error {
-	if path == "-" || path == "/dev/null" {
+	if path == "/dev/null" {
 		return nil
 	}
 	return w.CheckPath(dir, path)
@@ -136,7 +150,7 @@ func (p program) judge(w Workspace, dir string, words []commandline.Word) error 
 	if err != nil {
 		return err
 	}
-	if p.operands != toTexts {
+	if p.operands != toTexts && !p.anywhere {
 		paths = append(paths, a.behind...)
 	}
 	if err := w.checkFiles(dir, append(paths, a.files...)); err != nil {
@@ -160,6 +174,9 @@ func (p program) paths(a arguments) ([]commandline.Word, error) {
 	case toOneFile:
 		if len(a.operands) > 1 {
 			return nil, fmt.Errorf("it would write to %s", a.operands[1].Text)
+		}
+		if len(a.behind) > 0 {
+			return nil, fmt.Errorf("on some systems it would write to %s", a.behind[0].Text)
 		}
 	case toPatternFiles:
 		return a.searchedPaths(), nil

@@ -26,7 +26,12 @@ type options struct {
 	counts string // letters of options whose value is a number
 	files  string // letters of options whose value is a path to read
 	digits bool   // -5 is an option
-	long   map[string]value
+	// single is true if the program has its own way to read options. Then each word has one letter, and
+	// its value is the next word.
+	single bool
+	// anywhere is true if options may follow operands on every system.
+	anywhere bool
+	long     map[string]value
 }
 
 // arguments contains the words of a command, divided into options and operands.
@@ -109,6 +114,9 @@ func (o options) option(a *arguments, word string) (value, error) {
 	if o.digits && strings.Trim(word[1:], "0123456789") == "" {
 		return 0, nil
 	}
+	if o.single && len(word) > 2 {
+		return 0, fmt.Errorf("programs differ in what %s means", shortened(word))
+	}
 	for i := 1; i < len(word); i++ {
 		letter, rest := word[i:i+1], word[i+1:]
 		a.given[letter], a.last = true, letter
@@ -128,6 +136,9 @@ func (o options) option(a *arguments, word string) (value, error) {
 		}
 		if kind == file && rest[0] == '=' {
 			return 0, fmt.Errorf("programs differ in what -%s= means", letter)
+		}
+		if kind == count && !numberOf.MatchString(rest) {
+			return 0, fmt.Errorf("the value of -%s is no number", letter)
 		}
 		a.value(kind, commandline.Word{Text: rest})
 		return 0, nil

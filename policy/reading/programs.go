@@ -118,7 +118,7 @@ var programs = map[string]program{
 			[]string{"regexp", "max-count", "context", "after-context", "before-context", "include", "exclude",
 				"exclude-dir", "binary-files"})}.withLongOption("color", optional).withLongOption("colour", optional),
 		operands: toPatternFiles, check: grepFolders},
-	"rg": {options: options{flags: "niSswFlcovxHNUPpI0", texts: "gtTe", counts: "ABCmjM", files: "f",
+	"rg": {options: options{anywhere: true, flags: "niSswFlcovxHNUPpI0", texts: "gtTe", counts: "ABCmjM", files: "f",
 		long: longOptions([]string{"files", "line-number", "no-line-number", "no-heading", "heading", "json", "count",
 			"count-matches", "fixed-strings", "ignore-case", "smart-case", "case-sensitive", "stats", "multiline",
 			"files-with-matches", "files-without-match", "word-regexp", "line-regexp", "invert-match",
@@ -127,11 +127,11 @@ var programs = map[string]program{
 			[]string{"glob", "iglob", "type", "type-not", "regexp", "max-count", "max-depth", "context",
 				"after-context", "before-context", "color", "sort", "sortr", "max-columns", "threads"})},
 		operands: toPatternFiles, check: rgFolders},
-	"tree": {options: options{flags: "adfishDFC", counts: "L", texts: "IP", long: longOptions([]string{"noreport",
+	"tree": {options: options{single: true, flags: "adfishDFC", counts: "L", texts: "IP", long: longOptions([]string{"noreport",
 		"dirsfirst"}, nil)}, operands: toFiles, check: deepNames("a", "")},
 	"column":  {options: options{flags: "tx", texts: "s", long: plainLong}, operands: toFiles},
 	"hexdump": {options: options{flags: "bcCdovx", counts: "ns"}, operands: toFiles},
-	"xxd":     {options: options{flags: "bpu", counts: "lsc"}, operands: toOneFile},
+	"xxd":     {options: options{single: true, flags: "bpu", counts: "lsc"}, operands: toOneFile},
 
 	"sed":     {own: sed},
 	"find":    {own: find},
@@ -140,4 +140,5 @@ var programs = map[string]program{
 	"git":     {own: git},
 	"command": {own: whereIs, builtin: true},
 	"type":    {own: whatIs, builtin: true},
+	"which":   {own: whatIs},
 }

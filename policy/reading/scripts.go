@@ -4,40 +4,55 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
 	"coleo.dev/policy/commandline"
 )
+
+// bracketed matches a bracket expression of a pattern. In some programs [/] matches a slash, and in others
+// this slash ends the pattern. So a bracket expression must not contain a slash. After [ and [^ a ] is a
+// plain character, so the expression [^] is not yet whole.
+const bracketed = `\[\^?(\[:[a-z]+:\]|[^]^[/\\;\n])(\[:[a-z]+:\]|[^][/\\;\n])*\]`
 
 // sedScript matches a sed script that prints, leaves out or changes lines of sed's output. It does
 // not match the commands w, e and r, nor the flags of s with these letters. They would write, start
 // a program or read another file.
 var sedScript = func() *regexp.Regexp {
-	const pattern = `/([^][/\\;\n]|\\[^/;\n])*/`
-	const address = `([0-9]+|\$|` + pattern + `)`
+	const text = `([^][/\\;\n]|\\[^/;\n]|` + bracketed + `)*`
+	const address = `([0-9]+|\$|/` + text + `/)`
 	const addresses = `(` + address + `(,(` + address + `|\+[0-9]+))?!?)?`
-	// In some programs [/] matches a slash, and in others this slash ends the pattern. So a bracket
-	// expression must not contain a slash.
-	const text = `([^][/\\;\n]|\\[^/;\n]|\[[^][/\\;\n]+\])*`
 	return regexp.MustCompile(`^(\s*` + addresses + `\s*([pdq=]|s/` + text + `/` + text + `/[gpiI0-9]*)\s*(;|$))+\s*$`)
 }()
 
 func sed(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{flags: "nErsz", long: longOptions([]string{"quiet", "silent", "regexp-extended"}, nil)}.divide(words)
+	a, err := options{flags: "nErsz", texts: "e", long: longOptions([]string{"quiet", "silent", "regexp-extended"},
+		nil)}.divide(words)
 	if err != nil {
 		return err
 	}
-	if len(a.operands) == 0 || a.operands[0].Matched || !sedScript.MatchString(a.operands[0].Text) {
+	scripts, files := a.values["e"], a.operands
+	if len(scripts) == 0 && len(a.operands) > 0 && !a.operands[0].Matched {
+		scripts, files = []string{a.operands[0].Text}, a.operands[1:]
+	}
+	isWrong := func(script string) bool { return !sedScript.MatchString(script) }
+	if len(scripts) == 0 || slices.ContainsFunc(scripts, isWrong) {
 		return fmt.Errorf("its script does more than to print lines")
 	}
-	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
+	isOption := func(word commandline.Word) bool { return strings.HasPrefix(word.Text, "-") }
+	if a.given["e"] && slices.ContainsFunc(a.behind, isOption) {
+		return fmt.Errorf("on some systems %s is its script", shortened(files[0].Text))
+	}
+	return w.checkFiles(dir, append(files, a.behind...))
 }
 
 // awkScript matches an awk script that prints some fields of some lines. It does not match
 // functions, pipes, files or variables of the environment.
 var awkScript = func() *regexp.Regexp {
-	const field = `(\$[0-9]+|\$NF|NF|NR|"[^"\\\n]*")`
-	const compare = `(NR|NF|\$[0-9]+)\s*(==|!=|>=|<=)\s*([0-9]+|"[^"\\\n]*")`
-	const pattern = `(/[^/\\\n]*/|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
+	const field = `(\$[0-9]+|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
+	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]+|length(\(\$0\))?)\s*(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
+	const matches = `/([^][/\\\n]|` + bracketed + `)*/`
+	const pattern = `(END|` + matches + `|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
 	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +
 		field + `)*)?\s*;?\s*\})?\s*$`)
 }()
@@ -54,8 +69,8 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 }
 
 // jqFilter matches a jq filter that only selects parts of the input.
-var jqFilter = regexp.MustCompile(`^\s*(\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|` +
-	`\s*\|\s*(keys|length|type|\.)|\?)+\s*$`)
+var jqFilter = regexp.MustCompile(`^\s*(keys|length|type|\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|` +
+	`\s*\|\s*(keys|length|type|\.[A-Za-z_][A-Za-z0-9_]*|\.)|\?)+\s*$`)
 
 func jq(w Workspace, dir string, words []commandline.Word) error {
 	a, err := options{flags: "rcSMCje", long: longOptions([]string{"raw-output", "compact-output", "sort-keys"},
