@@ -121,7 +121,7 @@ var limitsOf = []struct {
 	}},
 	{"qwen", "qwen", []limited{
 		loginLimit, contextLimit.but(heals), overloadLimit,
-		rateLimit.but(retries), toldLimit.but(retries), afterLimit.but(retries), quotaLimit.but(retries),
+		rateLimit.but(retries), toldLimit.but(retries), afterLimit.but(waits), quotaLimit.but(retries),
 		refusedLimit.shown(`✕ \[API Error`), halfLimit.but(heals), hangingLimit,
 	}},
 }

@@ -74,6 +74,20 @@ func (c anthropicContent) text() string {
 	return strings.Join(parts, "\n")
 }
 
+// result returns the text of a tool's result without notices, and the number of notices. Claude Code puts
+// a notice into the result of a tool if the task has ended while the tool ran.
+func (c anthropicContent) result() (text string, notices int) {
+	var own anthropicContent
+	for _, b := range c {
+		if turnNotice.MatchString(b.Text) {
+			notices++
+		} else {
+			own = append(own, b)
+		}
+	}
+	return own.text(), notices
+}
+
 func (anthropic) addressed(t Turn, _ string) Turn { return t }
 
 func (anthropic) decode(body []byte) (Turn, error) {
@@ -119,7 +133,9 @@ func (m anthropicMessage) read(r *turnReader) {
 		case "text":
 			r.user(b.Text)
 		case "tool_result":
-			r.result(b.Content.text())
+			text, notices := b.Content.result()
+			r.result(text)
+			r.turn.Notices += notices
 		}
 	}
 }

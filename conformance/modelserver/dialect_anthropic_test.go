@@ -57,8 +57,8 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 	}
 }
 
-// Claude Code sends the same notice in two ways. A notice after the model's last word begins a turn. A notice
-// beside the result of a tool is added to the running turn.
+// Claude Code sends the same notice in three ways. A notice after the model's last word begins a turn. A notice
+// beside the result of a tool, or within it, is added to the running turn.
 func TestAnthropicANoticeBeginsATurnIfNoToolHasAnswered(t *testing.T) {
 	t.Parallel()
 	const notice = `<task-notification>\n<result>It is done.</result>\n</task-notification>`
@@ -82,6 +82,8 @@ func TestAnthropicANoticeBeginsATurnIfNoToolHasAnswered(t *testing.T) {
 		"and the next prompt": {called + answered + `{"role":"user","content":[` + sent +
 			`]},{"role":"assistant","content":"Read."},{"role":"user","content":"next"}`, Turn{Prompt: "next", Notices: 1}},
 		"beside a result": {called + `,` + sent + `]}`, Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
+		"within a result": {strings.Replace(called, `"content":"ok"}`, `"content":[{"type":"text","text":"ok"},`+sent+`]}`, 1) + `]}`,
+			Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
 		"behind a result": {called + `]},{"role":"user","content":[` + sent + `]}`,
 			Turn{Prompt: "start it", Notices: 1, HasToolResult: true, ToolResult: "ok"}},
 	} {
