@@ -316,6 +316,9 @@ func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
 	if err != nil || len(u.Uncommitted)+len(u.Untracked)+len(u.InProgress) > 0 {
 		return err == nil, err
 	}
+	if !exists(w.Git) {
+		return false, nil
+	}
 	tree, err := s.OpenTree(ctx, w)
 	if err != nil {
 		return false, err
