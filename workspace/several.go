@@ -248,7 +248,8 @@ func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool
 	if err != nil {
 		return w, false, err
 	}
-	return s.Of(h.Workspace.ID)
+	w, known, err = s.Of(h.Workspace.ID)
+	return w, known && !w.isGone(), err
 }
 
 // Choose returns the worktree of an arm in the repository with the given name. If the name is "", Choose
