@@ -19,6 +19,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/paths"
 	"coleo.dev/printable"
 	"coleo.dev/workspace"
 	"coleo.dev/workspace/merge"
@@ -112,7 +113,7 @@ func user(s setup.Setup, w workspace.Workspace) string {
 		if err != nil || json.Unmarshal(data, &kept) != nil || kept.Record.Handle == nil {
 			continue
 		}
-		if rel, err := filepath.Rel(folder, kept.Record.Handle.Workdir); err == nil && filepath.IsLocal(rel) {
+		if paths.Within(folder, kept.Record.Handle.Workdir) {
 			return kept.Record.Name
 		}
 	}
