@@ -84,10 +84,14 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 		return w, err
 	}
 	defer r.Close()
-	if w, err = s.plan(ctx, r, o, s.worktreeFolder); err != nil {
+	if again {
+		w, err = s.planAgain(ctx, r, o, w, s.worktreeFolder)
+	} else {
+		w, err = s.plan(ctx, r, o, s.worktreeFolder)
+	}
+	if err != nil {
 		return w, err
 	}
-	w.Again = again
 	setup, err := s.setupOf(ctx, r, w, o)
 	if err != nil {
 		return w, err

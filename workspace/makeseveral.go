@@ -162,10 +162,15 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 			return err
 		}
 	}
-	if one.Workspace, err = m.trees.plan(ctx, r, o, m.place); err != nil {
+	if at >= 0 {
+		one.Workspace, err = m.trees.planAgain(ctx, r, o, have[at], m.place)
+	} else {
+		one.Workspace, err = m.trees.plan(ctx, r, o, m.place)
+	}
+	if err != nil {
 		return m.named(*one, err)
 	}
-	one.Folder, one.Again = "", at >= 0
+	one.Folder = ""
 	if o.ID != m.first().ID {
 		one.Arm = m.first().ID
 	}

@@ -326,7 +326,7 @@ func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
 	}
 	defer tree.Close()
 	head, err := commitOf(ctx, tree, "HEAD")
-	if err != nil || head == w.Start {
+	if err != nil || head == w.Start && w.MadeBranch {
 		return false, nil //nolint:nilerr // without a commit there is nothing to merge
 	}
 	main, err := s.openCommon(ctx, w.Common) // a clone can have another branch with this name

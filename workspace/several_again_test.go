@@ -150,3 +150,35 @@ func TestM28ALostRecordTakesNoOtherRepository(t *testing.T) {
 		t.Errorf("the arm now has %+v", now)
 	}
 }
+
+// TestM28AWorktreeMadeAgainIsComparedWithTheBranchOfItsBeginning: the person has checked out another branch
+// meanwhile.
+func TestM28AWorktreeMadeAgainIsComparedWithTheBranchOfItsBeginning(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	s.Git(s.Repo, "branch", "base")
+	begin := func(o *workspace.Order) { o.Base, o.With = "base", []string{furtherRepo(s.Root)} }
+	s.made("fix", begin)
+	alone := func(o *workspace.Order) { o.Base = "base" }
+	all := append(s.group("fix"), s.made("alone", alone))
+	for n, w := range all {
+		s.Write(w.Path+"/new", "new\n")
+		s.Git(w.Path, "add", "new")
+		s.Git(w.Path, "commit", "-qm", "work")
+		s.Check(os.RemoveAll(w.Path))
+		s.Git(w.From, "checkout", "-q", "-B", "elsewhere")
+		if n == len(all)-1 {
+			s.made("fix", begin)
+			s.made("alone", alone)
+		}
+	}
+	for n, now := range append(s.group("fix"), s.group("alone")...) {
+		if w := all[n]; now.Onto != w.Onto || now.Branch != w.Branch || now.Onto == "elsewhere" {
+			t.Errorf("the work in %s began on %s, and is now on %s of %s", w.From, w.Onto, now.Branch, now.Onto)
+		}
+	}
+	if w, _, err := s.trees.Choose(t.Context(), s.ArmID("fix"), ""); coleo.ErrorCode(err) != coleo.EConflict ||
+		!strings.Contains(err.Error(), "has changed project and library") {
+		t.Errorf("both have commits, and the choice is %s, %v", w.Repo, err)
+	}
+}

@@ -2,11 +2,27 @@ package workspace
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"path/filepath"
 
 	"coleo.dev"
+	"coleo.dev/workspace/git"
 )
+
+// planAgain plans a worktree that the arm has had before, and whose folder somebody has deleted: see plan. If its
+// branch exists, the order's base has no use, and the work goes on where it began.
+func (s Workspaces) planAgain(ctx context.Context, r *git.Repo, o Order, old Workspace,
+	place func(Workspace) (string, error)) (Workspace, error) {
+	if _, err := commitOf(ctx, r, heads+o.Branch); err == nil {
+		o.Base = ""
+	}
+	w, err := s.plan(ctx, r, o, place)
+	if w.Again = true; !w.MadeBranch && w.Branch == old.Branch {
+		w.Onto = old.Onto
+	}
+	return w, err
+}
 
 // placeAgain sets the folder of a worktree that is restored. If path is "", that is the old one.
 func (s Workspaces) placeAgain(w *Workspace, path string) (err error) {
