@@ -155,6 +155,7 @@ const (
 type MergeChange struct {
 	Step      MergeStep `json:"step"`
 	By        string    `json:"by,omitempty"`        // who asked for it, for people
+	Repo      string    `json:"repo,omitempty"`      // the name of the repository, if the arm works in several
 	Way       string    `json:"way"`                 // "merge", "squash" or "rebase"
 	Branch    string    `json:"branch,omitempty"`    // the branch of the arm
 	Commit    string    `json:"commit,omitempty"`    // the newest commit of Branch

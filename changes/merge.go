@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // MergeWay says how the commits of an arm get into another branch.
@@ -140,6 +141,6 @@ func MergePrompt(m Merged) string {
 	fmt.Fprintf(&b, "\nCommit your work. Then merge the branch %s into your branch (git merge %s), resolve the "+
 		"conflicts so that "+
 		"the intent of both sides is kept, run the tests, and commit the merge. Do not change the branch %s itself.",
-		m.Into, m.Into, m.Into)
+		m.Into, printable.ShellWord(m.Into), m.Into)
 	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // ReadOwn reads a file that can make Coleo run commands. It refuses a file that another user could
@@ -67,11 +68,12 @@ func checkOwn(name string, info fs.FileInfo) error {
 	const groupOrWorld, root = 0o022, 0
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && int(s.Uid) != os.Geteuid() && s.Uid != root {
 		return coleo.Errorf(coleo.EForbidden, "%s belongs to user %d, who could make Coleo run commands: 'chown %d %s'",
-			name, s.Uid, os.Geteuid(), name)
+			name, s.Uid, os.Geteuid(), printable.ShellWord(name))
 	}
 	if mode := info.Mode().Perm(); mode&groupOrWorld != 0 {
 		return coleo.Errorf(coleo.EForbidden,
-			"others can write to %s (mode %04o) and could make Coleo run commands: 'chmod go-w %s'", name, mode, name)
+			"others can write to %s (mode %04o) and could make Coleo run commands: 'chmod go-w %s'", name, mode,
+			printable.ShellWord(name))
 	}
 	return nil
 }

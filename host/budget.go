@@ -10,6 +10,7 @@ import (
 	"coleo.dev/host/metering"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/spending"
+	"coleo.dev/paths"
 	"coleo.dev/store"
 )
 
@@ -47,9 +48,9 @@ func (a meteredArm) Facts() metering.Facts {
 func (a meteredArm) account() (of spending.Arm, parent string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	of = spending.Arm{ID: a.record.ID, Name: a.record.Name, Folder: a.record.Workdir}
+	of = spending.Arm{ID: a.record.ID, Name: a.record.Name, Folders: []string{a.record.Workdir}}
 	if tree := a.record.Spec.Worktree; tree != nil && tree.From != "" {
-		of.Folder = tree.From
+		of.Folders = append([]string{tree.From}, tree.With...)
 	}
 	if a.record.Spec.Chosen != nil {
 		of.Budget = a.record.Spec.Chosen.Budget
@@ -57,10 +58,25 @@ func (a meteredArm) account() (of spending.Arm, parent string) {
 	return of, a.record.Spec.Parent
 }
 
+// projects returns the folders for which the worktrees at a folder were made. A subarm or a fork can work in the
+// worktrees of another arm. If the folder is in no worktree, projects returns the folder itself.
+func (h *Host) projects(folder string) []string {
+	for _, a := range h.allArms() {
+		of, _ := meteredArm{a}.account()
+		if tree := a.recordNow().Spec.Worktree; tree != nil && tree.Path != "" && paths.Within(tree.Path, folder) {
+			return of.Folders
+		}
+	}
+	return []string{folder}
+}
+
 // Account returns the account of an arm, together with the accounts of the arms above it. The caller
 // must not hold mu.
 func (a meteredArm) Account() spending.Arm {
 	of, parent := a.account()
+	if len(of.Folders) == 1 {
+		of.Folders = a.host.projects(of.Folders[0])
+	}
 	for range mostParents {
 		a.host.mu.Lock()
 		above := a.host.arms[parent]

@@ -112,7 +112,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	began := false
 	before := func(ctx context.Context, m changes.Merged) error {
 		began = true
-		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, m.MergeFrom)))
+		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)))
 	}
 	check := func(ctx context.Context, tip, tree string) error {
 		if o.Wish.Commit == "" {
@@ -136,7 +136,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	if !began {
 		return m, err
 	}
-	c := mergeChange(coleo.MergeDone, o.By, m.MergeFrom)
+	c := mergeChange(coleo.MergeDone, o.By, w.Repo, m.MergeFrom)
 	if err != nil {
 		c.Step, c.Why = coleo.MergeFailed, err.Error()
 	}
@@ -178,9 +178,9 @@ func (h *Host) checkFilesRest(a *arm, folder, undone string) error {
 	return nil
 }
 
-func mergeChange(step coleo.MergeStep, by string, m changes.MergeFrom) coleo.MergeChange {
-	return coleo.MergeChange{Step: step, By: by, Way: string(m.Way), Branch: m.Branch, Commit: m.Commit, Into: m.Into,
-		Before: m.Before, After: m.After, Committed: m.Committed}
+func mergeChange(step coleo.MergeStep, by, repo string, m changes.MergeFrom) coleo.MergeChange {
+	return coleo.MergeChange{Step: step, By: by, Repo: repo, Way: string(m.Way), Branch: m.Branch, Commit: m.Commit,
+		Into: m.Into, Before: m.Before, After: m.After, Committed: m.Committed}
 }
 
 // mayChangeFiles says why the arm's agent CLI may change files now. It returns "" if the agent CLI

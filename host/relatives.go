@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"coleo.dev/host/armfolder"
 	"coleo.dev/host/queue"
 	"coleo.dev/host/toolcalls"
+	"coleo.dev/paths"
 	"coleo.dev/store"
 )
 
@@ -222,8 +222,7 @@ func (h *Host) worksIn(dir, except string) string {
 		a.mu.Lock()
 		name, id, folder, status := a.record.Name, a.record.ID, a.record.Workdir, a.record.Status
 		a.mu.Unlock()
-		rel, err := filepath.Rel(dir, folder)
-		if id != except && status != coleo.StatusStopped && err == nil && filepath.IsLocal(rel) {
+		if id != except && status != coleo.StatusStopped && paths.Within(dir, folder) {
 			return name
 		}
 	}

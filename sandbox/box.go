@@ -153,8 +153,3 @@ func (h Hidden) args() []string {
 	}
 	return []string{"--ro-bind", "/dev/null", h.Path}
 }
-
-// Within reports whether path is dir or is below dir. Both paths must be clean.
-func Within(dir, path string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}

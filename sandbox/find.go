@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/paths"
 )
 
 // systemFolders are the folders with the system's programs and their settings. They contain no
@@ -33,7 +34,7 @@ func System() (shown []Place, hidden []Hidden) {
 	}
 	// This file can be a symbolic link to a file outside of /etc.
 	const names = "/etc/resolv.conf"
-	if real, err := filepath.EvalSymlinks(names); err == nil && !Within("/etc", real) {
+	if real, err := filepath.EvalSymlinks(names); err == nil && !paths.Within("/etc", real) {
 		shown = append(shown, Place{Path: real})
 	}
 	return shown, secrets("/etc")
@@ -228,7 +229,7 @@ func interpreterOf(file string) string {
 }
 
 func inSystem(path string) bool {
-	return slices.ContainsFunc(systemFolders, func(dir string) bool { return Within(dir, path) })
+	return slices.ContainsFunc(systemFolders, func(dir string) bool { return paths.Within(dir, path) })
 }
 
 func isFolder(path string) bool {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/paths"
 )
 
 // Bounds for subarms. Each agent CLI takes some hundred megabytes of memory, and a person
@@ -190,7 +191,7 @@ func Within(parent, folder string) error {
 	if info, err := os.Stat(inner); err != nil || !info.IsDir() {
 		return coleo.Errorf(coleo.EInvalid, "%s is no folder", folder)
 	}
-	if path, err := filepath.Rel(outer, inner); err != nil || !filepath.IsLocal(path) {
+	if !paths.Within(outer, inner) {
 		return coleo.Errorf(coleo.EForbidden, "the folder %s is not within the folder of the parent, %s", folder, parent)
 	}
 	return nil

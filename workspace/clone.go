@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/paths"
 	"coleo.dev/workspace/git"
 )
 
@@ -102,10 +103,10 @@ func (s Workspaces) CloneGit(ctx context.Context, folder string) (string, error)
 	all, _ := s.List() // a record that cannot be read says nothing
 	top := ""
 	for _, w := range all {
-		if w.Clone && git.Within(w.Path, folder) {
+		if w.Clone && paths.Within(w.Path, folder) {
 			return w.Git, checkClone(ctx, w)
 		}
-		if w.Clone && w.Top != "" && git.Within(w.Top, folder) {
+		if w.Clone && w.Top != "" && paths.Within(w.Top, folder) {
 			top = w.Top
 		}
 	}

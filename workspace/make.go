@@ -43,7 +43,8 @@ type Order struct {
 // Make returns EInvalid if the folder is in no repository, or if the branch or the base is wrong.
 // It returns EConflict if the branch is checked out elsewhere, or if the folder of the worktree
 // exists already. If the project has a set-up script, Make runs it. If the script is not trusted,
-// Make returns EForbidden and makes nothing. After an error nothing of the worktree is left.
+// Make returns EForbidden and makes nothing. After an error nothing of the worktree is left. Only if the arm
+// has had the worktree before, its record stays, and a later Make takes the same branch.
 func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	s, unlock, err := s.lock(ctx, o.ID)
 	if err != nil {
@@ -58,18 +59,21 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	if len(o.With) > 0 || w.Top != "" {
 		return s.makeSeveral(ctx, o)
 	}
+	if err == nil && w.Status != Ready {
+		if err := s.mend(ctx, w); err != nil {
+			return w, err
+		}
+		w, err = s.read(o.ID)
+	}
+	again := err == nil
 	switch {
-	case err == nil && w.Status == Ready && exists(w.Path):
+	case again && exists(w.Path):
 		return w, checkFits(w, o)
-	case err == nil && w.Status == Ready: // somebody has deleted the folder
+	case again: // somebody has deleted the folder
 		if o.Branch == "" {
 			o.Branch = w.Branch
 		}
-		if _, err := s.remove(ctx, w, true); err != nil {
-			return w, err
-		}
-	case err == nil:
-		if err := s.mend(ctx, w); err != nil {
+		if err := s.clear(ctx, w); err != nil {
 			return w, err
 		}
 	case !errors.Is(err, fs.ErrNotExist):
@@ -80,7 +84,12 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 		return w, err
 	}
 	defer r.Close()
-	if w, err = s.plan(ctx, r, o, s.worktreeFolder); err != nil {
+	if again {
+		w, err = s.planAgain(ctx, r, o, w, s.worktreeFolder)
+	} else {
+		w, err = s.plan(ctx, r, o, s.worktreeFolder)
+	}
+	if err != nil {
 		return w, err
 	}
 	setup, err := s.setupOf(ctx, r, w, o)
@@ -176,7 +185,7 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	}
 	w.Start, w.MadeBranch, w.Onto = start, true, startBranch(ctx, r, o)
 	if o.Branch == "" {
-		w.Branch, err = freeBranch(ctx, r, "coleo/"+o.Name)
+		w.Branch, err = freeBranch(ctx, r, ownBranch(o.Name))
 		return err
 	}
 	w.Branch = o.Branch
@@ -201,6 +210,9 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 	}
 	return checkFree(r, w.ref())
 }
+
+// ownBranch returns the name of the branch that Coleo makes for an arm, if nobody names one.
+func ownBranch(arm string) string { return "coleo/" + arm }
 
 // startBranch returns the branch on which the work begins, or "" if there is none. The base can
 // name this branch. The base can also be the commit that the work folder has checked out from this
@@ -330,7 +342,7 @@ func (s Workspaces) carryOut(ctx context.Context, r *git.Repo, setup *script.Scr
 	if err := s.setUp(ctx, setup, w); err != nil {
 		return err
 	}
-	w.Status = Ready
+	w.Status, w.Again = Ready, false
 	return s.write(*w)
 }
 

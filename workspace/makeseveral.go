@@ -43,7 +43,7 @@ func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error)
 		return Workspace{}, err
 	}
 	m := several{trees: s}
-	for _, w := range have { // a worktree that could not be made again has no record, and belongs beside the others
+	for _, w := range have { // a worktree that has no record belongs beside the others
 		m.top = cmp.Or(w.Top, m.top)
 		m.again = true
 	}
@@ -52,7 +52,7 @@ func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error)
 			one.repo.Close()
 		}
 	}()
-	for _, order := range ordersOf(o, have) {
+	for _, order := range s.ordersOf(ctx, o, have) {
 		if err := m.add(ctx, order, have); err != nil {
 			return Workspace{}, err
 		}
@@ -67,27 +67,58 @@ func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error)
 
 // ordersOf returns the orders for the single worktrees. If the order names no further repositories, these
 // are the ones that the arm has.
-func ordersOf(o Order, have []Workspace) []Order {
-	folders := o.With
-	if len(folders) == 0 {
-		for _, w := range have {
-			if w.Arm != "" {
-				folders = append(folders, w.From)
-			}
-		}
+func (s Workspaces) ordersOf(ctx context.Context, o Order, have []Workspace) []Order {
+	have = slices.DeleteFunc(slices.Clone(have), func(w Workspace) bool { return w.Arm == "" })
+	var folders, ids []string
+	for _, w := range have {
+		folders, ids = append(folders, w.From), append(ids, w.ID)
+	}
+	if len(o.With) > 0 {
+		folders, ids = o.With, s.idsOf(ctx, o, have)
 	}
 	first := o
 	first.With = nil
 	all := []Order{first}
 	for n, folder := range folders {
-		one := Order{ID: furtherID(o.ID, n+2), Name: o.Name, Folder: folder, Branch: o.Branch, Clone: o.Clone,
-			NoSetup: o.NoSetup}
+		one := Order{ID: ids[n], Name: o.Name, Folder: folder, Branch: o.Branch, Clone: o.Clone, NoSetup: o.NoSetup}
 		if pullNumber(o.Branch) > 0 {
 			one.Branch = ""
 		}
 		all = append(all, one)
 	}
 	return all
+}
+
+// idsOf returns the ids for the worktrees of an order's further repositories. If the arm has a worktree of a
+// repository, that is its id. A new worktree gets the number of its place in the order, or the next free one.
+func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []string {
+	ids := make([]string, len(o.With))
+	unread := make([]bool, len(o.With))
+	for n, folder := range o.With {
+		r, err := s.openSource(ctx, folder)
+		if err != nil {
+			unread[n] = true
+			continue
+		}
+		at := slices.IndexFunc(have, func(w Workspace) bool { return w.Common == r.Common })
+		if at >= 0 && !slices.Contains(ids, have[at].ID) {
+			ids[n] = have[at].ID
+		}
+		r.Close()
+	}
+	for n := range ids {
+		for number := n + 2; ids[n] == ""; number++ {
+			id := furtherID(o.ID, number)
+			taken := slices.ContainsFunc(have, func(w Workspace) bool { return w.ID == id })
+			if number == n+2 && unread[n] { // the folder can be gone, and the worktree does not need it
+				taken = false
+			}
+			if !taken && !slices.Contains(ids, id) {
+				ids[n] = id
+			}
+		}
+	}
+	return ids
 }
 
 // add plans one worktree, or finds that the arm has it.
@@ -108,7 +139,7 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 			return checkFits(w, fits)
 		}
 		o.Branch, m.top = w.Branch, w.Top // somebody has deleted the folder
-		if _, err := m.trees.remove(ctx, w, true); err != nil {
+		if err := m.trees.clear(ctx, w); err != nil {
 			return err
 		}
 	}
@@ -126,7 +157,17 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 	}
 	one := &making{order: o, repo: r}
 	m.making = append(m.making, one)
-	if one.Workspace, err = m.trees.plan(ctx, r, o, m.place); err != nil {
+	if at < 0 && len(have) > 0 && o.ID != m.first().ID {
+		if err := checkUnclaimed(ctx, r, o); err != nil {
+			return err
+		}
+	}
+	if at >= 0 {
+		one.Workspace, err = m.trees.planAgain(ctx, r, o, have[at], m.place)
+	} else {
+		one.Workspace, err = m.trees.plan(ctx, r, o, m.place)
+	}
+	if err != nil {
 		return m.named(*one, err)
 	}
 	one.Folder = ""
@@ -139,6 +180,17 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 	}
 	one.setup, err = m.trees.setupOf(ctx, r, one.Workspace, o)
 	return m.named(*one, err)
+}
+
+// checkUnclaimed returns EConflict if a repository has the branch that a worktree would get. It is for an arm
+// that has other worktrees, and no record of this one. Nobody knows whether the branch is the arm's.
+func checkUnclaimed(ctx context.Context, r *git.Repo, o Order) error {
+	branch := cmp.Or(o.Branch, ownBranch(o.Name))
+	if _, err := commitOf(ctx, r, heads+branch); err != nil {
+		return nil //nolint:nilerr // there is no such branch
+	}
+	return coleo.Errorf(coleo.EConflict, "Coleo has no record of the worktree of arm %s in %s, and the branch %s there can be "+
+		"another's: nothing was made; rename this branch, or start a new arm", o.Name, r.Work, branch)
 }
 
 // named adds the repository to an error, because the same error can come from each repository.
@@ -251,7 +303,7 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 // ready makes all worktrees ready by one write of the first record.
 func (m *several) ready() (made bool, err error) {
 	first := m.first()
-	first.Status, first.Whole = Ready, nil
+	first.Status, first.Again, first.Whole = Ready, false, nil
 	for _, w := range m.whole {
 		if w.Arm != "" {
 			first.Whole = append(first.Whole, w.ID)
@@ -266,7 +318,8 @@ func (m *several) ready() (made bool, err error) {
 		return false, err
 	}
 	for _, one := range m.making {
-		if one.Status = Ready; one.Arm != "" {
+		one.Status, one.Again = Ready, false
+		if one.Arm != "" {
 			err = errors.Join(err, m.trees.write(one.Workspace))
 		}
 	}

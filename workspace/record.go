@@ -72,6 +72,10 @@ type Workspace struct {
 	// Making. Only the record of the first worktree has it. One write of that record ends the making of all.
 	Whole []string `json:"whole,omitempty"`
 
+	// Again means that the arm has had the worktree before, and that it is made or restored again. If that fails,
+	// the record stays, because it names the arm's branch.
+	Again bool `json:"again,omitempty"`
+
 	// Placed lists what was copied or linked from From.
 	Placed  []Placed  `json:"placed,omitempty"`
 	Created time.Time `json:"created"`
@@ -91,6 +95,10 @@ func (w Workspace) Workdir() string {
 	}
 	return filepath.Join(w.Path, w.Folder)
 }
+
+// isGone reports whether neither the folder of the worktree nor its git folder exists. The next start of the
+// arm makes it again.
+func (w Workspace) isGone() bool { return !exists(w.Path) && !exists(w.Git) }
 
 // ArmID returns the id of the arm.
 func (w Workspace) ArmID() string { return cmp.Or(w.Arm, w.ID) }
@@ -257,6 +265,17 @@ func (s Workspaces) write(w Workspace) error {
 		return err
 	}
 	return wholefile.Replace(s.recordPath(w.ID), append(data, '\n'), wholefile.OwnerOnly)
+}
+
+// end deletes the record of a worktree that is deleted. If the arm is to get the worktree again, the record
+// stays.
+func (s Workspaces) end(w Workspace) error {
+	if !w.Again {
+		return s.forget(w.ID)
+	}
+	os.Remove(s.madePath(w.ID))
+	w.Status, w.Again, w.MadeBranch, w.Placed = Ready, false, false, nil
+	return s.write(w)
 }
 
 func (s Workspaces) forget(id string) error {

@@ -74,9 +74,12 @@ func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal,
 	return s.removeAll(ctx, all, force)
 }
 
-// remove removes one worktree, for a caller that holds the lock.
-func (s Workspaces) remove(ctx context.Context, w Workspace, force bool) (Removal, error) {
-	return s.removeAll(ctx, []Workspace{w}, force)
+// clear removes what is left of a worktree whose folder somebody has deleted. It keeps what is unsaved under a
+// ref. The record stays until the worktree is made again. The caller holds the lock.
+func (s Workspaces) clear(ctx context.Context, w Workspace) error {
+	w.Again = true
+	_, err := s.removeAll(ctx, []Workspace{w}, true)
+	return err
 }
 
 // takeAway removes a worktree whose contents are elsewhere.
@@ -119,7 +122,7 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 			branchDeleted = err == nil // otherwise it has commits
 		}
 	}
-	return branchDeleted, s.forget(w.ID)
+	return branchDeleted, s.end(w)
 }
 
 // mend completes or undoes an interrupted making, removal or restoring of a worktree.
@@ -131,7 +134,7 @@ func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 			return err
 		}
 		if whole {
-			w.Status = Ready
+			w.Status, w.Again = Ready, false
 			return s.write(w)
 		}
 		return s.undo(ctx, w)
@@ -142,7 +145,7 @@ func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 		if err := s.delete(w); err != nil {
 			return err
 		}
-		return s.forget(w.ID)
+		return s.end(w)
 	case Ready, SettingUp:
 	}
 	return nil

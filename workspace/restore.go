@@ -117,6 +117,9 @@ type Restored struct {
 // symbolic link, the index, and an operation in progress. The worktree is at the given path. If
 // path is "", the worktree is at its old place. The ref stays. Restore returns EConflict if the
 // folder exists already, or if the arm has a worktree.
+//
+// If the arm had several repositories, path is the folder above their worktrees. All of them must be in one
+// such folder. Restore returns EConflict if the others are elsewhere, or if other files are in a given path.
 func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored, error) {
 	common, err := s.openCommon(ctx, k.Common)
 	if err != nil {
@@ -138,20 +141,20 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 	w := h.Workspace
 	w.Common, w.Status, w.Clone = k.Common, Restoring, false // what was in a clone comes back as a worktree
 	w.Git, w.Whole = w.gitFolder(), nil
-	if path != "" {
-		w.Top = "" // it is at another place than the arm's other worktrees
-		if w.Path, err = filepath.Abs(path); err != nil {
-			return Restored{}, err
-		}
+	if err := s.placeAgain(&w, path); err != nil {
+		return Restored{}, err
 	}
-	if old, err := s.read(w.ID); err == nil && old.Status == Ready {
+	old, err := s.read(w.ID)
+	if err == nil && old.Status == Ready && !old.isGone() {
 		return Restored{}, coleo.Errorf(coleo.EConflict, "the arm %s has a worktree at %s: nothing was restored", old.Name,
 			old.Path)
-	} else if err == nil {
+	}
+	if err == nil && old.Status != Ready {
 		if err := s.mend(ctx, old); err != nil {
 			return Restored{}, err
 		}
 	}
+	w.Again = exists(s.recordPath(w.ID))
 	if err := checkNew(w); err != nil {
 		return Restored{}, err
 	}
@@ -216,7 +219,7 @@ func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspac
 			return "", err
 		}
 	}
-	w.Branch, w.MadeBranch, w.Status = strings.TrimPrefix(head, heads), false, Ready
+	w.Branch, w.MadeBranch, w.Status, w.Again = strings.TrimPrefix(head, heads), false, Ready, false
 	if detached != "" {
 		w.Branch = ""
 	}

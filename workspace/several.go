@@ -248,7 +248,8 @@ func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool
 	if err != nil {
 		return w, false, err
 	}
-	return s.Of(h.Workspace.ID)
+	w, known, err = s.Of(h.Workspace.ID)
+	return w, known && !w.isGone(), err
 }
 
 // Choose returns the worktree of an arm in the repository with the given name. If the name is "", Choose
@@ -316,13 +317,16 @@ func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
 	if err != nil || len(u.Uncommitted)+len(u.Untracked)+len(u.InProgress) > 0 {
 		return err == nil, err
 	}
+	if !exists(w.Git) {
+		return false, nil
+	}
 	tree, err := s.OpenTree(ctx, w)
 	if err != nil {
 		return false, err
 	}
 	defer tree.Close()
 	head, err := commitOf(ctx, tree, "HEAD")
-	if err != nil || head == w.Start {
+	if err != nil || head == w.Start && w.MadeBranch {
 		return false, nil //nolint:nilerr // without a commit there is nothing to merge
 	}
 	main, err := s.openCommon(ctx, w.Common) // a clone can have another branch with this name

@@ -208,3 +208,40 @@ func TestM28AKillAtAnyMomentLosesNothingOfSeveralRepositories(t *testing.T) {
 		}
 	}
 }
+
+// TestM28AKillOfASecondMakingKeepsTheBranchOfEachWorktree deletes the folders of worktrees, and kills their making
+// at calls of git.
+func TestM28AKillOfASecondMakingKeepsTheBranchOfEachWorktree(t *testing.T) {
+	t.Parallel()
+	s := newSeveralStage(t)
+	k := &killing{stage: s, fatal: s.NewFatalGit()}
+	s.Git(furtherRepo(s.Root), "branch", "coleo/fix")
+	s.Check(doStep("make-several", s.Root))
+	all, commits := s.group("fix"), map[string]string{}
+	for _, w := range all {
+		s.Write(w.Path+"/new", "work in "+w.Repo+"\n")
+		s.Git(w.Path, "add", "new")
+		s.Git(w.Path, "commit", "-qm", "work")
+		commits[w.ID] = s.Git(w.Path, "rev-parse", "HEAD")
+	}
+	deleted := func(which int) {
+		for n, w := range all {
+			if which == n || which == len(all) {
+				s.Check(os.RemoveAll(w.Path))
+			}
+		}
+	}
+	deleted(len(all))
+	for n, call := range chosen(k.step("make-several", 0)) {
+		deleted(n % (len(all) + 1))
+		k.step("make-several", call)
+		s.Check(doStep("make-several", s.Root))
+		for n, now := range s.group("fix") {
+			w := all[n]
+			if now.ID != w.ID || now.Branch != w.Branch || now.Path != w.Path || s.Git(now.Path, "rev-parse", "HEAD") != commits[w.ID] {
+				t.Fatalf("killed at call %d, %s was on the branch %s in %s, and is now %+v", call, w.Repo, w.Branch, w.Path, now)
+			}
+		}
+	}
+	t.Logf("%d kills", k.kills)
+}

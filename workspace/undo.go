@@ -13,7 +13,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// undo removes a worktree in which nobody has worked yet.
+// undo removes a worktree in which nobody has worked yet. If the arm has had it before, its record stays.
 func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 	if err := errors.Join(s.endScript(w), s.delete(w)); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 			_, _ = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start) // it has moved if this fails
 		}
 	}
-	return s.forget(w.ID)
+	return s.end(w)
 }
 
 // delete deletes the worktree's folder and its git folder. It leaves the folder alone if the folder

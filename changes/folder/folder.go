@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/changes"
+	"coleo.dev/paths"
 	"coleo.dev/workspace/git"
 )
 
@@ -150,8 +151,7 @@ func cutDir(path, dir string) (string, bool) {
 	if !filepath.IsAbs(path) {
 		return "", false
 	}
-	rel, err := filepath.Rel(dir, path)
-	return rel, err == nil && filepath.IsLocal(rel)
+	return paths.Cut(dir, path)
 }
 
 // covers reports whether paths contains the path or a folder above it. An empty list covers every

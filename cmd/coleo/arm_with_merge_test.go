@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,8 +52,14 @@ func TestM28EachRepositoryOfAnArmIsMergedForItself(t *testing.T) {
 	if got := w.git(library, "show", "topic:code") + w.git(dir, "show", "topic:new"); got != "changednew" {
 		t.Errorf("the branches have %q", got)
 	}
-	if n := len(w.events("one", coleo.EventMerge)); n != 4 {
-		t.Errorf("the log has %d events of merges", n)
+	var repos []string
+	for _, e := range w.events("one", coleo.EventMerge) {
+		var c coleo.MergeChange
+		w.check(json.Unmarshal(e.Payload, &c))
+		repos = append(repos, string(c.Step)+" "+c.Repo)
+	}
+	if want := []string{"began library", "done library", "began project", "done project"}; !slices.Equal(repos, want) {
+		t.Errorf("the log has the merges %q, want %q", repos, want)
 	}
 }
 

@@ -154,6 +154,19 @@ func TestM28RemovingAnArmKeepsTheWorkInEachOfItsRepositories(t *testing.T) {
 		t.Errorf("both are removed together: %+v", e)
 	}
 	w.must("workspace", "remove", "one", "--force")
+	place := w.path("another place")
+	out = w.must("workspace", "restore", "one", "--path", place)
+	_, command, _ := strings.Cut(out, "coleo ")
+	if !strings.Contains(out, "Restored "+place+"/project") ||
+		!strings.HasPrefix(command, "workspace restore --path '"+place+"' refs/coleo/kept/one/") {
+		t.Errorf("the restoring to another place says %s", out)
+	}
+	_, ref, _ = strings.Cut(strings.TrimSpace(command), "' ")
+	w.must("workspace", "restore", "--path", place, ref)
+	if data, err := os.ReadFile(filepath.Join(place, "library", "code")); string(data) != "changed\n" {
+		t.Errorf("in another place, the file in library has %q, %v", data, err)
+	}
+	w.must("workspace", "remove", "one", "--force")
 	if out := w.must("workspace", "list"); !strings.Contains(out, "No worktrees") {
 		t.Errorf("there is left\n%s", out)
 	}

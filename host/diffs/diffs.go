@@ -23,6 +23,7 @@ import (
 	"coleo.dev/changes"
 	"coleo.dev/changes/folder"
 	"coleo.dev/filewatch"
+	"coleo.dev/paths"
 	"coleo.dev/workspace/git"
 )
 
@@ -340,5 +341,5 @@ func Below(dir, path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return git.Within(dir, path)
+	return paths.Within(dir, path)
 }

@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/changes"
 	"coleo.dev/changes/folder"
-	"coleo.dev/workspace/git"
+	"coleo.dev/paths"
 )
 
 // repository is an open repository of an arm.
@@ -72,14 +72,14 @@ func (all repositories) diff(ctx context.Context, a Arm, w changes.Wish, now tim
 	if len(a.Repos) == 0 {
 		return all[0].folder.DiffOf(ctx, a.ID, w, now)
 	}
-	paths, err := a.pathsIn(w.Paths)
+	wanted, err := a.pathsIn(w.Paths)
 	if err != nil {
 		return changes.Diff{}, err
 	}
 	var parts []changes.Part
 	for _, one := range all {
 		wish := w
-		if wish.Paths = paths[one.Name]; len(w.Paths) > 0 && len(wish.Paths) == 0 {
+		if wish.Paths = wanted[one.Name]; len(w.Paths) > 0 && len(wish.Paths) == 0 {
 			continue
 		}
 		part, err := one.folder.DiffOf(ctx, a.ID, wish, now)
@@ -115,18 +115,18 @@ func (a Arm) outside() (left []changes.Left) {
 
 // pathsIn sorts the caller's paths by the names of the repositories that contain them. The paths are relative
 // to the arm's folder or absolute. pathsIn returns EInvalid for a path that is in no repository.
-func (a Arm) pathsIn(paths []string) (map[string][]string, error) {
+func (a Arm) pathsIn(wanted []string) (map[string][]string, error) {
 	in := map[string][]string{}
-	for _, p := range paths {
+	for _, p := range wanted {
 		full, found := p, false
 		if !filepath.IsAbs(p) {
 			full = filepath.Join(a.Folder, p)
 		}
 		for _, repo := range a.Repos {
 			switch {
-			case git.Within(repo.Folder, full):
+			case paths.Within(repo.Folder, full):
 				in[repo.Name], found = append(in[repo.Name], full), true
-			case git.Within(full, repo.Folder):
+			case paths.Within(full, repo.Folder):
 				in[repo.Name], found = append(in[repo.Name], repo.Folder), true
 			}
 		}

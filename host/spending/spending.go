@@ -4,8 +4,8 @@ package spending
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,15 +14,18 @@ import (
 	"coleo.dev"
 	"coleo.dev/budget"
 	"coleo.dev/cost"
+	"coleo.dev/paths"
 	"coleo.dev/store"
 )
 
 // fleet is the account of all arms together. The account of an arm or a project begins with its
-// prefix.
+// prefix. Arms that work in several projects have an account of their own for these projects. So a budget that
+// is for all of them counts a call once.
 const (
-	fleet   = "fleet"
-	ofArm   = "arm:"
-	project = "project:"
+	fleet    = "fleet"
+	ofArm    = "arm:"
+	project  = "project:"
+	projects = "projects:" // the folders follow as JSON
 )
 
 // Ledger holds the sums of all accounts. It is safe for concurrent use.
@@ -63,8 +66,9 @@ func (l *Ledger) put(s store.Spending) {
 // Arm says which accounts the calls of an arm belong to.
 type Arm struct {
 	ID, Name string
-	Folder   string // the project: the work folder, or the folder that a worktree was made for
-	Budget   *coleo.Budget
+	// Folders are the projects: the work folder, or the folders for which the arm has worktrees.
+	Folders []string
+	Budget  *coleo.Budget
 	// Parents are the arms above a subarm, the nearest first. The Parents fields of these arms are
 	// not used.
 	Parents []Arm
@@ -107,7 +111,7 @@ func (l *Ledger) add(a Arm, dollars float64, now time.Time) []store.Spending {
 	if dollars == 0 {
 		return nil
 	}
-	accounts := []string{fleet, project + a.Folder, ofArm + a.ID}
+	accounts := []string{fleet, projectAccount(a.Folders), ofArm + a.ID}
 	for _, parent := range a.Parents {
 		accounts = append(accounts, ofArm+parent.ID)
 	}
@@ -153,7 +157,7 @@ func (l *Ledger) Budgets(a Arm, now time.Time) []coleo.BudgetState {
 	}
 	shared := func(dollars float64) coleo.Budget { return coleo.Budget{Dollars: dollars, Policy: l.common.Policy} }
 	for _, folder := range slices.Sorted(maps.Keys(l.common.Projects)) {
-		if within(folder, a.Folder) {
+		if anyWithin(folder, a.Folders) {
 			add(coleo.BudgetOfProject, folder, shared(l.common.Projects[folder]), l.sumWithin(folder))
 		}
 	}
@@ -171,21 +175,41 @@ func (l *Ledger) total(account string) float64 {
 	return sum
 }
 
-// sumWithin returns the sum of all projects within a folder: see within. The caller holds mu.
+// projectAccount returns the account of the projects in which an arm works.
+func projectAccount(folders []string) string {
+	folders = slices.Compact(slices.Sorted(slices.Values(folders)))
+	if len(folders) == 1 {
+		return project + folders[0]
+	}
+	list, _ := json.Marshal(folders) // a list of texts is always valid JSON
+	return projects + string(list)
+}
+
+// foldersOf returns the folders in the account of projects. The result is nil for any other account.
+func foldersOf(account string) (folders []string) {
+	if folder, is := strings.CutPrefix(account, project); is {
+		return []string{folder}
+	}
+	if list, is := strings.CutPrefix(account, projects); is {
+		_ = json.Unmarshal([]byte(list), &folders)
+	}
+	return folders
+}
+
+// sumWithin returns the sum of all projects within a folder. The caller holds mu.
 func (l *Ledger) sumWithin(folder string) float64 {
 	sum := 0.0
 	for account := range l.sums {
-		if of, ok := strings.CutPrefix(account, project); ok && within(folder, of) {
+		if anyWithin(folder, foldersOf(account)) {
 			sum += l.total(account)
 		}
 	}
 	return sum
 }
 
-// within reports whether a path is the given folder, or lies below it.
-func within(folder, path string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
+// anyWithin reports whether one of the paths is the given folder, or lies below it.
+func anyWithin(folder string, all []string) bool {
+	return slices.ContainsFunc(all, func(path string) bool { return paths.Within(folder, path) })
 }
 
 func day(t time.Time) string { return t.Local().Format(time.DateOnly) }

@@ -1,6 +1,7 @@
 package spending
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -36,9 +37,9 @@ func ledger(common coleo.Budgets, kept ...store.Spending) *Ledger {
 func TestACallCountsForItsArmItsParentsItsProjectAndTheFleet(t *testing.T) {
 	t.Parallel()
 	one := coleo.Budget{Dollars: 9}
-	boss := Arm{ID: "a1", Name: "boss", Folder: "/src/shop", Budget: &one}
-	kid := Arm{ID: "a2", Name: "kid", Folder: "/src/shop/web", Budget: &one, Parents: []Arm{boss}}
-	far := Arm{ID: "a3", Name: "far", Folder: "/src/shopping"}
+	boss := Arm{ID: "a1", Name: "boss", Folders: []string{"/src/shop"}, Budget: &one}
+	kid := Arm{ID: "a2", Name: "kid", Folders: []string{"/src/shop/web"}, Budget: &one, Parents: []Arm{boss}}
+	far := Arm{ID: "a3", Name: "far", Folders: []string{"/src/shopping"}}
 	l := ledger(coleo.Budgets{Policy: coleo.BudgetStop, Day: 20, Fleet: 30, Projects: map[string]float64{"/src/shop": 10}})
 	for arm, when := range map[*Arm]time.Time{&boss: monday, &kid: tuesday, &far: tuesday} {
 		l.Count(*arm, Model{"p", "m"}, million, when)
@@ -74,6 +75,35 @@ func TestACallCountsForItsArmItsParentsItsProjectAndTheFleet(t *testing.T) {
 			if got[i] != want {
 				t.Errorf("%s: budget %d is %+v, want %+v", name, i, got[i], want)
 			}
+		}
+	}
+}
+
+// TestAnArmWithSeveralRepositoriesCountsTowardEach: a call of the arm both counts 2 dollars.
+func TestAnArmWithSeveralRepositoriesCountsTowardEach(t *testing.T) {
+	t.Parallel()
+	both := Arm{ID: "a1", Name: "both", Folders: []string{"/src/lib", "/src/shop"}}
+	one := Arm{ID: "a2", Name: "one", Folders: []string{"/src/lib"}}
+	l := ledger(coleo.Budgets{Projects: map[string]float64{"/src": 100, "/src/lib": 10, "/src/shop": 20, "/else": 5}})
+	_, list := l.Count(both, Model{"p", "m"}, million, monday)
+	l.Count(one, Model{"p", "m"}, million, monday)
+	kept := New(list, nil, coleo.Budgets{Projects: map[string]float64{"/src/shop": 20}}) // as after a restart
+	for name, c := range map[string]struct {
+		ledger *Ledger
+		arm    Arm
+		want   []coleo.BudgetState
+	}{
+		"the budgets of all folders apply": {l, both, []coleo.BudgetState{
+			budgetState(100, "park", coleo.BudgetOfProject, "/src", 4),
+			budgetState(10, "park", coleo.BudgetOfProject, "/src/lib", 4),
+			budgetState(20, "park", coleo.BudgetOfProject, "/src/shop", 2)}},
+		"another arm in one of them": {l, one, []coleo.BudgetState{
+			budgetState(100, "park", coleo.BudgetOfProject, "/src", 4),
+			budgetState(10, "park", coleo.BudgetOfProject, "/src/lib", 4)}},
+		"what is stored": {kept, both, []coleo.BudgetState{budgetState(20, "park", coleo.BudgetOfProject, "/src/shop", 2)}},
+	} {
+		if got := c.ledger.Budgets(c.arm, monday); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ const words = {
   queue: (p) => `Queue: ${p?.step ?? "changed"}, ${p?.length ?? 0} queued${p?.paused ? `; paused: ${p.paused}` : ""}${p?.held ? `; not sent: ${p.held}` : ""}`,
   approval: (p) => `${p?.decision?.choice ?? "Answered"}${p?.policy ? " by the policy" : ""}: ${p?.dialog?.subject || p?.dialog?.title || ""}`,
   policy: (p) => `Policy: ${p?.decision ?? "?"}${p?.applied ? ", answered" : ""} (${p?.rule ?? ""}; ${p?.why ?? ""}): ${p?.subject ?? ""}`,
-  merge: (p) => `Merge ${p?.step ?? "?"}: ${p?.branch ?? "?"} into ${p?.into ?? "?"} (${p?.way ?? "?"})${p?.why ? `: ${p.why}` : ""}`,
+  merge: (p) => `Merge ${p?.step ?? "?"}: ${p?.repo ? `${p.repo}: ` : ""}${p?.branch ?? "?"} into ${p?.into ?? "?"} (${p?.way ?? "?"})${p?.why ? `: ${p.why}` : ""}`,
 };
 
 export class Activity {

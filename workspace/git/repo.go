@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"coleo.dev"
+	"coleo.dev/paths"
 )
 
 // Repo is one work folder of a repository. This is the main work folder or a worktree. Several
@@ -218,17 +219,11 @@ func (r *Repo) stays(path string) error {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(path)
-	if err == nil && (Within(r.Common, real) || Within(r.Git, real)) {
+	if err == nil && (paths.Within(r.Common, real) || paths.Within(r.Git, real)) {
 		return nil
 	}
 	return coleo.Errorf(coleo.EInvalid, "%s is a symbolic link out of the git folder: git is not run in this repository",
 		path)
-}
-
-// Within reports whether path is dir or is below dir. It does not resolve symbolic links.
-func Within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // Close removes what Open made. The repository stays as it is.

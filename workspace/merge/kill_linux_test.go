@@ -30,7 +30,8 @@ type task struct {
 	Environ []string
 	Arm     workspace.Workspace
 	Wish    changes.MergeWish
-	Step    string // what is done; "" is the merge
+	Step    string   // what is done; "" is the merge
+	With    []string // further repositories of the arm
 }
 
 // do does a step of a task.
@@ -41,17 +42,14 @@ func (t task) do() error {
 		_, err := merge.Do(ctx, trees, t.Arm, t.Wish, merge.Hooks{})
 		return err
 	case "make":
-		_, err := trees.Make(ctx, workspace.Order{ID: t.Arm.ID, Name: t.Arm.Name, Folder: t.Arm.From, Base: "base"})
+		_, err := trees.Make(ctx, workspace.Order{ID: t.Arm.ID, Name: t.Arm.Name, Folder: t.Arm.From, Base: "base",
+			With: t.With})
 		return err
 	case "remove":
 		_, err := trees.Remove(ctx, t.Arm.ID, true)
 		return err
 	case "restore":
-		kept, err := trees.Kept(ctx)
-		if err == nil {
-			_, err = trees.Restore(ctx, kept[len(kept)-1], "")
-		}
-		return err
+		return t.restore(ctx, trees)
 	case "prune":
 		all, err := merge.Recover(ctx, trees)
 		for _, r := range all {
@@ -63,6 +61,32 @@ func (t task) do() error {
 		return errors.Join(err, pruned)
 	}
 	return fmt.Errorf("no step %q", t.Step)
+}
+
+// restore restores each worktree of the arm that is gone, from the newest ref that has kept it.
+func (t task) restore(ctx context.Context, trees workspace.Workspaces) error {
+	kept, err := trees.Kept(ctx)
+	if err != nil {
+		return err
+	}
+	for _, repo := range append([]string{t.Arm.From}, t.With...) {
+		var newest workspace.Kept
+		for _, k := range kept { // the oldest first
+			if k.Common == filepath.Join(repo, ".git") {
+				newest = k
+			}
+		}
+		if _, there, err := trees.OfKept(ctx, newest); err != nil || there {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := trees.Restore(ctx, newest, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func TestMain(m *testing.M) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 
 	"coleo.dev/changes"
 	"coleo.dev/workspace"
+	"coleo.dev/workspace/gittest"
 )
 
 var (
@@ -22,85 +24,118 @@ var (
 	killSeed    = flag.Uint64("kill-seed", 0, "seed of the random moments; 0 takes the time")
 )
 
-// lives is the life of one worktree after another, in which each step is killed at a random moment.
-type lives struct {
-	*stage
-	random *rand.Rand
-	id     string
-	dir    string // the person's work folder, in which base is checked out
-
-	times  map[string]time.Duration // how long each step takes
-	kills  map[string]int           // how often each step was killed
-	ended  int                      // how many steps ended before their kill
-	number int                      // of the life
+// home is a repository of which the lives have worktrees.
+type home struct {
+	repo string
+	dir  string // the person's work folder, in which into is checked out
+	into string // the branch that gets the work
 	// commits lists every commit that was made, the stashes too. Each must stay reachable.
 	commits []string
 }
 
-// start does a step in another process, and kills that process. It reports whether the step ended
-// before. In the first life, no step is killed.
-func (l *lives) start(t task) (ended bool) {
-	l.Helper()
+// lives is the life of the worktrees of one arm after another, in which each step is killed at a random moment.
+// In some lives the arm has worktrees of two repositories.
+type lives struct {
+	*stage
+	random *rand.Rand
+	id     string
+	homes  []*home
+
+	times   map[string]time.Duration // how long each step takes
+	kills   map[string]int           // how often each step was killed
+	ended   int                      // how many steps ended before their kill
+	number  int                      // of the life
+	several bool                     // the arm has worktrees of all homes
+}
+
+// measured is how many lives only measure the times of the steps: one with one repository, and one with two.
+const measured = 2
+
+// name returns the name of a step in the maps. A step of several repositories takes longer.
+func (l *lives) name(step string) string {
+	if l.several {
+		step += " of several"
+	}
+	return step
+}
+
+// filled adds to a task what all tasks of this life have.
+func (l *lives) filled(t task) task {
 	t.Dir, t.Environ = l.trees.Dir, l.Environ
-	t.Arm.ID, t.Arm.Name, t.Arm.From = l.id, "fix", l.Repo
-	text, err := json.Marshal(t)
+	if t.Step != "merge" {
+		t.Arm = workspace.Workspace{ID: l.id, Name: "fix", From: l.Repo}
+	}
+	if l.several {
+		t.With = []string{l.homes[1].repo}
+	}
+	return t
+}
+
+// start does a step in another process, and kills that process.
+func (l *lives) start(t task) {
+	l.Helper()
+	text, err := json.Marshal(l.filled(t))
 	l.Check(err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{helperFor + "=" + string(text), "PATH=" + os.Getenv("PATH")}
-	if l.number == 0 {
+	name := l.name(t.Step)
+	if l.number < measured {
 		began := time.Now()
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			l.Fatalf("%s: %v\n%s", t.Step, err, out)
 		}
-		l.times[t.Step] = max(l.times[t.Step], time.Since(began))
-		return true
+		l.times[name] = max(l.times[name], time.Since(began))
+		return
 	}
 	whole := l.random.IntN(2) == 0
-	after := time.Duration(l.random.Int64N(int64(l.times[t.Step])))
+	after := time.Duration(l.random.Int64N(int64(l.times[name])))
 	if l.KillAfter(cmd, whole, after) {
 		l.ended++
-		return true
+		return
 	}
-	l.kills[t.Step]++
+	l.kills[name]++
 	l.quiet()
-	return false
 }
 
 // quiet waits until no git of a killed process runs, and deletes the locks that a killed git has left,
 // as git tells its user to do.
 func (l *lives) quiet() {
 	l.Helper()
-	_, unlock, err := l.trees.LockRepository(l.Context(), filepath.Join(l.Repo, ".git"))
-	l.Check(err)
-	defer unlock()
+	for _, h := range l.homes {
+		_, unlock, err := l.trees.LockRepository(l.Context(), filepath.Join(h.repo, ".git"))
+		l.Check(err)
+		defer unlock()
+	}
 	l.Check(l.trees.Rename(l.Context(), l.id, "fix")) // it waits for the lock of the worktree
 	l.DropLocks()
+	l.Check(filepath.WalkDir(filepath.Join(l.homes[1].repo, ".git"), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".lock") {
+			return os.Remove(path)
+		}
+		return nil
+	}))
 }
 
 // kill kills a step, and sometimes the prune after it. Then a prune mends everything.
 func (l *lives) kill(t task) {
 	l.Helper()
-	if l.start(t); l.random.IntN(3) == 0 || l.number == 0 {
+	if l.start(t); l.random.IntN(3) == 0 || l.number < measured {
 		l.start(task{Step: "prune"})
 	}
-	prune := task{Step: "prune", Dir: l.trees.Dir, Environ: l.Environ}
-	l.Check(prune.do())
+	l.must(task{Step: "prune"})
 	l.nothingLost(t.Step)
+}
+
+// must does a step without a kill.
+func (l *lives) must(t task) {
+	l.Helper()
+	l.Check(l.filled(t).do())
 }
 
 // nothingLost checks that each commit can be reached, and that the person's work folders are whole.
 func (l *lives) nothingLost(step string) {
 	l.Helper()
-	reached := strings.Fields(l.Git(l.Repo, "rev-list", "--reflog", "--all"))
-	for _, id := range l.commits {
-		if !slices.Contains(reached, id) {
-			l.Fatalf("life %d, %s: the commit %s is lost", l.number, step, id)
-		}
-	}
-	if got := l.Git(l.dir, "status", "--porcelain", "--ignored"); got != "?? own\n!! x.ignored" {
-		l.Fatalf("life %d, %s: the person's folder has %q", l.number, step, got)
-	}
 	all, err := l.trees.List()
 	l.Check(err)
 	for _, w := range all {
@@ -108,38 +143,62 @@ func (l *lives) nothingLost(step string) {
 			l.Fatalf("life %d, %s: prune has left a worktree that is %s", l.number, step, w.Status)
 		}
 	}
-	if len(all) == 0 {
-		if left := l.Git(l.Repo, "worktree", "list"); strings.Count(left, "\n") != 1 {
+	for _, h := range l.homes {
+		reached := strings.Fields(l.Git(h.repo, "rev-list", "--reflog", "--all"))
+		for _, id := range h.commits {
+			if !slices.Contains(reached, id) {
+				l.Fatalf("life %d, %s: the commit %s of %s is lost", l.number, step, id, h.repo)
+			}
+		}
+		if got := l.Git(h.dir, "status", "--porcelain", "--ignored"); got != "?? own\n!! x.ignored" {
+			l.Fatalf("life %d, %s: the person's folder %s has %q", l.number, step, h.dir, got)
+		}
+		owned := 1
+		if h.dir != h.repo {
+			owned = 2
+		}
+		if left := l.Git(h.repo, "worktree", "list"); len(all) == 0 && strings.Count(left, "\n")+1 != owned {
 			l.Fatalf("life %d, %s: a worktree is left:\n%s", l.number, step, left)
 		}
 	}
 }
 
-// there returns the arm's worktree, and whether it exists.
-func (l *lives) there() (workspace.Workspace, bool) {
+// there returns the arm's worktrees. They are as many as the homes of this life, or none. If some can be missing,
+// there does not check that.
+func (l *lives) there(some bool) []workspace.Workspace {
 	l.Helper()
-	w, known, err := l.trees.Of(l.id)
+	all, err := l.trees.Group(l.id)
 	l.Check(err)
-	return w, known
+	want := 1
+	if l.several {
+		want = 2
+	}
+	if !some && len(all) != 0 && len(all) != want {
+		l.Fatalf("life %d: there are %d worktrees: %+v", l.number, len(all), all)
+	}
+	return all
 }
 
-// must does a step, if a kill has prevented it.
-func (l *lives) must(t task) {
-	l.Helper()
-	t.Dir, t.Environ = l.trees.Dir, l.Environ
-	t.Arm.ID, t.Arm.Name, t.Arm.From = l.id, "fix", l.Repo
-	l.Check(t.do())
+// homeOf returns the repository of a worktree.
+func (l *lives) homeOf(w workspace.Workspace) *home {
+	for _, h := range l.homes {
+		if w.Common == filepath.Join(h.repo, ".git") {
+			return h
+		}
+	}
+	l.Fatalf("the worktree of no repository: %+v", w)
+	return nil
 }
 
 // work gives the worktree work of all kinds: a commit, a stash, staged, changed, untracked and
 // ignored files.
 func (l *lives) work(w workspace.Workspace) {
 	l.Helper()
-	name := fmt.Sprintf("life-%d", l.number)
-	l.commits = append(l.commits, l.commit(w, name, "committed\n", "add "+name))
+	name, h := fmt.Sprintf("life-%d", l.number), l.homeOf(w)
+	h.commits = append(h.commits, l.commit(w, name, "committed\n", "add "+name))
 	l.Write(filepath.Join(w.Path, name), "stashed\n")
 	l.Git(w.Path, "stash", "-q")
-	l.commits = append(l.commits, l.Git(w.Path, "rev-parse", "refs/stash"))
+	h.commits = append(h.commits, l.Git(w.Path, "rev-parse", "refs/stash"))
 	l.uncommitted(w, name)
 }
 
@@ -152,63 +211,138 @@ func (l *lives) uncommitted(w workspace.Workspace, name string) {
 	l.Write(filepath.Join(w.Path, "env.ignored"), fmt.Sprintf("ignored %d\n", l.random.Int()))
 }
 
-func (l *lives) life() {
+// again deletes the folder of one worktree or of all, and kills their second making. Each gets its branch back.
+func (l *lives) again(all []workspace.Workspace) {
 	l.Helper()
-	l.kill(task{Step: "make"})
-	if _, there := l.there(); !there {
-		l.must(task{Step: "make"})
+	which, heads := l.random.IntN(len(all)+1), map[string]string{}
+	for n, w := range all {
+		h := l.homeOf(w)
+		heads[w.ID] = l.commit(w, fmt.Sprintf("early-%d", l.number), "committed\n", "early")
+		h.commits = append(h.commits, heads[w.ID])
+		if which == n || which == len(all) {
+			l.Check(os.RemoveAll(w.Path))
+		}
 	}
-	w, _ := l.there()
-	l.work(w)
-	l.merging(w)
-	l.uncommitted(w, fmt.Sprintf("after-%d", l.number))
-	files, staged := l.Files(w.Path), l.Git(w.Path, "ls-files", "--stage")
-	same := func(step string) {
-		l.Helper()
-		if !l.Same("the worktree, "+step, l.Files(w.Path), files) || l.Git(w.Path, "ls-files", "--stage") != staged {
+	l.kill(task{Step: "make"})
+	l.must(task{Step: "make"})
+	now := l.there(false)
+	for n, w := range all {
+		if now[n].ID != w.ID || now[n].Branch != w.Branch || now[n].Path != w.Path || l.Git(w.Path, "rev-parse", "HEAD") != heads[w.ID] {
+			l.Fatalf("life %d: made again, %+v is %+v", l.number, w, now[n])
+		}
+	}
+}
+
+// contents is what the worktrees contain.
+type contents struct {
+	files  map[string]map[string]gittest.File
+	staged map[string]string
+}
+
+func (l *lives) contents(all []workspace.Workspace) contents {
+	l.Helper()
+	c := contents{map[string]map[string]gittest.File{}, map[string]string{}}
+	for _, w := range all {
+		c.files[w.ID], c.staged[w.ID] = l.Files(w.Path), l.Git(w.Path, "ls-files", "--stage")
+	}
+	return c
+}
+
+// same checks that worktrees have the same contents as before.
+func (l *lives) same(step string, all []workspace.Workspace, before contents) {
+	l.Helper()
+	now := l.contents(all)
+	for _, w := range all {
+		if !l.Same("the worktree in "+w.Path+", "+step, now.files[w.ID], before.files[w.ID]) ||
+			now.staged[w.ID] != before.staged[w.ID] {
 			l.Fatalf("this was life %d", l.number)
 		}
 	}
-	l.kill(task{Step: "remove"})
-	if _, there := l.there(); there {
-		same("not removed")
-		l.must(task{Step: "remove"})
-	}
-	l.kill(task{Step: "restore"})
-	if _, there := l.there(); !there {
-		l.must(task{Step: "restore"})
-	}
-	same("restored")
-	l.must(task{Step: "remove"})
-	l.Git(l.Repo, "branch", "-q", "-M", w.Branch, fmt.Sprintf("old-%d", l.number))
 }
 
-// merging kills a merge of the arm's work, and then merges what is left.
+func (l *lives) life() {
+	l.Helper()
+	l.several = l.number == 1 || l.number >= measured && l.random.IntN(2) == 0
+	l.kill(task{Step: "make"})
+	if len(l.there(false)) == 0 {
+		l.must(task{Step: "make"})
+	}
+	all := l.there(false)
+	l.again(all)
+	for _, w := range all {
+		l.work(w)
+	}
+	for _, w := range all {
+		l.merging(w)
+	}
+	for _, w := range all {
+		l.uncommitted(w, fmt.Sprintf("after-%d", l.number))
+	}
+	before := l.contents(all)
+	l.kill(task{Step: "remove"})
+	l.same("not removed", l.there(true), before)
+	l.must(task{Step: "remove"})
+	l.kill(task{Step: "restore"})
+	l.must(task{Step: "restore"})
+	if now := l.there(false); len(now) != len(all) {
+		l.Fatalf("life %d: %d worktrees are restored", l.number, len(now))
+	}
+	l.same("restored", all, before)
+	l.must(task{Step: "remove"})
+	for _, w := range all {
+		l.Git(l.homeOf(w).repo, "branch", "-q", "-M", w.Branch, fmt.Sprintf("old-%d", l.number))
+	}
+}
+
+// merging kills a merge of the arm's work in one repository, and then merges what is left.
 func (l *lives) merging(w workspace.Workspace) {
 	l.Helper()
-	files, base := l.Files(w.Path), l.Git(l.Repo, "rev-parse", "base")
+	h := l.homeOf(w)
+	files, base := l.Files(w.Path), l.Git(h.repo, "rev-parse", h.into)
 	wish := changes.MergeWish{Commit: "the rest", UpdateCheckout: true, Way: []changes.MergeWay{changes.WayMerge,
 		changes.WaySquash, changes.WayRebase}[l.number%3]}
 	l.kill(task{Step: "merge", Arm: w, Wish: wish})
 	if !l.Same("the worktree, merged", l.Files(w.Path), files) {
 		l.Fatalf("this was life %d", l.number)
 	}
-	now := l.Git(l.Repo, "rev-parse", "base")
+	now := l.Git(h.repo, "rev-parse", h.into)
 	if now == base {
 		l.merged(w, wish)
-		now = l.Git(l.Repo, "rev-parse", "base")
+		now = l.Git(h.repo, "rev-parse", h.into)
 	}
 	name := fmt.Sprintf("life-%d", l.number)
 	for _, path := range []string{name, name + "-new"} {
-		if got := l.show(now, path); got+"\n" != files[path].Content {
+		if got := l.Git(h.repo, "show", now+":"+path); got+"\n" != files[path].Content {
 			l.Fatalf("life %d: the merge has %q in %s, want %q", l.number, got, path, files[path].Content)
 		}
 	}
-	l.commits = append(l.commits, now, l.Git(w.Path, "rev-parse", "HEAD"))
+	h.commits = append(h.commits, now, l.Git(w.Path, "rev-parse", "HEAD"))
 }
 
-// TestM28KillsAtRandomMomentsLoseNothing kills the making, the merging, the pruning, the removal and
-// the restoring of worktrees at random moments. A failed run tells its seed.
+// library makes a second repository, in which the person has main checked out.
+func (l *lives) library() *home {
+	l.Helper()
+	dir := filepath.Join(l.Root, "library")
+	l.Git(l.Root, "init", "-q", dir)
+	l.Write(filepath.Join(dir, ".gitignore"), "*.ignored\n")
+	l.Git(dir, "add", ".")
+	l.Git(dir, "commit", "-qm", "first")
+	return &home{repo: dir, dir: dir, into: "main", commits: []string{l.Git(dir, "rev-parse", "main")}}
+}
+
+// total returns the number of kills, and how many of these were in lives with several repositories.
+func (l *lives) total() (all, several int) {
+	for name, n := range l.kills {
+		all += n
+		if strings.HasSuffix(name, " of several") {
+			several += n
+		}
+	}
+	return all, several
+}
+
+// TestM28KillsAtRandomMomentsLoseNothing kills the making, the second making, the merging, the pruning, the removal
+// and the restoring of worktrees of one and of two repositories at random moments. A failed run tells its seed.
 func TestM28KillsAtRandomMomentsLoseNothing(t *testing.T) {
 	t.Parallel()
 	seed := *killSeed
@@ -217,31 +351,36 @@ func TestM28KillsAtRandomMomentsLoseNothing(t *testing.T) {
 	}
 	t.Logf("-kill-seed %d", seed)
 	s := newStage(t)
-	l := &lives{stage: s, random: rand.New(rand.NewPCG(seed, 0)), id: s.ArmID("fix"), dir: s.checkedOut(),
+	l := &lives{stage: s, random: rand.New(rand.NewPCG(seed, 0)), id: s.ArmID("fix"),
 		times: map[string]time.Duration{}, kills: map[string]int{}}
-	s.Write(filepath.Join(l.dir, "own"), "untracked\n")
-	s.Write(filepath.Join(l.dir, "x.ignored"), "ignored\n")
-	l.commits = []string{s.Git(s.Repo, "rev-parse", "refs/stash"), s.Git(s.Repo, "rev-parse", "main")}
-	stash := s.Git(s.Repo, "stash", "list")
-	person, owned := s.Files(s.Repo), s.Owned()
-	delete(owned, "refs")
-	delete(owned, ".git/logs/refs/stash") // the arm stashes too
-	total := func() (n int) {
-		for _, k := range l.kills {
-			n += k
-		}
-		return n
+	l.homes = []*home{{repo: s.Repo, dir: s.checkedOut(), into: "base", commits: []string{
+		s.Git(s.Repo, "rev-parse", "refs/stash"), s.Git(s.Repo, "rev-parse", "main")}}, l.library()}
+	for _, h := range l.homes {
+		s.Write(filepath.Join(h.dir, "own"), "untracked\n")
+		s.Write(filepath.Join(h.dir, "x.ignored"), "ignored\n")
 	}
-	for ; total() < *randomKills; l.number++ {
+	stash := s.Git(s.Repo, "stash", "list")
+	owns := func() map[string]gittest.File {
+		owned := s.Owned()
+		delete(owned, "refs")
+		delete(owned, ".git/logs/refs/stash") // the arm stashes too
+		return owned
+	}
+	person, owned := s.Files(s.Repo), owns()
+	for ; ; l.number++ {
+		if all, several := l.total(); all >= *randomKills && several >= *randomKills/2 {
+			break
+		}
 		l.life()
-		now := s.Owned()
-		delete(now, "refs")
-		delete(now, ".git/logs/refs/stash")
-		if !s.Same("the main work folder", s.Files(s.Repo), person) || !s.Same("the main git folder", now, owned) ||
+		if !s.Same("the main work folder", s.Files(s.Repo), person) || !s.Same("the main git folder", owns(), owned) ||
 			!strings.HasSuffix(s.Git(s.Repo, "stash", "list"), strings.TrimPrefix(stash, "stash@{0}")) {
 			t.Fatalf("this was life %d", l.number)
 		}
 	}
-	s.Git(s.Repo, "fsck", "--no-dangling")
-	t.Logf("%d kills in %d lives: %v; %d steps had ended before their kill", total(), l.number, l.kills, l.ended)
+	for _, h := range l.homes {
+		s.Git(h.repo, "fsck", "--no-dangling")
+	}
+	all, several := l.total()
+	t.Logf("%d kills in %d lives, %d of several repositories: %v; %d steps had ended before their kill", all, l.number,
+		several, l.kills, l.ended)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 	"coleo.dev/workspace/git"
 )
 
@@ -86,7 +87,7 @@ func Of(r *git.Repo, branch string) (name, address string, err error) {
 		return "", "", coleo.Errorf(coleo.EConflict, "the repository has no remote: 'git remote add origin URL' adds one")
 	}
 	return "", "", coleo.Errorf(coleo.EConflict, "the repository has the remotes %.200q, and none is called origin: "+
-		"choose one with 'git config branch.%s.remote NAME'", strings.Join(all, ", "), branch)
+		"choose one with 'git config %s NAME'", strings.Join(all, ", "), printable.ShellWord("branch."+branch+".remote"))
 }
 
 // WithoutPassword returns a URL without its user name and password, for messages.

@@ -15,6 +15,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 	"coleo.dev/wire"
 )
 
@@ -163,7 +164,7 @@ func remove(force *bool) bulk {
 				line += "; its work is kept: coleo workspace restore " + name
 			}
 			for _, ref := range gone.KeptToo {
-				line += "; its work in another repository is kept: coleo workspace restore " + ref
+				line += "; its work in another repository is kept: coleo workspace restore " + printable.ShellWord(ref)
 			}
 			if gone.Stays != "" {
 				line += "; the folder " + gone.Stays + " stays, because it has other files"

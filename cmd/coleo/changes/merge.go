@@ -154,7 +154,7 @@ func conflictText(arm string, m changes.Merged, ask bool) string {
 		lines = append(lines, fmt.Sprintf("The arm is asked to resolve them, by the prompt of run %s.", m.Asked.ID))
 	case !ask:
 		if m.Repo != "" {
-			arm += " --repo " + printable.Escaped(m.Repo)
+			arm += " --repo " + printable.ShellWord(m.Repo)
 		}
 		lines = append(lines, fmt.Sprintf("To hand them to the arm: coleo arm merge %s --ask-arm", arm))
 	}

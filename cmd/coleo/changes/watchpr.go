@@ -66,7 +66,7 @@ func WatchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := verb.Say(c, watchedText(args[0], out), out); err != nil {
+			if err := verb.Say(c, watchedText(args[0], tree.Repo, out), out); err != nil {
 				return err
 			}
 			if out.End == pull.EndClosed || out.End == pull.EndTries {
@@ -114,7 +114,11 @@ func pushedRepo(ctx context.Context, client *api.Client, name string) (string, e
 		"name one with --repo NAME", arm.Name, strings.Join(pushed, " and "))
 }
 
-func watchedText(arm string, w pull.Watched) string {
+// watchedText describes for people how a watch has ended. The repo is "" if the arm works in one repository.
+func watchedText(arm, repo string, w pull.Watched) string {
+	if repo != "" {
+		arm += " --repo " + printable.ShellWord(repo)
+	}
 	told := fmt.Sprintf("%d prompts with %d failed checks and comments were sent.", w.Rounds, w.Items)
 	text := map[pull.End]string{
 		pull.EndMerged: "is merged. ",

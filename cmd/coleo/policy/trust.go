@@ -47,7 +47,7 @@ is not trusted. --revoke ends the trust. This does not work inside an arm.`,
 			}
 			if hash != p.Hash {
 				return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
-					"'coleo policy trust %s'", p.Path, args[0])
+					"'coleo policy trust %s'", p.Path, printable.ShellWord(args[0]))
 			}
 			if err := s.Prepare(); err != nil {
 				return err
@@ -83,7 +83,7 @@ func distrust(c *cobra.Command, s setup.Setup, paths files.Paths, dir string) er
 
 // shown returns the text that a person reads before trusting a policy.
 func shown(p files.Project, dir string) string {
-	state := fmt.Sprintf("It is not trusted. To trust it: coleo policy trust %s --hash %s", dir, p.Hash)
+	state := fmt.Sprintf("It is not trusted. To trust it: coleo policy trust %s --hash %s", printable.ShellWord(dir), p.Hash)
 	switch {
 	case p.Trusted:
 		state = "It is trusted."

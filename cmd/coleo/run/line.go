@@ -66,7 +66,11 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 		return words(append([]string{w.Status, w.Branch, w.Path, w.Kept}, w.Notes...)...), show.Plain
 	case coleo.EventMerge:
 		m := decode[coleo.MergeChange](e)
-		return words(string(m.Step), m.Way, m.Branch, "into", m.Into, short(m.After), m.Why), show.Plain
+		branch := m.Branch
+		if m.Repo != "" {
+			branch = m.Repo + ": " + branch
+		}
+		return words(string(m.Step), m.Way, branch, "into", m.Into, short(m.After), m.Why), show.Plain
 	case coleo.EventLabels:
 		return coleo.Labels(decode[coleo.Labelled](e).Labels).String(), show.Plain
 	case coleo.EventBudget:

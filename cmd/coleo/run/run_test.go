@@ -64,6 +64,9 @@ func TestEachEventIsALine(t *testing.T) {
 		{Time: at, Arm: "a", Kind: coleo.EventUsage, Payload: []byte(`7`)},
 		event(coleo.EventRunEnd, 0, coleo.RunEnd{Status: coleo.Idle, Outcome: coleo.OutcomeFinished, Answer: "It works."}),
 		event(coleo.EventStopped, 0, coleo.Reading{Rule: "killed"}),
+		event(coleo.EventMerge, 0, coleo.MergeChange{Step: coleo.MergeDone, Way: "merge", Branch: "coleo/a", Into: "main"}),
+		event(coleo.EventMerge, 0, coleo.MergeChange{Step: coleo.MergeDone, Repo: "lib", Way: "merge", Branch: "coleo/a",
+			Into: "main"}),
 		event("newer", 0, coleo.Note{Text: "said"}),
 	} {
 		got = append(got, colourless(p.line("a-rather-long-name", e)))
@@ -100,6 +103,8 @@ func TestEachEventIsALine(t *testing.T) {
 12:00:00 a-rather-long…     usage           (unreadable)
 12:00:00 a-rather-long…     run_end         finished It works.
 12:00:00 a-rather-long…     arm.stopped     killed
+12:00:00 a-rather-long…     merge           done merge coleo/a into main
+12:00:00 a-rather-long…     merge           done merge lib: coleo/a into main
 12:00:00 a-rather-long…     newer           said`, "\n"), "\n")
 	for i := range got {
 		if i >= len(want) || got[i] != want[i] {

@@ -256,7 +256,7 @@ func printPage(c *cobra.Command, page coleo.ThreadPage) error {
 		fmt.Fprintln(w, printable.Text(m.Text))
 	}
 	if page.Next > 0 {
-		_, err := fmt.Fprintf(w, "\nMore: coleo thread show %s --after %d\n", t.ID, page.Next)
+		_, err := fmt.Fprintf(w, "\nMore: coleo thread show %s --after %d\n", printable.ShellWord(t.ID), page.Next)
 		return err
 	}
 	return nil

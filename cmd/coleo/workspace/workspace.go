@@ -19,6 +19,8 @@ import (
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/paths"
+	"coleo.dev/printable"
 	"coleo.dev/workspace"
 	"coleo.dev/workspace/merge"
 )
@@ -111,7 +113,7 @@ func user(s setup.Setup, w workspace.Workspace) string {
 		if err != nil || json.Unmarshal(data, &kept) != nil || kept.Record.Handle == nil {
 			continue
 		}
-		if rel, err := filepath.Rel(folder, kept.Record.Handle.Workdir); err == nil && filepath.IsLocal(rel) {
+		if paths.Within(folder, kept.Record.Handle.Workdir) {
 			return kept.Record.Name
 		}
 	}
@@ -251,7 +253,7 @@ func removedText(arm string, done workspace.Removal) string {
 		if one.Kept != "" {
 			name := arm
 			if n > 0 {
-				name = one.Kept
+				name = printable.ShellWord(one.Kept)
 			}
 			line += "; its work is kept: coleo workspace restore " + name
 		}
@@ -307,7 +309,8 @@ func newRestoreCommand() *cobra.Command {
 their permissions, symbolic links, what was staged, a merge in progress. NAME is
 the name of the arm, for what was kept last, or a ref of 'coleo workspace kept'. If the
 arm had several repositories, the name stands for the first of them, and this says
-how to bring the others back.
+how to bring the others back. They all go into one folder: --path names this folder
+above them.
 
 The branch is checked out if it is still at the same commit and free. Otherwise the
 commit is checked out without a branch. The ref stays until you delete it:
@@ -330,13 +333,19 @@ git update-ref -d REF.`,
 			if done.Detached != "" {
 				line += "\nNo branch is checked out: " + done.Detached
 			}
+			more := ""
+			if path != "" {
+				more = "--path " + printable.ShellWord(cmp.Or(done.Workspace.Top, path)) + " "
+			}
 			for _, other := range others {
-				line += "\nKept together with it, from " + other.Common + ": coleo workspace restore " + other.Ref
+				line += "\nKept together with it, from " + printable.Escaped(other.Common) + ": coleo workspace restore " + more +
+					printable.ShellWord(other.Ref)
 			}
 			return verb.Say(c, line, restored{done, others})
 		},
 	}
-	c.Flags().StringVar(&path, "path", "", "`FOLDER` to restore it to (default: where it was)")
+	c.Flags().StringVar(&path, "path", "",
+		"`FOLDER` to restore it to; with several repositories, the folder above them (default: where it was)")
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
 	"coleo.dev/hook"
+	"coleo.dev/paths"
 	"coleo.dev/sandbox"
 	"coleo.dev/sandbox/limits"
 )
@@ -132,7 +133,7 @@ func addFolder(box *sandbox.Box, c *coleo.SpawnConfig) error {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
-		if sandbox.Within(folder, path) {
+		if paths.Within(folder, path) {
 			return coleo.Errorf(coleo.EInvalid, "nothing was started: the work folder %s contains %s, and a sandbox lets the "+
 				"agent CLI write in its work folder: choose a folder for this work alone", folder, what)
 		}

@@ -1,0 +1,19 @@
+// Package paths compares the paths of files and folders. It looks at no disk and resolves no symbolic links.
+package paths
+
+import "path/filepath"
+
+// Within reports whether path is dir or is below dir.
+func Within(dir, path string) bool {
+	_, within := Cut(dir, path)
+	return within
+}
+
+// Cut returns path relative to dir. The result within is false if path is neither dir nor below dir.
+func Cut(dir, path string) (rel string, within bool) {
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	return rel, true
+}
