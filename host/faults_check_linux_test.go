@@ -76,6 +76,9 @@ func (h *faultStage) verifyArm(a *faultArm, queued map[string]int) {
 	if a.tape.bytes > 0 && !a.touched && logged.moves == 0 {
 		h.t.Errorf("arm %s got %d bytes, and nobody has ordered anything", a.name, a.tape.bytes)
 	}
+	if a.tape.bytes > 0 && a.lease != "" && a.leased > 0 && !h.renewed {
+		h.t.Errorf("arm %s got %d bytes while a person had its lease", a.name, a.tape.bytes)
+	}
 	a.tape.bytes, a.tape.chosen, a.tape.keys, logged.moves = 0, 0, nil, 0
 }
 
@@ -175,28 +178,26 @@ func (h *faultStage) end() {
 	h.t.Helper()
 	h.endHost(h.halt)
 	for range 8 {
-		h.quietly(func(*faultArm) { h.advance(faultWeek / 7) })
+		h.quietly(func() { h.advance(faultWeek / 7) })
 	}
 	if age := h.clock.now().Sub(h.began); age < faultWeek {
 		h.t.Errorf("only %v were simulated", age)
 	}
 	for range 40 {
-		if h.quietly(h.help) {
+		if h.quietly(h.helpAll) {
 			return
 		}
 	}
 	h.t.Error("a person helps each arm, and the queues do not become empty")
 }
 
-// quietly does something for each arm, and reports whether all queues are empty afterwards.
-func (h *faultStage) quietly(do func(a *faultArm)) bool {
+// quietly does something, and reports whether all queues are empty afterwards.
+func (h *faultStage) quietly(do func()) bool {
 	h.setBack = false
 	for _, a := range h.arms {
 		a.touched, a.answers = true, 1 // each of them may be helped
 	}
-	for _, a := range h.arms {
-		do(a)
-	}
+	do()
 	h.settle()
 	h.verify()
 	empty := true
@@ -211,6 +212,12 @@ func (h *faultStage) quietly(do func(a *faultArm)) bool {
 		}
 	}
 	return empty
+}
+
+func (h *faultStage) helpAll() {
+	for _, a := range h.arms {
+		h.help(a)
+	}
 }
 
 // help does what a person does for an arm that waits for a person.

@@ -18,8 +18,8 @@ func (h *faultStage) drawGlobal() planned {
 	faults := []planned{
 		{"clock hours forward", after, func() { h.advance(far) }},
 		{"clock minutes forward", after, func() { h.advance(near / 10) }},
-		{"clock to a wake time", after, h.advanceToWake},
-		{"clock to a wake time", after, h.advanceToWake},
+		{"clock to a wake time", after, func() { h.advanceToWake(); h.lookAll() }},
+		{"clock to a wake time", after, func() { h.advanceToWake(); h.lookAll() }},
 		{"clock set back", after, func() {
 			h.mu.Lock()
 			h.setBack = true
@@ -28,10 +28,13 @@ func (h *faultStage) drawGlobal() planned {
 		}},
 		{"host agent ends", after, func() { h.endHost(h.halt) }},
 		{"host agent killed", after, func() { h.endHost(h.killHost) }},
-		{"host agent killed at a write", 0, func() { h.killAt(cut, stops, after, h.advanceToWake) }},
+		{"host agent killed at a write", 0, func() { h.killAt(cut, stops, after, func() { h.advanceToWake(); h.lookAll() }) }},
 		{"host agent killed at a write", 0, func() { h.killAt(cut, stops, after, func() {}) }},
 		{"disk full", 0, func() { h.whileFull(after) }},
 		{"nothing", 0, func() {}},
+	}
+	if r.IntN(20) == 0 { // the arms' own timers take up to 15 s
+		return planned{"clock to a wake time that only a timer tells", after, h.advanceToWake}
 	}
 	return faults[r.IntN(len(faults))]
 }
@@ -66,7 +69,6 @@ func (h *faultStage) advanceToWake() {
 	if wait := first.Sub(h.clock.now()); !first.IsZero() && wait > 0 {
 		h.clock.advance(wait)
 	}
-	h.lookAll()
 }
 
 // endHost ends the host agent in some way, and starts the next one when the orders have failed.
@@ -75,6 +77,10 @@ func (h *faultStage) endHost(end func()) {
 	h.giveUp()
 	h.start()
 	h.mu.Lock()
+	h.renewed = true
+	for _, a := range h.arms {
+		a.lease = "" // a lease ends with its host agent
+	}
 	h.life, h.giveUp = context.WithCancel(h.t.Context())
 	h.mu.Unlock()
 }
@@ -106,6 +112,7 @@ func (h *faultStage) whileFull(d time.Duration) {
 	h.fillDisk()
 	time.Sleep(d + longestDelay)
 	h.advanceToWake()
+	h.lookAll()
 	time.Sleep(longestDelay)
 	h.freeDisk()
 }

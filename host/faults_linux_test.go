@@ -49,6 +49,7 @@ type faultStage struct {
 	counts  map[string]int
 	refused map[string]int
 	setBack bool // the clock was set back in this step
+	renewed bool // another host agent runs since the beginning of this step
 	words   int
 	// life ends when the orders to a host agent that was killed get no answer any more.
 	life   context.Context
@@ -60,6 +61,7 @@ type faultArm struct {
 	name, id, harness string
 	tape              fakeTape
 	lease             string // of the person who types by hand
+	leased            int    // how many steps have begun since that person has the lease
 	// In the present step:
 	touched bool // some order or signal was for this arm
 	answers int  // orders that may press a key in a dialog
@@ -154,8 +156,8 @@ func newFaultStage(t *testing.T, seed uint64) *faultStage {
 
 // tell logs what has happened, and how to let it happen again.
 func (h *faultStage) tell(seed uint64) {
-	h.t.Logf("%s simulated; faults: %s; refused: %s", h.clock.now().Sub(h.began).Round(time.Minute), counted(h.counts),
-		counted(h.refused))
+	h.t.Logf("%s simulated; faults: %s; refused: %s; what followed: %s", h.clock.now().Sub(h.began).Round(time.Minute),
+		counted(h.counts), counted(h.refused), counted(h.log.counts))
 	if h.t.Failed() {
 		h.t.Logf("run it again with -faults %d -seed %d: %s", faultSteps*(faultArms+1), seed,
 			strings.Join(h.done[max(0, len(h.done)-3*faultArms):], ", "))
@@ -211,7 +213,7 @@ func (h *faultStage) spawnArm(a *faultArm, resume bool) error {
 	o.Harness, o.Resume = a.harness, resume
 	o.Config.Workdir, o.Config.ContinueWith, o.Config.OnLimit = h.workdir(a.name), "next", "wait"
 	if resume {
-		o.Config.Conversation = "one"
+		o.Config.Conversation = "conversation-" + a.name
 	}
 	h.mu.Lock()
 	a.starts++

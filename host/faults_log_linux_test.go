@@ -24,6 +24,7 @@ type faultLog struct {
 	arms    map[string]*loggedArm
 	wakes   map[string]time.Time // by arm and end of the limit
 	wrong   []string
+	counts  map[string]int // of the events that matter, by what they tell
 }
 
 type loggedRun struct {
@@ -41,7 +42,7 @@ type loggedArm struct {
 func newFaultLog() faultLog {
 	return faultLog{runs: map[string]loggedRun{}, started: map[string]int{}, resumed: map[string]int{},
 		dropped: map[string]int{}, pausing: map[string]int{}, removed: map[string]bool{}, arms: map[string]*loggedArm{},
-		wakes: map[string]time.Time{}}
+		wakes: map[string]time.Time{}, counts: map[string]int{}}
 }
 
 func (l *faultLog) blame(format string, args ...any) {
@@ -89,6 +90,7 @@ func (l *faultLog) take(e coleo.Event, setBack bool) error {
 		r.ended = true
 		l.runs[e.Run] = r
 	case coleo.EventPromptLost:
+		l.counts["prompt lost"]++
 		a.moves++
 		l.lost = append(l.lost, string(e.Payload))
 	case coleo.EventModel:
@@ -116,6 +118,7 @@ func (l *faultLog) begun(a *loggedArm, r coleo.Receipt) {
 		l.blame("run %s has begun twice", r.ID)
 	}
 	l.runs[r.ID] = loggedRun{Receipt: r}
+	l.counts["run"]++
 	text := r.Text
 	if r.Compact {
 		text = "/shorten"
@@ -153,6 +156,11 @@ func (l *faultLog) queued(a *loggedArm, c coleo.QueueChange) {
 
 func (l *faultLog) parked(e coleo.Event, a *loggedArm, c coleo.ParkChange, setBack bool) {
 	was := a.parked
+	what := fmt.Sprint(c.Step, " ", c.Why)
+	if c.Step == coleo.ParkBegun {
+		what = fmt.Sprint(c.Step, " ", c.Kind)
+	}
+	l.counts[what]++
 	switch c.Step {
 	case coleo.ParkBegun:
 		p := c.Parking()

@@ -25,8 +25,8 @@ func armFaults() []fault {
 		}
 	}
 	return []fault{
-		{"nothing", 22, nil},
-		{"limit", 24, (*faultStage).meetLimit},
+		{"nothing", 20, nil},
+		{"limit", 34, (*faultStage).meetLimit},
 		{"prompt", 5, func(h *faultStage, a *faultArm, r *rand.Rand) { h.promptWith(a, h.plain(r), false) }},
 		{"steer", 3, func(h *faultStage, a *faultArm, r *rand.Rand) { h.promptWith(a, h.plain(r), true) }},
 		{"follow-up", 10, func(h *faultStage, a *faultArm, r *rand.Rand) {
@@ -34,7 +34,7 @@ func armFaults() []fault {
 				h.add(a, h.plain(r))
 			}
 		}},
-		{"limit as follow-up", 6, func(h *faultStage, a *faultArm, r *rand.Rand) { h.add(a, h.limited(r)) }},
+		{"limit as follow-up", 8, func(h *faultStage, a *faultArm, r *rand.Rand) { h.add(a, h.limited(r)) }},
 		{"follow-up removed", 4, (*faultStage).removeFollowUp},
 		{"queue paused", 2, order(coleo.QueueOrder{Step: coleo.QueuePaused, Why: "a fault"})},
 		{"queue resumed", 6, order(coleo.QueueOrder{Step: coleo.QueueResumed})},
@@ -52,9 +52,9 @@ func armFaults() []fault {
 		}},
 		{"typed by hand", 4, (*faultStage).typeByHand},
 		{"lease", 2, (*faultStage).takeLease},
-		{"agent CLI dies", 4, (*faultStage).killAgent},
+		{"agent CLI dies", 3, (*faultStage).killAgent},
 		{"arm ended", 2, func(h *faultStage, a *faultArm, _ *rand.Rand) { h.press(a, bus.OpKill) }},
-		{"arm started", 12, func(h *faultStage, a *faultArm, r *rand.Rand) { _ = h.spawnArm(a, r.IntN(4) > 0) }},
+		{"arm started", 16, func(h *faultStage, a *faultArm, r *rand.Rand) { _ = h.spawnArm(a, r.IntN(4) > 0) }},
 	}
 }
 
@@ -119,8 +119,11 @@ func (h *faultStage) mayAnswer(a *faultArm) {
 
 func (h *faultStage) add(a *faultArm, text string) {
 	p := &faultPrompt{arm: a, text: text, id: "id-" + h.word(nil)}
-	p.err = h.give(bus.OpQueue, bus.QueueOrder{Arm: a.id,
-		QueueOrder: coleo.QueueOrder{Step: coleo.QueueAdded, ID: p.id, Text: text}}, nil)
+	o := bus.QueueOrder{Arm: a.id, QueueOrder: coleo.QueueOrder{Step: coleo.QueueAdded, ID: p.id, Text: text}}
+	p.err = h.give(bus.OpQueue, o, nil)
+	if bus.Unanswered(p.err) { // a person repeats what has no answer
+		p.err = h.give(bus.OpQueue, o, nil)
+	}
 	h.keep(p)
 }
 
@@ -194,22 +197,27 @@ func (h *faultStage) typeByHand(a *faultArm, r *rand.Rand) {
 		return
 	}
 	h.keep(&faultPrompt{arm: a, text: text, byHand: true})
-	_ = h.give(bus.OpInput, bus.InputOrder{Arm: a.id, Lease: lease.ID, Data: []byte(text + "\r")}, nil)
+	const clear = "\x15" // a prompt that a killed host agent has not submitted can stand in the composer
+	_ = h.give(bus.OpInput, bus.InputOrder{Arm: a.id, Lease: lease.ID, Data: []byte(clear + text + "\r")}, nil)
 	_ = h.give(bus.OpLease, bus.LeaseOrder{Arm: a.id, ID: lease.ID, Release: true}, nil)
 }
 
-// takeLease gives the right to type to a person, who keeps it until the next step.
+// takeLease gives the right to type to a person, who keeps it until the end of the next step.
 func (h *faultStage) takeLease(a *faultArm, _ *rand.Rand) {
 	var lease coleo.Lease
 	if h.give(bus.OpLease, bus.LeaseOrder{Arm: a.id, Holder: "a person"}, &lease) == nil {
 		h.mu.Lock()
-		a.lease = lease.ID
+		a.lease, a.leased = lease.ID, 0
 		h.mu.Unlock()
 	}
 }
 
 func (h *faultStage) releaseLease(a *faultArm) {
 	h.mu.Lock()
+	if a.leased == 0 {
+		h.mu.Unlock()
+		return
+	}
 	lease := a.lease
 	a.lease = ""
 	h.mu.Unlock()
@@ -271,9 +279,10 @@ func (h *faultStage) draw() (plan []planned) {
 func (h *faultStage) step() {
 	plan := append(h.draw(), h.drawGlobal())
 	for _, a := range h.arms {
-		a.touched, a.answers = a.lease != "", 0
+		a.touched, a.answers = false, 0
+		a.leased++
 	}
-	h.setBack = false
+	h.setBack, h.renewed = false, false
 	var happening sync.WaitGroup
 	for _, p := range plan {
 		h.mu.Lock()
