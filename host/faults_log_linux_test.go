@@ -138,6 +138,9 @@ func (l *faultLog) queued(a *loggedArm, c coleo.QueueChange) {
 	switch c.Step {
 	case coleo.QueueSent, coleo.QueueHeld:
 		a.moves++
+		if a.parked != nil && c.Step == coleo.QueueSent {
+			l.blame("the prompt %s was sent from the queue of an arm that is parked %+v", c.ID, *a.parked)
+		}
 	case coleo.QueuePaused:
 		if c.ID == "" {
 			return
