@@ -219,7 +219,7 @@ func (h *faultStage) spawnArm(a *faultArm, resume bool) error {
 	a.starts++
 	h.mu.Unlock()
 	err := h.give(bus.OpSpawn, o, nil)
-	if err != nil && !bus.Unanswered(err) && coleo.ErrorCode(err) != coleo.EInternal {
+	if coleo.ErrorCode(err) == coleo.EConflict { // any other start may have begun, and then failed
 		h.mu.Lock()
 		a.starts--
 		h.mu.Unlock()
