@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/bus"
 	"coleo.dev/store"
 )
 
