@@ -4,7 +4,7 @@
 # make test-short    runs the tests that need nothing else, within 90 s
 # make check   checks formatting and architecture, and runs vet and the linters
 # make build   builds bin/coleo
-# make safety, conformance, soak, told    the long runs
+# make safety, conformance, soak, told, faults    the long runs
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
@@ -325,6 +325,13 @@ limits: build agents-more
 	cd cmd/coleo && COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=claude-code,codex,opencode,gemini,aider,copilot,qwen \
 	  $(CURDIR)/bin/coleo.test -test.v -test.timeout 4h -test.parallel 6 -all-limits -limit-bound 10m \
 	  -test.run '$(or $(RUN),IsParkedAtALimit)'
+
+# Random faults for arms that meet limits, with the fake agent CLI: restarts, kills at each write, dialogs,
+# a full disk, clocks that are set. It takes about ten minutes. FAULT_SEED repeats the faults of a failed run.
+FAULTS ?= 10000
+.PHONY: faults
+faults:
+	$(GO) test -timeout 2h -count=1 -v -parallel 6 -run NoFaultMakesAParkedArm ./host -faults $(FAULTS) -seed $(FAULT_SEED)
 
 # The cost of each agent CLI that reports its tokens, compared with the model's record. It takes two
 # minutes. RUN chooses, such as RUN=TheCostOfARealAgentCLI/qwen.

@@ -201,11 +201,15 @@ func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
 	return append(events, setQueue(r, q, coleo.QueueAdded, id)...)
 }
 
-// untilWake returns the time until the next check of a parked arm. It returns 0 if the arm does not
-// continue by itself.
+// untilWake returns the time until the next check of a parked arm, or of a queue whose prompt could
+// not be recorded. It returns 0 if the arm does not continue by itself.
 func (a *arm) untilWake() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.sending.unrecorded {
+		a.sending.unrecorded = false
+		return maxWake
+	}
 	p := queueOf(&a.record).Parked
 	if p == nil || p.Wake.IsZero() {
 		return 0

@@ -29,6 +29,7 @@ type queueSending struct {
 	tried   uint64 // changes at the beginning of the last attempt that was refused; 0 if there was none
 
 	unpermitted bool // the last attempt was refused because the arm had no permit
+	unrecorded  bool // the last attempt could not be recorded, for example because the disk was full
 }
 
 // queue carries out an order about the queue of an arm, and returns the queue.
@@ -299,6 +300,9 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	case err == nil && taken:
 		a.sendTaken(ctx, s, first, run, begun)
 	case err != nil && ctx.Err() == nil:
+		a.mu.Lock()
+		a.sending.unrecorded = true
+		a.mu.Unlock()
 		a.host.Log.Error("take a prompt from the queue", "arm", a.name(), "error", err)
 	}
 }

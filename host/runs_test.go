@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/bus"
 	"coleo.dev/store"
 )
 
@@ -296,6 +297,23 @@ func TestACompactionIsFoundByTheNextHostAgent(t *testing.T) {
 			t.Errorf("before %v: the agent CLI was prompted %q", before, got)
 		}
 	}
+}
+
+// TestAnInterruptAfterARestartEndsTheRun: the first host agent has seen more changes of the session than the
+// second one.
+func TestAnInterruptAfterARestartEndsTheRun(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	for n := range 4 {
+		s.prompt(id, "say one")
+		s.awaitRuns(id, n+1)
+		s.awaitState(id, coleo.Idle)
+	}
+	s.prompt(id, "pause 10m")
+	s.restart()
+	must[coleo.Interruption](s, bus.OpInterrupt, bus.ArmOrder{Arm: id})
+	s.awaitRuns(id, 5)
 }
 
 // The order waits for the prompt before it. That prompt's turn can be the last one of the arm.

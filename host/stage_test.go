@@ -48,8 +48,11 @@ const record = ".fake.jsonl"
 // script is a file in the work folder of the fake agent CLI, if it has a script.
 const script = "script.json"
 
+// ownOrders is a file in the work folder of the fake agent CLI, with the turn that it begins at SIGUSR1.
+const ownOrders = ".fake.orders"
+
 func playFake(workdir string) int {
-	c := fakeagent.Config{Record: filepath.Join(workdir, record)}
+	c := fakeagent.Config{Record: filepath.Join(workdir, record), Orders: filepath.Join(workdir, ownOrders)}
 	if path := filepath.Join(workdir, script); exists(path) {
 		var err error
 		if c.Script, err = fakeagent.LoadScript(path); err != nil {
@@ -86,6 +89,7 @@ type stage struct {
 	named string           // id of the host
 	now   func() time.Time // the host agents' clock; nil: the real one
 	alter func(*Config)    // changes the configuration of each host agent; can be nil
+	dbDir string           // folder of the database below dir; "" for dir
 
 	host *Host
 	db   *store.HostDB
@@ -317,7 +321,7 @@ func openHostDB(s *stage) (*store.HostDB, error) { return store.OpenHost(s.path(
 
 func (s *stage) dbFile() string {
 	if s.named == hostID {
-		return "host.db"
+		return filepath.Join(s.dbDir, "host.db")
 	}
 	return s.named + ".db"
 }

@@ -250,7 +250,7 @@ func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
 		}
 		if r.Run != nil && a.run != nil {
 			run := *r.Run
-			run.Interrupted = yes
+			run.Interrupted, run.Cursor = yes, a.run.Cursor // the record can have a cursor of an earlier session object
 			a.run, r.Run = &run, &run
 		}
 		return nil

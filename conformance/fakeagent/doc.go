@@ -48,6 +48,8 @@
 // script ([Script].Start) contains commands.
 //
 //	say TEXT             answers at once
+//	fail N TEXT          answers "Limit: TEXT" the first N times, and then "done"
+//	next                 carries out again what has failed last, or answers "on"
 //	/shorten             pretends to shorten the conversation
 //	slow TEXT [for 2s]   answers word by word
 //	pause 2s             works without output

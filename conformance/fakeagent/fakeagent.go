@@ -18,6 +18,9 @@ type Config struct {
 	Script Script
 	Record string // file to which each Entry is written as a line of JSON; "" for no record
 	Model  *Model // if it is not nil, the fake obeys the model and not the words of its prompts
+	// Orders is a file. At SIGUSR1, the fake begins a turn by itself with the commands in this file, one a line. If
+	// Orders is "", SIGUSR1 ends the fake.
+	Orders string
 }
 
 // program is one running fake. It reads keys in one goroutine. Each turn runs in a separate
@@ -51,6 +54,8 @@ type program struct {
 	faults          map[string]bool // permanent faults that are switched on, by their words
 	mode            int             // index of the mode; see modes
 	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
+	refusals        map[string]int  // how often the word fail has refused each text
+	unfinished      string          // what the word next tries again; see the word fail
 
 	// The following fields are used only by a fake with a model. After the start, only
 	// the goroutine of the turn uses them.
@@ -73,7 +78,8 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 		return 1, fmt.Errorf("script: %w", err)
 	}
 	p := &program{in: in, out: out, cfg: c, rec: &recorder{out: io.Discard}, quit: make(chan int, 1),
-		ignored: map[string]bool{}, faults: map[string]bool{}, always: map[string]bool{}}
+		ignored: map[string]bool{}, faults: map[string]bool{}, always: map[string]bool{},
+		refusals: map[string]int{}}
 	if c.Record != "" {
 		f, err := os.OpenFile(c.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
@@ -126,6 +132,9 @@ func (p *program) run(ctx context.Context) int {
 	defer cancel()
 	signals := make(chan os.Signal, 4) // more than enough for one signal of each kind
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
+	if p.cfg.Orders != "" {
+		signal.Notify(signals, syscall.SIGUSR1)
+	}
 	// This process catches these signals until it has ended. Otherwise a second SIGHUP
 	// could kill the fake while it ends, and the fake's exit code would be lost.
 	input, stop := p.read()
@@ -142,6 +151,10 @@ func (p *program) run(ctx context.Context) int {
 			}
 			p.keys(ctx, b)
 		case s := <-signals:
+			if s == syscall.SIGUSR1 {
+				p.beginByItself(ctx)
+				continue
+			}
 			p.signalled(s)
 		case code := <-p.quit:
 			return code

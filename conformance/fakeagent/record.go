@@ -21,6 +21,7 @@ const (
 	Prompted  Kind = "prompted"  // Text was submitted
 	Said      Kind = "said"      // Text was answered by the word say
 	Chosen    Kind = "chosen"    // Text is the option that was chosen in a dialog; "" for none
+	ByItself  Kind = "by itself" // Text has the commands of a turn at SIGUSR1; "" if another turn was running
 	Stopped   Kind = "stopped"   // a key interrupted the turn
 	InState   Kind = "state"     // Text is the new state: "idle", "busy" or "dialog"
 	Signalled Kind = "signalled" // Text names a signal that arrived; the fake can ignore it

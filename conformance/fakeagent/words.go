@@ -20,6 +20,7 @@ func (p *program) words() map[string]act {
 		"say": p.say, "/shorten": p.shorten, "slow": p.slow, "pause": p.pause, "hold": p.hold, "dialog": p.ask,
 		"exit": p.exit, "crash": p.crash, "garbage": p.garbage, "silent": p.silent,
 		"spin": p.spin, "flood": p.flood, "child": p.child, "ignore": p.ignore,
+		"fail": p.fail, "next": p.goOn,
 		"lose": p.loseInput, "deaf": p.ignoreSubmits, "break": p.breakSubmits, "paste": p.paste, "status": p.status,
 	}
 	for _, fault := range []string{hasty, narrow, careless, anonymous, brittle, stubborn, mingling} {
