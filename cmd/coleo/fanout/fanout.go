@@ -224,9 +224,9 @@ func (f *flags) countArms() error {
 	if f.count == 0 {
 		f.count = cmp.Or(len(f.harnesses), usualArms)
 	}
-	if f.count < max(1, len(f.harnesses)) || f.count > mostArms {
-		return coleo.Errorf(coleo.EInvalid, "-n %d: a fan-out has at most %d arms, and at least one for each of the %d "+
-			"harnesses; nothing was started", f.count, mostArms, len(f.harnesses))
+	if least := max(1, len(f.harnesses)); f.count < least || f.count > mostArms {
+		return coleo.Errorf(coleo.EInvalid, "-n %d: this fan-out has at least %s (one for each harness), and at most %d; "+
+			"nothing was started", f.count, verb.Counted(least, "arm"), mostArms)
 	}
 	return nil
 }
@@ -373,6 +373,9 @@ func printStarted(c *cobra.Command, out begun) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started || s.Run != "" || s.Unknown }) {
+		return nil
 	}
 	_, err := fmt.Fprintf(c.OutOrStdout(), "Compare them with: coleo fan-out show %s\n", out.ID)
 	return err

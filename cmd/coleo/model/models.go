@@ -11,6 +11,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/modelresolver"
 	"coleo.dev/pricebook"
@@ -42,15 +43,23 @@ no value, and does not try whether a model server accepts the login.`,
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "HARNESS\tHOST\tLOGGED IN\tBY")
 			for _, l := range models.Logins {
+				in := "no"
+				if l.LoggedIn {
+					in = "yes"
+				}
 				by := strings.Join(append(l.Env, l.Files...), ", ")
-				fmt.Fprintf(w, "%s\t%s\t%t\t%s\n", l.Harness, l.Host, l.LoggedIn, by)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Harness, l.Host, in, show.OrDash(by))
+			}
+			if err := w.Flush(); err != nil {
+				return err
 			}
 			for _, m := range models.Models {
 				if m.Uses > 0 {
-					fmt.Fprintf(w, "%d arms\t\t\t%s\n", m.Uses, coleo.ModelName(m.Provider, m.Model))
+					fmt.Fprintf(c.OutOrStdout(), "Model of %s: %s\n", verb.Counted(m.Uses, "arm"),
+						coleo.ModelName(m.Provider, m.Model))
 				}
 			}
-			return w.Flush()
+			return nil
 		}),
 	}
 }
