@@ -164,7 +164,7 @@ func conflictText(arm string, w changes.MergeWish, m changes.Merged, ask bool) s
 
 // askCommand returns the command that does the same merge again, and hands its conflicts to the arm.
 func askCommand(arm string, w changes.MergeWish, m changes.Merged) string {
-	words := []string{"coleo arm merge", arm, "--ask-arm"}
+	words := []string{"coleo arm merge", arm}
 	if w.Way == changes.WaySquash || w.Way == changes.WayRebase {
 		words = append(words, "--"+string(w.Way))
 	}
@@ -178,7 +178,7 @@ func askCommand(arm string, w changes.MergeWish, m changes.Merged) string {
 	if w.UpdateCheckout || m.CheckedOut != "" {
 		words = append(words, "--update-checkout")
 	}
-	return strings.Join(words, " ")
+	return strings.Join(append(words, "--ask-arm"), " ")
 }
 
 // shortID returns the beginning of a commit's id.
