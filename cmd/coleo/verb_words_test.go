@@ -52,6 +52,12 @@ func TestAQueuedPromptThatWaitsForAPersonSaysSo(t *testing.T) {
 		t.Errorf("to a paused queue: %s", out)
 	}
 	f.must("arm", "kill", f.name)
+	if r := f.run("arm", "approve", f.name); r.code != 12 || !strings.Contains(r.err, "has ended and asks nothing") {
+		t.Errorf("an answer to an arm that has ended: %v", r)
+	}
+	if out := f.must("arm", "status", f.name); strings.Contains(out, "Process:") {
+		t.Errorf("the status of an arm that has ended: %s", out)
+	}
 	if out := f.must("arm", "follow-up", f.name, "say two"); !strings.Contains(out, "'coleo arm recover "+f.name+"'") {
 		t.Errorf("to an arm that has ended: %s", out)
 	}

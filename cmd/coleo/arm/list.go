@@ -70,7 +70,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, map[string]any{"arms": rows})
 			}
-			_, err = io.WriteString(show.Writer(c), table(list))
+			_, err = io.WriteString(show.Writer(c), show.CutLines(table(list), show.Width(c)))
 			return err
 		}),
 	}
