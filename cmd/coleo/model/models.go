@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
-	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/modelresolver"
 	"coleo.dev/pricebook"
@@ -47,8 +47,8 @@ no value, and does not try whether a model server accepts the login.`,
 				if l.LoggedIn {
 					in = "yes"
 				}
-				by := strings.Join(append(l.Env, l.Files...), ", ")
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Harness, l.Host, in, show.OrDash(by))
+				by := cmp.Or(strings.Join(append(l.Env, l.Files...), ", "), "-")
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Harness, l.Host, in, by)
 			}
 			if err := w.Flush(); err != nil {
 				return err
