@@ -138,6 +138,7 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 		"needs a task":               {},
 		"no harness \"none\"":        {"--harness", "none", "x"},
 		"at least 2 arms (one for":   {"-n", "1", "--harness", "fake,gone", "x"},
+		"at least 1 arm":             {"-n", "0", "--harness", "fake", "x"},
 		"and at most 20":             {"-n", "21", "--harness", "fake", "x"},
 		"named twice":                {"--harness", "fake,fake", "x"},
 		"Coleo sets the label":       {"--harness", "fake", "--label", "fanout=x", "x"},

@@ -176,6 +176,9 @@ func (f *flags) begin(c *cobra.Command, task string) (*api.Client, begun, error)
 // prepare checks the flags and completes the request that all arms share.
 func (f *flags) prepare(c *cobra.Command, task string) error {
 	var err error
+	if c.Flags().Changed("number") && f.count < 1 {
+		return coleo.Errorf(coleo.EInvalid, "-n %d: a fan-out has at least 1 arm; nothing was started", f.count)
+	}
 	if f.q.Workdir, err = filepath.Abs(f.q.Workdir); err != nil {
 		return err
 	}
