@@ -110,10 +110,14 @@ func describe(m *huma.ErrorModel) string {
 			parts = append(parts, d.Message)
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s: %s", d.Location, d.Message))
+		parts = append(parts, fmt.Sprintf("%s: %s", strings.TrimPrefix(d.Location, "body."), d.Message))
 	}
 	if len(parts) == 0 {
 		return m.Detail
 	}
-	return m.Detail + ": " + strings.Join(parts, "; ")
+	detail := m.Detail
+	if detail == "validation failed" { // huma's words
+		detail = "nothing was done"
+	}
+	return detail + ": " + strings.Join(parts, "; ")
 }

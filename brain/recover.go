@@ -30,6 +30,14 @@ func (b *Brain) Recover(ctx context.Context, idOrName string, q wire.RecoverRequ
 	if err != nil {
 		return wire.SpawnReply{}, err
 	}
+	end, err := b.beginStart(arm)
+	if err != nil {
+		return wire.SpawnReply{}, err
+	}
+	defer end()
+	if arm, err = b.Arm(ctx, arm.ID); err != nil {
+		return wire.SpawnReply{}, err
+	}
 	if arm, err = b.moveToHost(ctx, arm); err != nil {
 		b.Log.Info("an arm stays with serve itself", "arm", arm.Name, "because", err)
 	}

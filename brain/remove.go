@@ -27,6 +27,14 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 	if err != nil {
 		return wire.Removed{}, err
 	}
+	end, err := b.beginRemoval(arm)
+	if err != nil {
+		return wire.Removed{}, err
+	}
+	defer end()
+	if arm, err = b.Arm(ctx, arm.ID); err != nil {
+		return wire.Removed{}, err
+	}
 	if !b.isOver(ctx, arm) {
 		return wire.Removed{}, coleo.Errorf(coleo.EConflict, "arm %s is %s: kill it first", arm.Name, arm.Status)
 	}

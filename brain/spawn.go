@@ -45,8 +45,21 @@ type starting struct {
 func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *Once) (wire.SpawnReply,
 	error) {
 	s := starting{q: q, parent: parent, once: once}
+	if err := b.nameStart(ctx, &s); err != nil {
+		return wire.SpawnReply{}, err
+	}
+	if s.known {
+		end, err := b.beginStart(s.arm)
+		if err != nil {
+			return wire.SpawnReply{}, err
+		}
+		defer end()
+		if _, err := b.Arm(ctx, s.arm.ID); err != nil { // it was removed meanwhile
+			return wire.SpawnReply{}, err
+		}
+	}
 	for _, step := range []func(context.Context, *starting) error{
-		b.nameStart, b.configureStart, b.placeStart, b.finishStart, b.orderStart,
+		b.configureStart, b.placeStart, b.finishStart, b.orderStart,
 	} {
 		if err := step(ctx, &s); err != nil {
 			return wire.SpawnReply{}, err

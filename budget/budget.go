@@ -147,5 +147,5 @@ func CanKeep(b coleo.Budget, harness string, t Telling, model string, price *col
 	default:
 		return nil
 	}
-	return coleo.Errorf(coleo.EUnsupported, "the budget cannot be kept: %s; --budget-policy warn only warns", why)
+	return coleo.Errorf(coleo.EUnsupported, "the budget cannot be kept: %s; the policy warn only warns", why)
 }

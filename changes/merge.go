@@ -61,7 +61,7 @@ type MergeFrom struct {
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// Committed is the commit that Coleo has made of uncommitted work. It is "" if there was no
-	// uncommitted work.
+	// uncommitted work. It is also "" if nothing was merged, and so nothing was committed.
 	Committed string `json:"committed,omitempty"`
 }
 

@@ -60,7 +60,8 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	}
 	if again := o.Request != "" && h.arms[o.ID] != nil; running >= h.MaxArms && !again {
 		return nil, coleo.Errorf(coleo.EConflict,
-			"Agent at capacity (%d arms): stop one, or start the host agent with a larger --max-arms", h.MaxArms)
+			"Agent at capacity (%d arms): stop one, or set a larger max_arms in config.toml and restart Coleo "+
+				"('coleo down', 'coleo up')", h.MaxArms)
 	}
 	if a, ok := h.arms[o.ID]; ok {
 		return a, nil

@@ -99,7 +99,7 @@ func (h Hosts) noneAble(i coleo.Info) error {
 	case slices.Contains(h.Installed(), i.Name):
 		return coleo.Errorf(coleo.EConflict,
 			"every host with %s has its maximum number of arms: stop one, "+
-				"or start the host agent with a larger --max-arms",
+				"or set a larger max_arms in config.toml and restart Coleo ('coleo down', 'coleo up')",
 			i.Title)
 	}
 	return coleo.Errorf(coleo.ENotInstalled,

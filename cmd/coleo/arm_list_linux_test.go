@@ -57,6 +57,7 @@ func TestTheListFollowsOnATerminal(t *testing.T) {
 			return true
 		})
 	}
+	f.cutsItsRows()
 	shows("NAME", "one", "idle")
 	f.asks("make test")
 	shows("needs you:")
@@ -68,4 +69,29 @@ func TestTheListFollowsOnATerminal(t *testing.T) {
 	if state, err := term.Wait(); err != nil || state.ExitCode() != 0 {
 		t.Errorf("Ctrl-C ends the list with %v, %v", state, err)
 	}
+}
+
+// cutsItsRows checks that a row of the list is one row of a narrow terminal, and that a pipe gets all of it.
+func (f *fake) cutsItsRows() {
+	f.t.Helper()
+	const cols = 20
+	if out := f.must("arm", "list"); !strings.Contains(out, "BRANCH") {
+		f.t.Errorf("into a pipe, the list is %s", out)
+	}
+	term, err := device.Start(device.Command{Path: f.path("bin/coleo"), Args: []string{"arm", "list"},
+		Env: append(f.env, "TERM=xterm-256color"), Dir: f.dir, Cols: cols, Rows: 10})
+	f.check(err)
+	defer term.Close()
+	screen := pty.New(cols, 10)
+	buf := make([]byte, 4096)
+	for err == nil {
+		var n int
+		n, err = term.Read(buf)
+		_, _ = screen.Write(buf[:n])
+	}
+	lines := screen.View().Lines
+	if !strings.HasPrefix(lines[0], "NAME") || !strings.HasPrefix(lines[1], "one") || strings.TrimSpace(lines[2]) != "" {
+		f.t.Errorf("on a narrow terminal, the list is %q", lines)
+	}
+	_, _ = term.Wait()
 }

@@ -40,6 +40,13 @@ func TestM28TheWorkOfAnArmIsMerged(t *testing.T) {
 	w.check(os.WriteFile(filepath.Join(arm.Workdir, "rest"), []byte("rest\n"), 0o600))
 	before := w.git(dir, "rev-parse", "topic")
 
+	w.check(os.Rename(filepath.Join(arm.Workdir, "rest"), w.path("rest")))
+	w.git(dir, "update-ref", "refs/heads/topic", "coleo/one")
+	if out := w.must("arm", "merge", "one", "--into", "absent"); !strings.Contains(out, "the branch absent was not made") {
+		t.Errorf("a merge of nothing into a new branch says %s", out)
+	}
+	w.git(dir, "update-ref", "refs/heads/topic", before)
+	w.check(os.Rename(w.path("rest"), filepath.Join(arm.Workdir, "rest")))
 	if r := w.run("arm", "merge", "one"); r.code != 5 || !strings.Contains(r.err, "1 untracked file (sub/rest)") {
 		t.Errorf("uncommitted work: exit code %d, %s", r.code, r.err)
 	}
@@ -106,6 +113,16 @@ func TestConflictsOfAMergeAreHandedToTheArmOnce(t *testing.T) {
 		!strings.Contains(r.out, "coleo arm merge one --ask-arm") {
 		t.Errorf("exit code %d: %s", r.code, r.out)
 	}
+	again := "coleo arm merge one --squash --into next --commit 'the rest' --ask-arm\n"
+	if r := w.run("arm", "merge", "one", "--into", "next", "--squash", "--commit", "the rest"); r.code != 5 ||
+		!strings.Contains(r.out, again) {
+		t.Errorf("exit code %d: %s, want %s", r.code, r.out, again)
+	}
+	w.git(dir, "checkout", "-q", "topic")
+	if r := w.run("arm", "merge", "one", "--dry-run"); !strings.Contains(r.out, "--update-checkout --ask-arm\n") {
+		t.Errorf("the branch is checked out, and the dry run says %s", r.out)
+	}
+	w.git(dir, "checkout", "-q", "main")
 	r = w.run("arm", "merge", "one", "--ask-arm")
 	if r.code != 5 || !strings.Contains(r.out, "The arm is asked to resolve them") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -250,10 +251,17 @@ func checkArms(ctx context.Context, s setup.Setup) []finding {
 	if err != nil {
 		return []finding{{Wrong: err.Error(), Grave: true}}
 	}
+	hosts, err := client.Hosts(ctx)
+	if err != nil {
+		return []finding{{Wrong: err.Error(), Grave: true}}
+	}
 	var out []finding
 	for _, arm := range list {
 		if need, why := arm.Need(); need == coleo.NeedsYou && arm.State != coleo.WaitingApproval {
 			mend := "coleo arm recover " + arm.Name
+			if slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.ID == arm.AgentID && !h.Live }) {
+				mend = "coleo up" // nothing can recover the arm before
+			}
 			if arm.Runtime.Frozen {
 				mend = fmt.Sprintf("kill -CONT %d", arm.PID)
 			}

@@ -137,8 +137,9 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 	for want, args := range map[string][]string{
 		"needs a task":               {},
 		"no harness \"none\"":        {"--harness", "none", "x"},
-		"at least one for each":      {"-n", "1", "--harness", "fake,gone", "x"},
-		"at most 20 arms":            {"-n", "21", "--harness", "fake", "x"},
+		"at least 2 arms (one for":   {"-n", "1", "--harness", "fake,gone", "x"},
+		"at least 1 arm":             {"-n", "0", "--harness", "fake", "x"},
+		"and at most 20":             {"-n", "21", "--harness", "fake", "x"},
 		"named twice":                {"--harness", "fake,fake", "x"},
 		"Coleo sets the label":       {"--harness", "fake", "--label", "fanout=x", "x"},
 		"needs the argument word":    {"--template", "say"},
@@ -165,6 +166,9 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 	}
 	if none := w.fanned(3, "--harness", "gone", "-w", dir, "--wait", "x"); none.Arms[0].Started || len(none.Table) != 0 {
 		t.Errorf("without any arm, fan-out prints %+v", none)
+	}
+	if r := w.run("fan-out", "--harness", "gone", "-w", dir, "x"); strings.Contains(r.out, "fan-out show") {
+		t.Errorf("without any arm, fan-out offers a comparison: %v", r)
 	}
 	first := w.git(dir, "rev-parse", "HEAD")
 	w.git(dir, "branch", "old")

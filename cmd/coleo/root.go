@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"coleo.dev"
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/budget"
 	"coleo.dev/cmd/coleo/changes"
@@ -40,9 +39,7 @@ func newRootCommand() *cobra.Command {
   coleo arm prompt fix --wait "why does the build fail?"
   coleo arm list`
 	root.PersistentFlags().Bool("json", false, "print JSON instead of text")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return coleo.Errorf(coleo.EInvalid, "%s: %v (see %s --help)", c.CommandPath(), err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(verb.FlagError)
 	arms := arm.Command()
 	arms.AddCommand(thread.ArmCommand(), thread.ForkCommand(), handover.Command(), memo.Command(), budget.Command(),
 		runverbs.TailCommand(), changes.DiffCommand(), changes.CheckpointCommand(), changes.CommentCommand(),

@@ -61,3 +61,14 @@ func decodeText[T any](t *testing.T, text string) T {
 	}
 	return v
 }
+
+// TestTheDoctorStartsAHostAgentBeforeItRecoversArms: while the host agent is away, nothing can recover its arms.
+func TestTheDoctorStartsAHostAgentBeforeItRecoversArms(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.loseHostAgent()
+	r := f.run("doctor")
+	if !strings.Contains(r.out, "arm "+f.name) || strings.Contains(r.out, "arm recover") {
+		t.Errorf("the doctor says %v", r)
+	}
+}

@@ -268,20 +268,27 @@ func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	}
 	m.Commit, m.Committed = work.commit, work.made
 	if m.Nothing, err = j.has(ctx, tip, m.Commit); err != nil || m.Nothing {
-		return m, err
+		return unchanged(m, work), err
 	}
 	after, err := j.compute(ctx, &m, tip)
 	if err != nil || m.Conflicts != nil {
-		return m, err
+		return unchanged(m, work), err
 	}
 	if m.Nothing = after == tip; m.Nothing {
-		return m, nil
+		return unchanged(m, work), nil
 	}
 	m.After = after
 	if err := j.files(ctx, &m, tip); err != nil || j.wish.DryRun {
 		return m, err
 	}
 	return m, j.move(ctx, m, work)
+}
+
+// unchanged returns the result of a merge that changes nothing. So no branch gets the commit of the
+// uncommitted work, and no work folder gets files.
+func unchanged(m changes.Merged, w work) changes.Merged {
+	m.Commit, m.Committed, m.Updated = w.head, "", ""
+	return m
 }
 
 // target finds the commit on which the work is put. If the branch exists, target sets m.Before to

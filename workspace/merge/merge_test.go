@@ -131,6 +131,9 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 			if !slices.Equal(got, want) || m.After != "" {
 				t.Errorf("the conflicts are %q, want %q; after is %q", got, want, m.After)
 			}
+			if m.Commit != conflicting || m.Committed != "" || m.Updated != "" {
+				t.Errorf("nothing was committed, but the result is %+v", m.MergeFrom)
+			}
 			s.Same("the person's work folder", s.Person(), before)
 			s.Same("the worktree", s.WorkFiles(w.Path), files)
 			if s.refs() != refs || s.Git(w.Path, "ls-files", "-s") != index ||

@@ -70,6 +70,7 @@ type proposal struct {
 	repo  *git.Repo
 	wish  Wish
 
+	before Record // the record of an earlier call; its Number is 0 if there is no pull request
 	record Record
 	name   string // the name of the remote
 	place  remote.Place
@@ -83,16 +84,18 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	if p.record, _, err = Read(p.trees.Dir, p.arm.ID); err != nil {
 		return err
 	}
+	p.before = p.record
 	p.record.Arm, p.record.Repo = p.arm.ID, p.arm.Repo
 	branch, err := p.trees.CommittedBranch(ctx, p.arm)
 	if err != nil {
 		return err
 	}
 	base := p.wish.Base
-	if base == "" {
-		if base = p.record.Base; base == "" {
-			base = p.arm.Onto
-		}
+	if base == "" && p.before.Number != 0 {
+		base = p.before.Base
+	}
+	if base == "" { // an earlier call without a pull request decides nothing
+		base = p.arm.Onto
 	}
 	switch base {
 	case "":
@@ -176,6 +179,9 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 		found, err = p.forge.create(ctx, p.draft())
 	}
 	if err == nil {
+		if found.Number == p.before.Number {
+			p.record.Base = p.before.Base // a push does not change where the pull request goes
+		}
 		p.record.setRequest(found)
 	}
 	p.record.Changed = p.trees.Now().UTC()

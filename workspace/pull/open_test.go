@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/workspace/pull"
+	"coleo.dev/workspace/pull/fakegh"
 )
 
 func TestABranchIsPushedAndProposedOnce(t *testing.T) {
@@ -67,6 +68,26 @@ func TestAMergeRequestIsMadeByGlab(t *testing.T) {
 	if o.Program != "glab" || o.Number != 1 || s.pushed() == "" || s.gh.Pulls()[0].Title != "Draft: add new" ||
 		!slices.Contains(calls[1].Args, "projects/a%2Fb%2Fc/merge_requests") || calls[1].Args[2] != "gitlab.example.org" {
 		t.Errorf("the result is %+v, the calls are %v", o, calls)
+	}
+}
+
+// TestTheBaseIsThatOfThePullRequest checks that a base which the server refused is forgotten, and that a second
+// call does not say that the pull request goes elsewhere.
+func TestTheBaseIsThatOfThePullRequest(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "gh")
+	if _, err := s.open(pull.Wish{Base: fakegh.UnknownBase}); err == nil || !strings.Contains(err.Error(), "Validation Failed") {
+		t.Fatalf("the error is %v", err)
+	}
+	o, err := s.open(pull.Wish{})
+	if s.Check(err); !o.Made || o.Base != "main" || s.gh.Pulls()[0].Base != "main" {
+		t.Errorf("the result is %+v, the pull request is %+v", o, s.gh.Pulls()[0])
+	}
+	if o, err = s.open(pull.Wish{Base: "other"}); err != nil || o.Made || o.Base != "main" {
+		t.Errorf("the result is %+v, %v", o, err)
+	}
+	if r, _, err := pull.Read(s.trees.Dir, s.arm.ID); err != nil || r.Base != "main" {
+		t.Errorf("the record is %+v, %v", r, err)
 	}
 }
 

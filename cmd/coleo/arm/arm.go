@@ -158,7 +158,7 @@ func remove(force *bool) bulk {
 			gone, err := client.Remove(ctx, name, *force)
 			line := "Removed " + name
 			if gone.Dropped > 0 {
-				line += fmt.Sprintf(", with %d queued prompts", gone.Dropped)
+				line += ", with " + verb.Counted(gone.Dropped, "queued prompt")
 			}
 			if gone.Kept != "" {
 				line += "; its work is kept: coleo workspace restore " + name

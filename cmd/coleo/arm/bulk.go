@@ -212,7 +212,16 @@ func writeOutcomes(c *cobra.Command, list []outcome) error {
 		if o.Error != nil {
 			word, what = "no", o.Error.Message
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Arm, word, strings.Join(strings.Fields(what), " "))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", o.Arm, word, oneRow(what))
 	}
 	return w.Flush()
+}
+
+// oneRow returns a text of several lines as one row of a table.
+func oneRow(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i, line := range lines {
+		lines[i] = strings.Join(strings.Fields(line), " ")
+	}
+	return strings.Join(lines, "; ")
 }

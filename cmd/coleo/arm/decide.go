@@ -183,6 +183,19 @@ func newTodosCommand() *cobra.Command {
 		})
 }
 
+// asksNothing returns the error for an answer to an arm without an open dialog.
+func asksNothing(arm coleo.Arm) error {
+	switch arm.State {
+	case coleo.Dead:
+		return coleo.Errorf(coleo.EStale, "arm %s has ended and asks nothing: 'coleo arm recover %s' starts it again", arm.Name,
+			arm.Name)
+	case coleo.WaitingApproval:
+		return coleo.Errorf(coleo.EStale, "the dialog of arm %s has just closed or is just changing: nothing was typed; "+
+			"'coleo arm status %s' shows what it asks now", arm.Name, arm.Name)
+	}
+	return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", arm.Name, arm.State)
+}
+
 // decide answers the dialog that has the given fingerprint. If the fingerprint is empty, decide
 // answers the dialog that is open when decide is called. In both cases, the answer never goes to
 // another dialog. If the dialog has closed, decide returns EStale.
@@ -197,7 +210,7 @@ func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.D
 	}
 	if dialog == "" {
 		if arm.Dialog == nil {
-			return "", nil, coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", arm.Name, arm.State)
+			return "", nil, asksNothing(arm)
 		}
 		dialog = string(arm.Dialog.Fingerprint)
 	}

@@ -268,6 +268,10 @@ func (f *spawnFlags) takeWorktree() error {
 		if err != nil {
 			return err
 		}
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return coleo.Errorf(coleo.EInvalid, "the folder %s is not there: name a folder in another repository with --with",
+				folder)
+		}
 		f.q.Worktree.With = append(f.q.Worktree.With, folder)
 	}
 	if f.worktree == newBranch {

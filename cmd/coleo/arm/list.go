@@ -51,18 +51,26 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 			if err != nil {
 				return err
 			}
+			table := func(arms []coleo.Arm) string {
+				return armTable(pick(arms), f.nothing(len(arms) > 0), time.Now())
+			}
 			if f.watch {
-				return watchArms(c, client, pick)
+				return watchArms(c, client, table)
 			}
 			list, err := client.Arms(c.Context(), f.all)
 			if err != nil {
 				return err
 			}
 			rows := pick(list)
+			if len(rows) == 0 {
+				if err := setup.KnowHarnesses(c.Context(), client, f.harnesses...); err != nil {
+					return err
+				}
+			}
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, map[string]any{"arms": rows})
 			}
-			_, err = io.WriteString(show.Writer(c), armTable(rows, len(list) > 0, time.Now()))
+			_, err = io.WriteString(show.Writer(c), show.CutLines(table(list), show.Width(c)))
 			return err
 		}),
 	}
@@ -76,15 +84,22 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// armTable returns a table of the given arms, for users. If no arms are given, it returns a
-// sentence instead. The sentence depends on haveArms, which is true if there are any arms at all.
-func armTable(rows []coleo.Arm, haveArms bool, now time.Time) string {
+// nothing returns the line that users see in place of an empty list. haveArms is true if there are any
+// arms at all.
+func (f listFlags) nothing(haveArms bool) string {
 	switch {
-	case len(rows) > 0:
-	case haveArms:
-		return "No active arms.\n"
-	default:
+	case !haveArms:
 		return "No arms registered.\n"
+	case len(f.states)+len(f.harnesses)+len(f.selectors) > 0:
+		return "No arm matches.\n"
+	}
+	return "No active arms.\n"
+}
+
+// armTable returns a table of the given arms, for users. If no arms are given, it returns the text nothing.
+func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
+	if len(rows) == 0 {
+		return nothing
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)

@@ -25,7 +25,7 @@ func TestTablesStayInLineWithAndWithoutColours(t *testing.T) {
 	var out bytes.Buffer
 	c := &cobra.Command{}
 	c.SetOut(&out)
-	if _, err := io.WriteString(show.Writer(c), armTable(arms, true, time.Now())); err != nil {
+	if _, err := io.WriteString(show.Writer(c), armTable(arms, "", time.Now())); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "\x1b") {

@@ -38,7 +38,7 @@ const (
 
 // watchArms shows the list of arms on the whole terminal. It redraws the list after
 // each change, until the command's context ends.
-func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []coleo.Arm) error {
+func watchArms(c *cobra.Command, client *api.Client, table func([]coleo.Arm) string) error {
 	out, ok := c.OutOrStdout().(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || verb.WantsJSON(c) {
 		return coleo.Errorf(coleo.EInvalid, "--watch needs a terminal: programs use the WebSocket /ws")
@@ -55,7 +55,7 @@ func watchArms(c *cobra.Command, client *api.Client, pick func([]coleo.Arm) []co
 	for {
 		if wait := watchRedraw - time.Since(drawn); wait <= 0 {
 			drawn = time.Now()
-			if err := drawArms(out, pick, arms, lost); err != nil {
+			if err := drawArms(out, table, arms, lost); err != nil {
 				return err
 			}
 		}
@@ -103,7 +103,7 @@ func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]col
 }
 
 // drawArms draws the list once. It cuts the list to the size of the terminal.
-func drawArms(out *os.File, pick func([]coleo.Arm) []coleo.Arm, arms map[string]coleo.Arm, lost error) error {
+func drawArms(out *os.File, table func([]coleo.Arm) string, arms map[string]coleo.Arm, lost error) error {
 	cols, rows, err := term.GetSize(int(out.Fd()))
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func drawArms(out *os.File, pick func([]coleo.Arm) []coleo.Arm, arms map[string]
 	for _, arm := range arms {
 		list = append(list, arm)
 	}
-	text := armTable(pick(list), len(list) > 0, time.Now())
+	text := table(list)
 	if lost != nil {
 		text = show.Red.Paint("serve does not answer; what follows is as of then: "+lost.Error()) + "\n" + text
 	}

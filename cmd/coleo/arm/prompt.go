@@ -222,7 +222,7 @@ func newWaitCommand() *cobra.Command {
 func readJSON(path, notDone string) (json.RawMessage, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, coleo.Errorf(coleo.EInvalid, "%v: %s", err, notDone)
+		return nil, coleo.Errorf(coleo.EInvalid, "the file %s cannot be read (%v): %s", path, verb.Cause(err), notDone)
 	}
 	if !json.Valid(raw) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s is not JSON: %s", path, notDone)

@@ -54,12 +54,15 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limi
 		if err == nil {
 			t.RunEnd = end
 			err = t.failure(name)
-		} else if ctx.Err() == nil && (waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout) {
+		} else if ctx.Err() != nil {
+			err = coleo.Errorf(coleo.EInternal, "the prompt was delivered, and nobody waits for its turn now; "+
+				"the turn continues: 'coleo arm wait %s' waits for it, and 'coleo arm interrupt %s' stops it", name, name)
+		} else if waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout {
 			// Serve has its own limit for this wait. This limit can end just before the caller's
 			// limit.
 			err = coleo.Errorf(coleo.ETimeout,
 				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
-				name, limit, name)
+				name, limit.Round(time.Millisecond), name)
 		}
 	}
 	return t, delivered(err)

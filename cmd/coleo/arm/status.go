@@ -140,7 +140,9 @@ func (p *statusPage) addPlace(arm coleo.Arm) {
 
 // addStart adds what belongs to the present start of the arm.
 func (p *statusPage) addStart(arm coleo.Arm) {
-	p.line("Process", arm.PID)
+	if arm.PID > 0 {
+		p.line("Process", arm.PID)
+	}
 	p.line("Session", show.OrDash(arm.SessionID))
 	if from := configOf(arm).ForkedFrom; from != nil {
 		p.line("Forked from", from)

@@ -35,7 +35,7 @@ arm's folder.`,
 			if err != nil {
 				return err
 			}
-			return verb.Say(c, fmt.Sprintf("Stored. Arm %s has %d comments that are not sent.", args[0], len(list)), list)
+			return verb.Say(c, fmt.Sprintf("Stored. Not sent yet: %s for arm %s.", verb.Counted(len(list), "comment"), args[0]), list)
 		}),
 	}
 }
@@ -57,14 +57,14 @@ all kept. --drop deletes them.`,
 				if err != nil {
 					return err
 				}
-				return verb.Say(c, fmt.Sprintf("%d comments are sent, as the prompt of run %s.", sent.Comments, sent.Receipt.ID),
+				return verb.Say(c, fmt.Sprintf("Sent %s, as the prompt of run %s.", verb.Counted(sent.Comments, "comment"), sent.Receipt.ID),
 					sent)
 			case drop:
 				list, err := client.DropComments(c.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				return verb.Say(c, fmt.Sprintf("%d comments are deleted.", len(list)), list)
+				return verb.Say(c, fmt.Sprintf("Deleted %s.", verb.Counted(len(list), "comment")), list)
 			}
 			list, err := client.Comments(c.Context(), args[0])
 			if err != nil {

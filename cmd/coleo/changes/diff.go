@@ -160,7 +160,7 @@ func statText(d changes.Diff) string {
 		fmt.Fprintf(&b, "%-8s  %s  %s  (%s)\n", f.Kind, name, lines, placeOf(f))
 	}
 	added, deleted := changes.Sum(d.Files)
-	fmt.Fprintf(&b, "%d files, %d lines added, %d deleted\n", len(d.Files), added, deleted)
+	fmt.Fprintf(&b, "%s, %s added, %d deleted\n", verb.Counted(len(d.Files), "file"), verb.Counted(added, "line"), deleted)
 	return b.String()
 }
 

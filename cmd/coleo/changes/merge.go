@@ -57,7 +57,7 @@ func MergeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := verb.Say(c, mergedText(args[0], m, ask), m); err != nil || len(m.Conflicts) == 0 {
+			if err := verb.Say(c, mergedText(args[0], w, m, ask), m); err != nil || len(m.Conflicts) == 0 {
 				return err
 			}
 			return verb.Exit(verb.ExitCode(coleo.EConflict))
@@ -80,17 +80,21 @@ func MergeCommand() *cobra.Command {
 }
 
 // mergedText describes for people what a merge has done, or what it would do.
-func mergedText(arm string, m changes.Merged, ask bool) string {
+func mergedText(arm string, w changes.MergeWish, m changes.Merged, ask bool) string {
 	if len(m.Conflicts) > 0 {
-		return conflictText(arm, m, ask)
+		return conflictText(arm, w, m, ask)
 	}
 	branch, into := branchIn(m.Repo, m.Branch), printable.Escaped(m.Into)
+	if m.Nothing && m.Before == "" {
+		return fmt.Sprintf("%s has nothing new, so the branch %s was not made. Nothing was merged.", branch, into)
+	}
 	if m.Nothing {
 		return fmt.Sprintf("The branch %s has all of %s already. Nothing was merged.", into, branch)
 	}
 	var lines []string
 	added, deleted := changes.Sum(m.Files)
-	about := fmt.Sprintf("%d commits, %d files, %d lines added, %d deleted", len(m.Commits), len(m.Files), added, deleted)
+	about := fmt.Sprintf("%s, %s, %s added, %d deleted", verb.Counted(len(m.Commits), "commit"),
+		verb.Counted(len(m.Files), "file"), verb.Counted(added, "line"), deleted)
 	if !m.DryRun {
 		lines = append(lines, fmt.Sprintf("Merged %s into %s (%s): %s", branch, into, m.Way, about))
 		if m.Committed != "" {
@@ -136,7 +140,7 @@ func branchIn(repo, branch string) string {
 	return printable.Escaped(branch)
 }
 
-func conflictText(arm string, m changes.Merged, ask bool) string {
+func conflictText(arm string, w changes.MergeWish, m changes.Merged, ask bool) string {
 	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", branchIn(m.Repo, m.Branch),
 		printable.Escaped(m.Into))}
 	for _, c := range m.Conflicts {
@@ -153,12 +157,28 @@ func conflictText(arm string, m changes.Merged, ask bool) string {
 	case m.Asked != nil:
 		lines = append(lines, fmt.Sprintf("The arm is asked to resolve them, by the prompt of run %s.", m.Asked.ID))
 	case !ask:
-		if m.Repo != "" {
-			arm += " --repo " + printable.ShellWord(m.Repo)
-		}
-		lines = append(lines, fmt.Sprintf("To hand them to the arm: coleo arm merge %s --ask-arm", arm))
+		lines = append(lines, "To hand them to the arm: "+askCommand(arm, w, m))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// askCommand returns the command that does the same merge again, and hands its conflicts to the arm.
+func askCommand(arm string, w changes.MergeWish, m changes.Merged) string {
+	words := []string{"coleo arm merge", arm}
+	if w.Way == changes.WaySquash || w.Way == changes.WayRebase {
+		words = append(words, "--"+string(w.Way))
+	}
+	for _, flag := range []struct{ name, value string }{
+		{"--repo", m.Repo}, {"--into", w.Into}, {"--commit", w.Commit}, {"--message", w.Message},
+	} {
+		if flag.value != "" {
+			words = append(words, flag.name, printable.ShellWord(flag.value))
+		}
+	}
+	if w.UpdateCheckout || m.CheckedOut != "" {
+		words = append(words, "--update-checkout")
+	}
+	return strings.Join(append(words, "--ask-arm"), " ")
 }
 
 // shortID returns the beginning of a commit's id.

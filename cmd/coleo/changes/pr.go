@@ -53,7 +53,7 @@ func PullCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return verb.Say(c, openedText(o), o)
+			return verb.Say(c, openedText(o, w.Base), o)
 		}),
 	}
 	f := c.Flags()
@@ -90,11 +90,15 @@ func worktreeOf(ctx context.Context, client *api.Client, name, repo string) (tre
 	return trees, tree, err
 }
 
-func openedText(o pull.Opened) string {
+func openedText(o pull.Opened, base string) string {
 	text := fmt.Sprintf("Pushed %s: %s\n", printable.Escaped(o.Branch), printable.Escaped(o.Push))
 	word := "The pull request exists already, and now has the new commits: "
 	if o.Made {
 		word = fmt.Sprintf("Made pull request %d into %s: ", o.Number, printable.Escaped(o.Base))
 	}
-	return text + word + printable.Escaped(o.URL)
+	text += word + printable.Escaped(o.URL)
+	if !o.Made && base != "" && base != o.Base {
+		text += fmt.Sprintf("\nIt still goes into %s: change that on its page.", printable.Escaped(o.Base))
+	}
+	return text
 }

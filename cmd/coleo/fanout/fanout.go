@@ -176,6 +176,9 @@ func (f *flags) begin(c *cobra.Command, task string) (*api.Client, begun, error)
 // prepare checks the flags and completes the request that all arms share.
 func (f *flags) prepare(c *cobra.Command, task string) error {
 	var err error
+	if c.Flags().Changed("number") && f.count < 1 {
+		return coleo.Errorf(coleo.EInvalid, "-n %d: a fan-out has at least 1 arm; nothing was started", f.count)
+	}
 	if f.q.Workdir, err = filepath.Abs(f.q.Workdir); err != nil {
 		return err
 	}
@@ -224,9 +227,9 @@ func (f *flags) countArms() error {
 	if f.count == 0 {
 		f.count = cmp.Or(len(f.harnesses), usualArms)
 	}
-	if f.count < max(1, len(f.harnesses)) || f.count > mostArms {
-		return coleo.Errorf(coleo.EInvalid, "-n %d: a fan-out has at most %d arms, and at least one for each of the %d "+
-			"harnesses; nothing was started", f.count, mostArms, len(f.harnesses))
+	if least := max(1, len(f.harnesses)); f.count < least || f.count > mostArms {
+		return coleo.Errorf(coleo.EInvalid, "-n %d: this fan-out has at least %s (one for each harness), and at most %d; "+
+			"nothing was started", f.count, verb.Counted(least, "arm"), mostArms)
 	}
 	return nil
 }
@@ -373,6 +376,9 @@ func printStarted(c *cobra.Command, out begun) error {
 	}
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started || s.Run != "" || s.Unknown }) {
+		return nil
 	}
 	_, err := fmt.Fprintf(c.OutOrStdout(), "Compare them with: coleo fan-out show %s\n", out.ID)
 	return err

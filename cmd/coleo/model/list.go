@@ -54,6 +54,11 @@ a file, the cheapest first.`,
 			if err != nil {
 				return err
 			}
+			if f.harness != "" && !slices.ContainsFunc(models.Models, f.offered) {
+				if err := setup.KnowHarnesses(c.Context(), client, f.harness); err != nil {
+					return err
+				}
+			}
 			return f.print(c, models)
 		},
 	}
@@ -62,6 +67,9 @@ a file, the cheapest first.`,
 	c.Flags().BoolVar(&f.all, "all", false, "also the models to which you are not logged in")
 	return c
 }
+
+// offered reports whether the harness of the flags has a model.
+func (f listFlags) offered(m wire.Model) bool { return slices.Contains(m.Harnesses, f.harness) }
 
 // print prints the models that the flags select.
 func (f listFlags) print(c *cobra.Command, models wire.Models) error {
@@ -75,7 +83,7 @@ func (f listFlags) print(c *cobra.Command, models wire.Models) error {
 		return m.Connected || slices.ContainsFunc(m.Harnesses, func(h string) bool { return slices.Contains(in, h) })
 	}
 	models.Models = slices.DeleteFunc(models.Models, func(m wire.Model) bool {
-		return f.harness != "" && !slices.Contains(m.Harnesses, f.harness) ||
+		return f.harness != "" && !f.offered(m) ||
 			f.harness == "" && !f.all && m.Uses == 0 && !has(m)
 	})
 	if verb.WantsJSON(c) {

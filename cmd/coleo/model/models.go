@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -42,15 +43,23 @@ no value, and does not try whether a model server accepts the login.`,
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "HARNESS\tHOST\tLOGGED IN\tBY")
 			for _, l := range models.Logins {
-				by := strings.Join(append(l.Env, l.Files...), ", ")
-				fmt.Fprintf(w, "%s\t%s\t%t\t%s\n", l.Harness, l.Host, l.LoggedIn, by)
+				in := "no"
+				if l.LoggedIn {
+					in = "yes"
+				}
+				by := cmp.Or(strings.Join(append(l.Env, l.Files...), ", "), "-")
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Harness, l.Host, in, by)
+			}
+			if err := w.Flush(); err != nil {
+				return err
 			}
 			for _, m := range models.Models {
 				if m.Uses > 0 {
-					fmt.Fprintf(w, "%d arms\t\t\t%s\n", m.Uses, coleo.ModelName(m.Provider, m.Model))
+					fmt.Fprintf(c.OutOrStdout(), "Model of %s: %s\n", verb.Counted(m.Uses, "arm"),
+						coleo.ModelName(m.Provider, m.Model))
 				}
 			}
-			return w.Flush()
+			return nil
 		}),
 	}
 }

@@ -46,7 +46,8 @@ answered the dialog.`,
 				lines = append(lines, j.String())
 			}
 			if len(lines) == 0 {
-				lines = []string{"The policy of " + args[0] + " has decided nothing yet. 'coleo arm spawn --policy' turns it on."}
+				lines = []string{"The policy of " + args[0] + " has decided nothing yet. " +
+					"If it is off, 'coleo arm spawn --policy' turns it on."}
 			}
 			return verb.Say(c, strings.Join(lines, "\n\n"), list)
 		}),

@@ -106,7 +106,14 @@ func followUp(c *cobra.Command, client *api.Client, name string, words, files []
 	if err != nil {
 		return err
 	}
-	return say(c, fmt.Sprintf("Queued for %s: %s", name, r.ID), r)
+	line := fmt.Sprintf("Queued for %s: %s (%d queued)", name, r.ID, len(r.Queue.Entries))
+	if r.Queue.Paused != "" {
+		line += fmt.Sprintf("\nThe queue is paused (%s): 'coleo arm resume %s' lets it go on.", r.Queue.Paused, name)
+	}
+	if arm, err := client.Arm(c.Context(), name); err == nil && arm.State == coleo.Dead {
+		line += fmt.Sprintf("\nArm %s has ended, so the prompt waits: 'coleo arm recover %s' starts the arm again.", name, name)
+	}
+	return verb.Say(c, line, r)
 }
 
 // say prints a line and the length of the queue, or the report as JSON.

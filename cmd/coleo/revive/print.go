@@ -43,7 +43,7 @@ func (r Report) Print(out io.Writer) error {
 		fmt.Fprintln(out, l.line())
 	}
 	if r.Stopped > 0 {
-		fmt.Fprintf(out, "%s stopped before the reboot, and stays stopped.\n", counted(r.Stopped))
+		fmt.Fprintf(out, "Already stopped before, and left so: %s.\n", counted(r.Stopped))
 	}
 	if len(r.Away) > 0 {
 		_, err := fmt.Fprintf(out, "Nothing is known about %s, because the host agent is away: %s.\n",

@@ -25,6 +25,11 @@ const (
 	promptWidth = 60
 	// armWidth is the largest width of an arm's name in a line, in cells.
 	armWidth = 14
+	// listArmWidth is like armWidth, for the list on a wide terminal or outside of one. The name of an arm of a
+	// fan-out fits, so it can be copied.
+	listArmWidth = 24
+	// wideEnough is the smallest width of a terminal, in cells, that has room for such names.
+	wideEnough = 100
 )
 
 // listFlags are the flags of run list.
@@ -104,18 +109,19 @@ func runTable(list []coleo.Run, now time.Time, width int) string {
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "RUN\tARM\tAGE\tTOOK\t%s\tCALLS\tPROMPT\n", show.Plain.Paint("OUTCOME"))
 	for _, r := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, armWidth), show.Since(r.Started, now),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, widthOfNames(width)), show.Since(r.Started, now),
 			durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
 	}
 	_ = w.Flush() // never fails, because w writes to memory
-	if width == 0 {
-		return table.String()
+	return show.CutLines(table.String(), width)
+}
+
+// widthOfNames returns the largest width of an arm's name in the list, in cells.
+func widthOfNames(width int) int {
+	if width == 0 || width >= wideEnough {
+		return listArmWidth
 	}
-	var out strings.Builder
-	for line := range strings.Lines(table.String()) {
-		out.WriteString(show.Cut(strings.TrimSuffix(line, "\n"), width) + "\n")
-	}
-	return out.String()
+	return armWidth
 }
 
 func outcomeWord(r coleo.Run) string {

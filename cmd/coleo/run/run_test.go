@@ -195,3 +195,14 @@ func TestSinceIsATimeOrAnAge(t *testing.T) {
 		t.Errorf("--since yesterday = %v", err)
 	}
 }
+
+func TestTheListShowsTheWholeNameOfAnArmOfAFanOut(t *testing.T) {
+	t.Parallel()
+	const name = "fan-quekh4-claude-code"
+	list := []coleo.Run{{ID: "1a2b3c4d5e6f", ArmName: name}}
+	for width, whole := range map[int]bool{0: true, 140: true, 60: false} {
+		if got := runTable(list, time.Now(), width); strings.Contains(got, name) != whole {
+			t.Errorf("the list of %d columns shows %s", width, got)
+		}
+	}
+}

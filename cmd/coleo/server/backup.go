@@ -67,7 +67,8 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	// the backup anyway, and os.Link works only within one disk.
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-")
 	if err != nil {
-		return nil, fmt.Errorf("write a backup: %w", err)
+		return nil, coleo.Errorf(coleo.EInvalid, "the folder %s cannot be written to (%v): nothing was written; "+
+			"name a file in another folder", filepath.Dir(path), verb.Cause(err))
 	}
 	defer os.RemoveAll(dir)
 	// The copy of serve's database is made before the copies of the hosts' logs. So the copy of a

@@ -116,6 +116,11 @@ func list(c *cobra.Command, client *api.Client, f coleo.ThreadFilter, since time
 	if err != nil {
 		return err
 	}
+	if len(out.Threads) == 0 {
+		if err := setup.KnowHarnesses(c.Context(), client, f.Harness); err != nil {
+			return err
+		}
+	}
 	if verb.WantsJSON(c) {
 		return verb.PrintJSON(c, out)
 	}

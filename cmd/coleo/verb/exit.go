@@ -52,13 +52,18 @@ func (e Exit) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 // Execute prints it.
 func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	called, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
 	var quiet Exit
 	if errors.As(err, &quiet) {
 		return int(quiet)
+	}
+	err = inWords(err)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = coleo.Errorf(coleo.EInternal, "%s ended because of Ctrl-C or a signal; what it has ordered may still happen, "+
+			"and arms continue to run: 'coleo arm list' shows them", called.CommandPath())
 	}
 	asJSON, _ := root.PersistentFlags().GetBool("json")
 	printError(root.ErrOrStderr(), err, asJSON)

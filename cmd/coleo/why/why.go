@@ -102,7 +102,8 @@ func readLine(path string, number int) (text string, same int, err error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", 0, coleo.Errorf(coleo.EInvalid, "read %s: %v", path, err)
+		return "", 0, coleo.Errorf(coleo.EInvalid, "the file %s cannot be read (%v): give the path of a file", path,
+			verb.Cause(err))
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || info.Size() > maxFile {

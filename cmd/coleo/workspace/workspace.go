@@ -192,7 +192,7 @@ func prunedLines(done []workspace.Pruned, merges []merge.Recovered) string {
 		line := "Removed the worktree of " + p.Workspace.Name + ": " + p.Workspace.Path
 		switch {
 		case p.Left != "":
-			line = "Left: " + p.Left
+			line = "Left: " + p.Left + "; 'coleo workspace remove " + p.Workspace.Name + " --force' does that"
 		case p.Mended:
 			line = fmt.Sprintf("Ended what was interrupted (%s): %s", p.Workspace.Status, p.Workspace.Path)
 		}

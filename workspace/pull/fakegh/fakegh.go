@@ -20,6 +20,9 @@ const FolderVariable = "FAKEGH_FOLDER"
 // Folder is the folder of a stand-in.
 type Folder string
 
+// UnknownBase is a branch that the server does not have. Like GitHub, the stand-in makes no pull request into it.
+const UnknownBase = "unknown-base"
+
 // Call is a recorded call.
 type Call struct {
 	Program string // gh or glab
@@ -231,6 +234,10 @@ func (f Folder) create(c Call, list []Pull) (text string, code int) {
 			fmt.Fprintln(os.Stderr, c.Program+": Validation Failed (HTTP 422)")
 			return `{"message":"Validation Failed","errors":[{"message":"A pull request already exists"}]}`, 1
 		}
+	}
+	if p.Base == UnknownBase {
+		fmt.Fprintln(os.Stderr, c.Program+": Validation Failed (HTTP 422)")
+		return `{"message":"Validation Failed","errors":[{"field":"base","code":"invalid"}]}`, 1
 	}
 	p.URL = fmt.Sprintf("https://%s/pull/%d", c.Args[2], p.Number)
 	p.WebURL = p.URL

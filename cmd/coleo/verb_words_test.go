@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+)
+
+// TestAWrongValueIsToldInOneLine: what a person mistypes is named as the person typed it, with what to do next.
+func TestAWrongValueIsToldInOneLine(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	for _, c := range []struct {
+		code int
+		args []string
+		want string
+		not  string
+	}{
+		{2, []string{"arm", "spawn", "-n", "two", "--harness", "fake", "--fallback", "maybe"}, "nothing was done: fallback",
+			"body."},
+		{4, []string{"arm", "list", "--harness", "nope"}, `there is no harness "nope"`, ""},
+		{4, []string{"models", "list", "--harness", "nope"}, `there is no harness "nope"`, ""},
+		{4, []string{"thread", "list", "--harness", "nope"}, `there is no harness "nope"`, ""},
+		{2, []string{"arm", "prompt", f.name, "--schema", "absent", "x"}, "absent cannot be read (no such file", "open "},
+		{2, []string{"why", "absent:1"}, "absent cannot be read (no such file", "open "},
+		{2, []string{"backup", f.path("absent/b.tgz")}, "absent cannot be written to (no such file", "stat "},
+	} {
+		r := f.run(c.args...)
+		if r.code != c.code || !strings.Contains(r.err, c.want) || c.not != "" && strings.Contains(r.err, c.not) ||
+			strings.Count(r.err, "\n") != 1 {
+			t.Errorf("%v\nwant exit code %d and %q", r, c.code, c.want)
+		}
+	}
+	if out := f.must("arm", "list", "-l", "team=none"); out != "No arm matches.\n" {
+		t.Errorf("a list without a match: %q", out)
+	}
+	if out := f.must("models", "logins"); strings.Contains(out, "false") {
+		t.Errorf("the logins are %s", out)
+	}
+}
+
+func TestAQueuedPromptThatWaitsForAPersonSaysSo(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.must("arm", "pause", f.name, "lunch")
+	if out := f.must("arm", "follow-up", f.name, "say one"); !strings.Contains(out, "'coleo arm resume "+f.name+"'") {
+		t.Errorf("to a paused queue: %s", out)
+	}
+	f.must("arm", "kill", f.name)
+	if r := f.run("arm", "approve", f.name); r.code != 12 || !strings.Contains(r.err, "has ended and asks nothing") {
+		t.Errorf("an answer to an arm that has ended: %v", r)
+	}
+	if out := f.must("arm", "status", f.name); strings.Contains(out, "Process:") {
+		t.Errorf("the status of an arm that has ended: %s", out)
+	}
+	if out := f.must("arm", "follow-up", f.name, "say two"); !strings.Contains(out, "'coleo arm recover "+f.name+"'") {
+		t.Errorf("to an arm that has ended: %s", out)
+	}
+}
+
+func TestCtrlCEndsTheWaitAndNotTheTurn(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	cmd := exec.CommandContext(t.Context(), f.path("bin/coleo"), "arm", "prompt", f.name, "--wait", "hold 60s")
+	f.prepare(cmd)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	f.check(cmd.Start())
+	f.wait(f.name, coleo.Processing, coleo.Executing)
+	until(t, "the prompt has begun a run", func() bool { return len(f.events(f.name, coleo.EventRunStart)) == 1 })
+	f.check(cmd.Process.Signal(os.Interrupt))
+	err := cmd.Wait()
+	if exit := cmd.ProcessState.Sys().(syscall.WaitStatus); exit.ExitStatus() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	if text := errs.String(); !strings.Contains(text, "the prompt was delivered") ||
+		!strings.Contains(text, "the turn continues: 'coleo arm wait "+f.name+"'") {
+		t.Errorf("it says %s", text)
+	}
+	if arm := f.arm(f.name); arm.State != coleo.Processing && arm.State != coleo.Executing {
+		t.Errorf("after Ctrl-C, the arm is %s", arm.State)
+	}
+}
