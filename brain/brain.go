@@ -88,7 +88,7 @@ type Brain struct {
 	mu       sync.Mutex
 	moves    map[string]chan struct{} // closed when the move of an arm ends, by arm id
 	requests map[string]bool          // the requests of arms that are being carried out, by id
-	together
+	overlaps
 
 	numbering sync.Mutex // held while a generation number is chosen and stored
 	labelling sync.Mutex // held while labels are changed
@@ -103,7 +103,7 @@ func New(c Config) *Brain {
 		c.Prices = func() *pricebook.Book { return pricebook.New(nil, pricebook.BuiltIn()) }
 	}
 	b := &Brain{Config: c, moves: map[string]chan struct{}{}, requests: map[string]bool{},
-		together: together{starts: map[string]int{}, removals: map[string]bool{}}}
+		overlaps: overlaps{starts: map[string]int{}, removals: map[string]bool{}}}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	b.permits = permits.New(permits.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Arbiter: c.Arbiter, Prepare: b.prepareHost})
 	b.roster = roster.New(b.ctx, roster.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Now: c.Now, Feed: b,

@@ -2,9 +2,9 @@ package brain
 
 import "coleo.dev"
 
-// together says which arms are being started again, and which are being removed. A start that overlaps a
+// overlaps says which arms are being started again, and which are being removed. A start that overlaps a
 // removal would begin without the arm's settings, such as its model server, because the removal deletes them.
-type together struct {
+type overlaps struct {
 	starts   map[string]int // the number of starts in progress, by arm id
 	removals map[string]bool
 }
