@@ -14,7 +14,7 @@ import (
 // Everything must be at rest.
 func (h *faultStage) verify() {
 	h.t.Helper()
-	h.log.update(h.t, h.stage.db, h.setBack)
+	h.log.update(h.t, h.db, h.setBack)
 	queued := map[string]int{}
 	for _, a := range h.arms {
 		h.verifyArm(a, queued)

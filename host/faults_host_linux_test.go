@@ -88,7 +88,7 @@ func (h *faultStage) endHost(end func()) {
 // killAt closes the database of the host agent just before one of its next writes. If stops is true,
 // the host agent also stops at that moment. Otherwise, a prompt that is being typed arrives.
 func (h *faultStage) killAt(write int, stops bool, after time.Duration, then func()) {
-	db, stop := h.stage.db, h.stop
+	db, stop := h.db, h.stop
 	h.cut.arm(write, func() {
 		_ = db.Close()
 		if stops {
@@ -126,12 +126,12 @@ func (h *faultStage) settle() {
 		if time.Now().After(deadline) {
 			h.t.Fatalf("after %v: %s: %s", h.done[max(0, len(h.done)-2*faultArms):], patience, why)
 		}
-		if why = h.unrest(); why == "" && h.stage.db.Head() == head {
+		if why = h.unrest(); why == "" && h.db.Head() == head {
 			calm++
 		} else {
 			calm = 0
 		}
-		head = h.stage.db.Head()
+		head = h.db.Head()
 		time.Sleep(longestPause)
 	}
 }

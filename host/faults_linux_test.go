@@ -21,7 +21,7 @@ import (
 	"coleo.dev/registry"
 )
 
-var faults = flag.Int("faults", 200, "how many random faults happen to arms that meet limits; 'make faults' has the full count")
+var faults = flag.Int("faults", 70, "how many random faults happen to arms that meet limits; 'make faults' has the full count")
 
 // The size of one random history of arms that meet limits.
 const (
@@ -133,7 +133,7 @@ func newFaultStage(t *testing.T, seed uint64) *faultStage {
 		h.cut.tick()
 		return h.clock.now()
 	}}
-	h.stage.t, h.began = t, h.clock.now()
+	h.t, h.began = t, h.clock.now()
 	h.log = newFaultLog()
 	h.check(os.Mkdir(h.path(h.dbDir), 0o700))
 	h.mountDisk()

@@ -44,7 +44,7 @@ func armFaults() []fault {
 		{"alternative", 8, (*faultStage).takeNext},
 		{"dialog", 8, func(h *faultStage, a *faultArm, r *rand.Rand) { h.beginOwn(a, "dialog "+h.word(r)) }},
 		{"dialog answered", 12, (*faultStage).answerDialog},
-		{"turn of its own", 3, func(h *faultStage, a *faultArm, r *rand.Rand) { h.beginOwn(a, "pause 100ms\nsay own") }},
+		{"turn of its own", 3, func(h *faultStage, a *faultArm, _ *rand.Rand) { h.beginOwn(a, "pause 100ms\nsay own") }},
 		{"interrupt", 3, func(h *faultStage, a *faultArm, _ *rand.Rand) { h.press(a, bus.OpInterrupt) }},
 		{"abort", 2, func(h *faultStage, a *faultArm, _ *rand.Rand) { h.press(a, bus.OpAbort) }},
 		{"compact", 2, func(h *faultStage, a *faultArm, _ *rand.Rand) {

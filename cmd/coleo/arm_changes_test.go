@@ -97,7 +97,7 @@ func TestAnArmsChangesAreShownAndUndone(t *testing.T) {
 	}
 	if out := w.must("arm", "diff", "one", "file", "--stat"); !strings.Contains(out,
 		"modified  file  +1 -1  (committed, not staged)") ||
-		!strings.Contains(out, "1 files, 1 lines added, 1 deleted") {
+		!strings.Contains(out, "1 file, 1 line added, 1 deleted") {
 		t.Errorf("arm diff --stat printed\n%s", out)
 	}
 	if out := w.must("arm", "diff", "one", "--why", "file"); !strings.Contains(out,

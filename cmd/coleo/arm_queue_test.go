@@ -76,7 +76,7 @@ func TestAPausedArmKeepsItsQueueAndSaysSo(t *testing.T) {
 	f.must("arm", "pause", f.name)
 	f.must("arm", "follow-up", f.name, "say never")
 	f.must("arm", "kill", f.name)
-	if out := f.must("arm", "remove", f.name); !strings.Contains(out, "with 1 queued prompts") {
+	if out := f.must("arm", "remove", f.name); !strings.Contains(out, "with 1 queued prompt") {
 		t.Errorf("arm remove =\n%s", out)
 	}
 }

@@ -105,7 +105,7 @@ func TestAfterARebootTheArmsThatRanAreTakenUp(t *testing.T) {
 		t.Errorf("the starts of the arms are %v, before %v", now, before)
 	}
 	if text := w.must("up", "--revive"); !strings.Contains(text, "No arm has to be taken up.") ||
-		!strings.Contains(text, "2 arms stopped before the reboot") {
+		!strings.Contains(text, "Already stopped before, and left so: 2 arms") {
 		t.Errorf("it says\n%s", text)
 	}
 }

@@ -200,7 +200,7 @@ func onlyRevisions(w Workspace, dir string, a arguments) error {
 		switch {
 		case strings.Contains(o.Text, "^@"):
 			return fmt.Errorf("%s can be no revision at all", o.Text)
-		case isRange && !(wholeBraces.MatchString(from) && wholeBraces.MatchString(to)):
+		case isRange && (!wholeBraces.MatchString(from) || !wholeBraces.MatchString(to)):
 			return fmt.Errorf("the dots of %s can be a part of one revision", o.Text)
 		case isRange:
 			revisions++

@@ -185,11 +185,11 @@ func newTodosCommand() *cobra.Command {
 
 // asksNothing returns the error for an answer to an arm without an open dialog.
 func asksNothing(arm coleo.Arm) error {
-	switch arm.State {
-	case coleo.Dead:
+	if arm.State == coleo.Dead {
 		return coleo.Errorf(coleo.EStale, "arm %s has ended and asks nothing: 'coleo arm recover %s' starts it again", arm.Name,
 			arm.Name)
-	case coleo.WaitingApproval:
+	}
+	if arm.State == coleo.WaitingApproval {
 		return coleo.Errorf(coleo.EStale, "the dialog of arm %s has just closed or is just changing: nothing was typed; "+
 			"'coleo arm status %s' shows what it asks now", arm.Name, arm.Name)
 	}
