@@ -207,7 +207,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo/workspace": {".", "paths", "workspace", "workspace/merge", "workspace/script", "cmd/coleo/verb", "cmd/coleo/setup",
 		"printable"},
 	"cmd/coleo/thread": {".", "api", "wire", "cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/setup", "printable"},
-	"cmd/coleo/revive": {".", "api", "wire", "cmd/coleo/arm"},
+	"cmd/coleo/revive": {".", "api", "wire", "cmd/coleo/arm", "cmd/coleo/verb"},
 	"cmd/coleo/changes": {".", "api", "wire", "changes", "workspace", "workspace/pull", "cmd/coleo/verb", "cmd/coleo/show",
 		"cmd/coleo/setup", "printable"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "brain/start", "bus", "config", "holder/process", "host", "host/armfolder",

@@ -23,6 +23,10 @@ import (
 
 var faults = flag.Int("faults", 70, "how many random faults happen to arms that meet limits; 'make faults' has the full count")
 
+// This file has the random histories of arms that meet limits. The other files are its parts: faults_steps
+// draws what happens to an arm, faults_host what happens to the machine, faults_tape reads what the fake agent
+// CLI has received, faults_log reads the event log, and faults_check compares them.
+
 // The size of one random history of arms that meet limits.
 const (
 	faultSteps = 35

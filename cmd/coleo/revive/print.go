@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/cmd/coleo/verb"
 )
 
 // mostNames is the largest number of arms that a line names.
@@ -43,11 +44,11 @@ func (r Report) Print(out io.Writer) error {
 		fmt.Fprintln(out, l.line())
 	}
 	if r.Stopped > 0 {
-		fmt.Fprintf(out, "Already stopped before, and left so: %s.\n", counted(r.Stopped))
+		fmt.Fprintf(out, "Already stopped before, and left so: %s.\n", verb.Counted(r.Stopped, "arm"))
 	}
 	if len(r.Away) > 0 {
 		_, err := fmt.Fprintf(out, "Nothing is known about %s, because the host agent is away: %s.\n",
-			counted(len(r.Away)), joinNames(r.Away))
+			verb.Counted(len(r.Away), "arm"), joinNames(r.Away))
 		return err
 	}
 	return nil
@@ -84,14 +85,7 @@ func (l Login) line() string {
 		account += " in " + l.Home
 	}
 	return fmt.Sprintf("Login needed: %s, for %s (%s). Log in with 'coleo arm attach %s'; "+
-		"then 'coleo up --revive' takes up the others.", account, counted(len(l.Arms)), joinNames(l.Arms), l.Arms[0])
-}
-
-func counted(n int) string {
-	if n == 1 {
-		return "1 arm"
-	}
-	return fmt.Sprintf("%d arms", n)
+		"then 'coleo up --revive' takes up the others.", account, verb.Counted(len(l.Arms), "arm"), joinNames(l.Arms), l.Arms[0])
 }
 
 // joinNames returns the first names, and the number of the others.
