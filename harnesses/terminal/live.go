@@ -132,10 +132,14 @@ func (l *live) lookAgain() {
 }
 
 // hear is called when the hook has a new report or the record has a new entry. It updates the
-// reading without a look at the screen. It returns how long to wait until the next look.
+// reading. If a complete picture waits for a look, hear looks at it, because its caller forgets when
+// that look was due. hear returns how long to wait until the next look.
 func (l *live) hear(now time.Time) time.Duration {
 	w, unlock := l.watch()
 	defer unlock()
+	if w.LookDue(now) {
+		return w.look(now)
+	}
 	w.takeReports(now)
 	again := w.Judge(now)
 	w.wake()

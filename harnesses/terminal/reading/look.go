@@ -48,6 +48,11 @@ func (r *Reader) UntilWhole(now time.Time) time.Duration {
 	}
 }
 
+// LookDue reports whether there is a complete picture that the Reader has not looked at.
+func (r *Reader) LookDue(now time.Time) bool {
+	return !r.painting.begun.IsZero() && r.UntilWhole(now) == 0
+}
+
 // Look applies the rules to the screen and updates the reading. It does nothing if the screen is
 // half painted. If no output comes, the caller must look again after the returned time.
 func (r *Reader) Look(now time.Time) time.Duration {

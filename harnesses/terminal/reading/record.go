@@ -88,7 +88,9 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 		}
 		r.noteTaken(r.hook.spec.Bare(e.Text), at)
 		r.emitTurn(e, ended, at, now)
-		r.Judge(now) // must come before the next entry, which may end the turn
+		if !at.Before(r.began) { // an older turn may have ended long ago
+			r.Judge(now) // must come before the next entry, which may end the turn
+		}
 	}
 }
 

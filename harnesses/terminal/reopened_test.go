@@ -1,0 +1,82 @@
+package terminal
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+	"coleo.dev/hook"
+	"coleo.dev/record"
+)
+
+// A host agent that was restarted reads the whole record at once. An agent CLI whose turns have all
+// ended must not count as working while it does that.
+func TestAnIdleAgentCLIDoesNotWorkWhenItsSessionIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	st, s, silent := setRecordStage(t)
+	st.say(s, []byte(composing("")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	at := s.facts.Started
+	for range 3 {
+		at = at.Add(time.Millisecond)
+		silent.write(record.Entry{Kind: record.Prompt, Text: "say hello", ByUser: true, Time: at},
+			record.Entry{Kind: record.Answer, Text: "hello", Time: at},
+			record.Entry{Kind: record.End, Ending: record.Finished, Time: at})
+	}
+	s = st.attach()
+	defer s.Close()
+	st.await("it is idle again", func() bool { return s.State().State == coleo.Idle })
+	got := slices.DeleteFunc(toldOf(t, s), func(kind string) bool { return kind == "" })
+	if !slices.Equal(got, []string{"initializing", "idle"}) {
+		t.Errorf("the session told %q, want initializing and idle", got)
+	}
+}
+
+// An agent CLI that works while its session is opened again counts as working at once.
+func TestAnAgentCLIInATurnWorksWhenItsSessionIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	st, s, silent := setRecordStage(t)
+	st.say(s, []byte(composing("")))
+	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	at := s.facts.Started.Add(time.Millisecond)
+	silent.write(record.Entry{Kind: record.Prompt, Text: "first", ByUser: true, Time: at},
+		record.Entry{Kind: record.End, Ending: record.Finished, Time: at},
+		record.Entry{Kind: record.Prompt, Text: "second", ByUser: true, Time: at.Add(time.Millisecond)})
+	s = st.attach()
+	defer s.Close()
+	st.await("it works by its record", func() bool { return s.State().Rule == "record prompt" })
+	if got := toldOf(t, s); slices.Contains(got, "idle") {
+		t.Errorf("the session told %q, want no idle", got)
+	}
+}
+
+// A report can come just when a picture has become complete. The look at that picture must not be
+// forgotten, because it can be a dialog, after which no more output comes.
+func TestAReportDoesNotReplaceTheLookAtACompletePicture(t *testing.T) {
+	t.Parallel()
+	spec, err := rules.ParseSpec("stage.toml", []byte(stageSpec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	r := reading.New(spec, 40, 8, now, func(coleo.Change) {})
+	none := &recordFollower{}
+	l := newLive(r, func() []hook.Line { return nil }, none, func(recordEntries, coleo.Reading) {})
+	r.Feed([]byte(composing("")), now)
+	if wait := l.hear(now); wait <= 0 || r.Verdict().State != "" {
+		t.Fatalf("half a picture was read as %q", r.Verdict().State)
+	}
+	l.hear(now.Add(time.Second))
+	if got := r.Verdict().State; got != coleo.Idle {
+		t.Errorf("after a report, the complete picture reads as %q, want idle", got)
+	}
+}
