@@ -16,13 +16,11 @@ import (
 // endRun ends the open runs if the session has become calm after the newest prompt. Only the run of
 // the newest prompt gets an answer, because nothing shows which answers belong to earlier prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
-	a.mu.Lock()
-	run, reading := a.run, a.reading
-	if run == nil || a.settledCursor <= run.Cursor {
-		a.mu.Unlock()
+	run, reading := a.takeSettled()
+	if run == nil {
 		return
 	}
-	a.run = nil // a prompt that arrives after this opens another run
+	a.mu.Lock()
 	noModel := a.harness != nil && a.harness.Info().NoModel
 	a.mu.Unlock()
 	end := a.endOf(ctx, s, *run, reading)
@@ -45,6 +43,22 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	if done {
 		a.host.runs.Go(a.endDone)
 	}
+}
+
+// takeSettled returns the newest open run and the arm's reading, if the session has become calm after
+// the run's prompt. A prompt that arrives afterwards opens another run. takeSettled first waits for a
+// running interrupt: if the interrupt types no key, the run was not interrupted.
+func (a *arm) takeSettled() (*coleo.Receipt, coleo.Reading) {
+	a.interrupting.Lock()
+	defer a.interrupting.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	run := a.run
+	if run == nil || a.settledCursor <= run.Cursor {
+		return nil, a.reading
+	}
+	a.run = nil
+	return run, a.reading
 }
 
 // endOf makes the end of a run whose turn has ended with the given reading. It asks the session for the

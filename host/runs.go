@@ -55,13 +55,13 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text, Check: check,
 		SpecHash: a.specHash(check, asked)}
 	receipt, err := a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
-		undo := func(error) {}
+		unmark := func() {}
 		if o.Prompt.Interrupt {
-			undo = a.interrupting(ctx, s)
+			unmark = a.markInterrupted(ctx, s)
 		}
 		receipt, err := s.SendPrompt(ctx, o.Prompt)
-		if err != nil {
-			undo(err)
+		if err != nil && !mayHaveTyped(err) {
+			unmark()
 		}
 		return receipt, err
 	})

@@ -33,16 +33,19 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 	if o.Dialog == "" {
 		o.Dialog = d.Fingerprint
 	}
-	words, undo := "", func(error) {}
+	words, unmark := "", func() {}
 	if o.Decision.Choice == coleo.Deny {
-		undo = a.interrupting(ctx, s)
+		unmark = a.markInterrupted(ctx, s)
 	}
 	err = s.Respond(ctx, o.Dialog, o.Decision)
 	if o.Decision.Choice == coleo.Deny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
 		words, o.Decision.Words = o.Decision.Words, "" // EUnsupported means that the first call has typed nothing
 		err = s.Respond(ctx, o.Dialog, o.Decision)
 	}
-	if undo(err); err != nil {
+	if err != nil {
+		if !mayHaveTyped(err) {
+			unmark()
+		}
 		return err
 	}
 	if err := a.host.append(ctx, runEvent(a.record.ID, a.openRun(), coleo.EventDecision,
@@ -90,9 +93,13 @@ func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
 	if err := a.mayType(""); err != nil {
 		return coleo.Interruption{}, err
 	}
-	undo := a.interrupting(ctx, s)
+	a.interrupting.Lock()
+	defer a.interrupting.Unlock()
+	unmark := a.markInterrupted(ctx, s)
 	out, err := s.Interrupt(ctx)
-	undo(err)
+	if !out.Stopped() && !mayHaveTyped(err) {
+		unmark()
+	}
 	return out, err
 }
 
@@ -220,26 +227,29 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
 }
 
-// interrupting marks the open runs as interrupted. Call it before a key is typed, because the turn
-// can end as soon as the key is typed. After the interrupt, the caller passes the error of the
-// interrupt to the returned function. If the error proves that no key was typed, this function
-// removes the marks.
-func (a *arm) interrupting(ctx context.Context, s coleo.Session) (undo func(error)) {
+// markInterrupted marks the open runs as interrupted. Call it before a key is typed, because the turn
+// can end as soon as the key is typed. If no key was typed, the caller must call the returned
+// function, which removes the marks.
+func (a *arm) markInterrupted(ctx context.Context, s coleo.Session) (unmark func()) {
 	now := s.State().State
 	a.mu.Lock()
 	needless := a.run == nil || a.run.Interrupted || !now.Working() && now != coleo.WaitingApproval
 	a.mu.Unlock()
 	if needless {
-		return func(error) {}
+		return func() {}
 	}
 	a.noteInterrupted(ctx, true)
-	return func(err error) {
-		switch coleo.ErrorCode(err) {
-		case "", coleo.ETimeout, coleo.EExited, coleo.EInternal: // a key may have been typed, so the turn may still end
-		default:
-			a.noteInterrupted(context.WithoutCancel(ctx), false)
-		}
+	return func() { a.noteInterrupted(context.WithoutCancel(ctx), false) }
+}
+
+// mayHaveTyped reports whether an error of a session leaves open that a key was typed. The turn may
+// then still end because of that key.
+func mayHaveTyped(err error) bool {
+	switch coleo.ErrorCode(err) {
+	case coleo.ETimeout, coleo.EExited, coleo.EInternal:
+		return true
 	}
+	return false
 }
 
 func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
