@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"record":                          {".", "filewatch", "printable"},
 	"record/recordtest":               {".", "record", "sqlite", "trace", "graph"}, // OpenCode's record is a database
 	"sqlite":                          {},
-	"store":                           {".", "sqlite", "trace", "trigger"},
+	"store":                           {".", "paths", "sqlite", "trace", "trigger"},
 	"trigger":                         {"."},
 	"trigger/runner":                  {".", "brain", "store", "template", "trigger", "wire"},
 	"trace":                           {"."},

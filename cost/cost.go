@@ -21,7 +21,7 @@ const (
 	ByArm     Key = "arm"
 	ByDay     Key = "day" // in the time zone of the caller
 	ByModel   Key = "model"
-	ByProject Key = "project" // the work folder
+	ByProject Key = "project" // the work folder, or the repositories of the arm's worktrees
 	ByRun     Key = "run"
 	ByHarness Key = "harness"
 )

@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/paths"
 )
 
 // addUsage adds the usage in an event to the table. The event must be new. It must already have
@@ -62,12 +64,36 @@ func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
 			reasoning = reasoning + excluded.reasoning, cost = cost + excluded.cost`,
 		e.Arm, e.Run, e.Time.UTC().Format(hourLayout), provider, model, u.Source, u.Approximate, u.Cost > 0,
 		coleo.ContextStep(u.Input), cmp.Or(row.Name,
-			e.Arm), row.Harness, row.Workdir, u.Input, u.Cached, u.Written, u.Output, u.Reasoning,
+			e.Arm), row.Harness, p.projectOf(row), u.Input, u.Cached, u.Written, u.Output, u.Reasoning,
 		u.Cost)
 	if err != nil {
 		return fmt.Errorf("count the usage of arm %s: %w", e.Arm, err)
 	}
 	return nil
+}
+
+// mostAbove is how many arms above an arm projectOf looks at. Arms that start each other form chains of
+// two or three.
+const mostAbove = 10
+
+// projectOf returns the folder that an arm works for. If the arm works in a worktree, of its own or of an
+// arm above it, that is the folder for which the worktree was made. If there are worktrees of several
+// repositories, projectOf returns their folders, with " + " between.
+func (p *projection) projectOf(row coleo.Arm) string {
+	workdir := row.Workdir
+	for range mostAbove {
+		var c coleo.SpawnConfig
+		_ = json.Unmarshal(row.Config, &c) // without a configuration there is no worktree
+		if t := c.Worktree; t != nil && t.From != "" && paths.Within(t.Path, workdir) {
+			return strings.Join(append([]string{t.From}, t.With...), " + ")
+		}
+		above, err := p.arm(row.ParentArmID)
+		if err != nil || above.after.ID == "" {
+			break
+		}
+		row = above.after
+	}
+	return workdir
 }
 
 // countAccount counts the difference between an agent CLI's account and its earlier account. If the

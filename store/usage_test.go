@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -103,4 +104,50 @@ func TestAnAccountIsCountedByItsDifferences(t *testing.T) {
 		accountAt("r5", coleo.Usage{Input: 7, Output: 1}))...)
 	equal(t, "used", used(t, s, "a"), []string{"a r1  1 calls 10/0/0/1 0 0 true", "a r2  1 calls 5/0/0/2 0.25 0 true",
 		"a r4  1 calls 20/0/0/4 0 0 true", "a r5  1 calls 7/0/0/1 0 0 true"})
+}
+
+// The project of an arm is where its work goes: the folder for which its worktree, or that of an arm
+// above it, was made.
+func TestUsageCountsForTheRepositoryOfAWorktree(t *testing.T) {
+	t.Parallel()
+	s, err := OpenServe(filepath.Join(t.TempDir(), "serve.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	one := coleo.SpawnConfig{Worktree: &coleo.Worktree{Path: "/kept/one", From: "/code/api/cmd"}}
+	two := coleo.SpawnConfig{Worktree: &coleo.Worktree{Path: "/kept/two", From: "/code/api", With: []string{"/code/web"}}}
+	asked := coleo.SpawnConfig{Worktree: &coleo.Worktree{}} // the host agent has made no worktree yet
+	for i, c := range []struct {
+		arm     coleo.Arm
+		config  *coleo.SpawnConfig
+		project string
+	}{
+		{coleo.Arm{ID: "plain", Workdir: "/code/api"}, nil, "/code/api"},
+		{coleo.Arm{ID: "asked", Workdir: "/code/api"}, &asked, "/code/api"},
+		{coleo.Arm{ID: "one", Workdir: "/kept/one/cmd"}, &one, "/code/api/cmd"},
+		{coleo.Arm{ID: "two", Workdir: "/kept/two/api"}, &two, "/code/api + /code/web"},
+		{coleo.Arm{ID: "below", Workdir: "/kept/two/web", ParentArmID: "two"}, nil, "/code/api + /code/web"},
+		{coleo.Arm{ID: "deep", Workdir: "/kept/two/web", ParentArmID: "below"}, nil, "/code/api + /code/web"},
+		{coleo.Arm{ID: "beside", Workdir: "/kept/twofold", ParentArmID: "two"}, nil, "/kept/twofold"},
+		{coleo.Arm{ID: "orphan", Workdir: "/code/web", ParentArmID: "gone"}, nil, "/code/web"},
+		{coleo.Arm{ID: "own", Workdir: "/code/web", ParentArmID: "own"}, nil, "/code/web"}, // never ends by itself
+	} {
+		c.arm.Name, c.arm.Harness, c.arm.Status = c.arm.ID, "claude-code", coleo.StatusIdle
+		if c.config != nil {
+			if c.arm.Config, err = json.Marshal(c.config); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.CreateArm(t.Context(), c.arm); err != nil {
+			t.Fatal(err)
+		}
+		e := replyOf("r", coleo.Usage{Input: 1, Output: 1}, "m")
+		e.Arm = c.arm.ID
+		project(t, s, numbered("h1", uint64(i), e)...)
+		list, err := s.Used(t.Context(), c.arm.ID, time.Time{})
+		if err != nil || len(list) != 1 || list[0].Project != c.project {
+			t.Errorf("%s: %+v, %v; want the project %s", c.arm.ID, list, err, c.project)
+		}
+	}
 }

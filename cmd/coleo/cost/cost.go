@@ -28,8 +28,9 @@ func Command() *cobra.Command {
 		Long: `Show what arms have cost in US dollars, and how well that is known. With NAME, this
 shows that arm alone.
 
---by groups by arm, day, model, project (the work folder), run and harness, with
-commas between. --since is a time or an age, such as 2026-01-31 or 7d.
+--by groups by arm, day, model, project, run and harness, with commas between. The
+project is the work folder, or the folder for which the arm's worktree was made.
+--since is a time or an age, such as 2026-01-31 or 7d.
 
 TOKENS says who has told the tokens: the model, by the agent CLI's transcript or
 HTTP, or an estimate of the agent CLI's (~). PRICE says who has told the price:
