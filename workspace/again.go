@@ -20,6 +20,9 @@ func (s Workspaces) planAgain(ctx context.Context, r *git.Repo, o Order, old Wor
 	w, err := s.plan(ctx, r, o, place)
 	if w.Again = true; !w.MadeBranch && w.Branch == old.Branch {
 		w.Onto = old.Onto
+		if _, err := commitOf(ctx, r, old.begin()); err == nil {
+			w.FirstStart = old.begin()
+		}
 	}
 	return w, err
 }

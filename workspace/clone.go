@@ -127,7 +127,7 @@ func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace
 		return err
 	}
 	defer main.Close()
-	one := repository{dir: w.Git, base: []string{w.Start}}
+	one := repository{dir: w.Git, base: []string{w.begin()}}
 	other := counterpart{Repo: main, except: []string{w.ref(), "refs/coleo/*"}, remotes: sharedRemotes(main, r)}
 	err = other.compare(ctx, r, &one, w.Created)
 	u.Commits = one.Unsaved.Commits

@@ -168,6 +168,13 @@ func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
 	if got := s.Git(again.Path, "status", "--porcelain"); got != "" {
 		t.Errorf("its status is %s", got)
 	}
+	for range 2 { // a worktree can be made again more than once
+		if u, err := s.trees.Unsaved(t.Context(), again); err != nil || len(u.Commits) != 1 {
+			t.Errorf("unsaved are the commits %q, %v; want the one that no other branch has", u.Commits, err)
+		}
+		s.Check(os.RemoveAll(again.Path))
+		again = s.made("fix")
+	}
 }
 
 func TestM28FilesAreCopiedAndLinked(t *testing.T) {

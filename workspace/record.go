@@ -50,6 +50,9 @@ type Workspace struct {
 	Branch     string `json:"branch"`                // without refs/heads/; "" if no branch was checked out
 	MadeBranch bool   `json:"made_branch,omitempty"` // Coleo has made the branch
 	Start      string `json:"start"`                 // the commit on which the work begins
+	// FirstStart is the commit on which the work began when the worktree was first made. It is "" if the
+	// worktree was made only once, or began anew.
+	FirstStart string `json:"first_start,omitempty"`
 	// Onto is the branch on which the work begins, without refs/heads/. It is "" if this branch is
 	// not known. In that case the base was a commit or a tag, or an older Coleo has made the
 	// worktree.
@@ -87,6 +90,9 @@ type Placed struct {
 	Link string `json:"link,omitempty"` // the target of a symbolic link
 	Hash string `json:"hash,omitempty"` // of the content of a copied file, as SHA-256 in hex
 }
+
+// begin returns the commit after which all commits are the arm's work.
+func (w Workspace) begin() string { return cmp.Or(w.FirstStart, w.Start) }
 
 // Workdir returns the folder in which the arm works.
 func (w Workspace) Workdir() string {

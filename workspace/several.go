@@ -341,7 +341,7 @@ func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
 // ontoOf names the commits that a worktree's work is compared with.
 func ontoOf(w Workspace) string {
 	if w.Onto == "" {
-		return w.Start
+		return w.begin()
 	}
 	return heads + w.Onto
 }

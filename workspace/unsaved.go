@@ -269,8 +269,8 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace
 	}
 	own := r.Head()
 	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z", head}
-	if w.Start != "" {
-		args = append(args, "^"+w.Start)
+	if begin := w.begin(); begin != "" {
+		args = append(args, "^"+begin)
 	}
 	args = append(args, "--not", "--remotes", "--tags")
 	if strings.HasPrefix(own, heads) {
