@@ -76,6 +76,14 @@ func TestAnArmsChangesAreShownAndUndone(t *testing.T) {
 	w.write("work-one/later", "x\n")
 	turn("second")
 	w.checkpoints("one", 3)
+	for path, want := range map[string]string{"later": "", "latre": "note: arm one has changed nothing in latre\n"} {
+		if r := w.run("arm", "diff", "one", path); r.code != 0 || r.err != want {
+			t.Errorf("%v\nwant the note %q", r, want)
+		}
+		if r := w.run("arm", "comment", "one", path+":1", "why?"); r.code != 0 || r.err != want {
+			t.Errorf("%v\nwant the note %q", r, want)
+		}
+	}
 	turn("third, which changes nothing")
 
 	d := decode[changes.Diff](w, "arm", "diff", "one")

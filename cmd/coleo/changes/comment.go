@@ -31,9 +31,14 @@ arm's folder.`,
 			if at < 1 || err != nil || line < 1 {
 				return coleo.Errorf(coleo.EInvalid, "%q is no file and line: write FILE:LINE, such as main.go:12", args[1])
 			}
-			list, err := client.Comment(c.Context(), args[0], changes.Comment{Path: args[1][:at], Line: line, Text: args[2]})
+			path := args[1][:at]
+			list, err := client.Comment(c.Context(), args[0], changes.Comment{Path: path, Line: line, Text: args[2]})
 			if err != nil {
 				return err
+			}
+			d, err := client.Diff(c.Context(), args[0], changes.Wish{Stat: true, Paths: []string{path}}, false)
+			if err == nil {
+				noteUnchanged(c, args[0], d, []string{path})
 			}
 			return verb.Say(c, fmt.Sprintf("Stored. Not sent yet: %s for arm %s.", verb.Counted(len(list), "comment"), args[0]), list)
 		}),

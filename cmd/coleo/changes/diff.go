@@ -66,6 +66,7 @@ func DiffCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			noteUnchanged(c, args[0], d, w.Paths)
 			return printDiff(c, args[0], d, w.Stat, why)
 		}),
 	}
@@ -116,6 +117,19 @@ func followDiff(c *cobra.Command, client *api.Client, arm string, w changes.Wish
 			return nil
 		}
 	}
+}
+
+// noteUnchanged says on the error output that a diff of certain paths has no files. The path can have a
+// mistake.
+func noteUnchanged(c *cobra.Command, arm string, d changes.Diff, paths []string) {
+	if len(paths) == 0 || len(d.Files) > 0 || len(d.Left) > 0 || d.Cut != "" {
+		return
+	}
+	var shown []string
+	for _, path := range paths {
+		shown = append(shown, changes.Show(path))
+	}
+	fmt.Fprintf(c.ErrOrStderr(), "note: arm %s has changed nothing in %s\n", arm, strings.Join(shown, ", "))
 }
 
 // printDiff prints a diff. It writes notes about missing parts to the error output. So the normal
