@@ -183,7 +183,7 @@ var mayImport = map[string][]string{
 		"printable"},
 	"cmd/coleo/recording": {".", "pty", "pty/vt10x", "cmd/coleo/verb"},
 	"cmd/coleo/model": {".", "api", "wire", "holder/process", "modelresolver", "pricebook", "conformance/",
-		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup"},
+		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/show"},
 	"cmd/coleo/harness": {".", "pty", "conformance", "conformance/netns", "harnesses/terminal",
 		"harnesses/terminal/mend", "harnesses/terminal/pack", "harnesses/terminal/reading", "registry",
 		"cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/recording"},
@@ -192,7 +192,7 @@ var mayImport = map[string][]string{
 		"cmd/coleo/verb", "cmd/coleo/show", "cmd/coleo/queue", "cmd/coleo/setup", "cmd/coleo/executable", "cmd/coleo/model", "cmd/coleo/template",
 		"cmd/coleo/watch", "cmd/coleo/budget", "printable"},
 	"cmd/coleo/fanout": {".", "api", "changes", "cost", "wire", "workspace", "cmd/coleo/arm", "cmd/coleo/model",
-		"cmd/coleo/setup", "cmd/coleo/template", "cmd/coleo/verb"},
+		"cmd/coleo/setup", "cmd/coleo/show", "cmd/coleo/template", "cmd/coleo/verb"},
 	"cmd/coleo/template": {".", "wire", "policy/files", "template", "cmd/coleo/verb", "cmd/coleo/setup", "printable"},
 	"cmd/coleo/trigger": {".", "api", "wire", "template", "trigger", "cmd/coleo/verb", "cmd/coleo/show",
 		"cmd/coleo/setup"},
@@ -212,7 +212,7 @@ var mayImport = map[string][]string{
 		"cmd/coleo/setup", "printable"},
 	"cmd/coleo/server": {".", "api", "wire", "brain", "brain/start", "bus", "config", "holder/process", "host", "host/armfolder",
 		"localsocket", "pricebook", "cost", "store", "trigger/runner",
-		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/model", "cmd/coleo/arm", "cmd/coleo/revive",
+		"cmd/coleo/verb", "cmd/coleo/executable", "cmd/coleo/setup", "cmd/coleo/show", "cmd/coleo/model", "cmd/coleo/arm", "cmd/coleo/revive",
 		"cmd/coleo/template", "wholefile"},
 }
 

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,7 +36,7 @@ approval. With NAME it has the commands for that arm only.`,
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, map[string]any{"commands": list})
 			}
-			return printAudits(c.OutOrStdout(), list)
+			return printAudits(c, list)
 		}),
 	}
 	c.Flags().IntVar(&f.Limit, "limit", 0, "maximum number of commands, 1 to 1000 (default 100)")
@@ -47,12 +45,12 @@ approval. With NAME it has the commands for that arm only.`,
 }
 
 // printAudits prints the records of commands as a table, newest last.
-func printAudits(out io.Writer, list []coleo.Audit) error {
+func printAudits(c *cobra.Command, list []coleo.Audit) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "No commands yet.")
+		_, err := fmt.Fprintln(c.OutOrStdout(), "No commands yet.")
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	fmt.Fprintln(w, "ID\tTIME\tWHO\tCOMMAND\tARM\tRESULT")
 	for i := len(list) - 1; i >= 0; i-- {
 		a := list[i]

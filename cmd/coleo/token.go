@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,17 +116,17 @@ func newTokenListCommand() *cobra.Command {
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, map[string]any{"tokens": tokens})
 			}
-			return printTokens(c.OutOrStdout(), tokens, time.Now())
+			return printTokens(c, tokens, time.Now())
 		}),
 	}
 }
 
-func printTokens(out io.Writer, tokens []coleo.OperatorToken, now time.Time) error {
+func printTokens(c *cobra.Command, tokens []coleo.OperatorToken, now time.Time) error {
 	if len(tokens) == 0 {
-		_, err := fmt.Fprintln(out, "No tokens. 'coleo token create' makes one.")
+		_, err := fmt.Fprintln(c.OutOrStdout(), "No tokens. 'coleo token create' makes one.")
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	fmt.Fprintln(w, "TOKEN\tSCOPES\tARMS\tEXPIRES\tLAST USED")
 	for _, t := range tokens {
 		expires, used, arms := t.Expires.Local().Format(time.DateTime), "", "all"

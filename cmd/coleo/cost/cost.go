@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cost"
 )
@@ -97,7 +97,7 @@ func printReport(c *cobra.Command, keys []cost.Key, r cost.Report) error {
 		_, err := fmt.Fprintln(c.OutOrStdout(), "Nothing has been used.")
 		return err
 	}
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	for _, key := range keys {
 		fmt.Fprintf(w, "%s\t", strings.ToUpper(string(key)))
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/cost"
 	"coleo.dev/wire"
@@ -289,7 +289,7 @@ func (r *row) addRuns(ctx context.Context, client *api.Client) error {
 }
 
 func printTable(c *cobra.Command, rows []row) error {
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	fmt.Fprintln(w, "ARM\tHARNESS\tMODEL\tSTATE\tFILES\tLINES\tCOST\tTIME")
 	for _, r := range rows {
 		files, lines := "?", "?"

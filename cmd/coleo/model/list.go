@@ -5,13 +5,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/modelresolver"
 	"coleo.dev/pricebook"
@@ -96,7 +96,7 @@ func (f listFlags) print(c *cobra.Command, models wire.Models) error {
 		_, err := fmt.Fprintln(c.OutOrStdout(), "No models: --all lists those to which you are not logged in, too.")
 		return err
 	}
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	fmt.Fprintln(w, "MODEL\tHARNESSES\tLOGGED IN\tARMS\t$/M IN\t$/M OUT\tREAD\tWRITE\tPRICE FROM")
 	for _, m := range models.Models {
 		login := "no"
@@ -131,7 +131,7 @@ func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {
 		}
 		return verb.PrintJSON(c, offers)
 	}
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	fmt.Fprintln(w, "MODEL\tNAME\t$/M IN\t$/M OUT\tPRICE FROM")
 	for _, o := range offers {
 		in, out := fmt.Sprintf("%g", o.Cost.Input), fmt.Sprintf("%g", o.Cost.Output)

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/modelresolver"
 	"coleo.dev/pricebook"
@@ -40,7 +40,7 @@ no value, and does not try whether a model server accepts the login.`,
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, models)
 			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			w := show.NewTable(c)
 			fmt.Fprintln(w, "HARNESS\tHOST\tLOGGED IN\tBY")
 			for _, l := range models.Logins {
 				in := "no"

@@ -171,9 +171,9 @@ func TestRunsAreATable(t *testing.T) {
 	}
 	got := colourless(runTable(list, at.Add(2*time.Minute), 80))
 	want := `RUN       ARM             AGE  TOOK  OUTCOME      CALLS       PROMPT
-1a2b3c4d  fix             2m   2m    open         0           very very very ver
+1a2b3c4d  fix             2m   2m    open         0           very very very ve…
 2a2b3c4d  a-rather-long…  2m   1s    interrupted  12 (2 bad)  short
-3                         n/a  -     unknown      0           (shortens the conv
+3                         n/a  -     unknown      0           (shortens the con…
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

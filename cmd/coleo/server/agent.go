@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/host"
 	"coleo.dev/host/armfolder"
@@ -215,7 +215,7 @@ func printHosts(c *cobra.Command, list []coleo.HostInfo) error {
 		_, err := fmt.Fprintln(c.OutOrStdout(), "No host agents. 'coleo up' starts one here.")
 		return err
 	}
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	fmt.Fprintln(w, "ID\tHOST\tLIVE\tARMS\tVERSION\tHARNESSES")
 	for _, h := range list {
 		live := "no"

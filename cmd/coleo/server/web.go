@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wholefile"
 )
@@ -71,7 +71,7 @@ func newWebListCommand() *cobra.Command {
 				_, err := fmt.Fprintln(c.OutOrStdout(), "no browser is signed in")
 				return err
 			}
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			w := show.NewTable(c)
 			fmt.Fprintln(w, "ID\tSIGNED IN\tLAST USED\tCALLS ITSELF")
 			for _, b := range list {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", b.ID, b.Created.Local().Format(time.DateTime),

@@ -32,15 +32,20 @@ func Cut(line string, cols int) string {
 	return out.String()
 }
 
-// CutLines cuts each line of a text to a number of columns. It cuts nothing if the number is 0, which means that
-// there is no terminal.
+// CutLines cuts each line of a text to a number of columns. A line that was cut ends with "…". CutLines cuts
+// nothing if the number is 0, which means that there is no terminal.
 func CutLines(text string, cols int) string {
 	if cols == 0 {
 		return text
 	}
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		out.WriteString(Cut(strings.TrimSuffix(line, "\n"), cols) + "\n")
+		line = strings.TrimSuffix(line, "\n")
+		if shown := Cut(line, cols); shown == line {
+			out.WriteString(line + "\n")
+		} else {
+			out.WriteString(Cut(line, cols-1) + "…\n")
+		}
 	}
 	return out.String()
 }

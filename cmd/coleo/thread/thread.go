@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,7 +142,7 @@ func list(c *cobra.Command, client *api.Client, f coleo.ThreadFilter, since time
 const titleCols = 60 // columns of a title in a table
 
 func printList(c *cobra.Command, threads []coleo.Thread) error {
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	fmt.Fprintln(w, "ID\tHARNESS\tLAST\tPROMPTS\tARM\tTITLE")
 	for _, t := range threads {
 		prompts := fmt.Sprint(t.Prompts)

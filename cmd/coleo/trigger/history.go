@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,7 +48,7 @@ webhooks, also those that were removed.`,
 
 // printHistory prints entries as a table. The newest is last.
 func printHistory(c *cobra.Command, entries []trigger.Entry) error {
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	fmt.Fprintln(w, "ID\tTIME\tTRIGGER\tWHAT\tARM\tDETAIL")
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]

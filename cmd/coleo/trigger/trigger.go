@@ -17,6 +17,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/template"
 	"coleo.dev/trigger"
@@ -172,7 +173,7 @@ func printList(c *cobra.Command, kind trigger.Kind, all []trigger.Trigger) error
 		_, err := fmt.Fprintf(c.OutOrStdout(), "No %ss. See 'coleo %s --help'.\n", word(kind), word(kind))
 		return err
 	}
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	w := show.NewTable(c)
 	if kind == trigger.Schedule {
 		fmt.Fprintln(w, "SCHEDULE\tCRON\tNEXT\tMISSED\tTEMPLATE\tARMS")
 	} else {

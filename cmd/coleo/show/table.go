@@ -1,0 +1,36 @@
+package show
+
+import (
+	"bytes"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// Table lays out the rows of a list in columns. Write each row with a tab between its cells, and call
+// Flush after the last row. Use it for lists that people glance at. A row that must be read to its end,
+// such as an error, does not belong into a Table.
+type Table struct {
+	*tabwriter.Writer
+	rows bytes.Buffer
+	c    *cobra.Command
+}
+
+// NewTable returns an empty table for the output of a verb.
+func NewTable(c *cobra.Command) *Table {
+	t := &Table{c: c}
+	t.Writer = tabwriter.NewWriter(&t.rows, 0, 0, 2, ' ', 0)
+	return t
+}
+
+// Flush prints the rows. On a terminal, it cuts each row to the width of the terminal, so that a row
+// takes one line. It returns the error of the output.
+func (t *Table) Flush() error {
+	if err := t.Writer.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(Writer(t.c), CutLines(t.rows.String(), Width(t.c)))
+	t.rows.Reset()
+	return err
+}
