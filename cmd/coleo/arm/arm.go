@@ -205,6 +205,20 @@ renamed.`,
 	}
 }
 
+// sayWaiting shows on the terminal what an arm does, until the caller calls done.
+func sayWaiting(c *cobra.Command, client *api.Client, name string) (done func()) {
+	return show.Waiting(c, func(ctx context.Context) string {
+		arm, err := client.Arm(ctx, name)
+		switch {
+		case err != nil:
+			return name + ": starting" // nobody knows it yet
+		case arm.State.Working() && (arm.Rule == "retrying" || arm.Rule == "reconnecting"):
+			return name + ": " + arm.Rule
+		}
+		return name + ": " + needWord(arm)
+	})
+}
+
 // waitArm waits until the arm is in one of the given states. If this does not happen
 // within the time limit, waitArm returns ETimeout.
 func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration,

@@ -89,8 +89,9 @@ func bulkCommand(b bulk) *cobra.Command {
 		},
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			if len(args) == 1 {
+				done := sayWaiting(c, client, args[0])
 				line, result, err := b.do(c.Context(), client, args[0])
-				if err != nil {
+				if done(); err != nil {
 					return err
 				}
 				return verb.Say(c, line, result)

@@ -116,8 +116,9 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof),
 			deliveredPrompt{true, receipt.ID, receipt})
 	}
+	done := sayWaiting(c, client, name)
 	end, err := awaitAnswer(c.Context(), client, name, receipt.ID, f.timeout)
-	if verb.WantsJSON(c) || end.Answer != "" || err == nil {
+	if done(); verb.WantsJSON(c) || end.Answer != "" || err == nil {
 		err = errors.Join(verb.Say(c, end.text(), end), err)
 	}
 	return err

@@ -57,16 +57,18 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	if err := f.addWindowPlace(c.Context(), client, s.Arms.Harness); err != nil {
 		return err
 	}
+	started := sayWaiting(c, client, f.q.Name)
 	reply, err := client.Spawn(c.Context(), f.q)
-	if err != nil {
+	if started(); err != nil {
 		return err
 	}
 	if reply.Warning != "" {
 		c.PrintErrln("coleo: note:", reply.Warning)
 	}
 	if !f.noWait {
+		ready := sayWaiting(c, client, reply.Arm.Name)
 		reply.Arm, err = awaitReady(c.Context(), client, reply.Arm, f.timeout)
-		if err != nil && !hasFinished(c.Context(), client, reply.FirstRun, err) {
+		if ready(); err != nil && !hasFinished(c.Context(), client, reply.FirstRun, err) {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"coleo.dev/cmd/coleo/arm"
 	"coleo.dev/cmd/coleo/model"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/wire"
@@ -132,7 +133,7 @@ func (f *flags) run(c *cobra.Command, task string) error {
 		}
 	}
 	if f.wait && slices.ContainsFunc(out.Arms, func(s started) bool { return s.Started || s.Unknown }) {
-		out.Table, err = waitAll(c.Context(), client, out.ID, runsOf(out.Arms), f.timeout)
+		out.Table, err = waitAll(c, client, out.ID, runsOf(out.Arms), f.timeout)
 		if err == nil && !verb.WantsJSON(c) {
 			err = printTable(c, out.Table)
 		}
@@ -169,7 +170,11 @@ func (f *flags) begin(c *cobra.Command, task string) (*api.Client, begun, error)
 	if !verb.WantsJSON(c) {
 		fmt.Fprintf(c.OutOrStdout(), "Fan-out %s of commit %.12s\n", out.ID, out.Base)
 	}
+	started := show.Waiting(c, func(context.Context) string {
+		return "starting " + verb.Counted(f.count, "arm")
+	})
 	out.Arms = f.startAll(c.Context(), client, out.ID, out.Base)
+	started()
 	return client, out, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -139,7 +140,7 @@ have no price.`,
 			var rows []row
 			var err error
 			if wait {
-				rows, err = waitAll(c.Context(), client, args[0], nil, timeout)
+				rows, err = waitAll(c, client, args[0], nil, timeout)
 			} else {
 				rows, err = table(c.Context(), client, args[0])
 			}
@@ -159,8 +160,12 @@ have no price.`,
 // waitAll waits until each arm of a fan-out has done its task or needs a person. Then it returns
 // the table. runByArm holds the ids of the task's runs, keyed by the names of the arms. It contains
 // only the runs that the caller knows. waitAll returns ETimeout after the limit.
-func waitAll(ctx context.Context, client *api.Client, id string, runByArm map[string]string,
+func waitAll(c *cobra.Command, client *api.Client, id string, runByArm map[string]string,
 	limit time.Duration) ([]row, error) {
+	ctx := c.Context()
+	var working atomic.Pointer[string]
+	working.Store(&id)
+	defer show.Waiting(c, func(context.Context) string { return *working.Load() })()
 	end := time.NewTimer(limit)
 	defer end.Stop()
 	tick := time.NewTicker(lookEvery)
@@ -186,6 +191,8 @@ func waitAll(ctx context.Context, client *api.Client, id string, runByArm map[st
 		if len(busy) == 0 {
 			return table(ctx, client, id)
 		}
+		line := fmt.Sprintf("%d of %s at work: %s", len(busy), verb.Counted(len(heads), "arm"), strings.Join(busy, ", "))
+		working.Store(&line)
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
