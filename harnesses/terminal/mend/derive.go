@@ -62,7 +62,11 @@ func (e *editor) derived(all []taped) []change {
 	others := e.picturesOfOtherStates(all)
 	list := e.ranked(others)
 	if e.group.want.state == coleo.Idle {
-		e.derive([]feature{{where: "composer", pattern: anyText, re: regexp.MustCompile(anyText), own: true}})
+		composer := feature{where: "composer", pattern: anyText, re: regexp.MustCompile(anyText), own: true}
+		e.derive([]feature{composer})
+		for _, f := range e.guards(list, all) {
+			e.derive([]feature{composer, f})
+		}
 	}
 	if e.group.want.state == coleo.WaitingApproval {
 		e.deriveByTitle(list)

@@ -32,6 +32,7 @@ const (
 	costMove   = 5  // for each rule that a rule is moved past
 	costRule   = 60 // a new rule
 
+	costWiped   = 40 // with the change, a screen without its composer reads as idle
 	costUnnamed = 30 // a new dialog whose conditions are neither its title nor from the description
 )
 

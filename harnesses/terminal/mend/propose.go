@@ -195,13 +195,18 @@ type scored struct {
 func (s *search) round(desc Description, spec *rules.Spec, all []taped) (*change, []taped) {
 	groups := groupsOf(all[:len(s.fresh)])
 	groups = groups[:min(len(groups), mostGroups)]
-	good := s.goodShots(all)
+	good, screens := s.goodShots(all), wipedScreens(spec, all)
 	var list []scored
 	typed := typedIn(spec, all[:len(s.fresh)])
 	for _, g := range groups {
 		e := &editor{doc: parseDocument(string(desc.Text)), spec: spec, group: g, typed: typed}
 		found := s.tryOnPictures(desc, e.changes(), g, good)
 		found = append(found, s.tryOnPictures(desc, e.derived(all), g, good)...)
+		for i := range found {
+			if g.want.state == coleo.Idle && trustsWiped(found[i].spec, screens) {
+				found[i].cost += costWiped
+			}
+		}
 		list = append(list, bestOf(found, mostReplayed)...)
 	}
 	return s.tryOnRecordings(list, all)

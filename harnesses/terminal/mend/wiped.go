@@ -1,0 +1,118 @@
+package mend
+
+import (
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+const (
+	// wipedRows is how many rows a wipe removes, counted upward from the last row with text. Most
+	// composers have fewer rows.
+	wipedRows = 5
+	// mostWiped is the largest number of wiped pictures that a change is tried on.
+	mostWiped = 24
+	// A guard can fail on one of mostMissed pictures with text in the composer. The label of such a
+	// picture can be late.
+	mostMissed = 20
+)
+
+// wipedScreens returns screens of an idle agent CLI whose last rows are wiped, together with the whole
+// composer. A command that prints directly to the terminal can wipe rows. What is left does not show
+// that the agent CLI is idle, even if the transcript shows a prompt in a box like the composer's. Coleo
+// must then ask the agent CLI to draw its screen again.
+func wipedScreens(spec *rules.Spec, all []taped) []coleo.Screen {
+	var out []coleo.Screen
+	for i := range all {
+		for _, s := range all[i].shots {
+			if !s.composer || s.isShort() || s.want.state != coleo.Idle {
+				continue
+			}
+			p := rules.NewPicture(s.screen, &spec.Composer)
+			if screen, whole := wiped(s.screen, len(p.Above())); whole {
+				out = append(out, screen)
+			}
+		}
+	}
+	return evenlySpaced(out, mostWiped)
+}
+
+// wiped returns a screen without its last rows. The result whole is false if the wipe leaves a part of
+// the composer, which begins at row composer.
+func wiped(s coleo.Screen, composer int) (out coleo.Screen, whole bool) {
+	last := len(s.Lines) - 1
+	for last >= 0 && strings.TrimSpace(s.Lines[last]) == "" {
+		last--
+	}
+	from := max(0, last+1-wipedRows)
+	if from > composer {
+		return s, false
+	}
+	s.Lines = slices.Clone(s.Lines)
+	for i := from; i <= last; i++ {
+		s.Lines[i] = ""
+	}
+	s.Cursor[1] = from
+	return s, true
+}
+
+// drafts returns pictures of an idle agent CLI with text in its composer, if no rule reads them as idle
+// yet.
+func drafts(spec *rules.Spec, all []taped) (out []*rules.Picture) {
+	for i := range all {
+		for _, s := range all[i].shots {
+			if !s.composer || s.isShort() || s.want.state != coleo.Idle || s.state == coleo.Idle {
+				continue
+			}
+			if p := rules.NewPicture(s.screen, &spec.Composer); p.Composer != nil && !p.Composer.Empty {
+				out = append(out, p)
+			}
+		}
+	}
+	return evenlySpaced(out, mostOthers)
+}
+
+// trustsWiped reports whether a description reads a wiped screen as idle.
+func trustsWiped(spec *rules.Spec, screens []coleo.Screen) bool {
+	return slices.ContainsFunc(screens, func(s coleo.Screen) bool {
+		return spec.Read(rules.NewPicture(s, &spec.Composer)).State == coleo.Idle
+	})
+}
+
+// missing returns the number of pictures on which a condition does not hold.
+func (f feature) missing(list []*rules.Picture) (n int) {
+	for _, p := range list {
+		if !f.holds(p) {
+			n++
+		}
+	}
+	return n
+}
+
+// guards returns conditions that a new rule of idle can have beside its composer. With a guard, the rule
+// holds on no wiped screen. A guard holds on all pictures of the group. It also holds while the composer
+// contains text, because Coleo types a prompt only while a rule of idle holds.
+func (e *editor) guards(list []feature, all []taped) (out []feature) {
+	var wiped []*rules.Picture
+	for _, s := range wipedScreens(e.spec, all) {
+		if p := rules.NewPicture(s, &e.spec.Composer); p.Composer != nil {
+			wiped = append(wiped, p)
+		}
+	}
+	if len(wiped) == 0 {
+		return nil
+	}
+	drafts := drafts(e.spec, all)
+	for _, f := range list {
+		if f.where == "composer" || f.where == "screen" || slices.ContainsFunc(wiped, f.holds) ||
+			f.missing(e.pictures) > 0 || f.missing(drafts)*mostMissed > len(drafts) {
+			continue
+		}
+		if out = append(out, f); len(out) == mostPairs {
+			break
+		}
+	}
+	return out
+}
