@@ -93,25 +93,6 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 	return w.checkFiles(dir, files)
 }
 
-// jqFilter matches a jq filter that only selects parts of the input.
-var jqFilter = regexp.MustCompile(`^\s*(keys|length|type|\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|` +
-	`\s*\|\s*(keys|length|type|\.[A-Za-z_][A-Za-z0-9_]*|\.)|\?)+\s*$`)
-
-func jq(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{flags: "rcSMCje", long: longOptions([]string{"raw-output", "compact-output", "sort-keys"},
-		nil)}.divide(words)
-	if err != nil {
-		return err
-	}
-	if len(a.operands) == 0 || a.operands[0].Matched || !jqFilter.MatchString(a.operands[0].Text) {
-		return fmt.Errorf("its filter does more than to take parts of the input")
-	}
-	if err := w.refuseHomeFiles(".jq"); err != nil {
-		return err
-	}
-	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
-}
-
 // refuseHomeFiles returns an error if one of the named files exists in HOME, because a program would
 // read this file.
 func (w Workspace) refuseHomeFiles(names ...string) error {
