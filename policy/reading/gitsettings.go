@@ -108,13 +108,50 @@ func (w Workspace) checkRepository(path string) (string, error) {
 			return "", err
 		}
 	}
+	left := mostRefs
+	for _, part := range []string{"refs", "logs"} {
+		if err := w.plainBelow(filepath.Join(path, part), &left); err != nil {
+			return "", err
+		}
+	}
 	return path, w.noSharedIndex(path)
+}
+
+// mostRefs is the largest number of files in which a repository has its branches, tags and their logs.
+// Looking at more would take too long. Git itself packs many tags into one file.
+const mostRefs = 5_000
+
+// plainBelow refuses a folder of a repository that has links or pipes below it. Git would open what a
+// link leads to.
+func (w Workspace) plainBelow(dir string, left *int) error {
+	names, err := w.Machine.Names(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the folder %s cannot be read: %v", dir, err)
+	}
+	for _, name := range names {
+		if *left--; *left < 0 {
+			return fmt.Errorf("the repository has more than %d files of refs", mostRefs)
+		}
+		path := filepath.Join(dir, name)
+		if err := w.plainOrMissing(path); err != nil {
+			return err
+		}
+		if !w.Machine.IsFolder(path) {
+			continue
+		}
+		if err := w.plainBelow(path, left); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // optionalParts lists files and folders that git reads beside the necessary parts of a repository, if
 // they exist. Their paths are relative to the folder .git.
-var optionalParts = strings.Fields(`logs logs/HEAD logs/refs logs/refs/stash refs/stash refs/heads refs/tags refs/remotes
-	refs/replace info info/attributes info/exclude info/grafts shallow objects/info/commit-graph objects/info/commit-graphs
+var optionalParts = strings.Fields(`logs info info/attributes info/exclude info/grafts shallow objects/info/commit-graph objects/info/commit-graphs
 	objects/pack/multi-pack-index ../.mailmap ../.gitattributes`)
 
 // plainOrMissing refuses a path at which something else than a plain file or a folder is.

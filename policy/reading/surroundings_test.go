@@ -26,6 +26,8 @@ var surroundings = map[string]surrounding{
 	"diff reads a file without -r":     {line: "diff b.txt open", files: map[string]string{"open/x.pem": "x"}},
 	"diff excludes a pattern":          {line: "diff -r -x '[a]' open open", files: map[string]string{"open/[a]": "->../../outside/plain.txt"}},
 	"git reads a stash elsewhere":      {line: "git stash list", files: map[string]string{".git/logs/refs/stash": "->../../../b.txt"}},
+	"git opens a branch elsewhere":     {line: "git branch -a", files: map[string]string{".git/refs/heads/x": "->../../../../outside/plain.txt"}},
+	"git opens a log in a folder":      {line: "git log", files: map[string]string{".git/logs/refs/heads/a/b": "->../../../../../b.txt"}},
 	"git changes a shared index":       {line: "git ls-files", files: map[string]string{".git/sharedindex.0123": "x"}},
 	"git reads attributes elsewhere":   {line: "git blame sub/c.go", files: map[string]string{"sub/.gitattributes": "->../../outside/plain.txt"}},
 	"git reads names elsewhere":        {line: "git log", files: map[string]string{".mailmap": "->../outside/plain.txt"}},
