@@ -180,7 +180,11 @@ var torn = []string{"'", `"`, `\\`, "$", "`", "$(", ")", "(", "((", "))", "<<E\n
 	"x=1; ", "touch new", "; touch new; ", "$(touch new)", "`touch new`", "a[$(touch new)]", "x='a[$(touch new)]'; " +
 		"", "$x", `"$x"`,
 	"\\\n", "esac", "done", " in ", "do ", "fi", "then ", "-eq ", "%d ", "\t", "<<<", "2>&1", "/dev/null", "case a in " +
-		"a) ", "function f "}
+		"a) ", "function f ",
+	// Pieces of awk and jq, and options of git.
+	`> "new"`, `>> "new"; `, `| "touch new"`, `; system("touch new")`, ` getline `, `print > "new"; `, "print ", "printf ",
+	"/", ",",
+	"env", "$ENV", "input", "\\(", "map(", "++", "in ", "if (", "for(i=1;i<=NF;i++) ", " -- ", " -p ", " -r ", "^{}", ":"}
 
 // torn puts pieces of syntax anywhere into a line.
 func (m *maker) torn(line string) string {

@@ -25,6 +25,8 @@ type selection struct {
 	visit func(path string) error
 	// links is true if the command reads the file that a symbolic link leads to.
 	links bool
+	// folderLinks is true if the command also reads a folder that a symbolic link leads to.
+	folderLinks bool
 }
 
 func always(string) bool { return true }
@@ -74,11 +76,15 @@ func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *i
 		resolved, err := w.Machine.Resolve(path)
 		if err != nil || resolved != path {
 			if s.links && !s.leaves(name, false) && !errors.Is(err, fs.ErrNotExist) {
-				if _, err := w.readable(dir, path); err != nil {
+				to, err := w.readable(dir, path)
+				if err != nil {
 					return err
 				}
+				if s.folderLinks && w.Machine.IsFolder(to) {
+					return fmt.Errorf("%s leads to a folder", path)
+				}
 			}
-			continue // recursive programs do not follow links to folders
+			continue // most recursive programs do not follow links to folders
 		}
 		folder := w.Machine.IsFolder(path)
 		if strings.HasPrefix(name, ".") && !s.hidden(name) || s.leaves(name, folder) {
@@ -99,6 +105,19 @@ func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *i
 		}
 	}
 	return nil
+}
+
+// plainName matches a name that is no pattern.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// diffFolders checks all files below the folders that diff compares. Without -r, diff reads only the
+// files directly in the folders, and more files than necessary are checked.
+func diffFolders(w Workspace, dir string, a arguments) error {
+	excluded := slices.Concat(a.values["x"], a.values["exclude"])
+	s := everything
+	s.links, s.folderLinks = true, true
+	s.leaves = func(name string, _ bool) bool { return plainName.MatchString(name) && slices.Contains(excluded, name) }
+	return w.checkFolders(dir, a.operands, s)
 }
 
 // grepFolders checks which files a recursive grep reads. Such a grep also reads hidden folders.

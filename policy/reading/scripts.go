@@ -57,34 +57,40 @@ var awkScript = func() *regexp.Regexp {
 		field + `)*)?\s*;?\s*\})?\s*$`)
 }()
 
+// awkGiven matches a variable that the option -v sets, and its value.
+var awkGiven = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+
 func awk(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{texts: "F"}.divide(words)
+	a, err := options{texts: "Fv"}.divide(words)
 	if err != nil {
 		return err
 	}
-	if len(a.operands) == 0 || a.operands[0].Matched || !awkScript.MatchString(a.operands[0].Text) {
-		return fmt.Errorf("its script does more than to print fields")
+	if w.Machine.Env("GAWK_PERSIST_FILE") != "" {
+		return fmt.Errorf("it keeps its variables in GAWK_PERSIST_FILE")
 	}
-	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
-}
-
-// jqFilter matches a jq filter that only selects parts of the input.
-var jqFilter = regexp.MustCompile(`^\s*(keys|length|type|\.|\.?\[[0-9]*\]|\.[A-Za-z_][A-Za-z0-9_]*|` +
-	`\s*\|\s*(keys|length|type|\.[A-Za-z_][A-Za-z0-9_]*|\.)|\?)+\s*$`)
-
-func jq(w Workspace, dir string, words []commandline.Word) error {
-	a, err := options{flags: "rcSMCje", long: longOptions([]string{"raw-output", "compact-output", "sort-keys"},
-		nil)}.divide(words)
-	if err != nil {
-		return err
+	if len(a.operands) == 0 || a.operands[0].Matched {
+		return fmt.Errorf("its script is not known")
 	}
-	if len(a.operands) == 0 || a.operands[0].Matched || !jqFilter.MatchString(a.operands[0].Text) {
-		return fmt.Errorf("its filter does more than to take parts of the input")
+	var given []string
+	for _, v := range a.values["v"] {
+		m := awkGiven.FindStringSubmatch(v)
+		if m == nil || !isSettable(m[1]) {
+			return fmt.Errorf("-v %s sets more than a variable of its own", shortened(v))
+		}
+		given = append(given, m[1])
 	}
-	if err := w.refuseHomeFiles(".jq"); err != nil {
-		return err
+	files := slices.Concat(a.operands[1:], a.behind)
+	for _, f := range files {
+		if awkGiven.MatchString(f.Text) {
+			return fmt.Errorf("%s sets a variable between two files", shortened(f.Text))
+		}
 	}
-	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
+	if script := a.operands[0].Text; !awkScript.MatchString(script) {
+		if err := readAwk(script, given); err != nil {
+			return err
+		}
+	}
+	return w.checkFiles(dir, files)
 }
 
 // refuseHomeFiles returns an error if one of the named files exists in HOME, because a program would

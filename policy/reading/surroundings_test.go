@@ -16,23 +16,50 @@ type surrounding struct {
 
 // surroundings lists the changes by what they do.
 var surroundings = map[string]surrounding{
-	"the shell reads a link -":        {line: "cat < -", files: map[string]string{"-": "->../outside/plain.txt"}},
-	"a program reads a link -":        {line: "rev -", files: map[string]string{"-": "->../outside/plain.txt"}},
-	"grep follows a link to a file":   {line: "grep -r x open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
-	"grep follows a link to a device": {line: "grep -r x open", files: map[string]string{"open/l": "->/proc/self/environ"}},
-	"a list between root and path":    {line: "rg x deep/er", files: map[string]string{"deep/er/f": "", "deep/.ignore": "!.env\n"}},
-	"a list with braces":              {line: "rg x open", files: map[string]string{"open/.ignore": "!{.env,x/b}\n"}},
-	"a list with brackets":            {line: "rg x open", files: map[string]string{"open/.ignore": "!?[x/b]\n"}},
-	"a list that is a link":           {line: "rg x open", files: map[string]string{"open/.ignore": "->../../outside/plain.txt"}},
-	"a list of an inner repository":   {line: "rg x open", files: map[string]string{"open/.git/info/exclude": "!.env\n"}},
-	"an inner repository elsewhere":   {line: "rg x open", files: map[string]string{"open/.git": "gitdir: /elsewhere\n"}},
-	"a type with a hidden file":       {line: "rg -t ruby x open", files: map[string]string{"open/.irbrc": "x"}},
-	"a setting names a list":          {line: "rg x open", files: map[string]string{"../home/.gitconfig": "[core]\nexcludesFile=x\n"}},
-	"the user's list takes back":      {line: "rg x open", files: map[string]string{"../home/.config/git/ignore": "!.env\n"}},
-	"another folder of settings":      {line: "rg x open", env: map[string]string{"XDG_CONFIG_HOME": "/x"}},
-	"patterns match hidden files":     {line: "ls *.go", env: map[string]string{"GLOBIGNORE": "x"}},
-	"options of bash":                 {line: "ls *.go", env: map[string]string{"BASHOPTS": "dotglob"}},
-	"a function of the environment":   {line: "ls", env: map[string]string{"BASH_FUNC_ls%%": "() { id; }"}},
+	"the shell reads a link -":         {line: "cat < -", files: map[string]string{"-": "->../outside/plain.txt"}},
+	"a program reads a link -":         {line: "rev -", files: map[string]string{"-": "->../outside/plain.txt"}},
+	"grep follows a link to a file":    {line: "grep -r x open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
+	"grep follows a link to a device":  {line: "grep -r x open", files: map[string]string{"open/l": "->/proc/self/environ"}},
+	"diff follows a link to a folder":  {line: "diff -r open open", files: map[string]string{"open/l": "->../sub"}},
+	"diff follows a link to a file":    {line: "diff -r open open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
+	"diff reads a hidden file":         {line: "diff -r open open", files: map[string]string{"open/.x": "x"}},
+	"diff reads a file without -r":     {line: "diff b.txt open", files: map[string]string{"open/x.pem": "x"}},
+	"diff excludes a pattern":          {line: "diff -r -x '[a]' open open", files: map[string]string{"open/[a]": "->../../outside/plain.txt"}},
+	"git reads a stash elsewhere":      {line: "git stash list", files: map[string]string{".git/logs/refs/stash": "->../../../b.txt"}},
+	"git opens a branch elsewhere":     {line: "git branch -a", files: map[string]string{".git/refs/heads/x": "->../../../../outside/plain.txt"}},
+	"git opens a log in a folder":      {line: "git log", files: map[string]string{".git/logs/refs/heads/a/b": "->../../../../../b.txt"}},
+	"git changes a shared index":       {line: "git ls-files", files: map[string]string{".git/sharedindex.0123": "x"}},
+	"git reads attributes elsewhere":   {line: "git blame sub/c.go", files: map[string]string{"sub/.gitattributes": "->../../outside/plain.txt"}},
+	"git reads names elsewhere":        {line: "git log", files: map[string]string{".mailmap": "->../outside/plain.txt"}},
+	"git ignores revisions of a file":  {line: "git blame a.go", files: map[string]string{".git/config": "[blame]\nignoreRevsFile=/x\n"}},
+	"git filters the blamed file":      {line: "git blame a.go", files: map[string]string{".git/config": "[filter \"x\"]\nclean=id\n"}},
+	"git converts the blamed file":     {line: "git blame a.go", files: map[string]string{".git/config": "[diff \"x\"]\ntextconv=id\n"}},
+	"git takes names from a file":      {line: "git shortlog -sn HEAD", files: map[string]string{".git/config": "[mailmap]\nfile=/x\n"}},
+	"git fetches a missing object":     {line: "git cat-file -p HEAD:a.go", files: map[string]string{".git/config": "[remote \"o\"]\nurl=x\npromisor=true\n"}},
+	"git has a partial clone":          {line: "git blame a.go", files: map[string]string{".git/config": "[extensions]\npartialClone=o\n"}},
+	"git reads objects elsewhere":      {line: "git cat-file -p HEAD:a.go", files: map[string]string{".git/objects/info/alternates": "/x\n"}},
+	"git asks a monitor":               {line: "git ls-files *.go", files: map[string]string{".git/config": "[core]\nfsmonitor=id\n"}},
+	"git has a pager for one command":  {line: "git blame a.go", files: map[string]string{".git/config": "[pager]\nblame=id\n"}},
+	"git reads more settings":          {line: "git stash list", files: map[string]string{".git/config": "[include]\npath=/x\n"}},
+	"git sorts branches by signatures": {line: "git branch -a", files: map[string]string{".git/config": "[branch]\nsort=-signature\n"}},
+	"git sorts tags by signatures":     {line: "git tag -l 'v*'", files: map[string]string{".git/config": "[tag]\nsort=signature:key\n"}},
+	"an address has a password":        {line: "git remote -v", files: map[string]string{".git/config": "[remote \"o\"]\nurl=https://a:b@x/y\n"}},
+	"an address has a token":           {line: "git remote -v", files: map[string]string{".git/config": "[remote \"o\"]\nurl = https://abc@x/y\n"}},
+	"an address has a question":        {line: "git remote -v", files: map[string]string{".git/config": "[remote \"o\"]\nurl = https://x/y?token=a\n"}},
+	"an address is replaced":           {line: "git remote -v", files: map[string]string{"../home/.gitconfig": "[url \"https://a:b@x/\"]\ninsteadOf=https://x/\n"}},
+	"a list between root and path":     {line: "rg x deep/er", files: map[string]string{"deep/er/f": "", "deep/.ignore": "!.env\n"}},
+	"a list with braces":               {line: "rg x open", files: map[string]string{"open/.ignore": "!{.env,x/b}\n"}},
+	"a list with brackets":             {line: "rg x open", files: map[string]string{"open/.ignore": "!?[x/b]\n"}},
+	"a list that is a link":            {line: "rg x open", files: map[string]string{"open/.ignore": "->../../outside/plain.txt"}},
+	"a list of an inner repository":    {line: "rg x open", files: map[string]string{"open/.git/info/exclude": "!.env\n"}},
+	"an inner repository elsewhere":    {line: "rg x open", files: map[string]string{"open/.git": "gitdir: /elsewhere\n"}},
+	"a type with a hidden file":        {line: "rg -t ruby x open", files: map[string]string{"open/.irbrc": "x"}},
+	"a setting names a list":           {line: "rg x open", files: map[string]string{"../home/.gitconfig": "[core]\nexcludesFile=x\n"}},
+	"the user's list takes back":       {line: "rg x open", files: map[string]string{"../home/.config/git/ignore": "!.env\n"}},
+	"another folder of settings":       {line: "rg x open", env: map[string]string{"XDG_CONFIG_HOME": "/x"}},
+	"patterns match hidden files":      {line: "ls *.go", env: map[string]string{"GLOBIGNORE": "x"}},
+	"options of bash":                  {line: "ls *.go", env: map[string]string{"BASHOPTS": "dotglob"}},
+	"a function of the environment":    {line: "ls", env: map[string]string{"BASH_FUNC_ls%%": "() { id; }"}},
 }
 
 // TestTheSurroundingsOfALineMatter: the same line is allowed before the change, and not after it.
@@ -66,6 +93,17 @@ func TestRgIsAllowedBesideUsualSettings(t *testing.T) {
 	w.place(t, filepath.Join(w.Root, "../home/.gitconfig"), "[user]\nname=a\n")
 	w.place(t, filepath.Join(w.Root, "../home/.config/git/ignore"), "*.swp\n")
 	if err := w.bash("rg x open"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnAddressWithoutAPasswordIsListed: the name before the @ of an address for ssh is no secret.
+func TestAnAddressWithoutAPasswordIsListed(t *testing.T) {
+	t.Parallel()
+	w := newTree(t)
+	w.place(t, filepath.Join(w.Root, ".git/config"), "[remote \"o\"]\nurl = ssh://git@x/y\npushurl = git@x:y\n"+
+		"[remote \"p\"]\nurl = https://x/y\n")
+	if err := w.bash("git remote -v"); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,232 @@
+package reading
+
+import (
+	"regexp"
+	"slices"
+)
+
+// shortLoop matches a number of steps that takes little time.
+var shortLoop = regexp.MustCompile(`^[0-9]{1,3}$`)
+
+// loop reads a loop over the keys of an array, or a loop that counts.
+func (r *awkReader) loop() error {
+	if !r.take("(") {
+		return r.wrong()
+	}
+	name := r.look(0)
+	if name.kind != awkName || !isSettable(name.text) || r.isBound(name.text) {
+		return r.wrong()
+	}
+	r.at++
+	r.set[name.text] = true
+	if r.inAny++; r.inAny > mostLoops {
+		return r.wrong()
+	}
+	defer func() { r.inAny-- }()
+	if r.take("in") {
+		if array := r.look(0); array.kind != awkName || !isSettable(array.text) || !r.isAt(1, ")") {
+			return r.wrong()
+		}
+		r.at += 2
+		r.lines()
+		return r.statement()
+	}
+	bound, ok := r.counting(name.text)
+	if !ok {
+		return r.wrong()
+	}
+	r.loops, r.inFor = append(r.loops, name.text, bound), r.inFor+1
+	defer func() { r.loops, r.inFor = r.loops[:len(r.loops)-2], r.inFor-1 }()
+	r.lines()
+	return r.statement()
+}
+
+// isBound reports whether a loop around the statement would not end if the statement set the name.
+func (r *awkReader) isBound(name string) bool { return slices.Contains(r.loops, name) }
+
+// counting reads the rest of the head of a loop that counts up or down by one, such as
+// `= 1; i <= NF; i++)`. It returns the bound.
+func (r *awkReader) counting(name string) (string, bool) {
+	if !r.take("=") {
+		return "", false
+	}
+	from := r.look(0)
+	r.at++
+	if !r.take(";") || !r.take(name) {
+		return "", false
+	}
+	up := r.is("<") || r.is("<=")
+	down := r.is(">") || r.is(">=")
+	r.at++
+	bound := r.look(0)
+	r.at++
+	if !r.take(";") || !up && !down {
+		return "", false
+	}
+	step := "++"
+	limit, other := bound, from
+	if down {
+		step, limit, other = "--", from, bound
+	}
+	stepped := r.take(step) && r.take(name) || r.take(name) && r.take(step)
+	isPlain := other.kind == awkNumber && shortLoop.MatchString(other.text)
+	return limit.text, stepped && r.take(")") && isPlain && r.isLimit(limit)
+}
+
+// isLimit reports whether a word can be the larger end of a loop that counts.
+func (r *awkReader) isLimit(limit awkWord) bool {
+	switch {
+	case limit.kind == awkNumber:
+		return shortLoop.MatchString(limit.text)
+	case limit.kind != awkName:
+		return false
+	case limit.text != "NF":
+		r.bounds = append(r.bounds, limit.text)
+		return isSettable(limit.text)
+	}
+	return true
+}
+
+// assigns are the signs that set a variable.
+var assigns = []string{"=", "+=", "-=", "*=", "%=", "++", "--"}
+
+// expression reads the words of an expression up to the end of the statement, to a block, or to a
+// parenthesis that the expression has not opened. In the expression of print, > would write a file.
+func (r *awkReader) expression(prints bool) error {
+	var open []string
+	for begin := r.at; ; r.at++ {
+		word := r.look(0)
+		switch {
+		case word.kind == 0, word.kind == awkLine && !r.continues():
+			if len(open) > 0 || r.at == begin {
+				return r.wrong()
+			}
+			return nil
+		case word.kind == awkName:
+			if err := r.name(); err != nil {
+				return err
+			}
+		case word.kind != awkSign:
+		case word.text == "{", word.text == "}", word.text == ";", len(open) == 0 && word.text == ")":
+			if len(open) > 0 || r.at == begin {
+				return r.wrong()
+			}
+			return nil
+		case word.text == "[" && r.look(-1).kind != awkName:
+			return r.wrong()
+		case word.text == "(", word.text == "[":
+			open = append(open, map[string]string{"(": ")", "[": "]"}[word.text])
+		case word.text == ")", word.text == "]":
+			if len(open) == 0 || open[len(open)-1] != word.text {
+				return r.wrong()
+			}
+			open = open[:len(open)-1]
+		case word.text == ">" && (prints || r.at == begin), word.text == "$" && !r.isField(),
+			slices.Contains(assigns, word.text) && !r.mayAssign():
+			return r.wrong()
+		}
+	}
+}
+
+// continues reports whether the expression continues on the next line.
+func (r *awkReader) continues() bool {
+	for i := -1; ; i-- {
+		if r.look(i).kind != awkLine {
+			return r.isAt(i, ",") || r.isAt(i, "&&") || r.isAt(i, "||")
+		}
+	}
+}
+
+// name looks at a name in an expression.
+func (r *awkReader) name() error {
+	name, called := r.look(0).text, r.isAt(1, "(")
+	switch {
+	case name == "in" && !called:
+		return nil
+	case name == "length" && !called:
+		return nil
+	case slices.Contains(awkFunctions, name) && called:
+		if (name == "sub" || name == "gsub") && r.inFor > 0 {
+			return r.wrong() // it could set the variable of a loop, or make more fields
+		}
+		if name == "sprintf" {
+			r.at++
+			err := r.format()
+			r.at--
+			return err
+		}
+		return nil
+	case !isVariable(name) || called:
+		return r.wrong()
+	}
+	return nil
+}
+
+// isField reports whether a number, a variable or a parenthesis follows the sign $.
+func (r *awkReader) isField() bool {
+	next := r.look(1)
+	return next.kind == awkNumber || next.kind == awkName && isVariable(next.text) || r.isAt(1, "(")
+}
+
+// mayAssign looks at what a sign sets. It can be a variable, a member of an array, or a field with a
+// small number. It must not be a bound of a loop.
+func (r *awkReader) mayAssign() bool {
+	before, after := r.look(-1), r.look(1)
+	isStep := r.is("++") || r.is("--")
+	ofNext := isStep && after.kind == awkName
+	if ofNext && !r.setsVariable(after.text, false) {
+		return false
+	}
+	switch {
+	case r.isAt(-2, "$"):
+		return r.inFor == 0 && !ofNext && (r.isAt(-1, "NF") || before.kind == awkNumber && shortLoop.MatchString(before.text))
+	case before.kind == awkName:
+		return r.setsVariable(before.text, r.is("=") && r.onlySplits())
+	case r.isAt(-1, "]"):
+		return !r.isFieldOfArray()
+	}
+	return ofNext
+}
+
+// onlySplits reports whether a call of split follows, and nothing after the call.
+func (r *awkReader) onlySplits() bool {
+	depth := 0
+	for i := 2; r.isAt(1, "split") && r.at+i < len(r.words); i++ {
+		if r.isAt(i, "(") {
+			depth++
+		} else if r.isAt(i, ")") {
+			depth--
+		}
+		if depth == 0 {
+			return r.isAt(i+1, ";") || r.isAt(i+1, "}") || r.look(i+1).kind == awkLine
+		}
+	}
+	return false
+}
+
+// setsVariable records that a variable is set. It returns false if the script must not set it.
+func (r *awkReader) setsVariable(name string, counts bool) bool {
+	if counts {
+		r.counted[name] = true
+	} else {
+		r.set[name] = true
+	}
+	return isSettable(name) && !r.isBound(name)
+}
+
+// isFieldOfArray reports whether the member of an array that ends before the next word names a field, as in
+// $a[1] = 2.
+func (r *awkReader) isFieldOfArray() bool {
+	depth := 0
+	for i := -1; r.at+i >= 0; i-- {
+		if r.isAt(i, "]") {
+			depth++
+		} else if r.isAt(i, "[") {
+			depth--
+		}
+		if depth == 0 {
+			return r.look(i-1).kind != awkName || !isSettable(r.look(i-1).text) || r.isAt(i-2, "$")
+		}
+	}
+	return true
+}

@@ -1,0 +1,214 @@
+package reading
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+)
+
+const (
+	// mostLoops is how many loops may be inside of each other. More would take too long.
+	mostLoops = 2
+	// mostDeep is how many statements may be inside of each other.
+	mostDeep = 50
+)
+
+// awkReader reads the statements of an awk script, and refuses those that do more than to calculate and
+// print. Each loop of the script must end.
+type awkReader struct {
+	words []awkWord
+	at    int
+	deep  int
+	// loops has the variable and the bound of each loop around the statement.
+	loops []string
+	inFor int // how many loops that count are around the statement
+	inAny int // how many loops of both kinds are around it
+	// bounds lists the variables that are bounds of loops.
+	bounds []string
+	// counted has the variables that only split sets, and set has those that are set otherwise.
+	counted, set map[string]bool
+}
+
+// readAwk returns an error if an awk script can do more than to calculate and print. Given is the list
+// of variables that the command sets.
+func readAwk(script string, given []string) error {
+	words, err := awkSplit(script)
+	if err != nil {
+		return err
+	}
+	r := awkReader{words: words, counted: map[string]bool{}, set: map[string]bool{}}
+	for _, name := range given {
+		r.set[name] = true
+	}
+	if err := r.script(); err != nil {
+		return err
+	}
+	for _, name := range r.bounds {
+		if r.set[name] || !r.counted[name] {
+			return fmt.Errorf("its script has a loop up to %s, which can be large", name)
+		}
+	}
+	return nil
+}
+
+func (r *awkReader) look(ahead int) awkWord {
+	if i := r.at + ahead; i >= 0 && i < len(r.words) {
+		return r.words[i]
+	}
+	return awkWord{}
+}
+
+// is reports whether the next word is a sign or a name with the given text.
+func (r *awkReader) is(text string) bool { return r.isAt(0, text) }
+
+func (r *awkReader) isAt(ahead int, text string) bool {
+	word := r.look(ahead)
+	return word.text == text && (word.kind == awkSign || word.kind == awkName)
+}
+
+func (r *awkReader) take(text string) bool {
+	if r.is(text) {
+		r.at++
+		return true
+	}
+	return false
+}
+
+func (r *awkReader) wrong() error {
+	if r.at >= len(r.words) {
+		return fmt.Errorf("its script is not whole")
+	}
+	return fmt.Errorf("%q in its script is not known to only print", shortened(r.look(0).text))
+}
+
+// ends skips the ends of statements and of lines.
+func (r *awkReader) ends() {
+	for r.look(0).kind == awkLine || r.is(";") {
+		r.at++
+	}
+}
+
+func (r *awkReader) lines() {
+	for r.look(0).kind == awkLine {
+		r.at++
+	}
+}
+
+// script reads pairs of a pattern and a block.
+func (r *awkReader) script() error {
+	for r.ends(); r.at < len(r.words); r.ends() {
+		switch {
+		case r.is("{"):
+		case r.take("BEGIN"), r.take("END"):
+			if !r.is("{") {
+				return r.wrong()
+			}
+		default:
+			if err := r.expression(false); err != nil {
+				return err
+			}
+		}
+		if r.is("{") {
+			if err := r.block(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *awkReader) block() error {
+	r.at++
+	for r.ends(); !r.take("}"); r.ends() {
+		if err := r.statement(); err != nil {
+			return err
+		}
+		if !r.is("}") && !r.is(";") && r.look(0).kind != awkLine && !r.isAt(-1, "}") {
+			return r.wrong()
+		}
+	}
+	return nil
+}
+
+func (r *awkReader) statement() error {
+	if r.deep++; r.deep > mostDeep {
+		return fmt.Errorf("its script is too deep")
+	}
+	defer func() { r.deep-- }()
+	switch {
+	case r.is("{"):
+		return r.block()
+	case r.is(";"):
+		return nil
+	case r.take("else"):
+		r.lines()
+		return r.statement()
+	case r.take("if"):
+		return r.condition()
+	case r.take("for"):
+		return r.loop()
+	case r.take("next"), r.take("break"), r.take("continue"):
+		return nil
+	case r.take("exit"):
+		if r.is("}") || r.is(";") || r.look(0).kind == awkLine {
+			return nil
+		}
+		return r.expression(false)
+	case r.take("delete"):
+		if name := r.look(0); name.kind != awkName || !isSettable(name.text) {
+			return r.wrong()
+		}
+		return r.expression(false)
+	case r.take("print"):
+		if r.is("}") || r.is(";") || r.look(0).kind == awkLine {
+			return nil
+		}
+		return r.expression(true)
+	case r.take("printf"):
+		if err := r.format(); err != nil {
+			return err
+		}
+		return r.expression(true)
+	}
+	return r.expression(false)
+}
+
+func (r *awkReader) condition() error {
+	if err := r.inParens(); err != nil {
+		return err
+	}
+	r.lines()
+	return r.statement()
+}
+
+// inParens reads an expression in parentheses.
+func (r *awkReader) inParens() error {
+	if !r.take("(") {
+		return r.wrong()
+	}
+	if err := r.expression(false); err != nil {
+		return err
+	}
+	if !r.take(")") {
+		return r.wrong()
+	}
+	return nil
+}
+
+// awkFormats matches a format of printf in which each directive prints one value.
+var awkFormats = regexp.MustCompile(`^"([^"\\%]|\\[\\"nrt]|%%|%[-+ 0]*[0-9]{0,3}(\.[0-9]{1,3})?[sdioxXucfgeEG])*"$`)
+
+// format looks at the format after printf or after the parenthesis of sprintf.
+func (r *awkReader) format() error {
+	i := 0
+	if r.is("(") {
+		i = 1
+	}
+	text, after := r.look(i), r.look(i+1)
+	isEnd := after.kind == 0 || after.kind == awkLine ||
+		after.kind == awkSign && slices.Contains([]string{",", ")", ";", "}"}, after.text)
+	if text.kind != awkText || !awkFormats.MatchString(text.text) || !isEnd {
+		return fmt.Errorf("its script has a format that is not known to only print")
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package reading
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// noNames refuses operands, because with an operand the command makes or changes something.
+func noNames(_ Workspace, _ string, a arguments) error {
+	if len(a.operands) > 0 {
+		return fmt.Errorf("it would make or change %s", shortened(a.operands[0].Text))
+	}
+	return nil
+}
+
+// sortKeys matches the keys by which branches and tags can be sorted. Other keys can start gpg or
+// another git.
+var sortKeys = regexp.MustCompile(`^-?(refname|creatordate|committerdate|authordate|taggerdate|version:refname|` +
+	`v:refname)$`)
+
+// onlyListed returns a check for a command that lists names. An operand is a pattern if one of the
+// given options makes the command list names. Without these options, the command would make a name.
+func onlyListed(options ...string) func(Workspace, string, arguments) error {
+	return func(w Workspace, dir string, a arguments) error {
+		for _, key := range a.values["sort"] {
+			if !sortKeys.MatchString(key) {
+				return fmt.Errorf("the key %s is not known to start no program", shortened(key))
+			}
+		}
+		if slices.ContainsFunc(options, func(o string) bool { return a.given[o] }) {
+			return nil
+		}
+		return noNames(w, dir, a)
+	}
+}
+
+// secretURL matches an address with a name or a word in it that can be a password. The name before
+// the @ of an address for ssh is no secret.
+var secretURL = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://[^/\s"]*@|://[^\s"]*\?`)
+
+var sshURL = regexp.MustCompile(`(?i)\b(git\+)?ssh://[a-z0-9._-]+@`)
+
+// noAddresses refuses a list of addresses if one of git's settings has an address that can contain a
+// password.
+func noAddresses(w Workspace, dir string, a arguments) error {
+	if err := noNames(w, dir, a); err != nil || !a.given["v"] && !a.given["verbose"] {
+		return err
+	}
+	files, err := w.settingsFiles(dir)
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		content, err := w.Machine.Text(path)
+		if err == nil && secretURL.MatchString(sshURL.ReplaceAllString(content, "")) {
+			return fmt.Errorf("it can print a password of the settings %s", path)
+		}
+	}
+	return nil
+}
+
+// filePattern matches a pattern of git for names of files, without git's special words such as :(attr).
+var filePattern = regexp.MustCompile(`^[A-Za-z0-9_./*?+@-]+$`)
+
+// onlyPatterns accepts patterns for the names that the index contains.
+func onlyPatterns(_ Workspace, _ string, a arguments) error {
+	for _, o := range slices.Concat(a.operands, a.files) {
+		if o.Unknown || !filePattern.MatchString(o.Text) {
+			return fmt.Errorf("%s is no plain pattern of names", shortened(o.Text))
+		}
+	}
+	return nil
+}
+
+// oneBlamed checks the file of git blame, which prints the whole file. The file is behind --, or it
+// is one of at most two operands. Git itself finds out which of the two is the revision.
+func oneBlamed(w Workspace, dir string, a arguments) error {
+	files, revisions := a.files, a.operands
+	if len(files) == 0 {
+		files, revisions = a.operands, nil
+	}
+	if len(files) == 0 || len(files)+len(revisions) > 2 {
+		return fmt.Errorf("it is not known which file it prints")
+	}
+	for _, file := range files {
+		if file.Unknown || file.Matched || !plainFile.MatchString(file.Text) {
+			return fmt.Errorf("%s is not a plain file", shortened(file.Text))
+		}
+		if _, err := w.readable(dir, file.Text); err != nil {
+			return err
+		}
+		if err := w.checkAttributes(dir, file.Text); err != nil {
+			return err
+		}
+	}
+	return onlyPlainRevisions(arguments{operands: revisions})
+}
+
+// checkAttributes refuses lists of attributes that are no plain files. Git reads such a list in each
+// folder from the top of the work tree down to the file.
+func (w Workspace) checkAttributes(dir, file string) error {
+	at := filepath.Join(dir, filepath.Dir(file))
+	for len(at) >= len(w.Root) {
+		if err := w.plainOrMissing(filepath.Join(at, ".gitattributes")); err != nil {
+			return err
+		}
+		at = filepath.Dir(at)
+	}
+	return nil
+}
+
+// oneObject accepts a git cat-file that prints one object of which the name is known to be a commit,
+// or a file of a commit.
+func oneObject(w Workspace, dir string, a arguments) error {
+	modes := 0
+	for _, mode := range []string{"p", "t", "s", "e"} {
+		if a.given[mode] {
+			modes++
+		}
+	}
+	if modes != 1 || len(a.operands) != 1 {
+		return fmt.Errorf("it is not known which object it prints")
+	}
+	if !a.given["p"] {
+		return nil
+	}
+	return onlyCommits(w, dir, a)
+}
+
+// anyObject matches names that do not always name a commit. They can also name another kind of
+// object. Behind the name can be a word in braces that asks for an object of another kind.
+var (
+	anyObject = regexp.MustCompile(`^(.*-g)?[0-9a-fA-F]{4,}(\^\{[^}]*\})*$`)
+	ofCommit  = regexp.MustCompile(`^[^^]*\^\{commit\}$`)
+	otherKind = regexp.MustCompile(`\^\{(blob|object)\}`)
+)
+
+// onlyCommits refuses a hash, because git show prints objects of any kind, including files.
+func onlyCommits(_ Workspace, _ string, a arguments) error {
+	for _, o := range a.operands {
+		if anyObject.MatchString(o.Text) && !ofCommit.MatchString(o.Text) || otherKind.MatchString(o.Text) {
+			return fmt.Errorf("%s can be the content of a file: write REVISION^{commit}", o.Text)
+		}
+	}
+	return nil
+}
+
+// wholeBraces matches a revision in which each brace that opens is closed.
+var wholeBraces = regexp.MustCompile(`^[^{}]*(\{[^{}]*\}[^{}]*)*$`)
+
+// onlyRevisions refuses a diff of the work tree, because such a diff can write the index and start
+// filters.
+func onlyRevisions(w Workspace, dir string, a arguments) error {
+	revisions := 0
+	for _, o := range a.operands {
+		revisions++
+		if w.exists(filepath.Join(dir, o.Text)) {
+			return fmt.Errorf("%s is a file of the work tree", o.Text)
+		}
+		from, to, isRange := strings.Cut(o.Text, "..")
+		switch {
+		case strings.Contains(o.Text, "^@"):
+			return fmt.Errorf("%s can be no revision at all", o.Text)
+		case isRange && (!wholeBraces.MatchString(from) || !wholeBraces.MatchString(to)):
+			return fmt.Errorf("the dots of %s can be a part of one revision", o.Text)
+		case isRange:
+			revisions++
+		}
+	}
+	if revisions < 2 && !a.given["cached"] && !a.given["staged"] {
+		return fmt.Errorf("a diff of the work tree can write the index")
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package reading
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coleo.dev/policy/commandline"
+)
+
+var (
+	// jqNames lists the words and functions of jq that only calculate, and that end.
+	jqNames = strings.Fields(`length keys keys_unsorted values type map map_values select has in to_entries from_entries
+		with_entries sort sort_by group_by unique unique_by min max min_by max_by add any all flatten reverse first
+		last nth contains inside startswith endswith ltrimstr rtrimstr split join ascii_downcase ascii_upcase tostring
+		tonumber tojson fromjson not empty null true false and or if then elif else end del paths index rindex indices
+		floor ceil round sqrt test as reduce foreach try arrays objects iterables booleans numbers strings nulls scalars`)
+	jqFormats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
+	// jqWords matches the first word of a filter, except a text. Group 1 is a field, and group 2 a name.
+	jqWords = regexp.MustCompile(`^(?:[ \t\n]+|\.([A-Za-z_][A-Za-z0-9_]*)|([A-Za-z_][A-Za-z0-9_]*)|\$[a-z][a-z0-9_]*|` +
+		`@[a-z0-9]+|[0-9]{1,6}(\.[0-9]{1,6})?|\.\.|\?//|//|==|!=|<=|>=|[.?|,:;<>()\[\]{}+%/-])`)
+	jqPlainText = regexp.MustCompile(`^([^"\\\x00-\x1f]|\\["\\/nrt])+`)
+	jqAfterWord = regexp.MustCompile(`^[A-Za-z0-9_]`)
+	// slowPattern matches a text that can take a regular expression very long.
+	slowPattern = regexp.MustCompile(`\(|[*+{?].*[*+{?].*[*+{?]`)
+)
+
+// jqReader reads a filter of jq.
+type jqReader struct {
+	rest string
+	last string   // the last word, without blanks
+	open []string // the signs that close what is open
+	// slow is true if a text of the filter can be a slow pattern, and searches if the filter uses patterns.
+	slow, searches bool
+}
+
+// readJQ returns an error if a filter of jq can do more than to calculate from its input.
+func readJQ(filter string) error {
+	r := jqReader{rest: filter}
+	for r.rest != "" {
+		if err := r.word(); err != nil {
+			return err
+		}
+	}
+	if len(r.open) > 0 {
+		return fmt.Errorf("its filter is not whole")
+	}
+	if r.slow && r.searches {
+		return fmt.Errorf("its filter has a pattern that can take very long")
+	}
+	return nil
+}
+
+func (r *jqReader) word() error {
+	if r.rest[0] == '"' {
+		r.rest = r.rest[1:]
+		r.open = append(r.open, `"`)
+		return r.text()
+	}
+	m := jqWords.FindStringSubmatch(r.rest)
+	if m == nil {
+		return fmt.Errorf("its filter has %q", shortened(r.rest))
+	}
+	word, isBlank := m[0], strings.TrimSpace(m[0]) == ""
+	r.rest = r.rest[len(word):]
+	isNumber := word[0] >= '0' && word[0] <= '9'
+	switch {
+	case isBlank:
+		return nil
+	case isNumber && jqAfterWord.MatchString(r.rest), word[0] == '$' && jqAfterWord.MatchString(r.rest),
+		m[2] != "" && strings.HasPrefix(r.rest, "."), word[0] == '@' && !slices.Contains(jqFormats, word),
+		m[2] != "" && !r.isKey() && !slices.Contains(jqNames, word):
+		return fmt.Errorf("its filter has %q", shortened(word))
+	}
+	if word == "test" || word == "split" {
+		r.searches = true
+	}
+	r.last = word
+	return r.nest(word)
+}
+
+// isKey reports whether the next name is the name of a member in an object that the filter makes.
+func (r *jqReader) isKey() bool {
+	n := len(r.open)
+	return n > 0 && r.open[n-1] == "}" && (r.last == "{" || r.last == ",")
+}
+
+// nest records what a sign opens or closes. A parenthesis can close a filter within a text.
+func (r *jqReader) nest(word string) error {
+	closes := map[string]string{"(": ")", "[": "]", "{": "}"}
+	if closing := closes[word]; closing != "" {
+		r.open = append(r.open, closing)
+		return nil
+	}
+	if word != ")" && word != "]" && word != "}" {
+		return nil
+	}
+	n := len(r.open)
+	if n == 0 || r.open[n-1] != word {
+		return fmt.Errorf("its filter closes what is not open")
+	}
+	r.open = r.open[:n-1]
+	if n > 1 && r.open[n-2] == `"` {
+		return r.text()
+	}
+	return nil
+}
+
+// text reads the rest of a text, up to its end or to a filter within the text.
+func (r *jqReader) text() error {
+	plain := jqPlainText.FindString(r.rest)
+	r.rest = r.rest[len(plain):]
+	r.slow = r.slow || slowPattern.MatchString(plain)
+	switch {
+	case strings.HasPrefix(r.rest, `"`):
+		r.rest, r.open, r.last = r.rest[1:], r.open[:len(r.open)-1], `"`
+		return nil
+	case strings.HasPrefix(r.rest, `\(`):
+		r.rest, r.last = r.rest[2:], "("
+		r.open, r.slow = append(r.open, ")"), true
+		return nil
+	}
+	return fmt.Errorf("a text of its filter has %q", shortened(r.rest))
+}
+
+func jq(w Workspace, dir string, words []commandline.Word) error {
+	words, err := withoutValues(words)
+	if err != nil {
+		return err
+	}
+	a, err := options{flags: "rcSMCjesna", long: longOptions([]string{"raw-output", "compact-output", "sort-keys", "slurp",
+		"null-input", "exit-status", "join-output", "monochrome-output", "tab"}, nil)}.divide(words)
+	if err != nil {
+		return err
+	}
+	if len(a.operands) == 0 || a.operands[0].Matched {
+		return fmt.Errorf("its filter is not known")
+	}
+	if err := readJQ(a.operands[0].Text); err != nil {
+		return err
+	}
+	if err := w.refuseHomeFiles(".jq"); err != nil {
+		return err
+	}
+	return w.checkFiles(dir, append(a.operands[1:], a.behind...))
+}
+
+// withoutValues returns the words without --arg NAME VALUE and --argjson NAME VALUE.
+func withoutValues(words []commandline.Word) ([]commandline.Word, error) {
+	var out []commandline.Word
+	for i := 0; i < len(words); i++ {
+		if words[i].Text == "--" {
+			return append(out, words[i:]...), nil
+		}
+		if words[i].Text != "--arg" && words[i].Text != "--argjson" {
+			out = append(out, words[i])
+			continue
+		}
+		if i+2 >= len(words) || slices.ContainsFunc(words[i:i+3], func(w commandline.Word) bool {
+			return w.Unknown || w.Matched || w.Variable
+		}) {
+			return nil, fmt.Errorf("the value of %s is not known", words[i].Text)
+		}
+		i += 2
+	}
+	return out, nil
+}
