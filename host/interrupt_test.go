@@ -34,6 +34,10 @@ func TestARunThatEndsBeforeTheKeyOfAnInterruptHasFinished(t *testing.T) {
 		t.Fatalf("the interrupt did %+v, want nothing", out)
 	}
 	s.awaitRuns(id, 1)
+	s.prompt(id, "pause 1s\nsay more")
+	s.awaitState(id, coleo.Processing)
+	must[coleo.Receipt](s, bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say last", Interrupt: true}})
+	s.awaitRuns(id, 3)
 	for run, end := range s.ends(id) {
 		if end.Outcome != coleo.OutcomeFinished {
 			t.Errorf("the run %s is %s, want %s", run, end.Outcome, coleo.OutcomeFinished)

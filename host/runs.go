@@ -55,15 +55,13 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	run := coleo.Receipt{ID: rand.Text(), Time: time.Now(), Text: o.Prompt.Text, Check: check,
 		SpecHash: a.specHash(check, asked)}
 	receipt, err := a.deliver(ctx, s, run, func(ctx context.Context) (coleo.Receipt, error) {
-		unmark := func() {}
-		if o.Prompt.Interrupt {
-			unmark = a.markInterrupted(ctx, s)
+		if p := &o.Prompt; p.Interrupt {
+			if _, err := a.interruptHeld(ctx, s); err != nil {
+				return coleo.Receipt{}, err
+			}
+			p.Interrupt = false
 		}
-		receipt, err := s.SendPrompt(ctx, o.Prompt)
-		if err != nil && !mayHaveTyped(err) {
-			unmark()
-		}
-		return receipt, err
+		return s.SendPrompt(ctx, o.Prompt)
 	})
 	if err == nil {
 		a.choices.ForgetInstructions(ctx)

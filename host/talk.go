@@ -93,6 +93,11 @@ func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
 	if err := a.mayType(""); err != nil {
 		return coleo.Interruption{}, err
 	}
+	return a.interruptHeld(ctx, s)
+}
+
+// interruptHeld interrupts the running turn. The caller has checked that the order may type.
+func (a *arm) interruptHeld(ctx context.Context, s coleo.Session) (coleo.Interruption, error) {
 	a.interrupting.Lock()
 	defer a.interrupting.Unlock()
 	unmark := a.markInterrupted(ctx, s)
