@@ -250,11 +250,7 @@ func (a *arm) markInterrupted(ctx context.Context, s coleo.Session) (unmark func
 // mayHaveTyped reports whether an error of a session leaves open that a key was typed. The turn may
 // then still end because of that key.
 func mayHaveTyped(err error) bool {
-	switch coleo.ErrorCode(err) {
-	case coleo.ETimeout, coleo.EExited, coleo.EInternal:
-		return true
-	}
-	return false
+	return slices.Contains([]coleo.Code{coleo.ETimeout, coleo.EExited, coleo.EInternal}, coleo.ErrorCode(err))
 }
 
 func (a *arm) noteInterrupted(ctx context.Context, yes bool) {
