@@ -18,8 +18,8 @@ import (
 
 // arm is an arm of this host. If the arm has a live session, it also holds this session.
 //
-// A goroutine takes the arm's locks in this order: starting, typing, delivering, writing, mu. It may
-// leave locks out. Each part below has locks of its own, and takes no lock of the arm while it holds
+// A goroutine takes the arm's locks in this order: starting, typing, delivering, adding, writing, mu.
+// It may leave locks out. Each part below has locks of its own, and takes no lock of the arm while it holds
 // one, with three exceptions. The lock of choices for a change comes after delivering and before writing.
 // The lock of meter for an interrupt comes before mu. The lock of driving comes before mu and the lock
 // of door.
@@ -40,6 +40,7 @@ type arm struct {
 	starting   sync.Mutex   // held during a start, an attach or an end, so that only one of them runs
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
 	delivering sync.Mutex   // held while one prompt is sent
+	adding     sync.Mutex   // held while a prompt is added whose id a client has chosen
 	// writing is held during a write of the record to the database or to the arm's folder. The last
 	// write therefore always has the newest record.
 	writing sync.Mutex
