@@ -204,9 +204,10 @@ func (c *Client) FollowUp(ctx context.Context, arm, text string, files []string)
 	return c.queue(ctx, post, armPath(arm, "/followup"), followUpBody{Prompt: text, Files: files})
 }
 
-// FollowUpOnce is FollowUp with an id that the caller has chosen (rand.Text). If the arm already
-// has a prompt with this id, the call changes nothing. An older host agent ignores the id and
-// chooses another one.
+// FollowUpOnce is FollowUp with an id that the caller has chosen (rand.Text). If the arm has or has had a
+// prompt with this id, the call changes nothing. It returns the id, which is also that of the prompt's run.
+// It returns EConflict if the prompt has left the queue without a run. An older host agent ignores the id
+// and chooses another one.
 func (c *Client) FollowUpOnce(ctx context.Context, arm, id, text string) (coleo.QueueReport, error) {
 	return c.queue(ctx, post, armPath(arm, "/followup"), addBody{Prompt: text, ID: id})
 }

@@ -18,10 +18,10 @@ import (
 
 // arm is an arm of this host. If the arm has a live session, it also holds this session.
 //
-// A goroutine takes the arm's locks in this order: starting, typing, delivering, interrupting, writing,
-// mu. It may leave locks out. Each part below has locks of its own, and takes no lock of the arm while it
-// holds one, with three exceptions. The lock of choices for a change comes after delivering and before
-// writing. The lock of meter for an interrupt comes before interrupting. The lock of driving comes
+// A goroutine takes the arm's locks in this order: starting, typing, delivering, interrupting, adding,
+// writing, mu. It may leave locks out. Each part below has locks of its own, and takes no lock of the arm
+// while it holds one, with three exceptions. The lock of choices for a change comes after delivering and
+// before writing. The lock of meter for an interrupt comes before interrupting. The lock of driving comes
 // before mu and the lock of door.
 type arm struct {
 	host *Host
@@ -43,6 +43,7 @@ type arm struct {
 	// interrupting is held during an interrupt, and while a run is taken that has ended. So a run that
 	// ends by itself during an interrupt is taken after it is known whether a key was typed.
 	interrupting sync.Mutex
+	adding     sync.Mutex   // held while a prompt is added whose id a client has chosen
 	// writing is held during a write of the record to the database or to the arm's folder. The last
 	// write therefore always has the newest record.
 	writing sync.Mutex

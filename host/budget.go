@@ -96,7 +96,8 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 	return a.host.append(ctx, runEvent(a.record.ID, run, coleo.EventBudget, change))
 }
 
-// Park parks the arm in its open run, unless Coleo itself has already parked it.
+// Park parks the arm in its open run, unless Coleo itself has already parked it. If the arm was parked at
+// a limit or was about to continue after a limit, it later continues with the same prompt.
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		before := queueOf(r).Parked
@@ -105,9 +106,11 @@ func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.Budget
 		}
 		if a.run != nil {
 			p.Run = a.run.ID
+		} else {
+			p.Prompt = queue.ContinuesWith(queueOf(r))
 		}
 		parked = true
-		events := setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p})
+		events := setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
 		if tell != nil {
 			events = append(events, runEvent(r.ID, p.Run, coleo.EventBudget, *tell))
 		}

@@ -109,12 +109,12 @@ func (h *faultStage) killAt(write int, stops bool, after time.Duration, then fun
 
 // whileFull fills the disk of the database for a while.
 func (h *faultStage) whileFull(d time.Duration) {
-	h.fillDisk()
+	h.disk.fill()
 	time.Sleep(d + longestDelay)
 	h.advanceToWake()
 	h.lookAll()
 	time.Sleep(longestDelay)
-	h.freeDisk()
+	h.disk.free()
 }
 
 // settle waits until every arm is at rest: it works on nothing, and nothing could be sent to it.

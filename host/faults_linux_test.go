@@ -45,7 +45,7 @@ type faultStage struct {
 	arms  []*faultArm
 	log   faultLog
 	cut   killSwitch
-	disk  string // a file system of its own for the database; "" if none could be mounted
+	disk  smallDisk // of the database; "" if none could be mounted
 
 	mu      sync.Mutex // guards all fields below, and those of arms and prompts
 	prompts []*faultPrompt
@@ -140,7 +140,7 @@ func newFaultStage(t *testing.T, seed uint64) *faultStage {
 	h.t, h.began = t, h.clock.now()
 	h.log = newFaultLog()
 	h.check(os.Mkdir(h.path(h.dbDir), 0o700))
-	h.mountDisk()
+	h.disk = mountSmallDisk(t, h.path(h.dbDir))
 	h.alter = h.describeHarnesses
 	newStageOf(t, "", h.stage)
 	t.Cleanup(func() { h.tell(seed) })

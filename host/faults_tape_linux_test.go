@@ -118,36 +118,3 @@ func (h *faultStage) runsFake(a *faultArm, pid int) bool {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	return err == nil && pid > 0 && strings.Contains(string(line), filepath.Base(a.tape.path))
 }
-
-// mountDisk gives the database a small file system of its own, if this machine allows that.
-func (h *faultStage) mountDisk() {
-	dir := h.path(h.dbDir)
-	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=48m") != nil {
-		return
-	}
-	h.disk = dir
-	h.t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-}
-
-// fillDisk takes the rest of the database's file system.
-func (h *faultStage) fillDisk() {
-	if h.disk == "" {
-		return
-	}
-	f, err := os.Create(filepath.Join(h.disk, "filler"))
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	for piece := make([]byte, 1<<16); len(piece) > 0; {
-		if _, err := f.Write(piece); err != nil {
-			piece = piece[:len(piece)/2]
-		}
-	}
-}
-
-func (h *faultStage) freeDisk() {
-	if h.disk != "" {
-		_ = os.Remove(filepath.Join(h.disk, "filler"))
-	}
-}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"coleo.dev/host/armfolder"
 	"coleo.dev/host/choosing"
 	"coleo.dev/host/worktree"
+	"coleo.dev/store"
 )
 
 // envOf returns the environment that an order gives to an arm. If the order names another arm, this
@@ -176,6 +178,62 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 		spec.Asked = &checked.Asked{Prompt: asked, Schema: c.Schema, InputSchema: c.InputSchema}
 	}
 	return checked.Hash(spec)
+}
+
+// hasHad reports whether a client has given the arm the prompt with this id before, so that the prompt is
+// neither added nor sent again. A client repeats its order if it did not get the answer. The id is also
+// the id of the prompt's run, even if the run has ended. hasHad returns EConflict if the prompt has left
+// the queue without a run.
+//
+// The log keeps the events of an arm for a month, and only on one host. If an arm moves to another host,
+// that host knows the prompts in the arm's record, and not the runs that have ended. The caller holds
+// adding.
+func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
+	a.writing.Lock() // so that the log agrees with the record
+	defer a.writing.Unlock()
+	r := a.recordNow()
+	if hasPrompt(&r, id) {
+		return true, nil
+	}
+	var e coleo.Event
+	had := false
+	err := a.host.write(ctx, intended, writing{}) // the start of a run may wait until the disk has room
+	if err == nil {
+		e, had, err = a.host.DB.NewestOfPrompt(ctx, r.ID, id)
+	}
+	if err != nil {
+		return false, coleo.Errorf(coleo.EUnavailable, "nothing was added, because nobody knows whether arm %s has had "+
+			"the prompt %s: %w", r.Name, id, err)
+	}
+	if !had || e.Kind == coleo.EventRunStart {
+		return had, nil
+	}
+	return false, leftQueue(e, r.Name, id)
+}
+
+// leftQueue returns EConflict for a prompt that has left the queue of an arm without a run. The event is
+// the newest one about the prompt.
+func leftQueue(e coleo.Event, arm, id string) error {
+	var c coleo.QueueChange
+	if err := json.Unmarshal(e.Payload, &c); err != nil {
+		return fmt.Errorf("read the event %d about the prompt %s: %w", e.Seq, id, err)
+	}
+	what := fmt.Sprintf("the prompt %s was in the queue of arm %s before, and has left it", id, arm)
+	switch c.Step {
+	case coleo.QueueRemoved:
+		what = fmt.Sprintf("the prompt %s was removed from the queue of arm %s", id, arm)
+	case coleo.QueuePaused:
+		what = fmt.Sprintf("nothing proves that the prompt %s has arrived at arm %s, and it is not sent again", id, arm)
+	default:
+	}
+	return coleo.Errorf(coleo.EConflict, "%s: nothing was added; a new prompt needs a new id", what)
+}
+
+// hasPrompt reports whether the prompt with the given id is in the arm's queue, is being sent, or has
+// begun a run that is open.
+func hasPrompt(r *store.ArmRecord, id string) bool {
+	is := func(p coleo.Receipt) bool { return p.ID == id }
+	return isQueued(r, id) || isIntended(r, id) || slices.ContainsFunc(r.Earlier, is) || r.Run != nil && is(*r.Run)
 }
 
 // readable is the mode of access(2) that checks whether a file can be read.

@@ -300,6 +300,9 @@ func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receip
 	}
 	reading := s.State()
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		if !isIntended(r, run.ID) {
+			return nil
+		}
 		r.Intended = withoutReceipt(r.Intended, run.ID)
 		if told {
 			return pauseAfter(r, run)

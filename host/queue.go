@@ -75,10 +75,18 @@ func (a *arm) notGone() error {
 }
 
 // orderQueue carries out a person's order about the queue. The change is on the disk when
-// orderQueue returns. For an added entry, orderQueue sets o.ID.
+// orderQueue returns. For an added entry, orderQueue sets o.ID. If a client repeats the order to add
+// an entry, orderQueue changes nothing.
 func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	if o.Step == coleo.QueueContinued {
 		if err := a.meter.MayGoOn(); err != nil {
+			return err
+		}
+	}
+	if o.Step == coleo.QueueAdded && o.ID != "" {
+		a.adding.Lock()
+		defer a.adding.Unlock()
+		if had, err := a.hasHad(ctx, o.ID); had || err != nil {
 			return err
 		}
 	}
@@ -100,9 +108,6 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 // applyQueueOrder applies an order to the queue in an arm's record, and returns the events. If it
 // returns an error, it has changed nothing.
 func applyQueueOrder(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
-	if o.Step == coleo.QueueAdded && hasPrompt(r, o.ID) {
-		return nil, nil // the order was repeated
-	}
 	if o.ID != "" && slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == o.ID && p.FollowUp }) {
 		return nil, coleo.Errorf(coleo.EBusy, "the prompt %s is just being sent: it was not changed", o.ID)
 	}
@@ -134,14 +139,6 @@ func applyQueueOrder(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, er
 		return nil, err
 	}
 	return setQueue(r, q, o.Step, o.ID), nil
-}
-
-// hasPrompt reports whether the prompt with the given id is in the arm's queue, is being sent, or has
-// begun a run that is open.
-func hasPrompt(r *store.ArmRecord, id string) bool {
-	is := func(p coleo.Receipt) bool { return p.ID == id }
-	return id != "" && (slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id }) ||
-		slices.ContainsFunc(r.Intended, is) || slices.ContainsFunc(r.Earlier, is) || r.Run != nil && is(*r.Run))
 }
 
 func queueOf(r *store.ArmRecord) coleo.Queue {
@@ -233,13 +230,14 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 		case <-ctx.Done():
 			return
 		}
-		if until := a.leasedUntil(); !until.IsZero() {
-			lease.Reset(time.Until(until))
-			continue
+		if a.leasedUntil().IsZero() {
+			a.sendFirst(ctx, s)
+			if wait := a.untilWake(); wait > 0 {
+				wake.Reset(wait)
+			}
 		}
-		a.sendFirst(ctx, s)
-		if wait := a.untilWake(); wait > 0 {
-			wake.Reset(wait)
+		if until := a.leasedUntil(); !until.IsZero() { // somebody may have taken the lease meanwhile
+			lease.Reset(time.Until(until))
 		}
 	}
 }
@@ -368,13 +366,18 @@ func refusedUntyped(code coleo.Code) bool {
 // putBack puts a refused entry back at the head of the queue. The caller passes the value that
 // a.sending.changes had when the attempt began. If the text or a file of the entry was the
 // reason, a later attempt would be refused too. In that case, putBack pauses the queue.
+//
+// If the entry was refused before it was taken, a person may have moved, changed or removed it
+// meanwhile. Then putBack changes nothing.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
-		a.sending.tried, a.sending.unpermitted = changesBefore, coleo.ErrorCode(refusal) == coleo.EUnproven
 		q := queueOf(r)
-		if len(q.Entries) == 0 || q.Entries[0].ID != e.ID {
+		if isIntended(r, e.ID) {
 			q = queue.PutBack(q, e, refusal.Error())
+		} else if len(q.Entries) == 0 || !sameEntry(q.Entries[0], e) {
+			return nil
 		}
+		a.sending.tried, a.sending.unpermitted = changesBefore, coleo.ErrorCode(refusal) == coleo.EUnproven
 		r.Intended = withoutReceipt(r.Intended, e.ID)
 		q.Held = refusal.Error()
 		events = setQueue(r, q, coleo.QueueHeld, e.ID)

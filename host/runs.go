@@ -190,9 +190,13 @@ func (a *arm) forgetUnsettled(ctx context.Context) error {
 }
 
 // open begins the run of a prompt that has arrived, and removes the prompt from the intended
-// prompts.
+// prompts. If Coleo has sent the prompt, and something else has already recorded what became of it, open
+// does nothing.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		if receipt.Origin == "" && !isIntended(r, receipt.ID) {
+			return nil
+		}
 		if r.Run != nil {
 			r.Earlier = append(slices.Clip(r.Earlier), *r.Run)
 		}
@@ -219,6 +223,12 @@ func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 		}
 	}
 	return out
+}
+
+// isIntended reports whether the prompt with the given id is an intended prompt in the record. When the
+// agent CLI ends, another goroutine may record what became of the prompt, and remove it.
+func isIntended(r *store.ArmRecord, id string) bool {
+	return slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == id })
 }
 
 // resolve settles the prompts that an earlier host agent was about to type when it was killed. If
@@ -248,6 +258,9 @@ func (a *arm) settle(ctx context.Context, s coleo.Session, p coleo.Receipt) erro
 	}
 	reading := s.State()
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		if !isIntended(r, p.ID) {
+			return nil
+		}
 		r.Intended = withoutReceipt(r.Intended, p.ID)
 		return lostPromptEvents(r, p, reading)
 	})

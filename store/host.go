@@ -247,17 +247,41 @@ func (h *HostDB) Events(ctx context.Context, after uint64, limit int) ([]coleo.E
 // Newest returns an arm's newest event of the given kind. The bool is false if the log contains no
 // such event.
 func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (coleo.Event, bool, error) {
+	e, found, err := h.newestWhere(ctx, "arm_id = ? AND kind = ?", arm, string(kind))
+	if err != nil {
+		err = fmt.Errorf("read the newest %s of arm %s: %w", kind, arm, err)
+	}
+	return e, found, err
+}
+
+// NewestOfPrompt returns an arm's newest event about the prompt with the given id. This is the start of
+// the prompt's run, or a change of the arm's queue. The bool is false if the log contains no such event.
+//
+// No index has the ids of prompts, so the query reads Coleo's own events of the arm. HostBound limits
+// their number.
+func (h *HostDB) NewestOfPrompt(ctx context.Context, arm, id string) (coleo.Event, bool, error) {
+	e, found, err := h.newestWhere(ctx, "arm_id = ?1 AND "+ownEvents+" AND (kind = ?2 AND run_id = ?3 OR "+
+		"kind = ?4 AND payload ->> 'id' = ?3)", arm, string(coleo.EventRunStart), id, string(coleo.EventQueue))
+	if err != nil {
+		err = fmt.Errorf("look for the prompt %s of arm %s: %w", id, arm, err)
+	}
+	return e, found, err
+}
+
+// newestWhere returns the newest event for which an SQL condition is true.
+func (h *HostDB) newestWhere(ctx context.Context, condition string, args ...any) (coleo.Event, bool, error) {
 	e := coleo.Event{Host: h.Host()}
-	err := h.db.reader.QueryRowContext(ctx, "SELECT seq, COALESCE(epoch, ?), "+columns(eventFields(&e))+
-		" FROM events WHERE arm_id = ? AND kind = ? ORDER BY seq DESC LIMIT 1", h.legacy, arm, string(kind)).
-		Scan(append([]any{&e.Seq, &e.Epoch}, cells(eventFields(&e))...)...)
+	var epoch sql.NullString
+	err := h.db.reader.QueryRowContext(ctx, "SELECT seq, epoch, "+columns(eventFields(&e))+" FROM events WHERE "+
+		condition+" ORDER BY seq DESC LIMIT 1", args...).
+		Scan(append([]any{&e.Seq, &epoch}, cells(eventFields(&e))...)...)
+	if e.Epoch = h.legacy; epoch.Valid {
+		e.Epoch = epoch.String
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return e, false, nil
 	}
-	if err != nil {
-		return e, false, fmt.Errorf("read the newest %s of arm %s: %w", kind, arm, err)
-	}
-	return e, true, nil
+	return e, err == nil, err
 }
 
 // Wait returns nil when the log has an event after the given sequence number. It

@@ -54,3 +54,42 @@ func TestTheNewestEventsOfAnArm(t *testing.T) {
 		}
 	}
 }
+
+// TestTheNewestEventOfAPrompt checks that only the start of a run and the queue tell what became of a prompt.
+func TestTheNewestEventOfAPrompt(t *testing.T) {
+	t.Parallel()
+	h, err := OpenHost(filepath.Join(t.TempDir(), "host.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	add := func(e coleo.Event) {
+		t.Helper()
+		if e.Arm == "" {
+			e.Arm = "a"
+		}
+		if _, err := h.Append(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(id string, found bool, kind coleo.EventKind, payload string) {
+		t.Helper()
+		e, ok, err := h.NewestOfPrompt(t.Context(), "a", id)
+		if err != nil || ok != found || e.Kind != kind || string(e.Payload) != payload {
+			t.Errorf("%s: %s %s, found %v, %v; want %s %s", id, e.Kind, e.Payload, ok, err, kind, payload)
+		}
+	}
+	const added, sent, other = `{"step":"added","id":"1"}`, `{"step":"sent","id":"1"}`, `{"step":"added","id":"12"}`
+	want("1", false, "", "")
+	add(coleo.Event{Arm: "b", Kind: coleo.EventQueue, Payload: []byte(added)})
+	add(coleo.Event{Kind: coleo.EventQueue, Payload: []byte(other)})
+	want("1", false, "", "")
+	add(coleo.Event{Kind: coleo.EventQueue, Payload: []byte(added)})
+	add(coleo.Event{Kind: coleo.EventQueue, Payload: []byte(sent)})
+	want("1", true, coleo.EventQueue, sent)
+	add(coleo.Event{Kind: coleo.EventRunStart, Run: "1", Payload: []byte(`{}`)})
+	add(coleo.Event{Kind: coleo.EventAssistantText, Run: "1", Source: coleo.SourceHook, Payload: []byte(added)})
+	add(coleo.Event{Kind: coleo.EventRunEnd, Run: "1", Payload: []byte(`{}`)})
+	want("1", true, coleo.EventRunStart, `{}`)
+	want("12", true, coleo.EventQueue, other)
+}

@@ -23,6 +23,20 @@ func Unpark(q coleo.Queue) (coleo.Queue, bool) {
 	return next, q.Parked != nil || len(next.Entries) < len(q.Entries)
 }
 
+// ContinuesWith returns the prompt with which the arm would continue by itself. It returns "" if the arm
+// would not continue, or if this is the prompt in the start configuration.
+func ContinuesWith(q coleo.Queue) string {
+	if q.Parked != nil {
+		return q.Parked.Prompt
+	}
+	for _, e := range q.Entries {
+		if e.Continues > 0 {
+			return e.Text
+		}
+	}
+	return ""
+}
+
 // Due reports whether a parked arm must continue by itself at the given time. If the queue is
 // paused, the arm does not continue.
 func Due(q coleo.Queue, now time.Time) bool {

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/store"
+)
+
+// smallDisk is the folder of a small file system, which a test can fill.
+type smallDisk string
+
+// mountSmallDisk gives a folder a small file system of its own. It returns "" if this machine does not
+// allow that.
+func mountSmallDisk(t *testing.T, dir string) smallDisk {
+	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=48m") != nil {
+		return ""
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return smallDisk(dir)
+}
+
+// fill takes the rest of the disk.
+func (d smallDisk) fill() {
+	if d == "" {
+		return
+	}
+	f, err := os.OpenFile(filepath.Join(string(d), "filler"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	for piece := make([]byte, 1<<16); len(piece) > 0; {
+		if _, err := f.Write(piece); err != nil {
+			piece = piece[:len(piece)/2]
+		}
+	}
+}
+
+// free gives the disk room again.
+func (d smallDisk) free() {
+	if d != "" {
+		_ = os.Remove(filepath.Join(string(d), "filler"))
+	}
+}
+
+// onFullDisk is inBubble with a database on a disk that the test can fill.
+func onFullDisk(t *testing.T, do func(c *clockedArm, disk smallDisk)) {
+	t.Helper()
+	disk := mountSmallDisk(t, t.TempDir())
+	if disk == "" {
+		t.Skip("this machine does not allow a file system of its own")
+	}
+	inBubble(t, string(disk), func(c *clockedArm) { do(c, disk) })
+}
+
+// fillDatabase fills the disk and what SQLite has reserved in its files. After that, no write of the arm's
+// record succeeds.
+func (c *clockedArm) fillDatabase(disk smallDisk) {
+	c.t.Helper()
+	const most = 10_000 // writes; SQLite reserves room for about 1000 pages
+	disk.fill()
+	for _, small := range []func() error{
+		func() error {
+			return c.intend(c.t.Context(), func(r *store.ArmRecord) []coleo.Event {
+				return setQueue(r, queueOf(r), coleo.QueueMoved, "")
+			})
+		},
+		func() error {
+			return c.host.appendAs(c.t.Context(), intended, event("arm", coleo.EventBlocked, coleo.Note{}))
+		},
+	} {
+		var err error
+		for range most {
+			if err = small(); err != nil {
+				break
+			}
+		}
+		if !store.NoRoom(err) {
+			c.t.Fatalf("the disk is not full: %v", err)
+		}
+	}
+}
+
+// The queue is tried again although nothing else happens after the disk has room: an idle agent CLI
+// reports nothing.
+func TestAQueueGoesOnWhenAFullDiskHasRoomAgain(t *testing.T) {
+	t.Parallel()
+	onFullDisk(t, func(c *clockedArm, disk smallDisk) {
+		const tried, room = time.Minute, 3 * time.Minute
+		c.add("say one")
+		synctest.Wait()
+		c.wantSent([]string{"say one"}, 0) // its run is open, so the next prompts wait
+		c.add("say two")
+		c.add("say three")
+		c.fillDatabase(disk)
+		c.sleepUntil(tried)
+		c.endTurn() // cannot be recorded, and lets the queue go on
+		c.wantSent([]string{"say one"}, 0)
+		c.sleepUntil(room)
+		c.wantSent([]string{"say one"}, 0)
+		if r := c.recordNow(); len(queueOf(&r).Entries) != 2 || len(r.Intended) != 0 {
+			t.Errorf("on the full disk the queue is %+v, and %+v is being sent", r.Queue, r.Intended)
+		}
+		disk.free()
+		c.sleepUntil(room + maxWake)
+		c.wantSent([]string{"say one", "say two"}, 0, room+maxWake)
+		c.endTurn()
+		c.wantSent([]string{"say one", "say two", "say three"}, 0, room+maxWake, room+maxWake)
+		c.endTurn()
+		c.sleepUntil(time.Hour)
+		c.wantSent([]string{"say one", "say two", "say three"}, 0, room+maxWake, room+maxWake)
+		stored, err := c.host.DB.Arm(c.t.Context(), "arm")
+		if err != nil || stored.Queue != nil || len(stored.Intended) != 0 || stored.Run != nil {
+			t.Errorf("the stored record is %+v, %v", stored, err)
+		}
+	})
+}
+
+// The start and the end of the run wait in memory while the disk is full. Nobody may conclude from the log
+// that the prompt has no run.
+func TestAPromptIsNotAddedAgainWhileItsRunWaitsForTheDisk(t *testing.T) {
+	t.Parallel()
+	onFullDisk(t, func(c *clockedArm, disk smallDisk) {
+		c.session.meanwhile(fakeMoments{then: func() { c.fillDatabase(disk) }})
+		o := coleo.QueueOrder{Step: coleo.QueueAdded, ID: "mine", Text: "say one"}
+		_, err := c.order(o)
+		c.check(err)
+		synctest.Wait()
+		c.endTurn()
+		if _, err = c.order(o); coleo.ErrorCode(err) != coleo.EUnavailable {
+			t.Errorf("on the full disk: %v, want %s", err, coleo.EUnavailable)
+		}
+		disk.free()
+		out, err := c.order(o)
+		if c.check(err); out.ID != "mine" {
+			t.Errorf("the report is %+v", out)
+		}
+		c.sleepUntil(time.Hour)
+		c.wantSent([]string{"say one"}, 0)
+	})
+}
