@@ -43,7 +43,7 @@ type arm struct {
 	// interrupting is held during an interrupt, and while a run is taken that has ended. So a run that
 	// ends by itself during an interrupt is taken after it is known whether a key was typed.
 	interrupting sync.Mutex
-	adding     sync.Mutex   // held while a prompt is added whose id a client has chosen
+	adding       sync.Mutex // held while a prompt is added whose id a client has chosen
 	// writing is held during a write of the record to the database or to the arm's folder. The last
 	// write therefore always has the newest record.
 	writing sync.Mutex
@@ -228,7 +228,11 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	default:
 	}
 	if c.Kind == coleo.ChangePrompt {
-		if err := a.forgetUnsettled(ctx); err != nil {
+		note := c.Note
+		if c.Screen != nil {
+			note = "" // SendPrompt has not hidden this loss, and returns it
+		}
+		if err := a.forgetUnsettled(ctx, note); err != nil {
 			return err
 		}
 	}

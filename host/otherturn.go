@@ -17,7 +17,7 @@ import (
 // open or a prompt is being sent. The turn then belongs to the open run, or to the run of that prompt.
 func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
-		run, ok := a.unsettled()
+		run, ok := a.unsettled(c.Note)
 		if !ok {
 			run = coleo.Receipt{ID: rand.Text(), Text: c.Note}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"slices"
+	"strings"
 	"time"
 
 	"coleo.dev"
@@ -154,6 +155,9 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 // it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
+		if !isIntended(r, run.ID) {
+			return nil // the session has shown in the meantime what became of the prompt
+		}
 		run.Unsettled = true
 		r.Intended = append(withoutReceipt(r.Intended, run.ID), run)
 		return nil
@@ -163,9 +167,12 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	}
 }
 
-// unsettled returns the prompt whose arrival a dialog hides. It returns false if there is no such
-// prompt.
-func (a *arm) unsettled() (coleo.Receipt, bool) {
+// unsettled returns the prompt whose arrival a dialog hides. It returns false if there is no such prompt.
+//
+// The session tells what became of that prompt, and can do so before keepUnsettled has marked it. For
+// such a change, the caller passes the session's note, which is the prompt or ends with it. If no prompt
+// is marked, unsettled returns the intended prompt of the note.
+func (a *arm) unsettled(note string) (coleo.Receipt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range a.record.Intended {
@@ -173,13 +180,18 @@ func (a *arm) unsettled() (coleo.Receipt, bool) {
 			return r, true
 		}
 	}
+	for _, r := range a.record.Intended {
+		if note == r.Text || strings.HasSuffix(note, ": "+r.Text) {
+			return r, true
+		}
+	}
 	return coleo.Receipt{}, false
 }
 
 // forgetUnsettled removes the prompt whose arrival a dialog has hidden. Call it when the session
-// has reported this prompt as lost.
-func (a *arm) forgetUnsettled(ctx context.Context) error {
-	run, ok := a.unsettled()
+// has reported this prompt as lost, with the note of the session.
+func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
+	run, ok := a.unsettled(note)
 	if !ok {
 		return nil
 	}

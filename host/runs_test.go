@@ -232,7 +232,7 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			if _, err := a.prompt(t.Context(), promptOrder(id, "say it")); coleo.ErrorCode(err) != coleo.EUnsettled {
 				t.Fatalf("%v, want %s", err, coleo.EUnsettled)
 			}
-			run, kept := a.unsettled()
+			run, kept := a.unsettled("")
 			if !kept || run.Text != "say it" {
 				t.Fatalf("kept is %+v, %v; want the prompt", run, kept)
 			}
@@ -249,8 +249,60 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 			if c.runs > 0 && starts[len(starts)-1].Run != run.ID {
 				t.Errorf("the run is %s, want that of the prompt, %s", starts[len(starts)-1].Run, run.ID)
 			}
-			if left, still := a.unsettled(); still && name != "the host agent ends" {
+			if left, still := a.unsettled(""); still && name != "the host agent ends" {
 				t.Errorf("still unsettled: %+v", left)
+			}
+		})
+	}
+}
+
+// hastySession is a real session that tells what became of a hidden prompt before SendPrompt returns. In
+// reality the two happen at the same time.
+type hastySession struct {
+	coleo.Session
+	tell func()
+}
+
+func (s hastySession) SendPrompt(context.Context, coleo.Prompt) (coleo.Receipt, error) {
+	s.tell()
+	return coleo.Receipt{}, coleo.Errorf(coleo.EUnsettled, "a dialog hides it")
+}
+
+// What becomes of a hidden prompt is recorded once, although the session tells it before the host agent
+// has recorded that the prompt is hidden.
+func TestAHiddenPromptCanBeSettledBeforeItIsKept(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change     coleo.Change
+		runs, lost int
+	}{
+		"arrived": {coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginLate, Note: "say it"}, 1, 0},
+		"lost":    {coleo.Change{Kind: coleo.ChangePrompt, Note: "a dialog opened: say it"}, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			id := s.arm("ada")
+			a, err := s.host.arm(id)
+			s.check(err)
+			sent := ""
+			a.mu.Lock()
+			session := a.session
+			a.session = hastySession{session, func() {
+				sent = a.recordNow().Intended[0].ID
+				c.change.Cursor, c.change.Time, c.change.Reading = 100, time.Now(), coleo.Reading{State: coleo.Processing}
+				s.check(a.note(t.Context(), session, c.change))
+			}}
+			a.mu.Unlock()
+			if _, err := a.prompt(t.Context(), promptOrder(id, "say it")); coleo.ErrorCode(err) != coleo.EUnsettled {
+				t.Fatalf("%v, want %s", err, coleo.EUnsettled)
+			}
+			starts, lost := s.events(id, coleo.EventRunStart), s.events(id, coleo.EventPromptLost)
+			if len(starts) != c.runs || len(lost) != c.lost || c.runs > 0 && starts[0].Run != sent {
+				t.Errorf("the runs %+v and %d lost prompts; want %d of the prompt %s, and %d", starts, len(lost), c.runs, sent, c.lost)
+			}
+			if left := a.recordNow().Intended; len(left) > 0 {
+				t.Errorf("still kept: %+v", left)
 			}
 		})
 	}
