@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"sync"
 	"testing"
 
 	"coleo.dev"
@@ -42,5 +43,50 @@ func TestARunThatEndsBeforeTheKeyOfAnInterruptHasFinished(t *testing.T) {
 		if end.Outcome != coleo.OutcomeFinished {
 			t.Errorf("the run %s is %s, want %s", run, end.Outcome, coleo.OutcomeFinished)
 		}
+	}
+}
+
+// slowSession is a real session that takes the first prompt of the queue only after the queue was paused. A
+// real agent CLI is too fast for that.
+type slowSession struct {
+	coleo.Session
+	paused func() // returns when the queue is paused
+}
+
+func (s *slowSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+	s.paused()
+	return s.Session.SendPrompt(ctx, p)
+}
+
+// An abort can come while a prompt of the queue is being sent. The arm must not work after the abort.
+func TestAnAbortStopsThePromptThatIsJustBeingSent(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	sending := make(chan struct{})
+	a, session := s.hijack(id, func(session coleo.Session) coleo.Session {
+		return &slowSession{session, func() {
+			close(sending)
+			s.until("the queue is paused", func() bool { return s.queue(id, coleo.QueueOrder{}).Paused != "" })
+		}}
+	})
+	s.followUp(id, "pause 10m")
+	s.followUp(id, "say later")
+	var sent sync.WaitGroup
+	sent.Go(func() { a.sendFirst(t.Context(), session) })
+	<-sending
+	if out := must[coleo.Aborted](s, bus.OpAbort, bus.ArmOrder{Arm: id}); !out.Interruption.Stopped() {
+		t.Errorf("the abort did %+v, want an interrupt of the turn", out)
+	}
+	sent.Wait()
+	s.awaitRuns(id, 1)
+	s.awaitState(id, coleo.Idle)
+	for _, end := range s.ends(id) {
+		if end.Outcome != coleo.OutcomeInterrupted {
+			t.Errorf("the run is %s, want %s", end.Outcome, coleo.OutcomeInterrupted)
+		}
+	}
+	if q := s.queue(id, coleo.QueueOrder{}); len(q.Entries) != 1 || q.Paused == "" {
+		t.Errorf("the queue is %+v, want one prompt that waits", q)
 	}
 }

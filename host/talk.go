@@ -157,8 +157,8 @@ func steeringError(done coleo.Interruption, err error) error {
 	return &told
 }
 
-// abort stops the running turn, and pauses the queue if the queue is not empty. The arm therefore
-// stays idle after the abort.
+// abort stops the running turn, and pauses the queue if the queue is not empty. If a prompt is just being
+// sent, abort waits for its end and stops its turn. The arm therefore stays idle after the abort.
 func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	var out coleo.Aborted
 	if _, err := a.liveSession(); err != nil {
@@ -175,7 +175,9 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 			return out, err
 		}
 	}
+	a.delivering.Lock()
 	done, err := a.interrupt(ctx)
+	a.delivering.Unlock()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return coleo.Aborted{Interruption: done, Queue: queueState(&a.record)}, err
