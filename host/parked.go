@@ -180,7 +180,8 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 		if !may(r) {
 			return nil
 		}
-		return a.continued(r, "the limit has passed")
+		events, _ := a.continued(r, "the limit has passed")
+		return events
 	})
 	if err != nil && ctx.Err() == nil {
 		a.host.Log.Error("make a parked arm go on", "arm", a.name(), "error", err)
@@ -188,17 +189,22 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 }
 
 // continued ends the parking of an arm in its record, and adds the prompt that continues the arm.
-// It returns the events.
-func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
-	text, id := coleo.ContinuePrompt, rand.Text()
-	if p := queueOf(r).Parked; p != nil && p.Prompt != "" {
+// It returns the events, and the id of the prompt. A budget can park an arm because it refused a
+// prompt. Then no turn was cut off, so continued adds no prompt, and the id is "".
+func (a *arm) continued(r *store.ArmRecord, why string) (events []coleo.Event, id string) {
+	text := coleo.ContinuePrompt
+	switch p := queueOf(r).Parked; {
+	case p != nil && p.Prompt == "" && p.Run == "":
+		return unpark(r, why), ""
+	case p != nil && p.Prompt != "":
 		text = p.Prompt
-	} else if strings.TrimSpace(r.Spec.ContinueWith) != "" {
+	case strings.TrimSpace(r.Spec.ContinueWith) != "":
 		text = r.Spec.ContinueWith
 	}
+	id = rand.Text()
 	q := queue.Continue(queueOf(r), id, text, a.host.Now())
-	events := setParked(r, q, coleo.ParkChange{Step: coleo.ParkContinued, Why: why, Run: id})
-	return append(events, setQueue(r, q, coleo.QueueAdded, id)...)
+	events = setParked(r, q, coleo.ParkChange{Step: coleo.ParkContinued, Why: why, Run: id})
+	return append(events, setQueue(r, q, coleo.QueueAdded, id)...), id
 }
 
 // untilWake returns the time until the next check of a parked arm, or of a queue whose prompt could
@@ -217,16 +223,17 @@ func (a *arm) untilWake() time.Duration {
 	return min(max(p.Wake.Sub(a.host.Now()), time.Second), maxWake)
 }
 
-// obeyParked carries out an order about a parked arm. If it returns an error, it has changed
-// nothing.
-func (a *arm) obeyParked(r *store.ArmRecord, step coleo.QueueStep) ([]coleo.Event, error) {
+// obeyParked carries out an order about a parked arm. It sets o.ID to the id of the prompt that
+// continues the arm, or to "" if no prompt does. If it returns an error, it has changed nothing.
+func (a *arm) obeyParked(r *store.ArmRecord, o *coleo.QueueOrder) (events []coleo.Event, err error) {
 	if queueOf(r).Parked == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is not parked: nothing was changed", r.Name)
 	}
-	if step == coleo.QueueUnparked {
+	if o.ID = ""; o.Step == coleo.QueueUnparked {
 		return unpark(r, "a person has cancelled the wait"), nil
 	}
-	return a.continued(r, "a person does not wait any longer"), nil
+	events, o.ID = a.continued(r, "a person does not wait any longer")
+	return events, nil
 }
 
 // changeParked changes the record of an arm, if the arm is still in the parking that the order

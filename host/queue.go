@@ -93,7 +93,7 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	var refusal error
 	err := a.intend(ctx, func(r *store.ArmRecord) (events []coleo.Event) {
 		if o.Step == coleo.QueueContinued || o.Step == coleo.QueueUnparked {
-			events, refusal = a.obeyParked(r, o.Step)
+			events, refusal = a.obeyParked(r, o)
 			return events
 		}
 		events, refusal = applyQueueOrder(r, o)
