@@ -28,10 +28,12 @@ func (h *Host) newMeter(a *arm) *metering.Meter {
 
 // Facts returns what is known of the arm now.
 func (a meteredArm) Facts() metering.Facts {
+	priced := a.host.ledger.Price(spending.Model{Name: coleo.ModelScripted}) != nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := metering.Facts{ID: a.record.ID, Name: a.record.Name, Generation: a.record.Generation, Run: a.run,
-		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted(),
+		// The user can give the scripted model a price. It then counts like any other model.
+		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted() && !priced,
 		// If nobody has named a model, it is the one which the agent CLI has told last.
 		Model: spending.Model{Provider: a.record.Provider, Name: cmp.Or(a.record.Model, a.record.Trace.Model)}}
 	if a.harness != nil {
