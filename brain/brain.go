@@ -181,6 +181,10 @@ func (b *Brain) summarise(arm *coleo.Arm) {
 	signals := arm.Signals()
 	signals.Watch = b.roster.WatchOf(*arm)
 	arm.Runtime = coleo.Summarise(signals, b.Now())
+	if q := arm.Queue; q != nil && q.Held != "" && q.Paused == "" && arm.State == coleo.Failed && signals.Watch.Blocked == "" &&
+		!arm.Runtime.Stale && !arm.Runtime.Frozen {
+		arm.Runtime.Reason = "its next prompt waits: " + q.Held + "; " + arm.Runtime.Reason
+	}
 }
 
 // Hosts returns every host agent that serve has ever seen.

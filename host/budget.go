@@ -28,10 +28,12 @@ func (h *Host) newMeter(a *arm) *metering.Meter {
 
 // Facts returns what is known of the arm now.
 func (a meteredArm) Facts() metering.Facts {
+	priced := a.host.ledger.Price(spending.Model{Name: coleo.ModelScripted}) != nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := metering.Facts{ID: a.record.ID, Name: a.record.Name, Generation: a.record.Generation, Run: a.run,
-		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted(),
+		// The user can give the scripted model a price. It then counts like any other model.
+		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted() && !priced,
 		// If nobody has named a model, it is the one which the agent CLI has told last.
 		Model: spending.Model{Provider: a.record.Provider, Name: cmp.Or(a.record.Model, a.record.Trace.Model)}}
 	if a.harness != nil {
@@ -97,22 +99,25 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 }
 
 // Park parks the arm in its open run, unless Coleo itself has already parked it. If the arm was parked at
-// a limit or was about to continue after a limit, it later continues with the same prompt.
+// a limit or was about to continue after a limit, it later continues with the same prompt. The event about
+// the budget belongs to the open run only.
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		before := queueOf(r).Parked
 		if before != nil && before.Kind.Own() || a.run == nil && p.Kind == coleo.LimitLoop {
 			return nil
 		}
+		run := ""
 		if a.run != nil {
-			p.Run = a.run.ID
-		} else {
-			p.Prompt = queue.ContinuesWith(queueOf(r))
+			run = a.run.ID
+			p.Run = run
+		} else if p.Prompt = queue.ContinuesWith(queueOf(r)); before != nil {
+			p.Run = before.Run
 		}
 		parked = true
 		events := setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
 		if tell != nil {
-			events = append(events, runEvent(r.ID, p.Run, coleo.EventBudget, *tell))
+			events = append(events, runEvent(r.ID, run, coleo.EventBudget, *tell))
 		}
 		return events
 	})
@@ -161,6 +166,9 @@ func (h *Host) budget(ctx context.Context, o bus.BudgetOrder) (any, error) {
 		if err := h.setBudget(ctx, a, *o.Budget); err != nil {
 			return nil, err
 		}
+		for _, one := range h.allArms() { // the budget is also that of the arm's subarms
+			one.renewParked(ctx)
+		}
 	}
 	f, of := a.meter.Arm.Facts(), a.meter.Arm.Account()
 	out := coleo.BudgetReport{Arm: of.Name, Spent: h.ledger.Of(of), Budgets: a.meter.Budgets(), Time: h.Now().UTC(),
@@ -169,7 +177,7 @@ func (h *Host) budget(ctx context.Context, o bus.BudgetOrder) (any, error) {
 		out.Next = &bound
 	}
 	if f.Parked != nil {
-		told := f.Parked.Told()
+		told := a.meter.Renewed(*f.Parked).Told()
 		out.Parked = &told
 	}
 	return bus.BudgetReport{BudgetReport: out, Chosen: a.choices.Chosen()}, nil
@@ -203,6 +211,29 @@ func (h *Host) setBudget(ctx context.Context, a *arm, b coleo.Budget) error {
 	}
 	a.fileOrLog()
 	return nil
+}
+
+// renewParked brings the reason of a parking at a budget up to date, after a change of a budget.
+func (a *arm) renewParked(ctx context.Context) {
+	was := a.meter.Arm.Facts().Parked
+	if was == nil {
+		return
+	}
+	now := a.meter.Renewed(*was)
+	if now == *was {
+		return
+	}
+	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
+		q := queueOf(r)
+		if q.Parked == nil || *q.Parked != *was {
+			return nil
+		}
+		q.Parked = &now
+		return setParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: now.Told()})
+	})
+	if err != nil {
+		a.host.Log.Error("renew the reason why an arm is parked", "arm", a.name(), "error", err)
+	}
 }
 
 // budgetSet returns the event for a budget that a person has given to an arm.

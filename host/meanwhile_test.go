@@ -209,7 +209,7 @@ func TestAParkedArmContinuesOnceIfAPersonContinuesItAtItsWakeTime(t *testing.T) 
 		a.asks.Store(&asks)
 		<-due // the arm's timer has fired, and finds the arm still parked
 		a.mu.Lock()
-		events, err := a.obeyParked(&a.record, coleo.QueueContinued)
+		events, err := a.obeyParked(&a.record, &coleo.QueueOrder{Step: coleo.QueueContinued})
 		a.mu.Unlock()
 		a.check(err)
 		a.check(a.host.append(t.Context(), events...))

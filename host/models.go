@@ -132,7 +132,8 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 		p = limit.AfterTry(p, "")
 		q.Parked = &p
 		r.Queue = &q
-		return append(events, a.continued(r, "it continues with the model "+o.Model)...)
+		more, _ := a.continued(r, "it continues with the model "+o.Model)
+		return append(events, more...)
 	})
 }
 

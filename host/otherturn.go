@@ -61,7 +61,7 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 		if r.Earlier, r.Run = open[:newest:newest], &open[newest]; newest == 0 {
 			a.run, r.Earlier = r.Run, nil
 		}
-		events = append(events, runEvent(r.ID, run.ID, coleo.EventRunStart, run))
+		events = append(append(events, a.leaveError(r)...), runEvent(r.ID, run.ID, coleo.EventRunStart, run))
 		return append(events, unpark(r, "another turn has begun")...)
 	})
 	if found {

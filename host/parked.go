@@ -180,7 +180,8 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 		if !may(r) {
 			return nil
 		}
-		return a.continued(r, "the limit has passed")
+		events, _ := a.continued(r, "the limit has passed")
+		return events
 	})
 	if err != nil && ctx.Err() == nil {
 		a.host.Log.Error("make a parked arm go on", "arm", a.name(), "error", err)
@@ -188,17 +189,83 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 }
 
 // continued ends the parking of an arm in its record, and adds the prompt that continues the arm.
-// It returns the events.
-func (a *arm) continued(r *store.ArmRecord, why string) []coleo.Event {
-	text, id := coleo.ContinuePrompt, rand.Text()
-	if p := queueOf(r).Parked; p != nil && p.Prompt != "" {
+// It returns the events, and the id of the prompt. A budget can park an arm because it refused a
+// prompt. Then no turn was cut off, so continued adds no prompt, and the id is "".
+func (a *arm) continued(r *store.ArmRecord, why string) (events []coleo.Event, id string) {
+	text := coleo.ContinuePrompt
+	switch p := queueOf(r).Parked; {
+	case p != nil && p.Prompt == "" && p.Run == "":
+		return unpark(r, why), ""
+	case p != nil && p.Prompt != "":
 		text = p.Prompt
-	} else if strings.TrimSpace(r.Spec.ContinueWith) != "" {
+	case strings.TrimSpace(r.Spec.ContinueWith) != "":
 		text = r.Spec.ContinueWith
 	}
+	id = rand.Text()
 	q := queue.Continue(queueOf(r), id, text, a.host.Now())
-	events := setParked(r, q, coleo.ParkChange{Step: coleo.ParkContinued, Why: why, Run: id})
-	return append(events, setQueue(r, q, coleo.QueueAdded, id)...)
+	events = setParked(r, q, coleo.ParkChange{Step: coleo.ParkContinued, Why: why, Run: id})
+	return append(events, setQueue(r, q, coleo.QueueAdded, id)...), id
+}
+
+// mayFollow reports whether a prompt of the queue may be sent now. It must be proven that the
+// session is idle, and the session must show no dialog. No run may be open, no prompt may be on its
+// way, and nobody may be typing by hand.
+//
+// Two prompts may also be sent while the session shows the error of the last turn: one that continues
+// a parked arm, and the next one after a person has resumed the queue. mayFollow returns false if
+// nothing has changed since a prompt was refused. The caller must hold mu.
+func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
+	past := e.Continues > 0 || a.sending.pastError
+	return a.sending.tried != a.sending.changes && a.isCalm(s, now, func(state coleo.State) bool {
+		return state == coleo.Idle || state == coleo.Failed && past
+	})
+}
+
+// isCalm reports whether nothing but the state of the session can stop a prompt of the queue. The
+// function says which states are right. The caller must hold mu.
+func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State) bool) bool {
+	calm := func(r coleo.Reading) bool {
+		return right(r.State) && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
+	}
+	return a.session == s && !a.gone && !a.done && calm(now) && calm(a.reading) &&
+		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && !a.lease.Taken()
+}
+
+// behindError begins the reason why a queue waits behind the error of the last turn.
+const behindError = "its agent CLI shows the error of its last turn"
+
+// isBehindError reports whether only the error of the last turn stops the first prompt of the queue,
+// and the queue does not say so yet. The caller must hold mu.
+func (a *arm) isBehindError(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
+	return e.Continues == 0 && !a.sending.pastError && !strings.HasPrefix(queueOf(&a.record).Held, behindError) &&
+		a.isCalm(s, now, func(state coleo.State) bool { return state == coleo.Failed })
+}
+
+// holdBehindError records that the first prompt of the queue waits behind the error of the last turn.
+func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
+	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
+		q := queueOf(r)
+		if len(q.Entries) == 0 || !sameEntry(q.Entries[0], first) {
+			return nil
+		}
+		q.Held = behindError + ": 'coleo arm resume " + r.Name + "' sends the prompt all the same"
+		return setQueue(r, q, coleo.QueueHeld, first.ID)
+	})
+	if err != nil {
+		a.host.Log.Error("record that a queue waits behind an error", "arm", a.name(), "error", err)
+	}
+}
+
+// leaveError is called when a turn has begun: the session does not show the error of an earlier turn
+// any more. It changes the record and returns the events. The caller must hold mu.
+func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
+	a.sending.pastError = false
+	q := queueOf(r)
+	if !strings.HasPrefix(q.Held, behindError) {
+		return nil
+	}
+	q.Held = ""
+	return setQueue(r, q, coleo.QueueResumed, "")
 }
 
 // untilWake returns the time until the next check of a parked arm, or of a queue whose prompt could
@@ -217,16 +284,17 @@ func (a *arm) untilWake() time.Duration {
 	return min(max(p.Wake.Sub(a.host.Now()), time.Second), maxWake)
 }
 
-// obeyParked carries out an order about a parked arm. If it returns an error, it has changed
-// nothing.
-func (a *arm) obeyParked(r *store.ArmRecord, step coleo.QueueStep) ([]coleo.Event, error) {
+// obeyParked carries out an order about a parked arm. It sets o.ID to the id of the prompt that
+// continues the arm, or to "" if no prompt does. If it returns an error, it has changed nothing.
+func (a *arm) obeyParked(r *store.ArmRecord, o *coleo.QueueOrder) (events []coleo.Event, err error) {
 	if queueOf(r).Parked == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is not parked: nothing was changed", r.Name)
 	}
-	if step == coleo.QueueUnparked {
+	if o.ID = ""; o.Step == coleo.QueueUnparked {
 		return unpark(r, "a person has cancelled the wait"), nil
 	}
-	return a.continued(r, "a person does not wait any longer"), nil
+	events, o.ID = a.continued(r, "a person does not wait any longer")
+	return events, nil
 }
 
 // changeParked changes the record of an arm, if the arm is still in the parking that the order

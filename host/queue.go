@@ -30,6 +30,10 @@ type queueSending struct {
 
 	unpermitted bool // the last attempt was refused because the arm had no permit
 	unrecorded  bool // the last attempt could not be recorded, for example because the disk was full
+
+	// pastError means that a person has resumed the queue while the session showed the error of the last
+	// turn. The next prompt may then be sent all the same. The next turn ends this.
+	pastError bool
 }
 
 // queue carries out an order about the queue of an arm, and returns the queue.
@@ -93,7 +97,7 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	var refusal error
 	err := a.intend(ctx, func(r *store.ArmRecord) (events []coleo.Event) {
 		if o.Step == coleo.QueueContinued || o.Step == coleo.QueueUnparked {
-			events, refusal = a.obeyParked(r, o.Step)
+			events, refusal = a.obeyParked(r, o)
 			return events
 		}
 		events, refusal = applyQueueOrder(r, o)
@@ -101,6 +105,11 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	})
 	if refusal != nil {
 		return refusal
+	}
+	if err == nil && o.Step == coleo.QueueResumed {
+		a.mu.Lock()
+		a.sending.pastError = a.reading.State == coleo.Failed
+		a.mu.Unlock()
 	}
 	return err
 }
@@ -262,8 +271,12 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	a.mu.Lock()
 	begun, q := a.sending.changes, queueOf(&a.record)
 	first, _, may := queue.Take(q)
+	behind := may && a.isBehindError(s, reading, first)
 	may = may && a.mayFollow(s, reading, first)
 	a.mu.Unlock()
+	if behind {
+		a.holdBehindError(ctx, first)
+	}
 	if !may || ctx.Err() != nil {
 		return
 	}
@@ -307,23 +320,6 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 
 func sameEntry(a, b coleo.Queued) bool {
 	return a.ID == b.ID && a.Text == b.Text && slices.Equal(a.Files, b.Files)
-}
-
-// mayFollow reports whether a prompt of the queue may be sent now. It must be proven that the
-// session is idle, and the session must show no dialog. No run may be open, no prompt may be on its
-// way, and nobody may be typing by hand.
-//
-// A prompt that continues a parked arm may also be sent while the session shows the error of the
-// last turn. mayFollow returns false if nothing has changed since a prompt was refused. The caller
-// must hold mu.
-func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
-	calm := func(r coleo.Reading) bool {
-		ready := r.State == coleo.Idle || r.State == coleo.Failed && e.Continues > 0
-		return ready && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
-	}
-	return a.session == s && !a.gone && !a.done &&
-		a.sending.tried != a.sending.changes && calm(now) && calm(a.reading) &&
-		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && !a.lease.Taken()
 }
 
 // sendTaken sends a prompt that was taken from the queue, and begins its run.

@@ -68,6 +68,7 @@ func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, rea
 	if reading.State != coleo.Dead {
 		if answer, err := s.Answer(ctx, run); err == nil && !run.Compact {
 			end.Answer, end.Source = answer.Text, answer.Source
+			a.dropEarlierAnswer(ctx, run, &end)
 		}
 		if m, ok := s.(coleo.UsageMeter); ok {
 			if u, err := m.Usage(ctx); err == nil && u.Total() > 0 {
@@ -81,6 +82,24 @@ func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, rea
 	a.noteLimit(s, &end)
 	checkAnswer(run, &end)
 	return end
+}
+
+// dropEarlierAnswer corrects the answer of an interrupted run if it comes from the screen. The screen can
+// still show the answer of an earlier turn. If the agent CLI's record contains the run's texts, the
+// answer is the last text of the run in the record, or empty.
+func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *coleo.RunEnd) {
+	if !run.Interrupted || end.Source != onScreen || len(a.recordNow().Trace.Places) == 0 {
+		return
+	}
+	end.Answer, end.Source = "", ""
+	e, found, err := a.host.DB.Newest(ctx, a.record.ID, coleo.EventAssistantText)
+	if err != nil || !found || e.Run != run.ID {
+		return
+	}
+	if w, err := coleo.DecodeWork(e); err == nil {
+		text, _ := w.(coleo.AssistantText)
+		end.Answer, end.Source = text.Text, fromRecord
+	}
 }
 
 // runEnded is called when the end of a run has been written.
@@ -102,6 +121,9 @@ func endBy(reading coleo.Reading) coleo.RunEnd {
 // onScreen is the name of the source of an answer that was read from the screen. Such an answer
 // lacks the lines that have scrolled off the top, and its long lines are cut.
 const onScreen = "screen"
+
+// fromRecord is the name of the source of an answer that was read from the agent CLI's own record.
+const fromRecord = "transcript"
 
 // endRuns removes a run and all earlier runs from a record. It returns the events that end these
 // runs. Only the given run gets the answer. If end has no outcome, or if the given run was

@@ -214,7 +214,7 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		}
 		a.run, r.Run = &receipt, &receipt
 		r.Intended = withoutReceipt(r.Intended, receipt.ID)
-		events := []coleo.Event{runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt)}
+		events := append(a.leaveError(r), runEvent(r.ID, receipt.ID, coleo.EventRunStart, receipt))
 		if receipt.Continues == 0 {
 			events = append(events, unpark(r, "another turn has begun")...)
 		}

@@ -79,11 +79,31 @@ func (m *Meter) MayGoOn() error {
 	if f.Parked == nil || f.Parked.Kind != coleo.LimitBudget {
 		return nil
 	}
-	d := budget.DecideAll(m.Budgets(), m.NextCall(coleo.ContinuePrompt))
+	d := m.decideGoOn()
 	if !d.Policy.Hard() || d.Allows() {
 		return nil
 	}
 	return coleo.Errorf(coleo.EConflict, "arm %s stays parked, and nothing was typed: %s; %s", f.Name, d.Why, hint(d))
+}
+
+// decideGoOn decides whether the budgets allow the call with which a parked arm continues.
+func (m *Meter) decideGoOn() budget.Decision {
+	return budget.DecideAll(m.Budgets(), m.NextCall(coleo.ContinuePrompt))
+}
+
+// Renewed returns a parking of the arm with the reason that is true now. It changes only a parking at
+// a budget: the budget may have been raised since the arm was parked.
+func (m *Meter) Renewed(p coleo.Parked) coleo.Parked {
+	if p.Kind != coleo.LimitBudget {
+		return p
+	}
+	if d := m.decideGoOn(); d.Policy.Hard() && !d.Allows() {
+		p.Text, p.Why = d.Why, hint(d)
+		return p
+	}
+	p.Text = "its budgets allow the next call"
+	p.Why = "'coleo arm unpark " + m.Arm.Facts().Name + "' lets it go on"
+	return p
 }
 
 // checkReportsCalls returns EUnsupported if one of the budgets is hard, and the arm's agent CLI

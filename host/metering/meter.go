@@ -24,7 +24,7 @@ type Facts struct {
 	ID, Name   string
 	Generation int
 	Model      spending.Model
-	NoModel    bool           // the arm uses no model or the scripted model
+	NoModel    bool           // the arm uses no model, or the scripted model without a price
 	Harness    *coleo.Info    // nil if the arm has had no session of this host agent
 	Parked     *coleo.Parked  // nil if the arm is not parked
 	Run        *coleo.Receipt // the newest open run; nil if no run is open
@@ -86,8 +86,7 @@ type watchedRun struct {
 	state loop.State
 }
 
-// Budgets returns the budgets that apply to the arm. It returns none if the arm uses no model or the
-// scripted model.
+// Budgets returns the budgets that apply to the arm. It returns none if Facts.NoModel is true.
 func (m *Meter) Budgets() []coleo.BudgetState {
 	if m.Arm.Facts().NoModel {
 		return nil

@@ -166,8 +166,11 @@ func (p *statusPage) addQueue(arm string, q *coleo.QueueState) {
 	}
 	if q.Parked != nil {
 		p.line("Parked", q.Parked.Line())
-		p.note(fmt.Sprintf("since %s, try %d; 'coleo arm unpark %s' goes on now",
-			q.Parked.Seen.Local().Format(time.DateTime), q.Parked.Try, arm))
+		note := fmt.Sprintf("since %s, try %d", q.Parked.Seen.Local().Format(time.DateTime), q.Parked.Try)
+		if q.Parked.Kind != coleo.LimitBudget { // otherwise the line says what lets the arm go on
+			note += fmt.Sprintf("; 'coleo arm unpark %s' goes on now", arm)
+		}
+		p.note(note)
 	}
 	if q.Paused != "" {
 		p.note("paused: " + q.Paused)

@@ -122,7 +122,10 @@ func text(r coleo.BudgetReport) string {
 		fmt.Fprintf(&b, "\nnobody knows the price of %s", r.Model)
 	}
 	if r.Parked != nil {
-		fmt.Fprintf(&b, "\nparked: %s\n'coleo arm unpark %s' lets it go on", r.Parked.Line(), r.Arm)
+		fmt.Fprintf(&b, "\nparked: %s", r.Parked.Line())
+		if r.Parked.Kind != coleo.LimitBudget { // otherwise the line says what lets the arm go on
+			fmt.Fprintf(&b, "\n'coleo arm unpark %s' lets it go on", r.Arm)
+		}
 	}
 	return b.String()
 }

@@ -12,7 +12,8 @@ import (
 
 const unparkHelp = `Let a parked arm go on now, and do not wait until its limit has passed.
 
-The prompt with which it goes on is sent as soon as the arm can take one. With
+The prompt with which it goes on is sent as soon as the arm can take one. If a
+budget has only refused a prompt, no turn was cut off, and nothing is typed. With
 --cancel the arm does not go on by itself, and its queue is sent again. A prompt
 by 'coleo arm prompt' also ends the wait.`
 
@@ -26,8 +27,11 @@ func newUnparkCommand() *cobra.Command {
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
 			r, err := client.UnparkArm(c.Context(), args[0], cancel)
 			done := fmt.Sprintf("%s goes on", args[0])
-			if cancel {
+			switch {
+			case cancel:
 				done = fmt.Sprintf("%s does not go on by itself", args[0])
+			case r.ID == "": // no prompt continues the arm
+				done = fmt.Sprintf("%s is no longer parked; no turn of it was cut off, so no prompt continues it", args[0])
 			}
 			return sayUnless(c, err, done, r)
 		}),

@@ -1,0 +1,74 @@
+package host
+
+import (
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/bus"
+)
+
+// unparks orders an arm to go on, and returns the id of the prompt with which it does.
+func (s *stage) unparks(id string) string {
+	s.t.Helper()
+	return must[coleo.QueueReport](s, bus.OpQueue, bus.QueueOrder{Arm: id,
+		QueueOrder: coleo.QueueOrder{Step: coleo.QueueContinued}}).ID
+}
+
+// refusesPrompt gives an arm a budget that is too small for a call, and prompts the arm.
+func (s *stage) refusesPrompt(id string) {
+	s.t.Helper()
+	s.setsBudget(id, coleo.Budget{Dollars: 0.35})
+	s.refused(coleo.EConflict, bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "say refused"}})
+}
+
+func TestAnArmWhoseTurnWasNotCutOffIsOnlyUnparked(t *testing.T) {
+	t.Parallel()
+	s := budgetStage(t, coleo.Budgets{})
+	id := s.budgetArm("ada", nil)
+	s.refusesPrompt(id)
+	if p := s.parkedNow(id); p.Run != "" || !strings.Contains(p.Line(), "$0.35") {
+		t.Errorf("it is parked %+v", p)
+	}
+	raised := s.setsBudget(id, coleo.Budget{Dollars: 20})
+	for what, p := range map[string]*coleo.Parked{"the report": raised.Parked, "the queue": s.queue(id, coleo.QueueOrder{}).Parked} {
+		if p == nil || strings.Contains(p.Line(), "$0.35") || !strings.Contains(p.Line(), "'coleo arm unpark ada' lets it go on") {
+			t.Errorf("after the budget was raised, %s has the parking %+v", what, p)
+		}
+	}
+	small := s.setsBudget(id, coleo.Budget{Dollars: 0.2})
+	if p := small.Parked; strings.Contains(p.Line(), "unpark") || !strings.Contains(p.Line(), "$0.20") {
+		t.Errorf("with a budget for no call, the parking is %+v", p)
+	}
+	s.refused(coleo.EConflict, bus.OpQueue, bus.QueueOrder{Arm: id,
+		QueueOrder: coleo.QueueOrder{Step: coleo.QueueContinued}})
+	s.setsBudget(id, coleo.Budget{Dollars: 20})
+	if run := s.unparks(id); run != "" {
+		t.Errorf("the prompt %s continues the arm", run)
+	}
+	if q := s.queue(id, coleo.QueueOrder{}); q.Parked != nil || len(q.Entries) > 0 {
+		t.Errorf("the queue is %+v", q)
+	}
+	s.followUp(id, "say two")
+	s.awaitPrompted("ada", "say two")
+	s.awaitRuns(id, 1)
+}
+
+// A budget refuses a prompt while the arm waits for the end of a limit. The turn that the limit has cut
+// off still goes on afterwards.
+func TestABudgetForgetsNoTurnThatALimitHasCutOff(t *testing.T) {
+	t.Parallel()
+	s := budgetStage(t, coleo.Budgets{})
+	id := s.budgetArm("ada", nil)
+	first := s.meets(id, "weekly limit, resets in 6 days")
+	s.refusesPrompt(id)
+	if p := s.parkedNow(id); p.Kind != coleo.LimitBudget || p.Run != first.Run {
+		t.Errorf("it is parked %+v, want a parking at a budget that names the run %s", p, first.Run)
+	}
+	s.setsBudget(id, coleo.Budget{Dollars: 20})
+	if run := s.unparks(id); run == "" {
+		t.Fatal("no prompt continues the arm")
+	}
+	s.awaitPrompted("ada", "say Limit: weekly limit, resets in 6 days", "continue")
+	s.awaitRuns(id, 2)
+}
