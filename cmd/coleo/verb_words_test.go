@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
 )
 
 // TestAWrongValueIsToldInOneLine: what a person mistypes is named as the person typed it, with what to do next.
@@ -60,6 +61,29 @@ func TestAQueuedPromptThatWaitsForAPersonSaysSo(t *testing.T) {
 	}
 	if out := f.must("arm", "follow-up", f.name, "say two"); !strings.Contains(out, "'coleo arm recover "+f.name+"'") {
 		t.Errorf("to an arm that has ended: %s", out)
+	}
+}
+
+func TestCtrlCWhileAnArmStartsSaysWhatWasStarted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir := w.workdir("slow", fakeagent.Script{Start: []string{"hold 60s"}})
+	cmd := w.command("arm", "spawn", "-n", "slow", "--harness", "fake", "-w", dir)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	w.check(cmd.Start())
+	until(t, "the arm runs", func() bool {
+		r := w.run("arm", "status", "slow")
+		return r.code == 0 && strings.Contains(r.out, "running")
+	})
+	w.check(cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait()
+	if exit := cmd.ProcessState.ExitCode(); exit != 1 {
+		t.Errorf("the exit code is %d", exit)
+	}
+	if text := errs.String(); !strings.Contains(text, "cancelled") || !strings.Contains(text, "'coleo arm") ||
+		strings.Contains(text, "context canceled") {
+		t.Errorf("it says %s", text)
 	}
 }
 

@@ -284,6 +284,7 @@ func (f *flags) startAll(ctx context.Context, client *api.Client, id, base strin
 			turn <- struct{}{}
 			defer func() { <-turn }()
 			out[i] = start(ctx, client, q, f.q.InitialPrompt)
+			out[i].explainCancel(ctx, id)
 		})
 	}
 	all.Wait()
@@ -314,6 +315,10 @@ func (f *flags) request(i int, id, base string) wire.SpawnRequest {
 // the arm is ready. The queue survives a kill of serve.
 func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task string) started {
 	out := started{Arm: q.Name, Harness: q.Harness}
+	if ctx.Err() != nil {
+		out.Error = coleo.Errorf(coleo.EInternal, "%w", ctx.Err())
+		return out
+	}
 	reply, err := client.Spawn(ctx, q)
 	if err == nil {
 		out.Started, out.Harness = true, reply.Arm.Harness
@@ -323,7 +328,7 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 		}
 	}
 	if err != nil && !errors.As(err, &out.Error) {
-		out.Error = coleo.Errorf(coleo.EInternal, "%v", err)
+		out.Error = coleo.Errorf(coleo.EInternal, "%w", err)
 	}
 	if err != nil && !out.Started && !api.Unsent(err) {
 		// Serve writes an arm's row before it orders the start. It deletes the row if the start is
@@ -332,6 +337,22 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 		out.Unknown = coleo.ErrorCode(lookErr) != coleo.ENotFound
 	}
 	return out
+}
+
+// explainCancel replaces the error of an arm whose start was cancelled with one for people.
+func (s *started) explainCancel(ctx context.Context, id string) {
+	if s.Error == nil || ctx.Err() == nil || !errors.Is(s.Error, context.Canceled) {
+		return
+	}
+	tells := "'coleo fan-out show " + id + "' tells"
+	words := "cancelled before the arm was started"
+	switch {
+	case s.Unknown:
+		words = "cancelled meanwhile, and nobody knows whether the arm was started: " + tells
+	case s.Started:
+		words = "cancelled meanwhile, and nobody knows whether the task is in its queue: " + tells
+	}
+	s.Error = coleo.Errorf(coleo.EInternal, "%s", words)
 }
 
 // runsOf maps the names of the arms to the ids of the task's runs.
