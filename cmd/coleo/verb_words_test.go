@@ -74,7 +74,7 @@ func TestCtrlCWhileAnArmStartsSaysWhatWasStarted(t *testing.T) {
 	w.check(cmd.Start())
 	until(t, "the arm runs", func() bool {
 		r := w.run("arm", "status", "slow")
-		return r.code == 0 && strings.Contains(r.out, "running")
+		return r.code == 0 && strings.Contains(r.out, "Process:")
 	})
 	w.check(cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait()
