@@ -55,6 +55,19 @@ func TestInitMakesTheFolderOfItsFile(t *testing.T) {
 	}
 }
 
+func TestHarnessListShowsWhatIsInstalled(t *testing.T) {
+	t.Parallel()
+	w := newFolder(t, "")
+	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
+	w.env = append(w.env, "PATH="+w.path("bin"), "COLEO_AGENTS=")
+	out := w.must("harness", "list")
+	for _, row := range []string{`(?m)^NAME +AGENT CLI +INSTALLED`, `(?m)^fake  .*  yes`, `(?m)^codex +\S+ +no `} {
+		if !regexp.MustCompile(row).MatchString(out) {
+			t.Errorf("no row %s in\n%s", row, out)
+		}
+	}
+}
+
 // The file has each key, and the values in its comments are valid.
 func TestTheFileOfInitHasEachKey(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,9 @@ func TestAQueuedPromptThatWaitsForAPersonSaysSo(t *testing.T) {
 		t.Errorf("to a paused queue: %s", out)
 	}
 	f.must("arm", "kill", f.name)
+	if out := f.must("arm", "kill", f.name); !strings.Contains(out, f.name+" had ended before") {
+		t.Errorf("kill of an arm that has ended: %s", out)
+	}
 	if r := f.run("arm", "approve", f.name); r.code != 12 || !strings.Contains(r.err, "has ended and asks nothing") {
 		t.Errorf("an answer to an arm that has ended: %v", r)
 	}
@@ -61,6 +64,32 @@ func TestAQueuedPromptThatWaitsForAPersonSaysSo(t *testing.T) {
 	}
 	if out := f.must("arm", "follow-up", f.name, "say two"); !strings.Contains(out, "'coleo arm recover "+f.name+"'") {
 		t.Errorf("to an arm that has ended: %s", out)
+	}
+}
+
+func TestAnUnknownHarnessIsToldAlikeWithANearOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir := w.project()
+	w.must("up")
+	for typed, near := range map[string]string{"claude": "claude-code", "gemni": "gemini"} {
+		for _, args := range [][]string{
+			{"arm", "spawn", "-n", "x", "--harness", typed, "-w", dir},
+			{"fan-out", "--harness", typed, "-w", dir, "a task"},
+		} {
+			if e := w.fails(2, args...); !strings.Contains(e.Message, "(did you mean "+near+"?)") {
+				t.Errorf("%v: %s", args, e.Message)
+			}
+		}
+	}
+}
+
+func TestTheStatusHasNoEmptyLabel(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.must("arm", "pause", f.name, "lunch")
+	if out := f.must("arm", "status", f.name); !strings.Contains(out, "\n                 (paused: lunch)") {
+		t.Errorf("the status is\n%s", out)
 	}
 }
 

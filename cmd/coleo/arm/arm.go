@@ -100,12 +100,19 @@ func newKillCommand() *cobra.Command {
 	c := bulkCommand(bulk{name: "kill", short: "End the arm and every process that it has started", long: killHelp,
 		appliesTo: notStopped,
 		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+			before, err := client.Arm(ctx, name)
+			if err != nil {
+				return "", before, err
+			}
 			arm, err := client.Kill(ctx, name)
 			if err != nil {
 				return "", arm, err
 			}
 			line, err := endSubarms(ctx, client, arm, tree)
-			return "Killed " + name + line, arm, err
+			if notStopped(before) {
+				return "Killed " + name + line, arm, err
+			}
+			return name + " had ended before" + line, arm, err
 		}})
 	c.Flags().BoolVar(&tree, "tree", false, "also end its subarms, and theirs")
 	return c

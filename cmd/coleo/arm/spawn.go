@@ -61,8 +61,9 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	started := sayWaiting(c, client, f.q.Name)
 	reply, err := client.Spawn(c.Context(), f.q)
 	if started(); err != nil {
-		return ifCancelled(c.Context(), err, "cancelled while arm %[1]s was started: nobody knows whether it was started; "+
+		err = ifCancelled(c.Context(), err, "cancelled while arm %[1]s was started: nobody knows whether it was started; "+
 			"'coleo arm status %[1]s' tells", f.q.Name)
+		return setup.SuggestHarness(c.Context(), client, err)
 	}
 	if reply.Warning != "" {
 		c.PrintErrln("coleo: note:", reply.Warning)

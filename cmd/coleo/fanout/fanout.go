@@ -239,7 +239,7 @@ func (f *flags) countArms() error {
 	return nil
 }
 
-// checkHarnesses returns ENotFound if a harness does not exist. It also tells the user which files
+// checkHarnesses returns EInvalid if a harness does not exist. It also tells the user which files
 // Coleo will edit so that agent CLIs trust the worktrees.
 func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual string) error {
 	list, err := client.Harnesses(c.Context())
@@ -248,8 +248,8 @@ func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual strin
 	}
 	for i, name := range f.harnesses {
 		if !slices.ContainsFunc(list, func(info coleo.Info) bool { return info.Name == name }) {
-			return coleo.Errorf(coleo.ENotFound,
-				"there is no harness %q: 'coleo harness list' lists them; nothing was started", name)
+			return coleo.Errorf(coleo.EInvalid, "there is no harness %q%s: 'coleo harness list' lists them; nothing was started",
+				name, setup.NearHarness(list, name))
 		}
 		if slices.Contains(f.harnesses[:i], name) {
 			return coleo.Errorf(coleo.EInvalid,
