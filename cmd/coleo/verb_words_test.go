@@ -116,6 +116,23 @@ func TestCtrlCWhileAnArmStartsSaysWhatWasStarted(t *testing.T) {
 	}
 }
 
+func TestDownDuringAWaitSaysThatTheTurnContinues(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	cmd := f.command("arm", "prompt", f.name, "--wait", "hold 60s")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	f.check(cmd.Start())
+	f.wait(f.name, coleo.Processing, coleo.Executing)
+	until(t, "the prompt has begun a run", func() bool { return len(f.events(f.name, coleo.EventRunStart)) == 1 })
+	f.must("down")
+	_ = cmd.Wait()
+	if text := errs.String(); cmd.ProcessState.ExitCode() != 8 || strings.Contains(text, "http") ||
+		!strings.Contains(text, "'coleo up', then 'coleo arm wait "+f.name+"'") {
+		t.Errorf("exit %d: %s", cmd.ProcessState.ExitCode(), text)
+	}
+}
+
 func TestCtrlCEndsTheWaitAndNotTheTurn(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -240,7 +240,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	if lookErr != nil {
 		return arm, err
 	}
-	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
+	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now),
+		limit.Round(time.Millisecond))
 }
 
 // liveArmCommand returns a verb for an arm with a live session. The verb calls the given function.
@@ -324,6 +325,13 @@ func usageLine(u coleo.Usage) string {
 // lines describe the dialog.
 func spawnedLine(arm coleo.Arm) string {
 	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", arm.Name, arm.Harness, arm.PID, arm.State)
+	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
+		kind := "Worktree"
+		if w.Clone {
+			kind = "Clone"
+		}
+		line += fmt.Sprintf("\n%s: %s, branch %s", kind, w.Path, w.Branch)
+	}
 	if d := arm.Dialog; d != nil {
 		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, arm.Name)
 	}
