@@ -96,7 +96,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 // callFor does the same as call, but with the given time limit.
 func (c *Client) callFor(ctx context.Context, limit time.Duration, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit,
-		coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit))
+		coleo.Errorf(coleo.ETimeout, "coleo at %s did not answer within %s", c.where, limit.Round(time.Millisecond)))
 	defer cancel()
 	ctx, done, err := c.watched(ctx)
 	if err != nil {

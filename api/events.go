@@ -222,7 +222,7 @@ func (s *Server) runEnd(ctx context.Context, in *endInput) (*reply[endReply], er
 	defer cancel()
 	end, err := s.brain.WaitRun(waiting, in.Run)
 	if !inTime(err) {
-		return nil, coleo.Errorf(coleo.ETimeout, "run %s did not end within %s", in.Run, limit)
+		return nil, coleo.Errorf(coleo.ETimeout, "run %s did not end within %s", in.Run, limit.Round(time.Millisecond))
 	}
 	return &reply[endReply]{endReply{end}}, err
 }

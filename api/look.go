@@ -104,7 +104,7 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 	for _, name := range in.State {
 		state := coleo.State(name)
 		if !state.Valid() {
-			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; the states are %v", name, coleo.States())
+			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; the states are %s", name, WithCommas(coleo.States()))
 		}
 		states = append(states, state)
 	}
@@ -123,7 +123,7 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 		return nil, err
 	}
 	return nil, coleo.Errorf(coleo.ETimeout, "%s did not become %s within %s; it is %s",
-		now.Name, strings.Join(in.State, " or "), limit, now.State)
+		now.Name, strings.Join(in.State, " or "), limit.Round(time.Millisecond), now.State)
 }
 
 // inTime returns false if err is a timeout. It returns true for any other error and for nil.

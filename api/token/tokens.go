@@ -122,7 +122,12 @@ func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
 	}
 	for _, scope := range one.Scopes {
 		if !slices.Contains(coleo.TokenScopes(), scope) {
-			return one, coleo.Errorf(coleo.EInvalid, "there is no scope %q; the scopes are %v", scope, coleo.TokenScopes())
+			var known []string
+			for _, k := range coleo.TokenScopes() {
+				known = append(known, string(k))
+			}
+			return one, coleo.Errorf(coleo.EInvalid, "there is no scope %q; the scopes are %s", scope,
+				strings.Join(known, ", "))
 		}
 	}
 	if q.Expires.IsZero() {

@@ -2,6 +2,7 @@ package start
 
 import (
 	"slices"
+	"strings"
 
 	"coleo.dev"
 	"coleo.dev/wire"
@@ -19,8 +20,8 @@ func WindowPlace(q wire.WindowRequest) *coleo.WindowPlace {
 func CheckWindow(q wire.WindowRequest) error {
 	for name := range q.Environ {
 		if !slices.Contains(coleo.WindowVariables(), name) {
-			return coleo.Errorf(coleo.EInvalid, "a window takes no variable %s: it takes %v", name,
-				coleo.WindowVariables())
+			return coleo.Errorf(coleo.EInvalid, "a window takes no variable %s: it takes %s", name,
+				strings.Join(coleo.WindowVariables(), ", "))
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,6 +64,9 @@ func initialise(s setup.Setup) (out initialised, err error) {
 		return out, err
 	}
 	out.File = s.File()
+	if err := os.MkdirAll(filepath.Dir(out.File), 0o700); err != nil {
+		return out, fmt.Errorf("make the folder of config.toml: %w", err)
+	}
 	file, err := os.OpenFile(out.File, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	switch {
 	case err == nil:

@@ -42,6 +42,9 @@ func TestUpStartsWhatDoesNotRunAndDownEndsIt(t *testing.T) {
 	if r = w.run("down"); r.code != 0 || r.out != "coleo: nothing was running\n" {
 		t.Errorf("the second down: %v", r)
 	}
+	if r = w.run("down", "--arms"); r.code != 0 || r.out != "coleo: nothing was running\n" {
+		t.Errorf("down --arms where nothing runs: %v", r)
+	}
 }
 
 func TestTwoUpsAtOnceStartOneOfEach(t *testing.T) {

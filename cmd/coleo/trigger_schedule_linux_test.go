@@ -111,12 +111,32 @@ func TestAScheduleStartsArmsInASandbox(t *testing.T) {
 	}
 }
 
+// An arm in a sandbox gets a clone instead of a worktree, also when a schedule starts it.
+func TestAScheduleStartsArmsInClones(t *testing.T) {
+	t.Parallel()
+	w, _ := triggerWorld(t, triggersOn)
+	w.template("tree", strings.Replace(boxedTemplate, "prompt", "worktree = true\nprompt", 1))
+	w.project()
+	w.must("up")
+	w.must("schedule", "add", "nightly", "--cron", "@daily", "--template", "tree", "-w", w.path("project/sub"))
+	w.must("schedule", "run-now", "nightly")
+	run := w.untilRunsEnd("nightly", 1)[0]
+	if run.State != trigger.RunStarted {
+		t.Fatalf("the run is %+v", run)
+	}
+	if out := w.must("arm", "status", run.ArmName); !strings.Contains(out, "a clone, branch coleo/"+run.ArmName) {
+		t.Errorf("arm status says\n%s", out)
+	}
+	until(t, "the first prompt is answered", func() bool {
+		return strings.Contains(w.run("arm", "last", run.ArmName).out, "hello")
+	})
+}
+
 func TestWrongSchedulesAreRefused(t *testing.T) {
 	t.Parallel()
 	w, dir := triggerWorld(t, "")
 	w.template("open", strings.Replace(boxedTemplate, "bwrap", "none", 1))
 	w.template("unsaid", strings.Replace(boxedTemplate, `sandbox = "bwrap"`, "", 1))
-	w.template("tree", strings.Replace(boxedTemplate, "prompt", "worktree = true\nprompt", 1))
 	w.template("silent", "harness = \"fake\"\nsandbox = \"bwrap\"\n")
 	w.template("asking", strings.Replace(boxedTemplate, "default = \"hello\"\n", "", 1))
 	w.must("up")
@@ -128,7 +148,6 @@ func TestWrongSchedulesAreRefused(t *testing.T) {
 	}{
 		{15, `add sandbox = "bwrap"`, []string{"n", "--cron", "@daily", "--template", "open", "-w", dir}},
 		{15, `add sandbox = "bwrap"`, []string{"n", "--cron", "@daily", "--template", "unsaid", "-w", dir}},
-		{2, "worktree inside a sandbox", []string{"n", "--cron", "@daily", "--template", "tree", "-w", dir}},
 		{2, "has no prompt", []string{"n", "--cron", "@daily", "--template", "silent", "-w", dir}},
 		{2, "needs the argument word", []string{"n", "--cron", "@daily", "--template", "asking", "-w", dir}},
 		{2, "no argument \"wrod\"", append([]string{"n", "--arg", "wrod=x"}, good...)},

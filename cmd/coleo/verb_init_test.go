@@ -40,6 +40,34 @@ func TestInitWritesACommentedFileAndNeverOverwrites(t *testing.T) {
 	}
 }
 
+// On a new machine there is no folder for the file yet.
+func TestInitMakesTheFolderOfItsFile(t *testing.T) {
+	t.Parallel()
+	w := newFolder(t, "")
+	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
+	w.check(os.RemoveAll(w.path("config")))
+	if out := w.must("init"); !strings.Contains(out, "Written: "+w.path("config/config.toml")) {
+		t.Errorf("init without a folder says %s", out)
+	}
+	info, err := os.Stat(w.path("config"))
+	if err != nil || info.Mode().Perm() != 0o700 || w.read("config/config.toml") != string(firstConfig) {
+		t.Errorf("the folder is %v, %v", info, err)
+	}
+}
+
+func TestHarnessListShowsWhatIsInstalled(t *testing.T) {
+	t.Parallel()
+	w := newFolder(t, "")
+	t.Cleanup(func() { _ = os.RemoveAll(w.dir) })
+	w.env = append(w.env, "PATH="+w.path("bin"), "COLEO_AGENTS=")
+	out := w.must("harness", "list")
+	for _, row := range []string{`(?m)^NAME +AGENT CLI +INSTALLED`, `(?m)^fake  .*  yes`, `(?m)^codex +\S+ +no `} {
+		if !regexp.MustCompile(row).MatchString(out) {
+			t.Errorf("no row %s in\n%s", row, out)
+		}
+	}
+}
+
 // The file has each key, and the values in its comments are valid.
 func TestTheFileOfInitHasEachKey(t *testing.T) {
 	t.Parallel()

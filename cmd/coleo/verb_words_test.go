@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
 )
 
 // TestAWrongValueIsToldInOneLine: what a person mistypes is named as the person typed it, with what to do next.
@@ -52,6 +53,9 @@ func TestAQueuedPromptThatWaitsForAPersonSaysSo(t *testing.T) {
 		t.Errorf("to a paused queue: %s", out)
 	}
 	f.must("arm", "kill", f.name)
+	if out := f.must("arm", "kill", f.name); !strings.Contains(out, f.name+" had ended before") {
+		t.Errorf("kill of an arm that has ended: %s", out)
+	}
 	if r := f.run("arm", "approve", f.name); r.code != 12 || !strings.Contains(r.err, "has ended and asks nothing") {
 		t.Errorf("an answer to an arm that has ended: %v", r)
 	}
@@ -60,6 +64,72 @@ func TestAQueuedPromptThatWaitsForAPersonSaysSo(t *testing.T) {
 	}
 	if out := f.must("arm", "follow-up", f.name, "say two"); !strings.Contains(out, "'coleo arm recover "+f.name+"'") {
 		t.Errorf("to an arm that has ended: %s", out)
+	}
+}
+
+func TestAnUnknownHarnessIsToldAlikeWithANearOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir := w.project()
+	w.must("up")
+	for typed, near := range map[string]string{"claude": "claude-code", "gemni": "gemini"} {
+		for _, args := range [][]string{
+			{"arm", "spawn", "-n", "x", "--harness", typed, "-w", dir},
+			{"fan-out", "--harness", typed, "-w", dir, "a task"},
+		} {
+			if e := w.fails(2, args...); !strings.Contains(e.Message, "(did you mean "+near+"?)") {
+				t.Errorf("%v: %s", args, e.Message)
+			}
+		}
+	}
+}
+
+func TestTheStatusHasNoEmptyLabel(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.must("arm", "pause", f.name, "lunch")
+	if out := f.must("arm", "status", f.name); !strings.Contains(out, "\n                 (paused: lunch)") {
+		t.Errorf("the status is\n%s", out)
+	}
+}
+
+func TestCtrlCWhileAnArmStartsSaysWhatWasStarted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	dir := w.workdir("slow", fakeagent.Script{Start: []string{"hold 60s"}})
+	cmd := w.command("arm", "spawn", "-n", "slow", "--harness", "fake", "-w", dir)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	w.check(cmd.Start())
+	until(t, "the arm runs", func() bool {
+		r := w.run("arm", "status", "slow")
+		return r.code == 0 && strings.Contains(r.out, "Process:")
+	})
+	w.check(cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait()
+	if exit := cmd.ProcessState.ExitCode(); exit != 1 {
+		t.Errorf("the exit code is %d", exit)
+	}
+	if text := errs.String(); !strings.Contains(text, "cancelled") || !strings.Contains(text, "'coleo arm") ||
+		strings.Contains(text, "context canceled") {
+		t.Errorf("it says %s", text)
+	}
+}
+
+func TestDownDuringAWaitSaysThatTheTurnContinues(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	cmd := f.command("arm", "prompt", f.name, "--wait", "hold 60s")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	f.check(cmd.Start())
+	f.wait(f.name, coleo.Processing, coleo.Executing)
+	until(t, "the prompt has begun a run", func() bool { return len(f.events(f.name, coleo.EventRunStart)) == 1 })
+	f.must("down")
+	_ = cmd.Wait()
+	if text := errs.String(); cmd.ProcessState.ExitCode() != 8 || strings.Contains(text, "http") ||
+		!strings.Contains(text, "'coleo up', then 'coleo arm wait "+f.name+"'") {
+		t.Errorf("exit %d: %s", cmd.ProcessState.ExitCode(), text)
 	}
 }
 

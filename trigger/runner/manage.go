@@ -231,9 +231,6 @@ func usable(name string, t template.Template) error {
 	case !(&coleo.Sandbox{Kind: t.Sandbox}).On():
 		return coleo.Errorf(coleo.EForbidden, "the template %s has no sandbox, and nobody watches the arms of a trigger: "+
 			"add sandbox = %q to the template; nothing was started", name, coleo.SandboxBwrap)
-	case t.Worktree:
-		return coleo.Errorf(coleo.EUnsupported, "the template %s has worktree = true, and git cannot commit in a "+
-			"worktree inside a sandbox: take it out, and name a clone of the repository with -w; nothing was started", name)
 	case strings.TrimSpace(t.Prompt) == "":
 		return coleo.Errorf(coleo.EInvalid, "the template %s has no prompt, so an arm of it would do nothing: "+
 			"nothing was started", name)

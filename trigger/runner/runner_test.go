@@ -149,6 +149,20 @@ func TestAScheduleRunsOnTimeAndIsMissedWhileServeIsStopped(t *testing.T) {
 	}
 }
 
+// An arm in a sandbox gets a clone instead of a worktree.
+func TestARunAsksForTheWorktreeOfItsTemplate(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.template.Worktree, b.template.Base = true, "main"
+	b.add(wire.TriggerRequest{Cron: "* * * * *", Zone: "UTC"})
+	b.pass(time.Minute)
+	b.does()
+	b.tells("on time", "run started0 01 12:01")
+	if q := b.requests[0]; q.Worktree == nil || q.Worktree.Base != "main" || !q.Sandbox.On() {
+		t.Errorf("the request is %+v", q)
+	}
+}
+
 func TestARunIsOrderedOnceWhateverEndsServe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -109,12 +109,37 @@ func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigge
 	if err != nil {
 		return trigger.Entry{}, err
 	}
+	if err := r.missesNone(t, fields); err != nil {
+		return trigger.Entry{}, err
+	}
 	e, err := r.newRun(ctx, t, fields)
 	if err != nil {
 		return e, err
 	}
 	e.Key, e.Once = d.ID, once
 	return r.accept(ctx, t, e)
+}
+
+// missesNone returns EInvalid if a request lacks a field that the template needs.
+func (r *Runner) missesNone(t trigger.Trigger, fields map[string]string) error {
+	found, err := r.Template(t.Template, t.Workdir)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(found.Args)) {
+		_, given := t.Args[name]
+		_, sent := fields[name]
+		if given || sent || found.Args[name].Default != nil {
+			continue
+		}
+		what := ""
+		if found.Args[name].Description != "" {
+			what = " (" + found.Args[name].Description + ")"
+		}
+		return coleo.Errorf(coleo.EInvalid, "the body lacks the field %q%s, which the webhook %s needs: nothing was started",
+			name, what, t.Name)
+	}
+	return nil
 }
 
 // openArgs returns the names of the template's arguments that the user has not given. Requests give

@@ -129,3 +129,18 @@ func TestASecretIsForItsUserAndGoesWithItsWebhook(t *testing.T) {
 		t.Errorf("after the removal: %v", err)
 	}
 }
+
+// A client of a webhook knows no flags of the command line.
+func TestARequestIsToldWhichFieldIsMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	what := b.template.Args["what"]
+	what.Default, what.Description = nil, "what to do"
+	b.template.Args["what"] = what
+	secret := b.addWebhook()
+	_, err := b.Deliver(t.Context(), "w", b.signed(secret, "id", `{}`))
+	if err == nil || strings.Contains(err.Error(), "--arg") || coleo.ErrorCode(err) != coleo.EInvalid ||
+		!strings.Contains(err.Error(), `lacks the field "what" (what to do)`) {
+		t.Errorf("a request without the field: %v", err)
+	}
+}

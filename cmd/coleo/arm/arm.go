@@ -100,12 +100,19 @@ func newKillCommand() *cobra.Command {
 	c := bulkCommand(bulk{name: "kill", short: "End the arm and every process that it has started", long: killHelp,
 		appliesTo: notStopped,
 		do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
+			before, err := client.Arm(ctx, name)
+			if err != nil {
+				return "", before, err
+			}
 			arm, err := client.Kill(ctx, name)
 			if err != nil {
 				return "", arm, err
 			}
 			line, err := endSubarms(ctx, client, arm, tree)
-			return "Killed " + name + line, arm, err
+			if notStopped(before) {
+				return "Killed " + name + line, arm, err
+			}
+			return name + " had ended before" + line, arm, err
 		}})
 	c.Flags().BoolVar(&tree, "tree", false, "also end its subarms, and theirs")
 	return c
@@ -233,7 +240,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 	if lookErr != nil {
 		return arm, err
 	}
-	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now), limit)
+	return now, coleo.Errorf(coleo.ETimeout, "arm %s is still %s after %s", now.Name, stateWord(now),
+		limit.Round(time.Millisecond))
 }
 
 // liveArmCommand returns a verb for an arm with a live session. The verb calls the given function.
@@ -317,6 +325,13 @@ func usageLine(u coleo.Usage) string {
 // lines describe the dialog.
 func spawnedLine(arm coleo.Arm) string {
 	line := fmt.Sprintf("Spawned arm: %s (%s, process %d, %s)", arm.Name, arm.Harness, arm.PID, arm.State)
+	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
+		kind := "Worktree"
+		if w.Clone {
+			kind = "Clone"
+		}
+		line += fmt.Sprintf("\n%s: %s, branch %s", kind, w.Path, w.Branch)
+	}
 	if d := arm.Dialog; d != nil {
 		line += fmt.Sprintf("\nIt asks: %s\nAnswer with: coleo arm approve %s, or deny", d.Title, arm.Name)
 	}

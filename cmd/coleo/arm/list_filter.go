@@ -73,8 +73,8 @@ func checkStateWord(word string) error {
 	for _, n := range coleo.Needs() {
 		needs = append(needs, needFlag(n))
 	}
-	return coleo.Errorf(coleo.EInvalid, "--state=%s: use %s, or one of the states %v", word, strings.Join(needs, ", "),
-		coleo.States())
+	return coleo.Errorf(coleo.EInvalid, "--state=%s: use %s, or one of the states %s", word, strings.Join(needs, ", "),
+		api.WithCommas(coleo.States()))
 }
 
 func (f listFlags) picks(arm coleo.Arm) bool {

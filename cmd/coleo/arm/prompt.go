@@ -118,6 +118,7 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 	}
 	done := sayWaiting(c, client, name)
 	end, err := awaitAnswer(c.Context(), client, name, receipt.ID, f.timeout)
+	err = ifServeEnded(c.Context(), name, err)
 	if done(); verb.WantsJSON(c) || end.Answer != "" || err == nil {
 		err = errors.Join(verb.Say(c, end.text(), end), err)
 	}
@@ -207,7 +208,8 @@ func newWaitCommand() *cobra.Command {
 		for word := range strings.SplitSeq(words, ",") {
 			state := coleo.State(strings.TrimSpace(word))
 			if !state.Valid() {
-				return coleo.Errorf(coleo.EInvalid, "%q is not a state; states are %v", word, coleo.States())
+				return coleo.Errorf(coleo.EInvalid, "%q is not a state; the states are %s", word,
+					api.WithCommas(coleo.States()))
 			}
 			want = append(want, state)
 		}

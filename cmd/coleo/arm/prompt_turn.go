@@ -8,6 +8,15 @@ import (
 	"coleo.dev"
 	"coleo.dev/api"
 	"coleo.dev/checked"
+	"coleo.dev/cmd/coleo/setup"
+)
+
+const (
+	// parkedTime is how long explain waits until serve knows whether an arm is parked. The host agent
+	// reports that just after the end of the turn.
+	parkedTime = 2 * time.Second
+	// parkedEvery is the time between two looks at the arm.
+	parkedEvery = 50 * time.Millisecond
 )
 
 // Turn is the JSON output of arm prompt --wait, for a delivered prompt. If the prompt's turn has
@@ -53,7 +62,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limi
 	case err = <-ended:
 		if err == nil {
 			t.RunEnd = end
-			err = t.failure(name)
+			err = t.explain(ctx, client, name, t.failure(name))
 		} else if ctx.Err() != nil {
 			err = coleo.Errorf(coleo.EInternal, "the prompt was delivered, and nobody waits for its turn now; "+
 				"the turn continues: 'coleo arm wait %s' waits for it, and 'coleo arm interrupt %s' stops it", name, name)
@@ -140,4 +149,66 @@ func delivered(err error) error {
 	marked, yes := *e, true
 	marked.Delivered = &yes
 	return &marked
+}
+
+// explain returns err, the failure of a turn, with its cause: a limit of the model or a budget.
+func (t Turn) explain(ctx context.Context, client *api.Client, name string, err error) error {
+	switch {
+	case t.Outcome == coleo.OutcomeFailed && t.Limit != nil:
+		return limitError(name, *t.Limit, awaitParked(ctx, client, name, t.Run))
+	case t.Outcome == coleo.OutcomeInterrupted:
+		arm, lookErr := client.Arm(ctx, name)
+		if lookErr == nil && stoppedByBudget(arm.Budget) {
+			return coleo.Errorf(coleo.ETurnInterrupted, "the prompt was delivered, and %s stopped its turn: %s",
+				arm.Budget.Name(), arm.Budget.Line())
+		}
+	}
+	return err
+}
+
+// stoppedByBudget reports whether the newest change of an arm's budget is that it stopped a turn.
+func stoppedByBudget(c *coleo.BudgetChange) bool {
+	return c != nil && (c.Step == coleo.BudgetReached || c.Step == coleo.BudgetInterrupted)
+}
+
+// awaitParked returns why the arm is parked since a run. It returns nil if the arm is not parked within
+// parkedTime.
+func awaitParked(ctx context.Context, client *api.Client, name, run string) *coleo.Parked {
+	ctx, cancel := context.WithTimeout(ctx, parkedTime)
+	defer cancel()
+	for {
+		arm, err := client.Arm(ctx, name)
+		if err == nil && arm.Queue != nil && arm.Queue.Parked != nil && arm.Queue.Parked.Run == run {
+			return arm.Queue.Parked
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(parkedEvery):
+		}
+	}
+}
+
+// limitError returns the error of a turn that a limit of the model ended.
+func limitError(name string, limit coleo.Limit, parked *coleo.Parked) error {
+	if parked == nil {
+		return coleo.Errorf(coleo.ETurnFailed, "the prompt was delivered, and its turn ended at the %s limit: %s; "+
+			"'coleo arm status %s' shows what the arm does", limit.Kind, limit.Text, name)
+	}
+	return coleo.Errorf(coleo.ETurnFailed, "the prompt was delivered, and its turn ended at a limit; the arm is parked: "+
+		"%s; 'coleo arm unpark %s' goes on now", parked.Line(), name)
+}
+
+// ifServeEnded returns an error for people if err says that serve has ended during the wait for the turn
+// of a delivered prompt. Otherwise it returns err.
+func ifServeEnded(ctx context.Context, name string, err error) error {
+	if coleo.ErrorCode(err) != coleo.EUnavailable {
+		return err
+	}
+	s, setupErr := setup.New()
+	if setupErr != nil || s.ServeStopped() != nil || s.ServeAnswers(ctx) {
+		return err
+	}
+	return delivered(coleo.Errorf(coleo.EUnavailable, "the prompt was delivered and its turn continues, but serve has ended: "+
+		"run 'coleo up', then 'coleo arm wait %s'", name))
 }

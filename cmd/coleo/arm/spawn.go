@@ -3,6 +3,7 @@ package arm
 import (
 	"bufio"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,7 +61,9 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	started := sayWaiting(c, client, f.q.Name)
 	reply, err := client.Spawn(c.Context(), f.q)
 	if started(); err != nil {
-		return err
+		err = ifCancelled(c.Context(), err, "cancelled while arm %[1]s was started: nobody knows whether it was started; "+
+			"'coleo arm status %[1]s' tells", f.q.Name)
+		return setup.SuggestHarness(c.Context(), client, err)
 	}
 	if reply.Warning != "" {
 		c.PrintErrln("coleo: note:", reply.Warning)
@@ -69,7 +72,8 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		ready := sayWaiting(c, client, reply.Arm.Name)
 		reply.Arm, err = awaitReady(c.Context(), client, reply.Arm, f.timeout)
 		if ready(); err != nil && !hasFinished(c.Context(), client, reply.FirstRun, err) {
-			return err
+			return ifCancelled(c.Context(), err, "cancelled after arm %[1]s was started: the arm continues; "+
+				"'coleo arm wait %[1]s' waits until it is ready, and 'coleo arm kill %[1]s' ends it", reply.Arm.Name)
 		}
 	}
 	line := reply.ModelChange.FirstLine() + spawnedLine(reply.Arm)
@@ -87,6 +91,14 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		line += "\n" + done.line()
 	}
 	return verb.Say(c, line, reply)
+}
+
+// ifCancelled returns the given error for people if Ctrl-C or a signal has caused err. Otherwise it returns err.
+func ifCancelled(ctx context.Context, err error, format, arm string) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return coleo.Errorf(coleo.EInternal, format, arm)
 }
 
 // hasFinished reports whether the first run of an arm has finished, although err says that the agent

@@ -85,7 +85,12 @@ func statusText(arm coleo.Arm, now time.Time) string {
 // statusPage is the text of 'coleo arm status'. Each line has a name, or belongs to the line above it.
 type statusPage struct{ strings.Builder }
 
-func (p *statusPage) line(name string, value any) { fmt.Fprintf(p, "%-16s %v\n", name+":", value) }
+func (p *statusPage) line(name string, value any) {
+	if name != "" {
+		name += ":"
+	}
+	fmt.Fprintf(p, "%-16s %v\n", name, value)
+}
 
 // note adds a line in parentheses about the line above it. It adds none for the text "".
 func (p *statusPage) note(text string) {

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -239,7 +238,7 @@ func (f *flags) countArms() error {
 	return nil
 }
 
-// checkHarnesses returns ENotFound if a harness does not exist. It also tells the user which files
+// checkHarnesses returns EInvalid if a harness does not exist. It also tells the user which files
 // Coleo will edit so that agent CLIs trust the worktrees.
 func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual string) error {
 	list, err := client.Harnesses(c.Context())
@@ -248,8 +247,8 @@ func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual strin
 	}
 	for i, name := range f.harnesses {
 		if !slices.ContainsFunc(list, func(info coleo.Info) bool { return info.Name == name }) {
-			return coleo.Errorf(coleo.ENotFound,
-				"there is no harness %q: 'coleo harness list' lists them; nothing was started", name)
+			return coleo.Errorf(coleo.EInvalid, "there is no harness %q%s: 'coleo harness list' lists them; nothing was started",
+				name, setup.NearHarness(list, name))
 		}
 		if slices.Contains(f.harnesses[:i], name) {
 			return coleo.Errorf(coleo.EInvalid,
@@ -271,67 +270,6 @@ func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual strin
 		}
 	}
 	return nil
-}
-
-// startAll starts the arms, some of them at the same time, and puts the task into each arm's queue.
-func (f *flags) startAll(ctx context.Context, client *api.Client, id, base string) []started {
-	out := make([]started, f.count)
-	turn := make(chan struct{}, atOnce)
-	var all sync.WaitGroup
-	for i := range out {
-		q := f.request(i, id, base)
-		all.Go(func() {
-			turn <- struct{}{}
-			defer func() { <-turn }()
-			out[i] = start(ctx, client, q, f.q.InitialPrompt)
-		})
-	}
-	all.Wait()
-	return out
-}
-
-// request returns the request to start the arm with the number i. The first arm has the number 0.
-func (f *flags) request(i int, id, base string) wire.SpawnRequest {
-	q, word := f.q, "arm"
-	if n := len(f.harnesses); n > 0 {
-		q.Harness = f.harnesses[i%n]
-		word = q.Harness
-	}
-	q.Name = fmt.Sprintf("fan-%s-%s", id, word)
-	if f.count > max(1, len(f.harnesses)) {
-		q.Name += fmt.Sprintf("-%d", i/max(1, len(f.harnesses))+1)
-	}
-	q.Worktree = &wire.Worktree{Base: base}
-	q.InitialPrompt = ""
-	q.Labels = coleo.Labels{label: id}
-	for key, value := range f.q.Labels {
-		q.Labels[key] = value
-	}
-	return q
-}
-
-// start starts an arm, and puts the task into the arm's queue. The task waits in the queue until
-// the arm is ready. The queue survives a kill of serve.
-func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task string) started {
-	out := started{Arm: q.Name, Harness: q.Harness}
-	reply, err := client.Spawn(ctx, q)
-	if err == nil {
-		out.Started, out.Harness = true, reply.Arm.Harness
-		var report coleo.QueueReport
-		if report, err = client.FollowUp(ctx, reply.Arm.ID, task, nil); err == nil {
-			out.Run = report.ID
-		}
-	}
-	if err != nil && !errors.As(err, &out.Error) {
-		out.Error = coleo.Errorf(coleo.EInternal, "%v", err)
-	}
-	if err != nil && !out.Started && !api.Unsent(err) {
-		// Serve writes an arm's row before it orders the start. It deletes the row if the start is
-		// refused.
-		_, lookErr := client.Arm(context.WithoutCancel(ctx), q.Name)
-		out.Unknown = coleo.ErrorCode(lookErr) != coleo.ENotFound
-	}
-	return out
 }
 
 // runsOf maps the names of the arms to the ids of the task's runs.

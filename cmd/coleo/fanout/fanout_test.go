@@ -1,12 +1,16 @@
 package fanout
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/api"
 	"coleo.dev/cost"
 	"coleo.dev/wire"
 )
@@ -124,5 +128,35 @@ func TestAllOthersAreRemovedAndNothingElse(t *testing.T) {
 	}
 	if got := strings.Join(names, ", "); got != "an orphan, under other, other" {
 		t.Errorf("these are removed: %s", got)
+	}
+}
+
+func TestACancelledFanOutSaysWhatIsKnownOfEachArm(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			cancel()
+			return
+		}
+		_, _ = w.Write([]byte("{}")) // the arm's row exists
+	}))
+	defer server.Close()
+	client, err := api.NewClient(api.ClientConfig{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := flags{count: 1, q: wire.SpawnRequest{InitialPrompt: "p"}}
+	for _, c := range []struct {
+		want    string
+		unknown bool
+	}{
+		{"nobody knows whether the arm was started: 'coleo fan-out show x' tells", true},
+		{"cancelled before the arm was started", false}, // the context has ended already
+	} {
+		out := f.startAll(ctx, client, "x", "commit")[0]
+		if out.Error == nil || !strings.Contains(out.Error.Message, c.want) || out.Unknown != c.unknown || out.Started {
+			t.Errorf("the arm is %+v, %v; want %s", out, out.Error, c.want)
+		}
 	}
 }

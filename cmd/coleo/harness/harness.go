@@ -32,7 +32,8 @@ func newListCommand() *cobra.Command {
 		Long: `List the harnesses and how well each one is supported.
 
 A harness is the description of one agent CLI. The list shows the versions that
-the harness was checked with, and the command that installs the agent CLI.`,
+the harness was checked with, whether the agent CLI is installed, and the command
+that installs it.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
@@ -43,28 +44,28 @@ the harness was checked with, and the command that installs the agent CLI.`,
 			if err != nil {
 				return err
 			}
-			var list []coleo.Info
+			var list []listed
 			for _, name := range reg.List() {
 				h, err := reg.Get(name)
 				if err != nil {
 					return err
 				}
-				list = append(list, h.Info())
+				list = append(list, newListed(s, h.Info()))
 			}
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, list)
 			}
 			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tAGENT CLI\tBY\tSUPPORT\tCHECKED WITH\tINSTALL")
+			fmt.Fprintln(w, "NAME\tAGENT CLI\tINSTALLED\tBY\tSUPPORT\tCHECKED WITH\tINSTALL")
 			for _, i := range list {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.Transport, i.Support,
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i.Name, i.Title, i.installedWord(), i.Transport, i.Support,
 					strings.Join(i.Checked, ", "), i.Install)
 			}
 			if err := w.Flush(); err != nil {
 				return err
 			}
 			for _, i := range list {
-				noteVersions(c, s, i)
+				noteVersions(c, i)
 				for _, what := range i.Missing {
 					fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", i.Name, what)
 				}
@@ -74,16 +75,44 @@ the harness was checked with, and the command that installs the agent CLI.`,
 	}
 }
 
+// listed is a harness in the list, with what is installed of its agent CLI on this machine.
+type listed struct {
+	coleo.Info
+	Path      string `json:"installed_path,omitempty"`    // of the agent CLI; "" if it is not installed
+	Installed string `json:"installed_version,omitempty"` // "" if the files of the agent CLI do not say it
+}
+
+func newListed(s setup.Setup, i coleo.Info) listed {
+	out := listed{Info: i}
+	if i.Command != "" {
+		out.Path, out.Installed = s.FindProgram(i.Command), s.InstalledVersion(i)
+	}
+	return out
+}
+
+// installedWord says whether the agent CLI is installed, and in which version.
+func (l listed) installedWord() string {
+	switch {
+	case l.Command == "":
+		return "-" // the harness runs any program
+	case l.Path == "":
+		return "no"
+	case l.Installed == "":
+		return "yes"
+	}
+	return "yes, " + l.Installed
+}
+
 // noteVersions prints which pack the harness uses, if it uses one. It also prints a note if nobody
 // has judged the rules on the installed version of the agent CLI.
-func noteVersions(c *cobra.Command, s setup.Setup, i coleo.Info) {
+func noteVersions(c *cobra.Command, i listed) {
 	if i.Pack != nil {
 		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was judged on %s\n", i.Name, i.Pack.Serial,
 			strings.Join(i.Pack.Versions, ", "))
 	}
-	if version := s.InstalledVersion(i); version != "" && !i.Judged(version) {
+	if i.Installed != "" && !i.Judged(i.Installed) {
 		fmt.Fprintf(c.OutOrStdout(), "%s: version %s is installed, and nobody has judged the rules on it\n", i.Name,
-			version)
+			i.Installed)
 	}
 }
 

@@ -210,22 +210,42 @@ func ReadScript(path string) (string, error) {
 
 // CheckScripted checks whether this machine can start an arm with the scripted model.
 // Such an arm needs a network namespace. Without the namespace, the agent CLI could
-// reach the network and cause costs that nobody expects.
+// reach the network and cause costs that nobody expects. A check that was cancelled says
+// nothing about the machine.
 func CheckScripted(ctx context.Context) error {
 	program, err := executable.Path()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, scriptedTimeout)
+	limited, cancel := context.WithTimeout(ctx, scriptedTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program, ScriptedVerb)
+	cmd := exec.CommandContext(limited, program, ScriptedVerb)
 	var stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = io.Discard, &stderr
-	if err := cmd.Run(); err != nil {
+	err = cmd.Run()
+	switch {
+	case err == nil:
+		return nil
+	case limited.Err() != nil && ctx.Err() == nil:
+		return coleo.Errorf(coleo.ETimeout, "the check for a network namespace, which the scripted model needs, did not "+
+			"end within %s: no arm was started", scriptedTimeout)
+	case ctx.Err() != nil || endedBySignal(err):
+		return coleo.Errorf(coleo.EInternal, "cancelled by Ctrl-C or a signal before the start: no arm was started")
+	default:
 		why := strings.TrimPrefix(strings.ReplaceAll(strings.TrimSpace(stderr.String()), "\n", "; "), "coleo: ")
 		return coleo.Errorf(coleo.EUnsupported,
 			"nothing was started: an arm with the scripted model runs in a network namespace of its own, "+
 				"which this system does not provide (%s); 'coleo modelserver' and --endpoint work without one", why)
 	}
-	return nil
+}
+
+// endedBySignal reports whether err says that a signal has ended a process. Ctrl-C reaches the
+// process at the same time as its parent.
+func endedBySignal(err error) bool {
+	var failed *exec.ExitError
+	if !errors.As(err, &failed) {
+		return false
+	}
+	status, ok := failed.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +19,7 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/host/armfolder"
+	"coleo.dev/store"
 )
 
 const (
@@ -35,15 +40,15 @@ func newDownCommand() *cobra.Command {
 --arms.
 
 The next 'coleo up' reattaches to the arms. With --arms, Coleo kills every arm
-first, and starts serve and the host agent for that if they do not run. It
-deletes nothing.`,
+first, and starts serve and the host agent for that if they do not run. If no
+arm runs either, it starts nothing. It deletes nothing.`,
 		Args: verb.Exactly(0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := setup.New()
 			if err != nil {
 				return err
 			}
-			if arms {
+			if arms && mayRun(c.Context(), s) {
 				if err := killAll(c, s); err != nil {
 					return err
 				}
@@ -72,6 +77,40 @@ deletes nothing.`,
 	}
 	c.Flags().BoolVar(&arms, "arms", false, "kill every arm first")
 	return c
+}
+
+// mayRun reports whether serve, a host agent or an arm may run. If that cannot be read, it reports true.
+func mayRun(ctx context.Context, s setup.Setup) bool {
+	for _, name := range []string{"serve", "agent"} {
+		if _, runs := s.Process(name); runs {
+			return true
+		}
+	}
+	folders, err := os.ReadDir(filepath.Join(s.State, "arms"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	for _, folder := range folders {
+		if len(armfolder.Of(s.State, folder.Name()).Occupied()) > 0 {
+			return true
+		}
+	}
+	return armsRecorded(ctx, s.ServeDB())
+}
+
+// armsRecorded reports whether the database of serve has an arm that has not ended. The arm can be on
+// another machine.
+func armsRecorded(ctx context.Context, path string) bool {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	db, err := store.OpenServe(path)
+	if err != nil {
+		return true
+	}
+	list, err := db.Arms(ctx, true)
+	running := slices.ContainsFunc(list, func(a coleo.Arm) bool { return a.Status != coleo.StatusStopped })
+	return errors.Join(err, db.Close()) != nil || running
 }
 
 // unreadNote returns a note about arms without a host agent. They continue to run, but
