@@ -75,7 +75,7 @@ func TestAnAbortStopsThePromptThatIsJustBeingSent(t *testing.T) {
 	var sent sync.WaitGroup
 	sent.Go(func() { a.sendFirst(t.Context(), session) })
 	<-sending
-	if out := must[coleo.Aborted](s, bus.OpAbort, bus.ArmOrder{Arm: id}); !out.Interruption.Stopped() {
+	if out := must[coleo.Aborted](s, bus.OpAbort, bus.ArmOrder{Arm: id}); !out.Stopped() {
 		t.Errorf("the abort did %+v, want an interrupt of the turn", out)
 	}
 	sent.Wait()
