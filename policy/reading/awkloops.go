@@ -98,7 +98,7 @@ func (r *awkReader) expression(prints bool) error {
 		word := r.look(0)
 		switch {
 		case word.kind == 0, word.kind == awkLine && !r.continues():
-			if len(open) > 0 || r.at == begin {
+			if len(open) > 0 || r.at == begin || word.kind == awkLine && !r.isWhole() {
 				return r.wrong()
 			}
 			return nil
@@ -137,6 +137,22 @@ func (r *awkReader) continues() bool {
 	}
 }
 
+// isWhole reports whether an expression can end with the last word. After any other word, some awk programs
+// continue on the next line: gawk after ? and :, and BusyBox after every sign between two values.
+func (r *awkReader) isWhole() bool {
+	last := r.look(-1)
+	switch last.kind {
+	case awkNumber, awkText, awkPattern:
+		return true
+	case awkName:
+		return last.text != "in"
+	case awkSign:
+		return slices.Contains([]string{")", "]", "++", "--"}, last.text)
+	case awkLine:
+	}
+	return false
+}
+
 // name looks at a name in an expression.
 func (r *awkReader) name() error {
 	name, called := r.look(0).text, r.isAt(1, "(")
@@ -149,6 +165,9 @@ func (r *awkReader) name() error {
 		if (name == "sub" || name == "gsub") && r.inFor > 0 {
 			return r.wrong() // it could set the variable of a loop, or make more fields
 		}
+		if name == "sub" || name == "gsub" {
+			r.setsThird()
+		}
 		if name == "sprintf" {
 			r.at++
 			err := r.format()
@@ -160,6 +179,25 @@ func (r *awkReader) name() error {
 		return r.wrong()
 	}
 	return nil
+}
+
+// setsThird records the names in the third argument of a call. The functions sub and gsub set it.
+func (r *awkReader) setsThird() {
+	depth, commas := 0, 0
+	for i := 1; r.at+i < len(r.words); i++ {
+		switch word := r.look(i); {
+		case r.isAt(i, "("), r.isAt(i, "["):
+			depth++
+		case r.isAt(i, ")"), r.isAt(i, "]"):
+			if depth--; depth == 0 {
+				return
+			}
+		case r.isAt(i, ",") && depth == 1:
+			commas++
+		case word.kind == awkName && commas > 1:
+			r.set[word.text] = true
+		}
+	}
 }
 
 // isField reports whether a number, a variable or a parenthesis follows the sign $.
@@ -185,7 +223,7 @@ func (r *awkReader) mayAssign() bool {
 	case r.isAt(-1, "]"):
 		return !r.isFieldOfArray()
 	}
-	return ofNext
+	return ofNext && !r.isAt(-1, ")") // $(NF+1)++ x makes a field
 }
 
 // onlySplits reports whether a call of split follows, and nothing after the call.

@@ -87,7 +87,7 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 	if a.given["follow"] && a.showsContent(c) {
 		return fmt.Errorf("--follow shows files under their earlier names")
 	}
-	if c.patches && len(a.files) == 0 && a.showsContent(c) && !onlyFiles(a.operands) {
+	if c.patches && len(a.files) == 0 && a.showsContent(c) && !(c.named && a.onlyFiles()) {
 		return fmt.Errorf("it shows the content of files that are not named: write --stat, or the names behind --")
 	}
 	return nil
@@ -130,10 +130,14 @@ func (a arguments) showsContent(c gitCommand) bool {
 	return true
 }
 
-// onlyFiles reports whether all operands have the form REVISION:FILE.
-func onlyFiles(operands []commandline.Word) bool {
-	return len(operands) > 0 && !slices.ContainsFunc(operands,
-		func(w commandline.Word) bool { return !strings.Contains(w.Text, ":") })
+// onlyFiles reports whether all operands have the form REVISION:FILE, and no option adds revisions. Two dots
+// can be a part of a range of commits.
+func (a arguments) onlyFiles() bool {
+	adds := func(option string) bool { return a.given[option] }
+	return len(a.operands) > 0 && !slices.ContainsFunc([]string{"all", "branches", "tags", "remotes"}, adds) &&
+		!slices.ContainsFunc(a.operands, func(w commandline.Word) bool {
+			return !strings.Contains(w.Text, ":") || strings.Contains(w.Text, "..") || w.Text[0] == '^'
+		})
 }
 
 var (

@@ -4,11 +4,11 @@ package reading
 // that can write the index, such as status, are not in this list.
 var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true, paths: true},
-	"show": {options: gitLog, patches: true, always: true, paths: true, check: onlyCommits},
+	"show": {options: gitLog, patches: true, always: true, named: true, paths: true, check: onlyCommits},
 	"diff": {options: gitLog, patches: true, always: true, paths: true, check: onlyRevisions},
 	// A stash list is the log of refs/stash. Git starts itself for it.
 	"stash list": {options: options{counts: "n", digits: true, long: map[string]value{"oneline": none, "stat": optional,
-		"name-only": none, "name-status": none, "date": text, "format": text, "pretty": text, "no-color": none}},
+		"name-only": none, "name-status": none, "date": text, "format": optional, "pretty": optional, "no-color": none}},
 		check: noNames},
 	"rev-parse": {options: options{flags: "q", long: longOptions([]string{"show-toplevel", "is-inside-work-tree", "verify",
 		"git-dir", "absolute-git-dir", "git-common-dir", "show-prefix", "show-cdup", "quiet", "symbolic",
@@ -30,22 +30,22 @@ var gitCommands = map[string]gitCommand{
 	"ls-tree": {options: options{flags: "rdtl", long: longOptions([]string{"name-only", "full-tree"}, nil)}, paths: true},
 	"shortlog": {options: options{flags: "sne", long: longOptions([]string{"summary", "numbered", "email", "all",
 		"no-merges"}, []string{"since", "until"})}, paths: true},
-	"blame": {options: options{flags: "wlsefntbcpCM", texts: "L", long: longOptions([]string{"show-name", "show-number",
+	"blame": {options: options{flags: "wlsefntbcp", joined: "CM", texts: "L", long: longOptions([]string{"show-name", "show-number",
 		"show-email", "porcelain", "line-porcelain", "root", "no-progress", "first-parent"},
 		[]string{"date"})}.withLongOption("abbrev", optional), texts: true, paths: true, check: oneBlamed},
 	"cat-file": {options: options{flags: "ptse"}, check: oneObject},
 }
 
-var gitLog = options{flags: "pszwbi", counts: "nU", texts: "SG", digits: true, long: map[string]value{"oneline": none,
+var gitLog = options{flags: "pszwbi", counts: "n", joined: "U", texts: "SG", digits: true, long: map[string]value{"oneline": none,
 	"graph": none,
 	"all":   none, "decorate": optional, "no-decorate": none, "stat": optional, "shortstat": none, "numstat": none,
 	"name-only": none, "name-status": none, "no-patch": none, "patch": none, "reverse": none, "merges": none,
 	"no-merges":    none,
 	"first-parent": none, "follow": none, "abbrev-commit": none, "no-color": none, "color": optional, "summary": none,
 	"max-count": count, "since": text, "until": text, "after": text, "before": text, "author": text, "grep": text,
-	"date": text, "format": text, "pretty": text, "cached": none, "staged": none, "dirstat": none, "branches": none,
+	"date": text, "format": optional, "pretty": optional, "cached": none, "staged": none, "dirstat": none, "branches": none,
 	"tags":    none,
-	"unified": count, "no-ext-diff": none, "no-textconv": none, "diff-filter": text, "topo-order": none,
+	"unified": optional, "no-ext-diff": none, "no-textconv": none, "diff-filter": text, "topo-order": none,
 	"date-order": none, "author-date-order": none, "skip": count, "committer": text, "no-renames": none,
 	"compact-summary": none, "abbrev": optional, "remotes": none, "ignore-all-space": none, "ignore-space-change": none}}
 
@@ -54,6 +54,7 @@ type gitCommand struct {
 	options
 	patches bool // the command can show the content of files
 	always  bool // the command shows content even without an option
+	named   bool // the command shows only this file for REVISION:FILE
 	paths   bool // the words behind -- are paths
 	texts   bool // check judges the operands and the words behind --
 	check   func(w Workspace, dir string, a arguments) error

@@ -151,13 +151,35 @@ func onlyCommits(_ Workspace, _ string, a arguments) error {
 // wholeBraces matches a revision in which each brace that opens is closed.
 var wholeBraces = regexp.MustCompile(`^[^{}]*(\{[^{}]*\}[^{}]*)*$`)
 
+// isNamed reports whether there can be a file with the given path, also a link that leads nowhere.
+func (w Workspace) isNamed(dir, path string) bool {
+	at := dir
+	for name := range strings.SplitSeq(path, "/") {
+		if name == "" || name == "." {
+			continue
+		}
+		if name == ".." || !w.Machine.IsFolder(at) {
+			return true // behind a link, it is not known what the rest of the path means
+		}
+		names, err := w.Machine.Names(at)
+		if err != nil {
+			return true
+		}
+		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+			return false
+		}
+		at = filepath.Join(at, name)
+	}
+	return true
+}
+
 // onlyRevisions refuses a diff of the work tree, because such a diff can write the index and start
 // filters.
 func onlyRevisions(w Workspace, dir string, a arguments) error {
 	revisions := 0
 	for _, o := range a.operands {
 		revisions++
-		if w.exists(filepath.Join(dir, o.Text)) {
+		if w.isNamed(dir, o.Text) {
 			return fmt.Errorf("%s is a file of the work tree", o.Text)
 		}
 		from, to, isRange := strings.Cut(o.Text, "..")

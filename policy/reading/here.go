@@ -16,8 +16,10 @@ const (
 	// mostLinks is the largest number of symbolic links in one path. Linux has the same limit.
 	mostLinks = 40
 	// largestText is the largest size of a file that Text returns, in bytes. Ignore lists and git
-	// settings are usually a few kilobytes long.
-	largestText = 1 << 18
+	// settings are usually a few kilobytes long. A file with 50,000 packed refs has 4 megabytes.
+	largestText = 1 << 22
+	// isHardLink is what Special says of a file with more than one name.
+	isHardLink = "has another name, as a hard link"
 )
 
 // Here implements Machine for the machine on which the process runs.
@@ -84,7 +86,7 @@ func (Here) Special(path string) string {
 		return "is neither a file nor a folder"
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
-		return "has another name, as a hard link"
+		return isHardLink
 	}
 	return ""
 }

@@ -62,7 +62,7 @@ func (r *jqReader) word() error {
 	if m == nil {
 		return fmt.Errorf("its filter has %q", shortened(r.rest))
 	}
-	word, isBlank := m[0], strings.TrimSpace(m[0]) == ""
+	word, isBlank, isKey := m[0], strings.TrimSpace(m[0]) == "", m[2] != "" && r.isKey()
 	r.rest = r.rest[len(word):]
 	isNumber := word[0] >= '0' && word[0] <= '9'
 	switch {
@@ -70,13 +70,16 @@ func (r *jqReader) word() error {
 		return nil
 	case isNumber && jqAfterWord.MatchString(r.rest), word[0] == '$' && jqAfterWord.MatchString(r.rest),
 		m[2] != "" && strings.HasPrefix(r.rest, "."), word[0] == '@' && !slices.Contains(jqFormats, word),
-		m[2] != "" && !r.isKey() && !slices.Contains(jqNames, word):
+		m[2] != "" && !isKey && !slices.Contains(jqNames, word):
 		return fmt.Errorf("its filter has %q", shortened(word))
 	}
 	if word == "test" || word == "split" {
 		r.searches = true
 	}
 	r.last = word
+	if isKey {
+		return nil
+	}
 	return r.nest(word)
 }
 
@@ -86,14 +89,15 @@ func (r *jqReader) isKey() bool {
 	return n > 0 && r.open[n-1] == "}" && (r.last == "{" || r.last == ",")
 }
 
-// nest records what a sign opens or closes. A parenthesis can close a filter within a text.
+// nest records what a sign or a word opens or closes. A parenthesis can close a filter within a text. A comma
+// between if and end is not one of the object around them.
 func (r *jqReader) nest(word string) error {
-	closes := map[string]string{"(": ")", "[": "]", "{": "}"}
+	closes := map[string]string{"(": ")", "[": "]", "{": "}", "if": "end"}
 	if closing := closes[word]; closing != "" {
 		r.open = append(r.open, closing)
 		return nil
 	}
-	if word != ")" && word != "]" && word != "}" {
+	if word != ")" && word != "]" && word != "}" && word != "end" {
 		return nil
 	}
 	n := len(r.open)

@@ -25,7 +25,10 @@ type options struct {
 	texts  string // letters of options whose value is no path
 	counts string // letters of options whose value is a number
 	files  string // letters of options whose value is a path to read
-	digits bool   // -5 is an option
+	// joined has letters of options with an optional number. The number is in the same word, and the next
+	// word is an operand.
+	joined string
+	digits bool // -5 is an option
 	// single is true if the program has its own way to read options. Then each word has one letter, and
 	// its value is the next word.
 	single bool
@@ -124,6 +127,8 @@ func (o options) option(a *arguments, word string) (value, error) {
 		switch {
 		case strings.Contains(o.flags, letter):
 			continue
+		case strings.Contains(o.joined, letter) && strings.Trim(rest, "0123456789") == "":
+			return 0, nil
 		case strings.Contains(o.files, letter):
 			kind = file
 		case strings.Contains(o.counts, letter):
@@ -153,7 +158,7 @@ func (o options) longOption(a *arguments, name string) (value, error) {
 	switch {
 	case kind == 0 || kind == none && has:
 		return 0, fmt.Errorf("the option --%s is not known to only read", name)
-	case kind == none, kind == optional:
+	case kind == none, kind == optional && !has:
 		return 0, nil
 	case !has:
 		return kind, nil

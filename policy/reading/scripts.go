@@ -60,6 +60,9 @@ var awkScript = func() *regexp.Regexp {
 // awkGiven matches a variable that the option -v sets, and its value.
 var awkGiven = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 
+// awkOperand matches an operand that sets a variable. In gawk the name can have a namespace.
+var awkOperand = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_:]*=`)
+
 func awk(w Workspace, dir string, words []commandline.Word) error {
 	a, err := options{texts: "Fv"}.divide(words)
 	if err != nil {
@@ -81,7 +84,7 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 	}
 	files := slices.Concat(a.operands[1:], a.behind)
 	for _, f := range files {
-		if awkGiven.MatchString(f.Text) {
+		if awkOperand.MatchString(f.Text) {
 			return fmt.Errorf("%s sets a variable between two files", shortened(f.Text))
 		}
 	}

@@ -16,18 +16,38 @@ type surrounding struct {
 
 // surroundings lists the changes by what they do.
 var surroundings = map[string]surrounding{
-	"the shell reads a link -":         {line: "cat < -", files: map[string]string{"-": "->../outside/plain.txt"}},
-	"a program reads a link -":         {line: "rev -", files: map[string]string{"-": "->../outside/plain.txt"}},
-	"grep follows a link to a file":    {line: "grep -r x open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
-	"grep follows a link to a device":  {line: "grep -r x open", files: map[string]string{"open/l": "->/proc/self/environ"}},
-	"diff follows a link to a folder":  {line: "diff -r open open", files: map[string]string{"open/l": "->../sub"}},
-	"diff follows a link to a file":    {line: "diff -r open open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
-	"diff reads a hidden file":         {line: "diff -r open open", files: map[string]string{"open/.x": "x"}},
-	"diff reads a file without -r":     {line: "diff b.txt open", files: map[string]string{"open/x.pem": "x"}},
-	"diff excludes a pattern":          {line: "diff -r -x '[a]' open open", files: map[string]string{"open/[a]": "->../../outside/plain.txt"}},
-	"git reads a stash elsewhere":      {line: "git stash list", files: map[string]string{".git/logs/refs/stash": "->../../../b.txt"}},
-	"git opens a branch elsewhere":     {line: "git branch -a", files: map[string]string{".git/refs/heads/x": "->../../../../outside/plain.txt"}},
-	"git opens a log in a folder":      {line: "git log", files: map[string]string{".git/logs/refs/heads/a/b": "->../../../../../b.txt"}},
+	"the shell reads a link -":        {line: "cat < -", files: map[string]string{"-": "->../outside/plain.txt"}},
+	"a program reads a link -":        {line: "rev -", files: map[string]string{"-": "->../outside/plain.txt"}},
+	"grep follows a link to a file":   {line: "grep -r x open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
+	"grep follows a link to a device": {line: "grep -r x open", files: map[string]string{"open/l": "->/proc/self/environ"}},
+	"diff follows a link to a folder": {line: "diff -r open open", files: map[string]string{"open/l": "->../sub"}},
+	"diff follows a link to a file":   {line: "diff -r open open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
+	"diff reads a hidden file":        {line: "diff -r open open", files: map[string]string{"open/.x": "x"}},
+	"diff reads a file without -r":    {line: "diff b.txt open", files: map[string]string{"open/x.pem": "x"}},
+	"diff excludes a pattern":         {line: "diff -r -x '[a]' open open", files: map[string]string{"open/[a]": "->../../outside/plain.txt"}},
+	"git reads a stash elsewhere":     {line: "git stash list", files: map[string]string{".git/logs/refs/stash": "->../../../b.txt"}},
+	"git opens a branch elsewhere":    {line: "git branch -a", files: map[string]string{".git/refs/heads/x": "->../../../../outside/plain.txt"}},
+	"git opens a log in a folder":     {line: "git log", files: map[string]string{".git/logs/refs/heads/a/b": "->../../../../../b.txt"}},
+	"git opens an object elsewhere":   {line: "git log", files: map[string]string{".git/objects/01/23": "->../../../../outside/plain.txt"}},
+	"git opens a pack elsewhere":      {line: "git log", files: map[string]string{".git/objects/pack/a.idx": "->../../../b.txt"}},
+	"git reads any file as a ref":     {line: "git rev-parse X", files: map[string]string{".git/X": "->../b.txt"}},
+	"git tells what it rebases":       {line: "git branch", files: map[string]string{".git/rebase-merge/head-name": "->../../../outside/plain.txt"}},
+	"git tells where it began":        {line: "git branch", files: map[string]string{".git/BISECT_START": "->../../outside/plain.txt"}},
+	"git reads another work tree":     {line: "git branch", files: map[string]string{".git/worktrees/x/HEAD": "->../../../b.txt"}},
+	"git has refs in another folder":  {line: "git branch", files: map[string]string{".git/worktrees/x/commondir": "/elsewhere\n"}},
+	"git reads an address elsewhere":  {line: "git branch -vv", files: map[string]string{".git/remotes/o": "->../../b.txt"}},
+	"git reads submodules elsewhere":  {line: "git log --stat", files: map[string]string{".gitmodules": "->../outside/plain.txt"}},
+	"git shows a replaced file":       {line: "git show HEAD:a.go", files: map[string]string{".git/refs/replace/0123": "4567\n"}},
+	"git shows a packed replacement":  {line: "git show HEAD:a.go", files: map[string]string{".git/packed-refs": "4567 refs/replace/0123\n"}},
+	"a hook leads elsewhere":          {line: "git log", files: map[string]string{".git/hooks/x": "->../../../outside/plain.txt"}},
+	"a hook leads to a folder":        {line: "git log", files: map[string]string{".git/hooks/x": "->../../open"}},
+	"git takes the repository above": {line: "cd deep && git log", files: map[string]string{"deep/.git/objects/pack/x": "", "deep/.git/refs/heads/x": "",
+		"deep/.git/objects/info/x": ""}},
+	"git refuses a wrong HEAD":         {line: "git log", files: map[string]string{".git/HEAD": "refs/heads/main\n"}},
+	"a HEAD leads out of refs":         {line: "git log", files: map[string]string{".git/HEAD": "ref: ../x\n"}},
+	"refs are a file":                  {line: "cd deep && git log", files: map[string]string{"deep/.git/objects/pack/x": "", "deep/.git/refs": "", "deep/.git/HEAD": "ref: refs/heads/x\n"}},
+	"git diff takes a link":            {line: "git diff --stat nowhere1 nowhere2", files: map[string]string{"nowhere1": "->none", "nowhere2": "->none"}},
+	"git diff goes through a link":     {line: "git diff --stat to/../a to/../b", files: map[string]string{"to": "->../outside"}},
 	"git changes a shared index":       {line: "git ls-files", files: map[string]string{".git/sharedindex.0123": "x"}},
 	"git reads attributes elsewhere":   {line: "git blame sub/c.go", files: map[string]string{"sub/.gitattributes": "->../../outside/plain.txt"}},
 	"git reads names elsewhere":        {line: "git log", files: map[string]string{".mailmap": "->../outside/plain.txt"}},
@@ -94,6 +114,24 @@ func TestRgIsAllowedBesideUsualSettings(t *testing.T) {
 	w.place(t, filepath.Join(w.Root, "../home/.config/git/ignore"), "*.swp\n")
 	if err := w.bash("rg x open"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestUsualRepositoriesAreRead: a clone of a folder shares its objects, a hook is a file of the project, and the
+// repository has a second work tree.
+func TestUsualRepositoriesAreRead(t *testing.T) {
+	t.Parallel()
+	w := newTree(t)
+	w.place(t, filepath.Join(w.Root, ".git/hooks/pre-commit"), "->../../b.txt")
+	w.place(t, filepath.Join(w.Root, ".git/worktrees/x/commondir"), "../..\n")
+	w.place(t, filepath.Join(w.Root, ".git/objects/01/23"), "x")
+	if err := os.Link(filepath.Join(w.Root, ".git/objects/01/23"), filepath.Join(w.Root, "../outside/object")); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"git log", "git branch", "git show HEAD:a.go"} {
+		if err := w.bash(line); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
 	}
 }
 

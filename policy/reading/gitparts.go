@@ -1,0 +1,129 @@
+package reading
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// checkRepository refuses a repository that has parts in other folders, and a folder that git does not take for
+// a repository. Git would look for another repository in the folders above it.
+func (w Workspace) checkRepository(path string) (string, error) {
+	for _, part := range []string{"", "config", "HEAD", "objects", "objects/pack", "objects/info", "refs", "refs/heads",
+		"packed-refs", "index"} {
+		full := filepath.Join(path, part)
+		if resolved, err := w.Machine.Resolve(full); err != nil || resolved != full || w.Machine.Special(full) != "" {
+			return "", fmt.Errorf("%s is not a plain part of a repository", full)
+		}
+	}
+	for _, part := range []string{"", "objects", "refs"} {
+		if full := filepath.Join(path, part); !w.Machine.IsFolder(full) {
+			return "", fmt.Errorf("%s is no folder", full)
+		}
+	}
+	if head, err := w.Machine.Text(filepath.Join(path, "HEAD")); err != nil || !plainHead.MatchString(head) {
+		return "", fmt.Errorf("%s is not the HEAD of a repository", filepath.Join(path, "HEAD"))
+	}
+	for _, elsewhere := range []string{"commondir", "objects/info/alternates", "gitdir", "config.worktree"} {
+		if w.exists(filepath.Join(path, elsewhere)) {
+			return "", fmt.Errorf("%s leads elsewhere", filepath.Join(path, elsewhere))
+		}
+	}
+	for _, part := range filesBeside {
+		if err := w.plainOrMissing(filepath.Join(path, part)); err != nil {
+			return "", err
+		}
+	}
+	if err := w.noReplacements(path); err != nil {
+		return "", err
+	}
+	left := mostParts
+	return path, w.plainBelow(path, path, &left)
+}
+
+// plainHead matches the content of the file HEAD of a repository.
+var plainHead = regexp.MustCompile(`^(ref: refs/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n?$`)
+
+// filesBeside lists files that git reads beside the folder .git. Their paths are relative to this folder.
+var filesBeside = strings.Fields(`../.mailmap ../.gitattributes ../.gitmodules`)
+
+// noReplacements refuses refs by which git shows other objects than the named ones.
+func (w Workspace) noReplacements(path string) error {
+	packed, err := w.Machine.Text(filepath.Join(path, "packed-refs"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if strings.Contains(packed, " refs/replace/") || w.exists(filepath.Join(path, "refs/replace")) {
+		return fmt.Errorf("%s replaces objects by others", path)
+	}
+	return nil
+}
+
+// mostParts is the largest number of files in the folder .git. Looking at more would take too long. Git itself
+// packs many objects and many tags into one file.
+const mostParts = 20_000
+
+// plainBelow refuses a folder of a repository that has links or pipes below it. Git would open what a link leads
+// to: any file in the folder .git can be read as a ref, and some tell what git is about to do.
+func (w Workspace) plainBelow(repository, dir string, left *int) error {
+	names, err := w.Machine.Names(dir)
+	if err != nil {
+		return fmt.Errorf("the folder %s cannot be read: %v", dir, err)
+	}
+	for _, name := range names {
+		if *left--; *left < 0 {
+			return fmt.Errorf("the repository has more than %d files", mostParts)
+		}
+		path := filepath.Join(dir, name)
+		if err := w.plainPart(repository, path); err != nil {
+			return err
+		}
+		if !w.Machine.IsFolder(path) {
+			continue
+		}
+		if err := w.plainBelow(repository, path, left); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainPart looks at one file or folder of a repository. A clone of a folder can share its objects with the
+// first repository, as hard links. A hook can be a link to a file of the workspace.
+func (w Workspace) plainPart(repository, path string) error {
+	part := strings.TrimPrefix(path, repository+"/")
+	names := strings.Split(part, "/")
+	switch {
+	case strings.HasPrefix(part, "sharedindex."):
+		return fmt.Errorf("git would change the time of %s", path)
+	case names[0] == "hooks" && w.isReadableFile(path):
+		return nil
+	case len(names) == 3 && names[0] == "worktrees" && names[2] == "commondir":
+		if text, err := w.Machine.Text(path); err != nil || strings.TrimSpace(text) != "../.." {
+			return fmt.Errorf("%s leads elsewhere", path)
+		}
+	case (names[0] == "objects" || names[0] == "modules") && w.Machine.Special(path) == isHardLink:
+		return nil
+	}
+	return w.plainOrMissing(path)
+}
+
+func (w Workspace) isReadableFile(path string) bool {
+	resolved, err := w.readable(filepath.Dir(path), path)
+	return err == nil && !w.Machine.IsFolder(resolved)
+}
+
+// plainOrMissing refuses a path at which something else than a plain file or a folder is.
+func (w Workspace) plainOrMissing(path string) error {
+	resolved, err := w.Machine.Resolve(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || resolved != path || w.Machine.Special(path) != "" {
+		return fmt.Errorf("%s is neither a plain file nor a folder", path)
+	}
+	return nil
+}
