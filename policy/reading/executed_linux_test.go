@@ -285,9 +285,9 @@ var (
 	// the call, group 2 its arguments, group 3 the path of the opened file.
 	succeeded = regexp.MustCompile(`^\d+ +(\w+)\((.*)\) += \d+(?:<(.*)>)?\s*$`)
 	started   = regexp.MustCompile(`^"([^"]*)"`)
-	// ofSystem matches files that libraries open in each program.
-	ofSystem = regexp.MustCompile(`^(/usr/|/lib|/etc/(ld\.so|localtime|passwd|group|nsswitch|selinux|locale)|` +
-		`/proc/(self|filesystems|\d+/(maps|status))|/dev/(null|tty|urandom)|/sys/|pipe:)`)
+	// ofSystem matches files that libraries open in each program, or that zsh opens at its start.
+	ofSystem = regexp.MustCompile(`^(/usr/|/lib|/etc/(ld\.so|localtime|passwd|group|nsswitch|selinux|locale|zsh/zshenv)|` +
+		`/proc/(self|filesystems|\d+/(maps|status|loginuid))|/dev/(null|tty|urandom)|/sys/|pipe:)`)
 )
 
 // ofRg matches files that rg opens by itself: to count the processors, and to learn which files to skip.
