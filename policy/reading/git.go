@@ -87,7 +87,7 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 	if a.given["follow"] && a.showsContent(c) {
 		return fmt.Errorf("--follow shows files under their earlier names")
 	}
-	if c.patches && len(a.files) == 0 && a.showsContent(c) && !(c.named && a.onlyFiles()) {
+	if c.patches && len(a.files) == 0 && a.showsContent(c) && (!c.named || !a.onlyFiles()) {
 		return fmt.Errorf("it shows the content of files that are not named: write --stat, or the names behind --")
 	}
 	return nil
