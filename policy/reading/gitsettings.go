@@ -50,6 +50,11 @@ func (w Workspace) gitSettings(dir string) error {
 	return nil
 }
 
+// hasName reports whether a name is in the list. On some systems, letters of both cases are the same.
+func hasName(names []string, name string) bool {
+	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
 // settingsFiles returns the paths of the files in which git has its settings.
 func (w Workspace) settingsFiles(dir string) ([]string, error) {
 	repository, err := w.repository(dir)
@@ -74,10 +79,10 @@ func (w Workspace) repository(dir string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("the folder %s cannot be read: %v", at, err)
 		}
-		if slices.Contains(names, ".git") {
+		if hasName(names, ".git") {
 			return w.checkRepository(filepath.Join(at, ".git"))
 		}
-		if slices.Contains(names, "HEAD") {
+		if hasName(names, "HEAD") && hasName(names, "objects") && hasName(names, "refs") {
 			return "", fmt.Errorf("%s can be a repository without a work tree", at)
 		}
 		if at == w.Root || at == "/" {

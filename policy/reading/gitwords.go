@@ -165,7 +165,7 @@ func (w Workspace) isNamed(dir, path string) bool {
 		if err != nil {
 			return true
 		}
-		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+		if !hasName(names, name) {
 			return false
 		}
 		at = filepath.Join(at, name)

@@ -43,6 +43,8 @@ var surroundings = map[string]surrounding{
 	"a hook leads to a folder":        {line: "git log", files: map[string]string{".git/hooks/x": "->../../open"}},
 	"git takes the repository above": {line: "cd deep && git log", files: map[string]string{"deep/.git/objects/pack/x": "", "deep/.git/refs/heads/x": "",
 		"deep/.git/objects/info/x": ""}},
+	"a repository without a work tree": {line: "cd deep && git log", files: map[string]string{"deep/HEAD": "", "deep/objects/x": "", "deep/refs/x": ""}},
+	"a repository in other letters":    {line: "cd deep && git log", files: map[string]string{"deep/.GIT/config": "[core]\npager=id\n"}},
 	"git refuses a wrong HEAD":         {line: "git log", files: map[string]string{".git/HEAD": "refs/heads/main\n"}},
 	"a HEAD leads out of refs":         {line: "git log", files: map[string]string{".git/HEAD": "ref: ../x\n"}},
 	"refs are a file":                  {line: "cd deep && git log", files: map[string]string{"deep/.git/objects/pack/x": "", "deep/.git/refs": "", "deep/.git/HEAD": "ref: refs/heads/x\n"}},
