@@ -80,6 +80,9 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 		if err != nil {
 			return err
 		}
+		if err := w.checkAttributes(dir, path.Text); err != nil {
+			return err
+		}
 		if c.patches && a.showsContent(c) && (w.Machine.IsFolder(resolved) || !w.exists(resolved)) {
 			return fmt.Errorf("%s is or was a folder, which can have had private files", path.Text)
 		}

@@ -52,6 +52,7 @@ var surroundings = map[string]surrounding{
 	"git diff goes through a link":     {line: "git diff --stat to/../a to/../b", files: map[string]string{"to": "->../outside"}},
 	"git changes a shared index":       {line: "git ls-files", files: map[string]string{".git/sharedindex.0123": "x"}},
 	"git reads attributes elsewhere":   {line: "git blame sub/c.go", files: map[string]string{"sub/.gitattributes": "->../../outside/plain.txt"}},
+	"git reads attributes for a diff":  {line: "git log -p -- sub/c.go", files: map[string]string{"sub/.gitattributes": "->../../outside/plain.txt"}},
 	"git reads names elsewhere":        {line: "git log", files: map[string]string{".mailmap": "->../outside/plain.txt"}},
 	"git ignores revisions of a file":  {line: "git blame a.go", files: map[string]string{".git/config": "[blame]\nignoreRevsFile=/x\n"}},
 	"git filters the blamed file":      {line: "git blame a.go", files: map[string]string{".git/config": "[filter \"x\"]\nclean=id\n"}},
