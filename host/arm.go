@@ -230,7 +230,7 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Kind == coleo.ChangePrompt {
 		note := c.Note
 		if c.Screen != nil {
-			note = "" // SendPrompt has not hidden this loss, and returns it
+			note = "" // SendPrompt itself has found this loss, and settles the prompt
 		}
 		if err := a.forgetUnsettled(ctx, note); err != nil {
 			return err

@@ -12,24 +12,31 @@ import (
 	"coleo.dev/record"
 )
 
-// A host agent that was restarted reads the whole record at once. An agent CLI whose turns have all
-// ended must not count as working while it does that.
-func TestAnIdleAgentCLIDoesNotWorkWhenItsSessionIsOpenedAgain(t *testing.T) {
-	t.Parallel()
+// setClosedStage returns a program that is idle, and whose session is closed. The record is empty. The time is
+// just after the start of the program.
+func setClosedStage(t *testing.T) (*stage, *silentRecord, time.Time) {
+	t.Helper()
 	st, s, silent := setRecordStage(t)
 	st.say(s, []byte(composing("")))
 	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	at := s.facts.Started
+	return st, silent, s.facts.Started.Add(time.Millisecond)
+}
+
+// A host agent that was restarted reads the whole record at once. An agent CLI whose turns have all
+// ended must not count as working while it does that.
+func TestAnIdleAgentCLIDoesNotWorkWhenItsSessionIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	st, silent, at := setClosedStage(t)
 	for range 3 {
 		at = at.Add(time.Millisecond)
 		silent.write(record.Entry{Kind: record.Prompt, Text: "say hello", ByUser: true, Time: at},
 			record.Entry{Kind: record.Answer, Text: "hello", Time: at},
 			record.Entry{Kind: record.End, Ending: record.Finished, Time: at})
 	}
-	s = st.attach()
+	s := st.attach()
 	defer s.Close()
 	st.await("it is idle again", func() bool { return s.State().State == coleo.Idle })
 	got := slices.DeleteFunc(toldOf(t, s), func(kind string) bool { return kind == "" })
@@ -41,17 +48,11 @@ func TestAnIdleAgentCLIDoesNotWorkWhenItsSessionIsOpenedAgain(t *testing.T) {
 // An agent CLI that works while its session is opened again counts as working at once.
 func TestAnAgentCLIInATurnWorksWhenItsSessionIsOpenedAgain(t *testing.T) {
 	t.Parallel()
-	st, s, silent := setRecordStage(t)
-	st.say(s, []byte(composing("")))
-	st.await("it is idle", func() bool { return s.State().State == coleo.Idle })
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	at := s.facts.Started.Add(time.Millisecond)
+	st, silent, at := setClosedStage(t)
 	silent.write(record.Entry{Kind: record.Prompt, Text: "first", ByUser: true, Time: at},
 		record.Entry{Kind: record.End, Ending: record.Finished, Time: at},
 		record.Entry{Kind: record.Prompt, Text: "second", ByUser: true, Time: at.Add(time.Millisecond)})
-	s = st.attach()
+	s := st.attach()
 	defer s.Close()
 	st.await("it works by its record", func() bool { return s.State().Rule == "record prompt" })
 	if got := toldOf(t, s); slices.Contains(got, "idle") {

@@ -163,8 +163,9 @@ have no price.`,
 func waitAll(c *cobra.Command, client *api.Client, id string, runByArm map[string]string,
 	limit time.Duration) ([]row, error) {
 	ctx := c.Context()
-	var working atomic.Pointer[string]
-	working.Store(&id)
+	var working atomic.Pointer[string] // a line about the arms that still work
+	first := "fan-out " + id
+	working.Store(&first)
 	defer show.Waiting(c, func(context.Context) string { return *working.Load() })()
 	end := time.NewTimer(limit)
 	defer end.Stop()
