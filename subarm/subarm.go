@@ -10,6 +10,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/paths"
+	"coleo.dev/printable"
 )
 
 // Bounds for subarms. Each agent CLI takes some hundred megabytes of memory, and a person
@@ -145,7 +146,8 @@ func modeOf(p Parent, wanted coleo.PermissionMode) (coleo.PermissionMode, error)
 	case wanted == "":
 		return modes[most], nil
 	case at < 0:
-		return "", coleo.Errorf(coleo.EInvalid, "the permission mode is one of %v, not %.40q", modes, wanted)
+		return "", coleo.Errorf(coleo.EInvalid, "the permission mode is one of %s, not %.40q",
+			printable.List(modes), wanted)
 	case at > most:
 		return "", coleo.Errorf(coleo.EForbidden, "the permission mode %s allows more than this arm's, %s", wanted,
 			modes[most])

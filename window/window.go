@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // Terminal is a kind of terminal that can open a window.
@@ -57,8 +58,8 @@ func Session(name string) string {
 // another system.
 func Command(w Window) ([]string, error) {
 	if !slices.Contains(Terminals(), w.Terminal) {
-		return nil, coleo.Errorf(coleo.EInvalid, "%q is not a terminal that can be opened; terminals are %v", w.Terminal,
-			Terminals())
+		return nil, coleo.Errorf(coleo.EInvalid, "%q is not a terminal that can be opened; terminals are %s", w.Terminal,
+			printable.List(Terminals()))
 	}
 	if (w.Terminal == ITerm2 || w.Terminal == TerminalApp) && !w.Mac {
 		return nil, coleo.Errorf(coleo.EUnsupported, "the terminal %s exists on macOS only", w.Terminal)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // told is one state of a label: the time at which the state begins, and the title of
@@ -83,7 +84,7 @@ func parseLabel(label string) ([]told, error) {
 		}
 		t = told{at: seconds, state: coleo.State(name)}
 		if !t.state.Valid() && t.state != Working && t.state != Unjudged && t.state != Changing {
-			return nil, fmt.Errorf("%q is not a state; states are %v", name, coleo.States())
+			return nil, fmt.Errorf("%q is not a state; states are %s", name, printable.List(coleo.States()))
 		}
 		if n := len(out); n > 0 && out[n-1].at > t.at {
 			return nil, fmt.Errorf("%.2f comes after %.2f", t.at, out[n-1].at)

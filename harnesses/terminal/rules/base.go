@@ -6,6 +6,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/config"
+	"coleo.dev/printable"
 )
 
 // layBase fills s with the keys of the base, if the file names a base. It returns the lists that
@@ -107,7 +108,7 @@ func (c *compiler) support(s *Spec) {
 	known := []coleo.Support{coleo.SupportFull, coleo.SupportPartial, coleo.SupportDeclared}
 	switch full := s.Support == string(coleo.SupportFull); {
 	case !slices.Contains(known, coleo.Support(s.Support)):
-		c.fail("support", "support must be one of %v, not %q", known, s.Support)
+		c.fail("support", "support must be one of %s, not %q", printable.List(known), s.Support)
 	case full != (len(s.Missing) == 0):
 		c.fail("support", "support %q: missing must say what is missing, and only then", s.Support)
 	}

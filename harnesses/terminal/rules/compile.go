@@ -11,6 +11,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/config"
+	"coleo.dev/printable"
 )
 
 // These constants limit a harness.toml. Each limit is several times the value in any built-in
@@ -141,7 +142,7 @@ func (c *compiler) checkHead(s *Spec) {
 	c.plain("command", s.Command)
 	c.plain("install", s.Install)
 	if s.Redraw != "" && !slices.Contains(redraws, s.Redraw) {
-		c.fail("redraw", "redraw must be one of %q, not %q", redraws, s.Redraw)
+		c.fail("redraw", "redraw must be one of %s, not %q", printable.List(redraws), s.Redraw)
 	}
 	if s.Capabilities.Redraw && s.Redraw == "" {
 		c.fail("capabilities.redraw", "the capability redraw needs the key redraw: what makes it draw again")
@@ -270,7 +271,7 @@ func (c *compiler) conds(path, name string, list []Cond) {
 			c.fail(at, "%q: a condition needs a pattern", name)
 		}
 		if colour := list[i].Colour; colour != "" && !slices.Contains(colours, colour) {
-			c.fail(at+".colour", "%q: a colour is one of %v, not %q", name, colours, colour)
+			c.fail(at+".colour", "%q: a colour is one of %s, not %q", name, printable.List(colours), colour)
 		}
 	}
 }
@@ -281,9 +282,10 @@ func (c *compiler) rule(path string, r *Rule) {
 	}
 	c.plain(path+".name", r.Name)
 	if r.State == "" {
-		c.fail(path, "rule %q needs a state; states are %v", r.Name, coleo.States())
+		c.fail(path, "rule %q needs a state; states are %s", r.Name, printable.List(coleo.States()))
 	} else if !coleo.State(r.State).Valid() {
-		c.fail(path+".state", "rule %q: %q is not a state; states are %v", r.Name, r.State, coleo.States())
+		c.fail(path+".state", "rule %q: %q is not a state; states are %s", r.Name, r.State,
+			printable.List(coleo.States()))
 	}
 	c.conds(path+".when", r.Name, r.When)
 }

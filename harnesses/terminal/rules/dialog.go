@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // DialogRule describes how to recognize a dialog, where its parts are, and which keys
@@ -200,7 +201,7 @@ func (c *compiler) readsDialog(path string, d *DialogRule) {
 		d.Kind = string(coleo.DialogOther)
 	}
 	if kinds := coleo.DialogKinds(); !slices.Contains(kinds, coleo.DialogKind(d.Kind)) {
-		c.fail(at+"kind", "dialog %q: kind must be one of %q, not %q", d.Name, kinds, d.Kind)
+		c.fail(at+"kind", "dialog %q: kind must be one of %s, not %q", d.Name, printable.List(kinds), d.Kind)
 	}
 	if d.Mark != "" && d.Mark != "background" {
 		c.fail(at+"mark", "dialog %q: mark must be background, not %q", d.Name, d.Mark)

@@ -8,6 +8,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/hook"
+	"coleo.dev/printable"
 )
 
 // Hook describes what an agent CLI reports to a hook program, and what each report proves. The
@@ -142,7 +143,8 @@ func (c *compiler) policy(p *PolicyRule) {
 		case t.Name == "":
 			c.fail(path, "a tool of the policy needs a name")
 		case !slices.Contains(policyCategories, t.Category):
-			c.fail(path+".category", "tool %q: category must be one of %q, not %q", t.Name, policyCategories, t.Category)
+			c.fail(path+".category", "tool %q: category must be one of %s, not %q", t.Name,
+				printable.List(policyCategories), t.Category)
 		case len(t.Shows) == 0 && t.about == nil:
 			c.fail(path, "tool %q needs shows: which inputs does the dialog show?", t.Name)
 		case t.Category == "execute" && t.Command == "":
@@ -247,7 +249,8 @@ func (c *compiler) hook(h *Hook) {
 			c.fail(path, "a report needs an event")
 		}
 		if r.State != "" && !slices.Contains(claimable, coleo.State(r.State)) {
-			c.fail(path+".state", "report %q: a hook may claim %v, not %q", r.Event, claimable, r.State)
+			c.fail(path+".state", "report %q: a hook may claim %s, not %q", r.Event,
+				printable.List(claimable), r.State)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"text/template"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // Launch describes how Coleo starts the agent CLI. The strings in Parts are Go templates. The
@@ -194,7 +195,8 @@ func (c *compiler) launch(l Launch) {
 		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
 			coleo.PermissionAll}
 		if !slices.Contains(known, coleo.PermissionMode(mode)) {
-			c.fail("launch.permission."+mode, "launch.permission: %q is no permission mode; they are %v", mode, known)
+			c.fail("launch.permission."+mode, "launch.permission: %q is no permission mode; they are %s", mode,
+				printable.List(known))
 		}
 	}
 	for i, p := range l.Parts {
@@ -272,7 +274,8 @@ func (c *compiler) checkAsks(list []coleo.Ask) {
 		case a.Doc == "":
 			c.fail(at, "[[asks]] %q needs a doc, one sentence for people", a.Name)
 		case !slices.Contains(coleo.DialogKinds(), a.Kind):
-			c.fail(at+".kind", "[[asks]] %q: a kind is one of %v, not %q", a.Name, coleo.DialogKinds(), a.Kind)
+			c.fail(at+".kind", "[[asks]] %q: a kind is one of %s, not %q", a.Name,
+				printable.List(coleo.DialogKinds()), a.Kind)
 		case !oneOf(a.Tool != "", a.Reply != "", a.Prompt != "", a.Start, a.OnlyTyped()):
 			c.fail(at, "[[asks]] %q needs one of tool, reply, prompt, types and start", a.Name)
 		}
@@ -292,7 +295,8 @@ func (c *compiler) choices(at string, a coleo.Ask) {
 	known := []string{string(coleo.Approve), string(coleo.Deny), string(coleo.Reply), coleo.RefusedWords}
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
 		if !slices.Contains(known, choice) {
-			c.fail(at+".refuses."+choice, "[[asks]] %q: a choice is one of %v, not %q", a.Name, known, choice)
+			c.fail(at+".refuses."+choice, "[[asks]] %q: a choice is one of %s, not %q", a.Name,
+				printable.List(known), choice)
 		}
 	}
 	for i, p := range a.Pages {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // maxAllSteps is the largest number of compiled steps of all patterns of Readings
@@ -123,7 +124,8 @@ func (c *compiler) readRule(path string, r *Rule) {
 	c.rule(path, r)
 	allowed := []coleo.State{coleo.Idle, coleo.Processing, coleo.Executing, coleo.Failed}
 	if !slices.Contains(allowed, coleo.State(r.State)) {
-		c.fail(path+".state", "rule %q: the state must be one of %q, not %q", r.Name, allowed, r.State)
+		c.fail(path+".state", "rule %q: the state must be one of %s, not %q", r.Name,
+			printable.List(allowed), r.State)
 	}
 	r.Name = packName(r.Name)
 }
@@ -257,7 +259,8 @@ func (c *compiler) limits(s *Spec) {
 	for i := range s.Limits {
 		l, path := &s.Limits[i], fmt.Sprintf("limit[%d]", i)
 		if !slices.Contains(coleo.LimitKinds(), coleo.LimitKind(l.Kind)) {
-			c.fail(path, "a limit needs a kind, one of %q, not %q", coleo.LimitKinds(), l.Kind)
+			c.fail(path, "a limit needs a kind, one of %s, not %q",
+				printable.List(coleo.LimitKinds()), l.Kind)
 		}
 		if l.pattern = c.regexp(path+".pattern", l.Pattern); l.pattern == nil {
 			c.fail(path, "the limit %q needs a pattern", l.Kind)

@@ -1,0 +1,19 @@
+package printable
+
+import "strings"
+
+// List joins words for a person: "a, b and c". No word gives "nothing".
+func List[T ~string](words []T) string {
+	if len(words) == 0 {
+		return "nothing"
+	}
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	last := len(texts) - 1
+	if last == 0 {
+		return texts[0]
+	}
+	return strings.Join(texts[:last], ", ") + " and " + texts[last]
+}
