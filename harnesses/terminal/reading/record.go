@@ -19,6 +19,7 @@ type recorded struct {
 	expected  bool             // the Reader gets the entries of a record, or will get them once the record exists
 	holds     bool             // a submit key is being pressed, and Submitted has not been called yet
 	held      []record.Entry   // what has come since then
+	compacted time.Time        // when the agent CLI has last shortened the conversation by order of its user
 }
 
 // recordedPrompt is a prompt in the agent CLI's record. The agent CLI has begun its turn, or keeps
@@ -55,6 +56,9 @@ func (r *Reader) AddEntry(e record.Entry, now time.Time) {
 		r.noteReady()
 		return
 	case record.Detail:
+		if c, ok := e.Work.(coleo.Compaction); ok && !c.Automatic {
+			r.recorded.compacted = at
+		}
 		return
 	case record.Prompt, record.Queued:
 		r.recorded.prompts = appendBounded(r.recorded.prompts, recordedPrompt{r.hook.spec.Bare(e.Text), at})
@@ -158,6 +162,13 @@ func (r *recorded) confirmsPrompt(bareText string, sentAt time.Time) bool {
 		}
 	}
 	return false
+}
+
+// CompactionReported reports whether the record shows that the agent CLI has shortened the conversation at
+// the given time or later, because its user has ordered that.
+func (r *Reader) CompactionReported(since time.Time) bool {
+	at := r.recorded.compacted
+	return !at.IsZero() && !at.Before(since.Truncate(time.Millisecond))
 }
 
 // newsFor is how long new entries can delay the report that the agent CLI is idle or has failed. An

@@ -17,7 +17,8 @@ const proveTimeout = 5 * time.Second
 // Prove looks for proof that a prompt arrived. Coleo was about to type the prompt at p.Time. There
 // are two proofs:
 //
-//   - The hook or the record has named the prompt at that time or later.
+//   - The hook or the record has named the prompt at that time or later. For the command that shortens
+//     the conversation, the record shows that this has been done.
 //   - The composer does not hold the prompt, and the transcript shows the prompt more
 //     often than it did at that time.
 //
@@ -48,7 +49,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	}
 	proof, proven := await(ctx, t.view, limit, func(r *reading.Reader) (coleo.Proof, bool) {
 		switch {
-		case r.PromptReported(text, p.Time):
+		case r.PromptReported(text, p.Time), p.Compact && r.CompactionReported(p.Time):
 			return coleo.ProofReported, true
 		case kept && r.Picture().Released(text) && r.EchoedSince(text, before):
 			return coleo.ProofStarted, true

@@ -15,10 +15,11 @@ const startTimeout = 30 * time.Second
 
 // submission is a prompt whose submit key was pressed.
 type submission struct {
-	text   string
-	time   time.Time // a time just before the key was pressed
-	queued bool      // the pressed key is the one that queues prompts
-	before before
+	text    string
+	compact bool      // the text is the command that shortens the conversation
+	time    time.Time // a time just before the key was pressed
+	queued  bool      // the pressed key is the one that queues prompts
+	before  before
 }
 
 // before is what the Reader knew just before the submit key was pressed.
@@ -36,7 +37,7 @@ type before struct {
 // screen shows that the agent CLI ignored the first one: see submitIfIgnored and submitAfterProbe.
 func (t *Typist) submit(ctx context.Context, left *unseen, text string, also Check) (coleo.Receipt, error) {
 	receipt := coleo.Receipt{ID: coleo.NewUUID(), Time: time.Now(), Text: text}
-	sent, at, err := t.pressSubmit(ctx, submission{text: text, time: receipt.Time}, also)
+	sent, at, err := t.pressSubmit(ctx, submission{text: text, compact: also != nil, time: receipt.Time}, also)
 	var refusal *coleo.Error
 	switch {
 	case err == nil:
@@ -213,7 +214,7 @@ func (t *Typist) awaitDecided(ctx context.Context, s submission) outcome {
 
 // outcomeOf combines what the newest picture, the hook and the record say about a prompt.
 func outcomeOf(r *reading.Reader, s submission) outcome {
-	reported := r.PromptReported(s.text, s.time)
+	reported := r.PromptReported(s.text, s.time) || s.compact && r.CompactionReported(s.time)
 	begun := reported || r.WorkSeen() > s.before.workSeen || r.Picture().Echoes(s.text) ||
 		r.EchoedSince(s.text, s.before.echoes)
 	return outcome{taken: begun && released(r, s, reported), reported: reported, blocked: asks(r)}
