@@ -34,14 +34,22 @@ func (st *stage) send(said string, state coleo.State, prompt string) *sending {
 	st.t.Helper()
 	st.say(said)
 	st.await("it is there", func() bool { return st.State().State == state })
+	return st.begin(prompt, func(ctx context.Context) (coleo.Receipt, error) {
+		return st.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+	})
+}
+
+// begin calls a function that types and submits a text. It returns when the text is typed.
+func (st *stage) begin(text string, submit func(context.Context) (coleo.Receipt, error)) *sending {
+	st.t.Helper()
 	next := &sending{st: st, was: len(st.typed()), done: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(st.t.Context(), patience)
 	st.t.Cleanup(cancel)
 	go func() {
 		defer close(next.done)
-		next.r, next.err = st.SendPrompt(ctx, coleo.Prompt{Text: prompt})
+		next.r, next.err = submit(ctx)
 	}()
-	next.await(prompt)
+	next.await(text)
 	return next
 }
 
