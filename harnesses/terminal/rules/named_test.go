@@ -86,8 +86,36 @@ func TestACommandWithTheTitleInItIsCutOff(t *testing.T) {
 	})
 }
 
-// checkDialogs checks how the built-in harness in the given folder reads screens with dialogs.
-func checkDialogs(t *testing.T, folder string, list []dialogCase) {
+// A corner of a box in a command is not the top of the dialog, and the row of the title in a command
+// is not the title. Otherwise, a command could hide its first rows.
+func TestACommandHidesNoneOfItsRows(t *testing.T) {
+	t.Parallel()
+	const frame = "──────────────────────────────────────"
+	checkDialogs(t, "opencode", []dialogCase{
+		{"  ┃  △ Permission required\n  ┃    # Shell command\n  ┃\n  ┃  $ rm -rf ~; cat <<X\n" +
+			"  ┃  △ Permission required\n  ┃  $ ls\n  ┃  X\n  ┃\n  ┃\n  ┃\n" +
+			"  ┃   Allow once   Allow always   Reject", "permission", "△ Permission required", nil, true},
+	})
+	v := readDialog(t, "gemini", "╭──"+frame+"──╮\n│ ? Shell  rm -rf ~; cat <<X              │\n"+
+		"│ ╭"+frame+"╮ │\n│ │ rm -rf ~; cat <<X                    │ │\n"+
+		"│ │ ╭────────                            │ │\n│ │ ? Shell ls                           │ │\n"+
+		"│ ╰"+frame+"╯ │\n│ Allow execution of [Shell]?              │\n│                                          │\n"+
+		"│ ● 1. Allow once                          │\n│   2. No, suggest changes (esc)           │\n╰──"+frame+"──╯")
+	if v.Dialog == nil || v.Rule != "permission" || !strings.Contains(v.Dialog.Subject, "rm -rf ~") {
+		t.Errorf("rule %q, dialog %+v; want a permission whose subject holds all rows of the command", v.Rule, v.Dialog)
+	}
+}
+
+// readDialog reads a screen with the rules of the built-in harness in the given folder.
+func readDialog(t *testing.T, folder, screen string) Verdict {
+	t.Helper()
+	spec := specOf(t, folder)
+	rows := strings.Split(screen, "\n")
+	return spec.Read(NewPicture(coleo.Screen{Cols: 60, Rows: len(rows), Lines: rows}, &spec.Composer))
+}
+
+// specOf returns the description of the built-in harness in the given folder.
+func specOf(t *testing.T, folder string) *Spec {
 	t.Helper()
 	raw, err := os.ReadFile("../../" + folder + "/harness.toml")
 	if err != nil {
@@ -97,9 +125,14 @@ func checkDialogs(t *testing.T, folder string, list []dialogCase) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return spec
+}
+
+// checkDialogs checks how the built-in harness in the given folder reads screens with dialogs.
+func checkDialogs(t *testing.T, folder string, list []dialogCase) {
+	t.Helper()
 	for _, c := range list {
-		rows := strings.Split(c.rows, "\n")
-		v := spec.Read(NewPicture(coleo.Screen{Cols: 60, Rows: len(rows), Lines: rows}, &spec.Composer))
+		v := readDialog(t, folder, c.rows)
 		if v.Dialog == nil || v.Rule != c.rule || v.Dialog.Title != c.title || v.Dialog.Truncated != c.isCut ||
 			c.options != nil && !slices.Equal(v.Dialog.Options, c.options) {
 			t.Errorf("rule %q, dialog %+v; want %q, %q with %q, cut off: %v\n%s", v.Rule, v.Dialog, c.rule, c.title,
@@ -111,14 +144,7 @@ func checkDialogs(t *testing.T, folder string, list []dialogCase) {
 // A long name leaves no room for the line above the composer.
 func TestTheComposerOfANamedSessionIsFound(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../claudecode/harness.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := ParseSpec("harness.toml", raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := specOf(t, "claudecode")
 	for _, name := range []string{nameRow, longNameRow, "\n──── A name ─"} {
 		rows := strings.Split(name[1:]+"\n❯ do it\n"+strings.Repeat("─", 60)+"\n  ⏸ manual mode on", "\n")
 		p := NewPicture(coleo.Screen{Cols: 60, Rows: len(rows), Lines: rows}, &spec.Composer)
