@@ -96,6 +96,10 @@ func TestACommandHidesNoneOfItsRows(t *testing.T) {
 			"  ┃  △ Permission required\n  ┃  $ ls\n  ┃  X\n  ┃\n  ┃\n  ┃\n" +
 			"  ┃   Allow once   Allow always   Reject", "permission", "△ Permission required", nil, true},
 	})
+	checkDialogs(t, "cline", []dialogCase{
+		{" Cline needs permission\n\n Approve tool call?\n run_commands\n\n   $ rm -rf ~\n # is it good?\n\n" +
+			"  [y] Approve   [n] Deny\n\n\n mock-1", "permission", "Approve tool call?", []string{"Approve", "Deny"}, true},
+	})
 	v := readDialog(t, "gemini", "╭──"+frame+"──╮\n│ ? Shell  rm -rf ~; cat <<X              │\n"+
 		"│ ╭"+frame+"╮ │\n│ │ rm -rf ~; cat <<X                    │ │\n"+
 		"│ │ ╭────────                            │ │\n│ │ ? Shell ls                           │ │\n"+
