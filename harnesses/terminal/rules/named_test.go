@@ -100,13 +100,23 @@ func TestACommandHidesNoneOfItsRows(t *testing.T) {
 		{" Cline needs permission\n\n Approve tool call?\n run_commands\n\n   $ rm -rf ~\n # is it good?\n\n" +
 			"  [y] Approve   [n] Deny\n\n\n mock-1", "permission", "Approve tool call?", []string{"Approve", "Deny"}, true},
 	})
-	v := readDialog(t, "gemini", "╭──"+frame+"──╮\n│ ? Shell  rm -rf ~; cat <<X              │\n"+
-		"│ ╭"+frame+"╮ │\n│ │ rm -rf ~; cat <<X                    │ │\n"+
-		"│ │ ╭────────                            │ │\n│ │ ? Shell ls                           │ │\n"+
-		"│ ╰"+frame+"╯ │\n│ Allow execution of [Shell]?              │\n│                                          │\n"+
-		"│ ● 1. Allow once                          │\n│   2. No, suggest changes (esc)           │\n╰──"+frame+"──╯")
-	if v.Dialog == nil || v.Rule != "permission" || !strings.Contains(v.Dialog.Subject, "rm -rf ~") {
-		t.Errorf("rule %q, dialog %+v; want a permission whose subject holds all rows of the command", v.Rule, v.Dialog)
+	for folder, screen := range map[string]string{
+		"gemini": "╭──" + frame + "──╮\n│ ? Shell  rm -rf ~; cat <<X              │\n" +
+			"│ ╭" + frame + "╮ │\n│ │ rm -rf ~; cat <<X                    │ │\n" +
+			"│ │ ╭────────                            │ │\n│ │ ? Shell ls                           │ │\n" +
+			"│ ╰" + frame + "╯ │\n│ Allow execution of [Shell]?              │\n│                                          │\n" +
+			"│ ● 1. Allow once                          │\n│   2. No, suggest changes (esc)           │\n╰──" + frame + "──╯",
+		"continuecli": "╭──" + frame + "──╮\n│  ⎿ Will run: rm -rf ~; cat <<X           │\n" +
+			"│    ╭─────                                │\n│    ls                                    │\n" +
+			"│                                          │\n│  Would you like to continue?             │\n" +
+			"│                                          │\n│  > Continue (tab)                        │\n" +
+			"│    No, and tell Continue what to do differently (esc)   │\n╰──" + frame + "──╯",
+	} {
+		v := readDialog(t, folder, screen)
+		if v.Dialog == nil || v.Rule != "permission" || !strings.Contains(v.Dialog.Subject, "rm -rf ~") {
+			t.Errorf("%s: rule %q, dialog %+v; want a permission whose subject holds all rows of the command", folder,
+				v.Rule, v.Dialog)
+		}
 	}
 }
 
