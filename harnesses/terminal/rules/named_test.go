@@ -167,3 +167,17 @@ func TestTheComposerOfANamedSessionIsFound(t *testing.T) {
 		}
 	}
 }
+
+// With a setting of Gemini CLI, the composer stays below the dialog. It was read as idle.
+func TestADialogAboveAComposerIsNotIdle(t *testing.T) {
+	t.Parallel()
+	const frame = "────────────────────────────────────"
+	v := readDialog(t, "gemini", "✦ I will write hello.txt.\n\n╭"+frame+"╮\n│ ? WriteFile  Writing to hello.txt  │\n"+
+		"│ Apply this change?                 │\n│                                    │\n"+
+		"│ ● 1. Allow once                    │\n│   2. No, suggest changes (esc)     │\n╰"+frame+"╯\n\n\n"+
+		frame+"\n Shift+Tab to accept edits\n"+frame+"\n >   Type your message or @path/to/file\n"+frame+
+		"\n workspace (/directory)")
+	if v.State != coleo.WaitingApproval || v.Rule != "permission-above" || v.Dialog.Title != "Apply this change?" {
+		t.Errorf("rule %q, state %q, dialog %+v; want the dialog above the composer", v.Rule, v.State, v.Dialog)
+	}
+}
