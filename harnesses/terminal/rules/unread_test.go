@@ -181,3 +181,21 @@ func TestADialogAboveAComposerIsNotIdle(t *testing.T) {
 		t.Errorf("rule %q, state %q, dialog %+v; want the dialog above the composer", v.Rule, v.State, v.Dialog)
 	}
 }
+
+// Aider shows several commands one below the other. A blank row between them looks like their top.
+func TestSeveralCommandsOfAiderAreCutOff(t *testing.T) {
+	t.Parallel()
+	spec := specOf(t, "aider")
+	for text, isCut := range map[string]bool{
+		"rm -rf ~\n\nls\nRun shell commands? (Y)es/(N)o/(D)on't ask again [Yes]:": true,
+		"ls\nRun shell command? (Y)es/(N)o/(D)on't ask again [Yes]:":              false,
+	} {
+		rows := strings.Split("Tokens: 2k sent\n\n"+text, "\n")
+		screen := coleo.Screen{Cols: 100, Rows: len(rows), Lines: rows, CursorVisible: true,
+			Modes: map[string]bool{"bracketed_paste": true}, Cursor: [2]int{len([]rune(rows[len(rows)-1])), len(rows) - 1}}
+		v := spec.Read(NewPicture(screen, &spec.Composer))
+		if v.Dialog == nil || v.Rule != "confirm" || v.Dialog.Truncated != isCut {
+			t.Errorf("rule %q, dialog %+v; want a confirmation, cut off: %v", v.Rule, v.Dialog, isCut)
+		}
+	}
+}
