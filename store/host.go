@@ -254,6 +254,21 @@ func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (
 	return e, found, err
 }
 
+// NewestOfRun returns a run's newest event of one of the given kinds. The bool is false if the log
+// contains no such event.
+func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string, kinds ...coleo.EventKind) (coleo.Event, bool, error) {
+	args := []any{arm, run}
+	for _, kind := range kinds {
+		args = append(args, string(kind))
+	}
+	e, found, err := h.newestWhere(ctx, "arm_id = ? AND run_id = ? AND kind IN (?"+
+		strings.Repeat(", ?", len(kinds)-1)+")", args...)
+	if err != nil {
+		err = fmt.Errorf("read the newest work of run %s of arm %s: %w", run, arm, err)
+	}
+	return e, found, err
+}
+
 // NewestOfPrompt returns an arm's newest event about the prompt with the given id. This is the start of
 // the prompt's run, or a change of the arm's queue. The bool is false if the log contains no such event.
 //
