@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -281,6 +282,29 @@ func (h *HostDB) NewestOfPrompt(ctx context.Context, arm, id string) (coleo.Even
 		err = fmt.Errorf("look for the prompt %s of arm %s: %w", id, arm, err)
 	}
 	return e, found, err
+}
+
+// LastPrompts returns the newest event about each prompt of an arm, by the prompt's id. See NewestOfPrompt.
+func (h *HostDB) LastPrompts(ctx context.Context, arm string) (map[string]coleo.Event, error) {
+	last, shape := map[string]coleo.Event{}, coleo.Event{}
+	rows, err := h.db.reader.QueryContext(ctx, "SELECT "+columns(eventFields(&shape))+" FROM events WHERE arm_id = ? AND "+
+		ownEvents+" AND kind IN (?, ?) ORDER BY seq", arm, string(coleo.EventRunStart), string(coleo.EventQueue))
+	events, err := collectEvents(rows, err, func(e *coleo.Event) []any { return cells(eventFields(e)) })
+	if err != nil {
+		return nil, fmt.Errorf("look for the prompts of arm %s: %w", arm, err)
+	}
+	for _, e := range events {
+		id := e.Run
+		if e.Kind == coleo.EventQueue {
+			var c coleo.QueueChange
+			_ = json.Unmarshal(e.Payload, &c) // an unreadable event is about no prompt
+			id = c.ID
+		}
+		if id != "" {
+			last[id] = e
+		}
+	}
+	return last, nil
 }
 
 // newestWhere returns the newest event for which an SQL condition is true.
