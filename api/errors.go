@@ -97,7 +97,12 @@ func sameBody(ctx huma.Context, _ string, body any) (any, error) {
 	if m.Status >= http.StatusInternalServerError {
 		code = coleo.EInternal
 	}
-	return &failure{Err: coleo.Errorf(code, "%s", describe(m)), status: m.Status}, nil
+	message := describe(m)
+	if m.Status == http.StatusUnsupportedMediaType {
+		message = fmt.Sprintf("nothing was done, because the body has the content type %q: send JSON with the header "+
+			"Content-Type: application/json", ctx.Header("Content-Type"))
+	}
+	return &failure{Err: coleo.Errorf(code, "%s", message), status: m.Status}, nil
 }
 
 func describe(m *huma.ErrorModel) string {

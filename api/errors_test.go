@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"strconv"
+	"strings"
 	"testing"
 
 	"coleo.dev"
@@ -136,6 +137,19 @@ func TestRequestsThatAreNotAsDescribed(t *testing.T) {
 				t.Errorf("content type = %q", kind)
 			}
 		})
+	}
+}
+
+// A body in another format is refused with the format that is wanted.
+func TestABodyOfAnotherContentTypeIsToldWhichOneIsWanted(t *testing.T) {
+	t.Parallel()
+	h := newServer(t, &scriptedBrain{}).Handler(true)
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "application/yaml"} {
+		resp, body := ask(t, h, "POST", "/api/arms/a1/prompt", `{"prompt":"x"}`, "Content-Type", kind)
+		if resp.StatusCode != 415 || errorCode(t, body) != coleo.EInvalid || !strings.Contains(body, kind) ||
+			!strings.Contains(body, "Content-Type: application/json") {
+			t.Errorf("%s: status %d, %s; want 415 and the type that is wanted", kind, resp.StatusCode, body)
+		}
 	}
 }
 

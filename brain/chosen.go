@@ -2,29 +2,26 @@ package brain
 
 import (
 	"context"
-	"encoding/json"
 
 	"coleo.dev"
-	"coleo.dev/brain/start"
 	"coleo.dev/bus"
+	"coleo.dev/store"
 )
 
 // keepChosen stores the mode and the models that a user has chosen in the arm's row. The host agent
-// stores them too. A number says which copy is newer.
+// stores them too. A number says which copy is newer. The host agent has already done what the user wants.
+// So on a full disk, keepChosen keeps the choice in memory until the disk has room, and returns nil.
 func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.Chosen) error {
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil || chosen == nil {
 		return err
 	}
-	_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-		c, err := start.Stored(*row)
-		if err != nil {
-			return err
-		}
-		c.Chosen = coleo.NewerChosen(chosen, c.Chosen)
-		row.Config, err = json.Marshal(c)
-		return err
-	})
+	err = b.storeChosen(ctx, arm.ID, chosen)
+	if store.NoRoom(err) {
+		b.Log.Warn("the disk is full: what a user has chosen is kept in memory", "arm", arm.Name, "error", err)
+		b.owe(arm.ID, chosen)
+		return nil
+	}
 	return err
 }
 

@@ -43,10 +43,16 @@ func newScripted(t *testing.T) *scripted {
 
 func newScriptedWith(t *testing.T, arbiter permits.Arbiter) *scripted {
 	t.Helper()
+	return newScriptedIn(t, t.TempDir(), arbiter)
+}
+
+// newScriptedIn is newScriptedWith, with the folder of serve's database.
+func newScriptedIn(t *testing.T, dir string, arbiter permits.Arbiter) *scripted {
+	t.Helper()
 	testBus := bustest.New(t)
 	s := &scripted{t: t, bus: testBus, answers: map[bus.Op]func(context.Context, json.RawMessage) (any, error){}}
 	var err error
-	s.db, err = store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
+	s.db, err = store.OpenServe(filepath.Join(dir, "serve.db"))
 	check(t, err)
 	t.Cleanup(func() { s.db.Close() })
 	reg, err := registry.New("", []string{"none"})

@@ -86,7 +86,7 @@ func (h *Host) newArm(record store.ArmRecord) *arm {
 
 func (h *Host) newChooser(a *arm) *choosing.Chooser {
 	return &choosing.Chooser{Config: choosing.Config{
-		Session: a.liveSession, MayType: a.mayType, Interrupt: a.interrupt, Record: a.recordNow,
+		Session: a.liveSession, BeginTyping: a.beginTyping, Interrupt: a.interrupt, Record: a.recordNow,
 		Change: a.change, Intend: a.intend, KeepFile: a.fileOrLog,
 		Background: func(do func(ctx context.Context)) {
 			h.runs.Go(func() {
@@ -365,6 +365,9 @@ func (a *arm) ended(s coleo.Session) {
 	ctx := context.WithoutCancel(a.host.ctx)
 	if err := a.host.appendAs(ctx, ending, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
 		a.host.Log.Error("record the end of a start", "arm", a.name(), "error", err)
+	}
+	if err := a.keepPast(ctx); err != nil { // the arm may start on another host
+		a.host.Log.Error("keep the prompts of an arm in its folder", "arm", a.name(), "error", err)
 	}
 	a.fileOrLog()
 	a.unlockIfUnused()

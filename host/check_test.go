@@ -220,7 +220,7 @@ func TestR9TheEndAndTheRetryAreOneChange(t *testing.T) {
 	r := store.ArmRecord{ID: "a1", Run: &run, Queue: &coleo.Queue{Entries: []coleo.Queued{{ID: "Q1", Text: "later"}}}}
 	checkAnswer(run, &end)
 	var kinds []coleo.EventKind
-	for _, e := range endRuns(&r, "R1", end) {
+	for _, e := range endRuns(&r, "R1", end, nil) {
 		kinds = append(kinds, e.Kind)
 	}
 	if want := []coleo.EventKind{coleo.EventOutputValidated, coleo.EventOutputRetry, coleo.EventQueue,
@@ -230,7 +230,7 @@ func TestR9TheEndAndTheRetryAreOneChange(t *testing.T) {
 	if r.Run != nil || len(r.Queue.Entries) != 2 || r.Queue.Entries[0].ID != end.Retry || r.Queue.Entries[1].ID != "Q1" {
 		t.Errorf("after the change the run is %+v and the queue %+v", r.Run, r.Queue)
 	}
-	if events := endRuns(&r, "R1", end); events != nil || len(r.Queue.Entries) != 2 {
+	if events := endRuns(&r, "R1", end, nil); events != nil || len(r.Queue.Entries) != 2 {
 		t.Errorf("a second end of the run: %+v, the queue %+v", events, r.Queue)
 	}
 }

@@ -246,7 +246,7 @@ func TestAParkedArmWakesByItsTimerAtItsWakeTime(t *testing.T) {
 		inBubble(t, t.TempDir(), func(c *clockedArm) {
 			const wake, renewed = 5 * time.Minute, 7 * time.Second
 			c.park(wake)
-			lease, err := c.lease.Take("", "me", "ada")
+			lease, err := c.lease.Take(t.Context(), "", "me", "ada")
 			c.check(err)
 			for at := renewed; at <= 2*wake; at += renewed {
 				c.sleepUntil(at)

@@ -284,3 +284,47 @@ func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
 		t.Error("host local still has the arm")
 	}
 }
+
+// An arm leaves its log behind when another host takes it, or starts it. That host must know the prompts too:
+// a client repeats its order if it did not get the answer.
+func TestAPromptIsNotSentAgainOnTheNextHostOfTheArm(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(s, local *stage, id string){
+		"which takes the arm": func(s, local *stage, id string) { s.moveToHostAgent(local, id) },
+		"which starts the arm": func(s, local *stage, id string) {
+			must[bus.ArmReport](local, bus.OpKill, bus.ArmOrder{Arm: id})
+			o := s.order("ada")
+			o.ID, o.Config.Workdir, o.Config.Generation = id, local.path("work-ada"), 2
+			must[bus.ArmReport](s, bus.OpSpawn, o)
+			s.awaitState(id, coleo.Idle)
+			local.host.mu.Lock()
+			delete(local.host.arms, id) // the end of the test would kill it there, and is refused
+			local.host.mu.Unlock()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			local := s.serveItself()
+			id := local.arm("ada")
+			local.addOnce(id, "one")
+			local.awaitRuns(id, 1)
+			local.queue(id, coleo.QueueOrder{Step: coleo.QueuePaused, Why: "a test"})
+			local.addOnce(id, "two")
+			local.queue(id, coleo.QueueOrder{Step: coleo.QueueRemoved, ID: "two"})
+			local.queue(id, coleo.QueueOrder{Step: coleo.QueueResumed})
+			change(s, local, id)
+			for range 2 {
+				if out, err := s.addAgain(id, "one"); err != nil || out.ID != "one" || len(out.Queue.Entries) != 0 {
+					t.Errorf("the answer is %+v, %v, want the id of the run that has ended", out, err)
+				}
+				if _, err := s.addAgain(id, "two"); coleo.ErrorCode(err) != coleo.EConflict {
+					t.Errorf("a removed prompt: %v, want %s", err, coleo.EConflict)
+				}
+				s.restart()
+			}
+			s.addOnce(id, "three")
+			s.awaitPrompted("ada", "say one", "say three")
+		})
+	}
+}

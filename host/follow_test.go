@@ -35,7 +35,7 @@ func TestAPromptFollowsOnlyWhenEveryConditionHolds(t *testing.T) {
 		"another session":          func(a *arm, _ *coleo.Reading) { a.session = &refusingSession{} },
 		"nothing has changed":      func(a *arm, _ *coleo.Reading) { a.sending.tried = 1 },
 		"somebody types by hand": func(a *arm, _ *coleo.Reading) {
-			_, _ = a.lease.Take("l", "me", "ada")
+			_, _ = a.lease.Take(t.Context(), "l", "me", "ada")
 		},
 	} {
 		if may(change) {
@@ -76,7 +76,7 @@ func TestAParkedArmGoesOnOnlyWhenEveryConditionHolds(t *testing.T) {
 		"a person decides":   func(a *arm, _ *coleo.Reading) { a.record.Queue.Parked.Wake = time.Time{} },
 		"it has gone on":     func(a *arm, _ *coleo.Reading) { a.record.Queue.Parked = nil },
 		"somebody types by hand": func(a *arm, _ *coleo.Reading) {
-			_, _ = a.lease.Take("l", "me", "ada")
+			_, _ = a.lease.Take(t.Context(), "l", "me", "ada")
 		},
 	} {
 		if may(change) {

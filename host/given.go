@@ -185,9 +185,8 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 // the id of the prompt's run, even if the run has ended. hasHad returns EConflict if the prompt has left
 // the queue without a run.
 //
-// The log keeps the events of an arm for a month, and only on one host. If an arm moves to another host,
-// that host knows the prompts in the arm's record, and not the runs that have ended. The caller holds
-// adding.
+// The log keeps the events of an arm for a month, and only on one host. The arm's folder has the prompts
+// that the arm has had on earlier hosts. The caller holds adding.
 func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	a.writing.Lock() // so that the log agrees with the record
 	defer a.writing.Unlock()
@@ -205,21 +204,54 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 		return false, coleo.Errorf(coleo.EUnavailable, "nothing was added, because nobody knows whether arm %s has had "+
 			"the prompt %s: %w", r.Name, id, err)
 	}
-	if !had || e.Kind == coleo.EventRunStart {
-		return had, nil
+	step, err := lastStep(e)
+	if err == nil && !had {
+		var past armfolder.Past
+		past, err = a.folder().ReadPast()
+		step, had = past[id]
 	}
-	return false, leftQueue(e, r.Name, id)
+	if err != nil || !had || step == "" {
+		return had, err
+	}
+	return false, leftQueue(step, r.Name, id)
 }
 
-// leftQueue returns EConflict for a prompt that has left the queue of an arm without a run. The event is
-// the newest one about the prompt.
-func leftQueue(e coleo.Event, arm, id string) error {
+// lastStep returns the step of the queue that an event about a prompt tells. It returns "" if the prompt has
+// begun a run.
+func lastStep(e coleo.Event) (coleo.QueueStep, error) {
+	if e.Kind != coleo.EventQueue {
+		return "", nil
+	}
 	var c coleo.QueueChange
 	if err := json.Unmarshal(e.Payload, &c); err != nil {
-		return fmt.Errorf("read the event %d about the prompt %s: %w", e.Seq, id, err)
+		return "", fmt.Errorf("read the event %d about a prompt: %w", e.Seq, err)
 	}
+	return c.Step, nil
+}
+
+// keepPast writes the arm's prompts into the arm's folder, for the next host that starts or takes the arm.
+func (a *arm) keepPast(ctx context.Context) error {
+	if err := a.host.write(ctx, intended, writing{}); err != nil { // the log may wait until the disk has room
+		return err
+	}
+	last, err := a.host.DB.LastPrompts(ctx, a.record.ID)
+	if err != nil {
+		return err
+	}
+	past := armfolder.Past{}
+	for id, e := range last {
+		if past[id], err = lastStep(e); err != nil {
+			return err
+		}
+	}
+	return a.folder().AddPast(past)
+}
+
+// leftQueue returns EConflict for a prompt that has left the queue of an arm without a run, with the given
+// last step.
+func leftQueue(step coleo.QueueStep, arm, id string) error {
 	what := fmt.Sprintf("the prompt %s was in the queue of arm %s before, and has left it", id, arm)
-	switch c.Step {
+	switch step {
 	case coleo.QueueRemoved:
 		what = fmt.Sprintf("the prompt %s was removed from the queue of arm %s", id, arm)
 	case coleo.QueuePaused:

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -108,5 +109,62 @@ func TestOfThoseWhoAskAtOnceOneGetsTheLease(t *testing.T) {
 		if _, err := h.lease(t.Context(), bus.LeaseOrder{Arm: "a", ID: (<-got).ID, Release: true}); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// typingSession is a real session that begins to type a prompt and does not end before the test says so.
+type typingSession struct {
+	coleo.Session
+	begun, end chan struct{}
+}
+
+func (s typingSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
+	close(s.begun)
+	<-s.end
+	return s.Session.SendPrompt(ctx, p)
+}
+
+// A person takes the keyboard while a prompt is typed. The person's keys must not come into the prompt.
+func TestALeaseWaitsForThePromptThatIsTyped(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]func(*stage, *arm, coleo.Session) error{
+		"a prompt": func(s *stage, a *arm, _ coleo.Session) error {
+			return s.ask(bus.OpPrompt, promptOrder(a.record.ID, "say one"), nil)
+		},
+		"a prompt of the queue": func(s *stage, a *arm, session coleo.Session) error {
+			s.followUp(a.record.ID, "say one")
+			a.sendFirst(s.t.Context(), session)
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t)
+			id := s.arm("ada")
+			slow := typingSession{begun: make(chan struct{}), end: make(chan struct{})}
+			a, session := s.hijack(id, func(real coleo.Session) coleo.Session {
+				slow.Session = real
+				return slow
+			})
+			sent, taken := make(chan error, 1), make(chan error, 1)
+			go func() { sent <- send(s, a, session) }()
+			<-slow.begun
+			go func() { taken <- s.ask(bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "grace"}, nil) }()
+			s.until("the person waits for the keyboard", func() bool { return a.lease.Taken() })
+			select {
+			case err := <-taken:
+				t.Fatalf("the person got the keyboard while a prompt is typed: %v", err)
+			default:
+			}
+			s.refused(coleo.EBusy, bus.OpInterrupt, bus.ArmOrder{Arm: id})
+			close(slow.end)
+			if err := <-taken; err != nil {
+				t.Errorf("after the prompt was typed: %v", err)
+			}
+			s.awaitRuns(id, 1)
+			if err := <-sent; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -46,10 +47,17 @@ func TestAPromptWaitsForALeaseThatIsTakenMeanwhile(t *testing.T) {
 					var held coleo.Lease
 					n := 0
 					a.session.meanwhile(fakeMoments{look: func() {
-						if n++; n == look {
+						if n++; n != look {
+							return
+						}
+						go func() { // the lease comes when the queue has given up its attempt
 							var err error
-							held, err = a.lease.Take("", "me", "ada")
-							a.check(err)
+							if held, err = a.lease.Take(a.t.Context(), "", "me", "ada"); err != nil {
+								t.Error(err)
+							}
+						}()
+						for !a.lease.Taken() {
+							runtime.Gosched()
 						}
 					}})
 					a.check(a.change(t.Context(), func(r *store.ArmRecord) []coleo.Event { // wakes the queue once

@@ -81,7 +81,11 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 		return a.busyError("it has just ended")
 	}
 	a.door.close() // a waiting call comes again at the next host's door, and gets no answer without the arm
-	if err := a.writeFolder(to, true); err != nil {
+	err := a.keepPast(context.WithoutCancel(ctx))
+	if err == nil {
+		err = a.writeFolder(to, true)
+	}
+	if err != nil {
 		a.letGo()
 		a.host.runs.Go(a.adoptOrLog) // the attach begins when the caller has released the locks
 		return err

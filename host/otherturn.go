@@ -48,13 +48,14 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 	}
 	over, found := a.takeBegun()
 	var end coleo.RunEnd
+	var earlier map[string]coleo.AssistantText
 	if found {
-		end = a.endOf(ctx, s, over, reading)
+		end, earlier = a.endOf(ctx, s, over, reading), a.earlierAnswers(ctx, over.ID)
 	}
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		var events []coleo.Event
 		if found {
-			events = append(shownWork(*r, over.ID, end, false), endRuns(r, over.ID, end)...)
+			events = append(shownWork(*r, over.ID, end, false), endRuns(r, over.ID, end, earlier)...)
 		}
 		open := append([]coleo.Receipt{run}, openRuns(*r)...)
 		newest := len(open) - 1

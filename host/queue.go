@@ -280,6 +280,11 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	if !may || ctx.Err() != nil {
 		return
 	}
+	end, err := a.beginTyping("")
+	if err != nil {
+		return // the end of the lease wakes sendQueue
+	}
+	defer end()
 	text, err := a.withFiles(coleo.Prompt{Text: first.Text, Files: first.Files})
 	if err == nil {
 		if err = a.meter.MayBegin(ctx, text); coleo.ErrorCode(err) == coleo.EConflict {

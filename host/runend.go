@@ -13,8 +13,8 @@ import (
 	"coleo.dev/store"
 )
 
-// endRun ends the open runs if the session has become calm after the newest prompt. Only the run of
-// the newest prompt gets an answer, because nothing shows which answers belong to earlier prompts.
+// endRun ends the open runs if the session has become calm after the newest prompt. The session tells the
+// answer to the newest prompt. The agent CLI's record tells the answers to earlier prompts, if it names them.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	run, reading := a.takeSettled()
 	if run == nil {
@@ -24,12 +24,12 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	noModel := a.harness != nil && a.harness.Info().NoModel
 	a.mu.Unlock()
 	end := a.endOf(ctx, s, *run, reading)
-	asks := a.hasOpenSuspension(ctx)
+	asks, earlier := a.hasOpenSuspension(ctx), a.earlierAnswers(ctx, run.ID)
 	done := false
 	err := a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		shown := shownWork(*r, run.ID, end, noModel) // must come before endRuns, which changes the trace
 		finished := finishes(*r, run.ID, end)
-		events := append(shown, endRuns(r, run.ID, end)...)
+		events := append(shown, endRuns(r, run.ID, end, earlier)...)
 		if a.done = finished && !asks && isDone(*r); a.done {
 			done, r.Desired = true, coleo.DesiredStopped
 			events = append(events, runEvent(r.ID, run.ID, coleo.EventInfo, coleo.Remark{Text: doneText}))
@@ -102,6 +102,30 @@ func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *col
 	}
 }
 
+// earlierAnswers returns the answers of the open runs before the given one, by run. The agent CLI's record
+// has told these answers: each is the last text of its run, and no tool call follows it.
+func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.AssistantText {
+	answers := map[string]coleo.AssistantText{}
+	for _, c := range openRuns(a.recordNow()) {
+		if c.ID == run {
+			break
+		}
+		e, found, err := a.host.DB.NewestOfRun(ctx, a.record.ID, c.ID,
+			coleo.EventAssistantText, coleo.EventToolStart, coleo.EventToolEnd)
+		if err != nil {
+			a.host.Log.Error("look for the answer of a run", "arm", a.name(), "error", err)
+		}
+		if err != nil || !found || c.Compact || e.Kind != coleo.EventAssistantText {
+			continue
+		}
+		w, err := coleo.DecodeWork(e)
+		if text, ok := w.(coleo.AssistantText); err == nil && ok && text.Done {
+			answers[c.ID] = text
+		}
+	}
+	return answers
+}
+
 // runEnded is called when the end of a run has been written.
 func (a *arm) runEnded(ctx context.Context, run string) {
 	a.meter.TurnStopped(ctx, run)
@@ -126,10 +150,10 @@ const onScreen = "screen"
 const fromRecord = "transcript"
 
 // endRuns removes a run and all earlier runs from a record. It returns the events that end these
-// runs. Only the given run gets the answer. If end has no outcome, or if the given run was
-// interrupted, endRuns computes the outcome from the status. If the given run is not open, endRuns
-// returns nil.
-func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
+// runs. The given run gets the answer of end. An earlier run gets its answer of the map, by its id. If
+// end has no outcome, or if the given run was interrupted, endRuns computes the outcome from the status.
+// If the given run is not open, endRuns returns nil.
+func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[string]coleo.AssistantText) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
 		open = append(open, *r.Run)
@@ -145,8 +169,8 @@ func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	}
 	var events []coleo.Event
 	for _, c := range open[:last] {
-		earlier := coleo.RunEnd{Status: end.Status, Outcome: coleo.OutcomeOf(end.Status, c.Interrupted),
-			Compact: c.Compact, Orphans: r.Trace.Orphans(c.ID), Validated: unanswered(c)}
+		earlier := endEarlier(c, end.Status, answers)
+		earlier.Orphans = r.Trace.Orphans(c.ID)
 		r.Trace = r.Trace.End(c.ID)
 		events = append(events, checkEvents(r, c, &earlier)...)
 		events = append(events, runEvent(r.ID, c.ID, coleo.EventRunEnd, earlier))
@@ -164,12 +188,26 @@ func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd) []coleo.Event {
 	return append(events, park(r, open[last], end, replied)...)
 }
 
+// endEarlier makes the end of a run whose turn has ended together with the turn of a later prompt.
+func endEarlier(c coleo.Receipt, status coleo.State, answers map[string]coleo.AssistantText) coleo.RunEnd {
+	end := coleo.RunEnd{Status: status, Outcome: coleo.OutcomeOf(status, c.Interrupted), Compact: c.Compact}
+	text, found := answers[c.ID]
+	if !found {
+		end.Validated = unanswered(c)
+		return end
+	}
+	end.Answer, end.Source = text.Text, fromRecord
+	end.Whole = end.Outcome == coleo.OutcomeFinished && !text.Truncated
+	checkAnswer(c, &end)
+	return end
+}
+
 // endAllRuns ends all open runs after the session of an arm has ended. It also marks the intended
 // prompts as lost. It removes these runs and prompts from the record, and returns the events.
 func endAllRuns(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
-		events = endRuns(r, r.Run.ID, coleo.RunEnd{Status: reading.State})
+		events = endRuns(r, r.Run.ID, coleo.RunEnd{Status: reading.State}, nil)
 	}
 	intended := r.Intended
 	r.Intended = nil
@@ -208,7 +246,7 @@ func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
 }
 
 // unanswered returns the result of the check for a run without its own answer. The turn of such a
-// run ended together with the turn of a later prompt. unanswered returns nil if the run's prompt
+// run ended together with the turn of a later prompt, and no record told its answer. unanswered returns nil if the run's prompt
 // had no schema.
 func unanswered(run coleo.Receipt) *coleo.Validated {
 	if run.Check == nil || len(run.Check.Schema) == 0 {

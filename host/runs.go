@@ -29,12 +29,14 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
-	if err = a.notEnding(); err == nil {
-		err = a.mayType(o.Lease)
+	if err = a.notEnding(); err != nil {
+		return coleo.Receipt{}, err
 	}
+	end, err := a.beginTyping(o.Lease)
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
+	defer end()
 	asked := o.Prompt.Text
 	if o.Prompt.Text, err = a.withFiles(o.Prompt); err != nil {
 		return coleo.Receipt{}, err
@@ -85,12 +87,14 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 		return coleo.Receipt{}, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s cannot compact a conversation",
 			a.name())
 	}
-	if err = a.notEnding(); err == nil {
-		err = a.mayType("")
+	if err = a.notEnding(); err != nil {
+		return coleo.Receipt{}, err
 	}
+	end, err := a.beginTyping("")
 	if err != nil {
 		return coleo.Receipt{}, err
 	}
+	defer end()
 	if err := a.meter.MayBegin(ctx, coleo.CompactText); err != nil {
 		return coleo.Receipt{}, err
 	}

@@ -142,7 +142,7 @@ func TestAnUnprovenEndIsNoFinish(t *testing.T) {
 		reading := coleo.Reading{State: coleo.Idle, Rule: coleo.RuleUnprovenIdle}
 		end := endBy(reading)
 		end.Answer, end.Source = "so far", "hook"
-		events := endRuns(&r, "r", end)
+		events := endRuns(&r, "r", end, nil)
 		end, err := coleo.DecodeRunEnd(events[0])
 		if err != nil || end.Outcome != want || end.Whole {
 			t.Errorf("interrupted %v: the run ended %+v, %v, want %s", interrupted, end, err, want)

@@ -10,8 +10,11 @@ import (
 	"coleo.dev/store"
 )
 
-// mayType returns EBusy if another caller holds the arm's lease.
-func (a *arm) mayType(lease string) error { return a.lease.MayType(lease, a.name()) }
+// beginTyping returns EBusy if another caller holds the arm's lease. Otherwise an order may type into the
+// arm until it calls the returned function. Nobody else gets the lease before that.
+func (a *arm) beginTyping(lease string) (end func(), err error) {
+	return a.lease.Begin(lease, a.name())
+}
 
 // respond answers a dialog. It returns EStale if the arm has no open dialog.
 func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error { return a.respondBy(ctx, o, "") }
@@ -23,9 +26,11 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 	if err != nil {
 		return err
 	}
-	if err := a.mayType(o.Lease); err != nil {
+	end, err := a.beginTyping(o.Lease)
+	if err != nil {
 		return err
 	}
+	defer end()
 	d := s.State().Dialog
 	if d == nil {
 		return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", a.name(), s.State().State)
@@ -90,9 +95,11 @@ func (a *arm) interrupt(ctx context.Context) (coleo.Interruption, error) {
 	if err != nil {
 		return coleo.Interruption{}, err
 	}
-	if err := a.mayType(""); err != nil {
+	end, err := a.beginTyping("")
+	if err != nil {
 		return coleo.Interruption{}, err
 	}
+	defer end()
 	return a.interruptHeld(ctx, s)
 }
 
@@ -164,9 +171,11 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	if _, err := a.liveSession(); err != nil {
 		return out, err
 	}
-	if err := a.mayType(""); err != nil {
+	end, err := a.beginTyping("")
+	if err != nil {
 		return out, err
 	}
+	defer end()
 	a.mu.Lock()
 	waiting := len(queueOf(&a.record).Entries) > 0
 	a.mu.Unlock()
@@ -184,13 +193,13 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 }
 
 // lease grants, renews or releases the lease of an arm. The lease is the right to type by hand.
-func (h *Host) lease(_ context.Context, o bus.LeaseOrder) (any, error) {
+func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
 		return nil, err
 	}
 	if !o.Release {
-		return a.lease.Take(o.ID, o.Holder, a.name())
+		return a.lease.Take(ctx, o.ID, o.Holder, a.name())
 	}
 	if err := a.lease.Release(o.ID, a.name()); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -254,6 +255,21 @@ func (h *HostDB) Newest(ctx context.Context, arm string, kind coleo.EventKind) (
 	return e, found, err
 }
 
+// NewestOfRun returns a run's newest event of one of the given kinds. The bool is false if the log
+// contains no such event.
+func (h *HostDB) NewestOfRun(ctx context.Context, arm, run string, kinds ...coleo.EventKind) (coleo.Event, bool, error) {
+	args := []any{arm, run}
+	for _, kind := range kinds {
+		args = append(args, string(kind))
+	}
+	e, found, err := h.newestWhere(ctx, "arm_id = ? AND run_id = ? AND kind IN (?"+
+		strings.Repeat(", ?", len(kinds)-1)+")", args...)
+	if err != nil {
+		err = fmt.Errorf("read the newest work of run %s of arm %s: %w", run, arm, err)
+	}
+	return e, found, err
+}
+
 // NewestOfPrompt returns an arm's newest event about the prompt with the given id. This is the start of
 // the prompt's run, or a change of the arm's queue. The bool is false if the log contains no such event.
 //
@@ -266,6 +282,29 @@ func (h *HostDB) NewestOfPrompt(ctx context.Context, arm, id string) (coleo.Even
 		err = fmt.Errorf("look for the prompt %s of arm %s: %w", id, arm, err)
 	}
 	return e, found, err
+}
+
+// LastPrompts returns the newest event about each prompt of an arm, by the prompt's id. See NewestOfPrompt.
+func (h *HostDB) LastPrompts(ctx context.Context, arm string) (map[string]coleo.Event, error) {
+	last, shape := map[string]coleo.Event{}, coleo.Event{}
+	rows, err := h.db.reader.QueryContext(ctx, "SELECT "+columns(eventFields(&shape))+" FROM events WHERE arm_id = ? AND "+
+		ownEvents+" AND kind IN (?, ?) ORDER BY seq", arm, string(coleo.EventRunStart), string(coleo.EventQueue))
+	events, err := collectEvents(rows, err, func(e *coleo.Event) []any { return cells(eventFields(e)) })
+	if err != nil {
+		return nil, fmt.Errorf("look for the prompts of arm %s: %w", arm, err)
+	}
+	for _, e := range events {
+		id := e.Run
+		if e.Kind == coleo.EventQueue {
+			var c coleo.QueueChange
+			_ = json.Unmarshal(e.Payload, &c) // an unreadable event is about no prompt
+			id = c.ID
+		}
+		if id != "" {
+			last[id] = e
+		}
+	}
+	return last, nil
 }
 
 // newestWhere returns the newest event for which an SQL condition is true.

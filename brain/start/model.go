@@ -38,7 +38,7 @@ func (r Rules) checkScripted(harness string, c *coleo.SpawnConfig, q wire.SpawnR
 				"choose a harness with a terminal", harness)
 	case c.Profile == coleo.ProfileUser || c.Home != "":
 		return coleo.Errorf(coleo.EInvalid,
-			"an arm with the scripted model has a HOME of its own: leave out --profile and --home")
+			"an arm with the scripted model has a HOME of its own: leave out --profile user and --home")
 	}
 	return nil
 }

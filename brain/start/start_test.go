@@ -152,6 +152,21 @@ func TestARequestThatCannotWorkIsRefused(t *testing.T) {
 	}
 }
 
+// An arm with the scripted model always has the hermetic profile, so it may also be named.
+func TestTheScriptedModelTakesTheHermeticProfile(t *testing.T) {
+	t.Parallel()
+	arm := coleo.Arm{Name: "one", Harness: "codex"}
+	q := wire.SpawnRequest{Workdir: "/w", Model: coleo.ModelScripted, Profile: coleo.ProfileHermetic}
+	r := Rules{Harnesses: harnesses(t)}
+	if c, err := r.Configure(&arm, q, false); err != nil || !c.Scripted() {
+		t.Errorf("%+v, %v; want the scripted model", c, err)
+	}
+	q.Home = "/home"
+	if _, err := r.Configure(&arm, q, false); coleo.ErrorCode(err) != coleo.EInvalid {
+		t.Errorf("with another HOME: %v, want %s", err, coleo.EInvalid)
+	}
+}
+
 func TestARowThatCannotBeReadStartsNothing(t *testing.T) {
 	t.Parallel()
 	arm := coleo.Arm{Name: "one", Harness: "codex", Config: json.RawMessage("{")}

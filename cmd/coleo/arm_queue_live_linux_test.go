@@ -153,3 +153,18 @@ func TestM12AQueueServesAnAgentCLIThatUsesHTTP(t *testing.T) {
 		t.Errorf("steered an idle arm: %+v", done)
 	}
 }
+
+// TestM12TwoPromptsInQuickSuccessionGetTheirOwnAnswers: the second prompt waits in the agent CLI's own queue
+// while the first turn runs. The arm is idle only after both.
+func TestM12TwoPromptsInQuickSuccessionGetTheirOwnAnswers(t *testing.T) {
+	t.Parallel()
+	l := newLive(t)
+	one, two := conformance.Nonce(), conformance.Nonce()
+	first := decode[coleo.Receipt](l.world, "arm", "prompt", l.name, "pause 2s, then say "+one)
+	second := decode[coleo.Receipt](l.world, "arm", "prompt", l.name, "say "+two)
+	for answer, run := range map[string]string{one: first.ID, two: second.ID} {
+		if end := l.awaitRun(run); end.Answer != answer || end.Outcome != coleo.OutcomeFinished || !end.Whole {
+			t.Errorf("run %s ended with %+v, want the answer %s", run, end, answer)
+		}
+	}
+}

@@ -10,10 +10,14 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/cmd/coleo/arm"
+	"coleo.dev/cmd/coleo/fanout"
 	runverbs "coleo.dev/cmd/coleo/run"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/template"
+	triggerverbs "coleo.dev/cmd/coleo/trigger"
+	"coleo.dev/cmd/coleo/workspace"
 	"coleo.dev/modelresolver"
+	"coleo.dev/trigger"
 )
 
 // completeTimeout is the longest time that a shell waits for completions after the user has pressed
@@ -45,6 +49,9 @@ func completeAll(c *cobra.Command) {
 			c.ValidArgsFunction = completeWith(arm.Names)
 		}
 	}
+	if words, ok := namedThings()[parentName(c)+" "+c.Name()]; ok && c.ValidArgsFunction == nil {
+		c.ValidArgsFunction = completeArgs(words)
+	}
 	for name, words := range map[string]func(context.Context, setup.Setup) []string{
 		"harness": harnessNames, "to": harnessNames, "state": arm.StateNames, "model": modelNames, "agent": hostNames,
 		"host":     hostNames,
@@ -63,9 +70,47 @@ func takesArm(c *cobra.Command) bool {
 	return below && strings.Contains(c.Use, "NAME")
 }
 
+// wordsAfter returns the completions for the next argument. Its last parameter is the arguments before it.
+type wordsAfter = func(ctx context.Context, s setup.Setup, before []string) []string
+
+// namedThings returns the completions of verbs whose arguments are not arms, by the verb and its parent.
+func namedThings() map[string]wordsAfter {
+	out := map[string]wordsAfter{"fan-out keep": fanout.ArgsOfKeep, "fan-out show": onlyFirst(fanout.IDs),
+		"workspace restore": onlyFirst(workspace.KeptNames), "workspace remove": onlyFirst(workspace.Names)}
+	for _, kind := range []trigger.Kind{trigger.Schedule, trigger.Webhook} {
+		names := onlyFirst(func(ctx context.Context, s setup.Setup) []string { return triggerverbs.Names(ctx, s, kind) })
+		for _, name := range []string{"show", "remove", "history", "run-now"} {
+			out[string(kind)+" "+name] = names
+		}
+	}
+	return out
+}
+
+// onlyFirst makes completions for the first argument alone.
+func onlyFirst(words func(context.Context, setup.Setup) []string) wordsAfter {
+	return func(ctx context.Context, s setup.Setup, before []string) []string {
+		if len(before) > 0 {
+			return nil
+		}
+		return words(ctx, s)
+	}
+}
+
+func parentName(c *cobra.Command) string {
+	if !c.HasParent() {
+		return ""
+	}
+	return c.Parent().Name()
+}
+
 // completeWith returns an offer. The offer returns the words that begin with the text that the user
 // has already typed.
 func completeWith(words func(context.Context, setup.Setup) []string) offer {
+	return completeArgs(func(ctx context.Context, s setup.Setup, _ []string) []string { return words(ctx, s) })
+}
+
+// completeArgs is like completeWith, for words that depend on the arguments before.
+func completeArgs(words wordsAfter) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {
 			return nil, cobra.ShellCompDirectiveNoFileComp // only the first argument is the name of an arm
@@ -76,7 +121,7 @@ func completeWith(words func(context.Context, setup.Setup) []string) offer {
 		}
 		ctx, cancel := context.WithTimeout(c.Context(), completeTimeout)
 		defer cancel()
-		out := slices.DeleteFunc(words(ctx, s), func(word string) bool { return !strings.HasPrefix(word, begun) })
+		out := slices.DeleteFunc(words(ctx, s, args), func(word string) bool { return !strings.HasPrefix(word, begun) })
 		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	}
 }

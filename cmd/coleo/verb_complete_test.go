@@ -34,22 +34,28 @@ func TestAShellIsOfferedNames(t *testing.T) {
 		{"run list --outcome f", []string{"finished", "failed"}},
 		{"harness test clau", []string{"claude-code"}},
 	} {
-		out := w.must(append([]string{"__complete"}, strings.Split(c.line, " ")...)...)
-		var got []string
-		for line := range strings.Lines(out) {
-			if word, _, _ := strings.Cut(strings.TrimSpace(line), "\t"); word != "" && !strings.HasPrefix(word, ":") {
-				got = append(got, word)
-			}
-		}
-		if strings.Join(got, " ") != strings.Join(c.want, " ") {
-			t.Errorf("coleo %s<TAB> offers %q, want %q", c.line, got, c.want)
-		}
+		w.offers(c.line, c.want...)
 	}
 	w.must("down")
 	if out := w.must("__complete", "arm", "status", ""); !strings.HasPrefix(out, ":") {
 		t.Errorf("without serve a shell is offered %q", out)
 	}
 	w.must("up")
+}
+
+// offers checks the completions after a line.
+func (w *world) offers(line string, want ...string) {
+	w.t.Helper()
+	out := w.must(append([]string{"__complete"}, strings.Split(line, " ")...)...)
+	var got []string
+	for line := range strings.Lines(out) {
+		if word, _, _ := strings.Cut(strings.TrimSpace(line), "\t"); word != "" && !strings.HasPrefix(word, ":") {
+			got = append(got, word)
+		}
+	}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		w.t.Errorf("coleo %s<TAB> offers %q, want %q", line, got, want)
+	}
 }
 
 func TestANameThatIsNearlyRightIsNamed(t *testing.T) {

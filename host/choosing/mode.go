@@ -17,10 +17,11 @@ import (
 
 // Config is what a Chooser needs from its arm and from the host agent.
 type Config struct {
-	Session   func() (coleo.Session, error) // the live session, or EExited
-	MayType   func(lease string) error      // returns EBusy if another caller holds the arm's lease
-	Interrupt func(ctx context.Context) (coleo.Interruption, error)
-	Record    func() store.ArmRecord // a copy of the arm's record
+	Session func() (coleo.Session, error) // the live session, or EExited
+	// BeginTyping returns EBusy if another caller holds the arm's lease. The result says that typing has ended.
+	BeginTyping func(lease string) (end func(), err error)
+	Interrupt   func(ctx context.Context) (coleo.Interruption, error)
+	Record      func() store.ArmRecord // a copy of the arm's record
 	// Change and Intend change the record, and write it with the events. Change is for something that
 	// has happened, and Intend for something that is about to be done.
 	Change, Intend func(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error
@@ -61,9 +62,11 @@ func (ch *Chooser) SwitchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeRep
 	if err != nil {
 		return bus.ModeReport{}, err
 	}
-	if err := ch.MayType(""); err != nil {
+	end, err := ch.BeginTyping("")
+	if err != nil {
 		return bus.ModeReport{}, err
 	}
+	defer end()
 	m, err := ch.allowedMode(s, o.ModeOrder)
 	if err != nil {
 		return bus.ModeReport{}, err
@@ -253,10 +256,15 @@ func (ch *Chooser) SettleMode(ctx context.Context, s coleo.Session) error {
 // RestoreMode calls SettleMode in the background when a session becomes idle for the first time. If
 // this call fails, the next prompt calls SettleMode again and reports the error.
 func (ch *Chooser) RestoreMode(s coleo.Session) {
-	if ch.orderedMode() == "" || ch.MayType("") != nil {
+	if ch.orderedMode() == "" {
 		return
 	}
 	ch.Background(func(ctx context.Context) {
+		end, err := ch.BeginTyping("")
+		if err != nil {
+			return
+		}
+		defer end()
 		if err := ch.SettleMode(ctx, s); err != nil {
 			ch.Log.Warn("switch to the mode that was ordered before", "arm", ch.Record().Name, "error", err)
 		}

@@ -19,9 +19,11 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 	if err != nil {
 		return bus.ModelReport{}, err
 	}
-	if err := ch.MayType(""); err != nil {
+	end, err := ch.BeginTyping("")
+	if err != nil {
 		return bus.ModelReport{}, err
 	}
+	defer end()
 	ch.changing.Lock()
 	defer ch.changing.Unlock()
 	conversation := s.Handle().Conversation

@@ -2,6 +2,7 @@
 package lease
 
 import (
+	"context"
 	"crypto/rand"
 	"sync"
 	"time"
@@ -13,13 +14,22 @@ import (
 // key. The time is short so that a crashed viewer does not lock the arm for long.
 const Time = 30 * time.Second
 
+// typingTime is how long Take waits for an order that is typing. Most prompts arrive in less than 3 s. The
+// time is well below the limit of the order that takes a lease, so that the caller gets the reason.
+const typingTime = 10 * time.Second
+
 // Lease is the lease of one arm. In its zero value, nobody has the lease. A Lease is safe for
 // concurrent use. It calls nothing while its lock is held.
+//
+// A Lease also counts the orders that are typing. So a person's keys do not mix with a prompt.
 //
 // The parameter arm is the name of the arm, for errors.
 type Lease struct {
 	mu  sync.Mutex
 	now coleo.Lease // with the ID "" if nobody has it
+
+	typing int           // the number of orders that are typing now
+	done   chan struct{} // closed when the last of these orders has ended; nil if nobody waits for that
 }
 
 // Now returns the lease. Its ID is "" if nobody has it. It can have ended.
@@ -47,19 +57,65 @@ func (l *Lease) mayType(id, arm string) error {
 	return nil
 }
 
-// Take gives the lease to a holder, or renews it, and returns it. If the id is "", Take draws one. Take
-// returns EBusy if another caller has the lease.
-func (l *Lease) Take(id, holder, arm string) (coleo.Lease, error) {
+// Begin is like MayType, for an order that is about to type. If the order may type, it must call the
+// returned function when it has finished. Until then, nobody else gets the lease.
+func (l *Lease) Begin(id, arm string) (end func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.mayType(id, arm); err != nil {
+		return nil, err
+	}
+	l.typing++
+	return sync.OnceFunc(l.end), nil
+}
+
+func (l *Lease) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.typing--; l.typing == 0 && l.done != nil {
+		close(l.done)
+		l.done = nil
+	}
+}
+
+// Take gives the lease to a holder, or renews it, and returns it. If the id is "", Take draws one. A new
+// holder waits for the orders that are typing, and no further order begins. Take returns EBusy if another
+// caller has the lease, or if an order is still typing after typingTime.
+func (l *Lease) Take(ctx context.Context, id, holder, arm string) (coleo.Lease, error) {
+	l.mu.Lock()
+	if err := l.mayType(id, arm); err != nil {
+		l.mu.Unlock()
 		return coleo.Lease{}, err
 	}
+	renewed := id != "" && id == l.now.ID
 	if id == "" {
 		id = rand.Text()
 	}
-	l.now = coleo.Lease{ID: id, Holder: holder, Until: time.Now().Add(Time)}
-	return l.now, nil
+	mine := coleo.Lease{ID: id, Holder: holder, Until: time.Now().Add(Time)}
+	l.now = mine
+	if renewed || l.typing == 0 {
+		l.mu.Unlock()
+		return mine, nil
+	}
+	if l.done == nil {
+		l.done = make(chan struct{})
+	}
+	done := l.done
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, typingTime)
+	defer cancel()
+	select {
+	case <-done:
+		return mine, nil
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.now.ID == id {
+		l.now = coleo.Lease{}
+	}
+	return coleo.Lease{}, coleo.Errorf(coleo.EBusy,
+		"Coleo is still typing into arm %s: try again when that prompt or answer has been sent", arm)
 }
 
 // Release ends the lease. It returns EBusy if another caller has the lease.

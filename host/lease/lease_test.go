@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,7 +16,7 @@ func TestOneHolderHasTheLease(t *testing.T) {
 		if l.Taken() || l.Now().ID != "" {
 			t.Fatalf("nobody has taken the lease, and it is %+v", l.Now())
 		}
-		mine, err := l.Take("", "grace", "ada")
+		mine, err := l.Take(t.Context(), "", "grace", "ada")
 		if err != nil || mine.ID == "" || mine.Holder != "grace" || time.Until(mine.Until) != Time {
 			t.Fatalf("taken: %+v, %v", mine, err)
 		}
@@ -24,7 +25,7 @@ func TestOneHolderHasTheLease(t *testing.T) {
 			"a renewal":  l.Renew("another", "ada"),
 			"a release":  l.Release("another", "ada"),
 			"no lease":   l.Renew("", "ada"),
-			"an attempt": func() error { _, err := l.Take("", "alan", "ada"); return err }(),
+			"an attempt": func() error { _, err := l.Take(t.Context(), "", "alan", "ada"); return err }(),
 		} {
 			if coleo.ErrorCode(err) != coleo.EBusy {
 				t.Errorf("%s by another caller: %v, want %s", what, err, coleo.EBusy)
@@ -43,7 +44,7 @@ func TestALeaseLapsesUnlessItIsRenewed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l Lease
-		mine, err := l.Take("", "grace", "ada")
+		mine, err := l.Take(t.Context(), "", "grace", "ada")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,8 +60,60 @@ func TestALeaseLapsesUnlessItIsRenewed(t *testing.T) {
 		if err := l.Renew(mine.ID, "ada"); coleo.ErrorCode(err) != coleo.EBusy || l.Taken() {
 			t.Errorf("the lease has lapsed: a renewal says %v, taken %v", err, l.Taken())
 		}
-		if _, err := l.Take("", "alan", "ada"); err != nil {
+		if _, err := l.Take(t.Context(), "", "alan", "ada"); err != nil {
 			t.Errorf("nobody has the lease, but %v", err)
+		}
+	})
+}
+
+func TestATakeWaitsForTheOrdersThatAreTyping(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l Lease
+		first, err := l.Begin("", "ada")
+		second, err2 := l.Begin("", "ada")
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		taken := make(chan error, 1)
+		go func() {
+			_, err := l.Take(t.Context(), "", "grace", "ada")
+			taken <- err
+		}()
+		synctest.Wait()
+		if _, err := l.Begin("", "ada"); coleo.ErrorCode(err) != coleo.EBusy {
+			t.Errorf("an order begins to type while a person waits: %v", err)
+		}
+		first()
+		first() // counts once
+		synctest.Wait()
+		select {
+		case err := <-taken:
+			t.Fatalf("an order is still typing, and the lease was given: %v", err)
+		default:
+		}
+		second()
+		if err := <-taken; err != nil || l.Now().Holder != "grace" {
+			t.Errorf("nobody types, but %v", err)
+		}
+	})
+}
+
+func TestATakeSaysThatAnOrderTypesTooLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l Lease
+		end, err := l.Begin("", "ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Take(t.Context(), "", "grace", "ada")
+		if coleo.ErrorCode(err) != coleo.EBusy || !strings.Contains(err.Error(), "still typing into arm ada") || l.Taken() {
+			t.Errorf("%v, and the lease is taken: %v", err, l.Taken())
+		}
+		end()
+		if _, err := l.Take(t.Context(), "", "grace", "ada"); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -153,23 +154,34 @@ func (r *Runner) openArgs(t trigger.Trigger) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { _, given := t.Args[name]; return given }), nil
 }
 
+// mostReasons is how many different reasons are counted apart within refusedEvery. A reason can name a
+// request or a field, so a flood could have any number of reasons. Then the history would have only these.
+const mostReasons = 20
+
+// manyReasons begins the reason of the requests that are no longer counted apart.
+const manyReasons = "further reasons, such as: "
+
 // refusal is the key under which refused requests are counted together.
 type refusal struct {
 	webhook string // "" if there is none
-	code    coleo.Code
+	why     string // "" for the requests that are no longer counted apart
 }
 
-// refused counts a refused request. Run writes the counts into the history.
+// refused counts a refused request by its reason. Run writes the counts into the history.
 func (r *Runner) refused(webhook string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.refusals) == 0 {
 		time.AfterFunc(refusedEvery, r.wakeUp)
 	}
-	key := refusal{webhook, coleo.ErrorCode(err)}
+	key, why := refusal{webhook, err.Error()}, err.Error()
 	e, known := r.refusals[key]
+	if !known && len(r.refusals) >= mostReasons {
+		key.why, why = "", manyReasons+why
+		e, known = r.refusals[key]
+	}
 	if !known {
-		e = trigger.Entry{Trigger: webhook, Kind: trigger.EntryRefused, Time: r.Now().UTC(), Why: err.Error()}
+		e = trigger.Entry{Trigger: webhook, Kind: trigger.EntryRefused, Time: r.Now().UTC(), Why: why}
 	}
 	e.Count++
 	r.refusals[key] = e
@@ -181,7 +193,10 @@ func (r *Runner) writeRefused(ctx context.Context) {
 	all := r.refusals
 	r.refusals = map[refusal]trigger.Entry{}
 	r.mu.Unlock()
-	for _, e := range all {
+	inOrder := slices.SortedFunc(maps.Values(all), func(a, b trigger.Entry) int {
+		return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Why, b.Why))
+	})
+	for _, e := range inOrder {
 		if err := r.DB.AddRefused(ctx, e); err != nil {
 			r.Log.Warn("write down refused requests", "webhook", e.Trigger, "count", e.Count, "why", e.Why, "error", err)
 		}

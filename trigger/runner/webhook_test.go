@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,6 +66,50 @@ func TestARequestIsAcceptedOnceHoweverOftenItComes(t *testing.T) {
 	}
 	b.writeRefused(t.Context())
 	b.tells("at the end", "run started0", "refused 9", "refused 1")
+}
+
+// Two reasons of the same kind are two entries. Each has its own reason, time and count.
+func TestEachReasonOfARefusalHasItsOwnEntry(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	secret := b.addWebhook()
+	refused := func(times int, d trigger.Delivery) {
+		t.Helper()
+		for range times {
+			if _, err := b.Deliver(t.Context(), "w", d); coleo.ErrorCode(err) != coleo.EInvalid {
+				t.Fatalf("%v, want %s", err, coleo.EInvalid)
+			}
+		}
+		b.pass(time.Minute)
+	}
+	begin := b.time().UTC()
+	refused(3, b.signed(secret, "a", "no JSON"))
+	refused(2, b.signed(secret, "b", `{"other":"it"}`))
+	for n := range mostReasons + 3 {
+		refused(1, b.signed(secret, "c", fmt.Sprintf(`{"other%02d":"it"}`, n)))
+	}
+	b.writeRefused(t.Context())
+	list, err := b.History(t.Context(), "w", 0, 100)
+	if err != nil || len(list) != mostReasons+1 {
+		t.Fatalf("the history has %d entries, %v; want %d", len(list), err, mostReasons+1)
+	}
+	slices.Reverse(list)
+	for i, want := range []struct {
+		why   string
+		count int
+		at    time.Duration
+	}{
+		{"the body is not one JSON object", 3, 0},
+		{"the webhook takes no field \"other\";", 2, time.Minute},
+		{"the webhook takes no field \"other00\";", 1, 2 * time.Minute},
+	} {
+		if e := list[i]; !strings.Contains(e.Why, want.why) || e.Count != want.count || !e.Time.Equal(begin.Add(want.at)) {
+			t.Errorf("entry %d is %+v, want %d times %q after %s", i, e, want.count, want.why, want.at)
+		}
+	}
+	if e := list[mostReasons]; !strings.HasPrefix(e.Why, manyReasons) || e.Count != 5 {
+		t.Errorf("the last entry is %+v, want the 5 further requests", e)
+	}
 }
 
 // The history is bounded. Neither forged requests nor genuine ones push a run out of it while a copy

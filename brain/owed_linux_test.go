@@ -1,0 +1,77 @@
+package brain
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/brain/start"
+	"coleo.dev/bus"
+	"coleo.dev/store"
+)
+
+// The host agent has switched the mode, and serve's disk is full. The row must say so when there is room.
+func TestAModeThatIsSwitchedOnAFullDiskIsWrittenLater(t *testing.T) {
+	dir := t.TempDir()
+	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=12m") != nil {
+		t.Skip("this machine does not allow a file system of its own")
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	s := newScriptedIn(t, dir, nil)
+	check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "a", Name: "ada", Harness: "aider", AgentID: scriptedHost,
+		Status: coleo.StatusIdle, State: coleo.Idle}))
+	s.alwaysAnswer(bus.OpMode, bus.ModeReport{ModeSwitch: coleo.ModeSwitch{To: "plan"},
+		Chosen: &coleo.Chosen{Number: 1, Mode: "plan"}})
+	s.fill(dir)
+	done, err := s.brain.SwitchMode(t.Context(), "ada", coleo.ModeOrder{Mode: "plan"})
+	if err != nil || done.To != "plan" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	mode := func() string {
+		arm, err := s.db.Arm(t.Context(), "a")
+		check(t, err)
+		c, err := start.Stored(arm)
+		check(t, err)
+		if c.Chosen == nil {
+			return ""
+		}
+		return c.Chosen.Mode
+	}
+	if now := mode(); now != "" {
+		t.Fatalf("the disk is not full: the row has the mode %q", now)
+	}
+	check(t, os.Remove(filepath.Join(dir, "filler")))
+	s.until("the row has the mode", func() bool { return mode() == "plan" })
+}
+
+// fill takes the rest of a disk, and the room that SQLite has reserved in its files.
+func (s *scripted) fill(dir string) {
+	s.t.Helper()
+	f, err := os.Create(filepath.Join(dir, "filler"))
+	check(s.t, err)
+	defer f.Close()
+	for piece := make([]byte, 1<<16); len(piece) > 0; {
+		if _, err := f.Write(piece); err != nil {
+			piece = piece[:len(piece)/2]
+		}
+	}
+	const most = 10_000 // writes; SQLite reserves room for about 1000 pages
+	for range most {
+		if err = s.brain.storeChosen(s.t.Context(), "a", &coleo.Chosen{}); err != nil {
+			break
+		}
+		_, err = s.db.UpdateArm(s.t.Context(), "a", func(row *coleo.Arm) error {
+			row.Rule = strings.Repeat("x", 1+len(row.Rule)%10_000)
+			return nil
+		})
+		if err != nil {
+			break
+		}
+	}
+	if !store.NoRoom(err) {
+		s.t.Fatalf("the disk is not full: %v", err)
+	}
+}

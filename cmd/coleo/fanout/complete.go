@@ -1,0 +1,48 @@
+package fanout
+
+import (
+	"context"
+	"slices"
+
+	"coleo.dev/cmd/coleo/setup"
+)
+
+// IDs returns the ids of the fan-outs that have arms, for completions in a shell.
+func IDs(ctx context.Context, s setup.Setup) []string {
+	client, err := s.Client()
+	if err != nil {
+		return nil
+	}
+	arms, err := client.Arms(ctx, true)
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, arm := range arms {
+		if id := arm.Labels[label]; id != "" && arm.ParentArmID == "" {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// ArgsOfKeep returns the completions for the next argument of keep: a fan-out, and then one of its arms.
+func ArgsOfKeep(ctx context.Context, s setup.Setup, before []string) []string {
+	if len(before) == 0 {
+		return IDs(ctx, s)
+	}
+	client, err := s.Client()
+	if err != nil || len(before) > 1 {
+		return nil
+	}
+	heads, _, err := members(ctx, client, before[0])
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, arm := range heads {
+		names = append(names, arm.Name)
+	}
+	return names
+}

@@ -1,0 +1,50 @@
+package host
+
+import (
+	"testing"
+
+	"coleo.dev"
+)
+
+// Two prompts were sent in quick succession. The agent CLI has taken them one after another, and the arm was
+// idle only after the second one.
+func TestAnEarlierPromptGetsItsOwnAnswer(t *testing.T) {
+	t.Parallel()
+	call := coleo.ToolCall{ID: "a", Name: "bash"}
+	for name, c := range map[string]struct {
+		work         []coleo.Work // after the first prompt
+		answer       string
+		source       string
+		whole, valid bool
+	}{
+		"an answer": {[]coleo.Work{said("{}")}, "{}", fromRecord, true, true},
+		"an answer after a tool call": {[]coleo.Work{said("I look"), call,
+			coleo.ToolEnd{ID: "a", Outcome: coleo.ToolSuccess}, said("{}")}, "{}", fromRecord, true, true},
+		"only a remark before a tool call": {[]coleo.Work{said("I look"), call,
+			coleo.ToolEnd{ID: "a", Outcome: coleo.ToolSuccess}}, "", "", false, false},
+		"a text that was cut": {[]coleo.Work{coleo.AssistantText{Block: coleo.Block{Text: "{", Done: true, Truncated: true}}},
+			"{", fromRecord, false, false},
+		"nothing": {nil, "", "", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNotices(t)
+			first := n.intends("r1", "one")
+			first.Check = &coleo.Check{Schema: []byte(`{"type": "object"}`)}
+			n.arrives(first)
+			n.state(coleo.Processing)
+			n.types("r2", "two")
+			n.works(append([]coleo.Work{coleo.Prompted{Text: "one"}}, c.work...)...)
+			n.works(coleo.Prompted{Text: "two"}, said("second"))
+			n.state(coleo.Idle)
+			ends := n.ends(n.a.record.ID)
+			if end := ends["r1"]; end.Answer != c.answer || end.Source != c.source || end.Whole != c.whole ||
+				end.Validated == nil || end.Validated.OK != c.valid || end.Outcome != coleo.OutcomeFinished {
+				t.Errorf("the first run ended with %+v, want the answer %q from %q", end, c.answer, c.source)
+			}
+			if end := ends["r2"]; end.Outcome != coleo.OutcomeFinished || end.Answer == c.answer && c.answer != "" {
+				t.Errorf("the second run ended with %+v", end)
+			}
+		})
+	}
+}
