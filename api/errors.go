@@ -126,12 +126,3 @@ func describe(m *huma.ErrorModel) string {
 	}
 	return detail + ": " + strings.Join(parts, "; ")
 }
-
-// WithCommas returns words as a list for people, with commas.
-func WithCommas[T ~string](words []T) string {
-	out := make([]string, len(words))
-	for i, word := range words {
-		out[i] = string(word)
-	}
-	return strings.Join(out, ", ")
-}

@@ -15,6 +15,7 @@ import (
 
 	"coleo.dev"
 	"coleo.dev/changes"
+	"coleo.dev/printable"
 )
 
 // These constants limit a long poll. A client that wants to wait longer sends several polls. A
@@ -104,7 +105,8 @@ func (s *Server) wait(ctx context.Context, in *waitInput) (*reply[armReply], err
 	for _, name := range in.State {
 		state := coleo.State(name)
 		if !state.Valid() {
-			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; the states are %s", name, WithCommas(coleo.States()))
+			return nil, coleo.Errorf(coleo.EInvalid, "there is no state %q; the states are %s", name,
+				printable.List(coleo.States()))
 		}
 		states = append(states, state)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 	"coleo.dev/wire"
 )
 
@@ -122,12 +123,8 @@ func (t *Tokens) checked(q wire.TokenRequest) (coleo.OperatorToken, error) {
 	}
 	for _, scope := range one.Scopes {
 		if !slices.Contains(coleo.TokenScopes(), scope) {
-			var known []string
-			for _, k := range coleo.TokenScopes() {
-				known = append(known, string(k))
-			}
 			return one, coleo.Errorf(coleo.EInvalid, "there is no scope %q; the scopes are %s", scope,
-				strings.Join(known, ", "))
+				printable.List(coleo.TokenScopes()))
 		}
 	}
 	if q.Expires.IsZero() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 	"coleo.dev/store"
 )
 
@@ -78,7 +79,7 @@ func (d *Desk) statusReport(ctx context.Context, c call) (string, error) {
 	r := in.StatusReport
 	r.NextSteps, r.FilesChanged, r.TestsStatus = in.NextSteps, in.FilesChanged, in.TestsStatus
 	if !slices.Contains(reportStatuses, r.Status) {
-		return "", coleo.Errorf(coleo.EInvalid, "the status is one of %s, not %q", strings.Join(reportStatuses, ", "),
+		return "", coleo.Errorf(coleo.EInvalid, "the status is one of %s, not %q", printable.List(reportStatuses),
 			short(r.Status))
 	}
 	return d.done(ctx, c, store.ToolChange{}, "The report is recorded.",
@@ -117,7 +118,7 @@ func (d *Desk) claimFile(ctx context.Context, c call) (string, error) {
 		return "", err
 	}
 	if !slices.Contains(claimKinds, in.Kind) {
-		return "", coleo.Errorf(coleo.EInvalid, "claim_type is one of %s, not %q", strings.Join(claimKinds, ", "),
+		return "", coleo.Errorf(coleo.EInvalid, "claim_type is one of %s, not %q", printable.List(claimKinds),
 			short(in.Kind))
 	}
 	others, err := d.others(ctx, c, path)

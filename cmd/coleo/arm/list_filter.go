@@ -12,6 +12,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 // armOrders maps each value of --sort to its comparison function.
@@ -74,7 +75,7 @@ func checkStateWord(word string) error {
 		needs = append(needs, needFlag(n))
 	}
 	return coleo.Errorf(coleo.EInvalid, "--state=%s: use %s, or one of the states %s", word, strings.Join(needs, ", "),
-		api.WithCommas(coleo.States()))
+		printable.List(coleo.States()))
 }
 
 func (f listFlags) picks(arm coleo.Arm) bool {

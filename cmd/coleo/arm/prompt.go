@@ -17,6 +17,7 @@ import (
 	"coleo.dev/cmd/coleo/queue"
 	"coleo.dev/cmd/coleo/setup"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 )
 
 // promptFlags are the flags of arm prompt.
@@ -209,7 +210,7 @@ func newWaitCommand() *cobra.Command {
 			state := coleo.State(strings.TrimSpace(word))
 			if !state.Valid() {
 				return coleo.Errorf(coleo.EInvalid, "%q is not a state; the states are %s", word,
-					api.WithCommas(coleo.States()))
+					printable.List(coleo.States()))
 			}
 			want = append(want, state)
 		}
