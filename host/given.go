@@ -208,7 +208,9 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	if err == nil && !had {
 		var past armfolder.Past
 		past, err = a.folder().ReadPast()
-		step, had = past[id]
+		var p armfolder.PastPrompt
+		p, had = past[id]
+		step = p.Step
 	}
 	if err != nil || !had || step == "" {
 		return had, err
@@ -240,11 +242,13 @@ func (a *arm) keepPast(ctx context.Context) error {
 	}
 	past := armfolder.Past{}
 	for id, e := range last {
-		if past[id], err = lastStep(e); err != nil {
+		step, err := lastStep(e)
+		if err != nil {
 			return err
 		}
+		past[id] = armfolder.PastPrompt{Step: step, Time: e.Time}
 	}
-	return a.folder().AddPast(past)
+	return a.folder().AddPast(past, a.host.Now().Add(-store.HostBound.Age))
 }
 
 // leftQueue returns EConflict for a prompt that has left the queue of an arm without a run, with the given

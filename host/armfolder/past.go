@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/wholefile"
@@ -16,9 +18,14 @@ import (
 // because the log stays with the former host.
 const pastFile = "past-prompts.json"
 
-// Past has the prompts of an arm by their ids. The value is the last step of the queue with the prompt, or
-// "" if the prompt has begun a run.
-type Past map[string]coleo.QueueStep
+// Past has the prompts of an arm by their ids.
+type Past map[string]PastPrompt
+
+// PastPrompt is what became of a prompt.
+type PastPrompt struct {
+	Step coleo.QueueStep `json:"step,omitempty"` // the last step of the queue with it; "" if it has begun a run
+	Time time.Time       `json:"time"`           // when that happened
+}
 
 // ReadPast reads the prompts that the arm has had on earlier hosts. Without the file, it returns none.
 func (f Folder) ReadPast() (Past, error) {
@@ -36,8 +43,9 @@ func (f Folder) ReadPast() (Past, error) {
 	return past, nil
 }
 
-// AddPast adds prompts to those that ReadPast returns. The write survives a power failure.
-func (f Folder) AddPast(more Past) error {
+// AddPast adds prompts to those that ReadPast returns, and removes those before the time oldest. The write
+// survives a power failure.
+func (f Folder) AddPast(more Past, oldest time.Time) error {
 	past, err := f.ReadPast()
 	if err != nil || len(more) == 0 {
 		return err
@@ -45,9 +53,8 @@ func (f Folder) AddPast(more Past) error {
 	if past == nil {
 		past = Past{}
 	}
-	for id, step := range more {
-		past[id] = step
-	}
+	maps.Copy(past, more)
+	maps.DeleteFunc(past, func(_ string, p PastPrompt) bool { return p.Time.Before(oldest) })
 	raw, err := json.Marshal(past)
 	if err != nil {
 		return err
