@@ -68,7 +68,7 @@ func unpublishedChecks() []Check {
 			Run: inWindow},
 		{Name: "compact", Doc: "the conversation is shortened and continues", Required: true, Shared: true,
 			Timeout: 2 * time.Minute,
-			Needs: func(c coleo.Capabilities) bool { return c.Compact }, Skip: "it cannot compact", Run: compaction},
+			Needs:   func(c coleo.Capabilities) bool { return c.Compact }, Skip: "it cannot compact", Run: compaction},
 		{Name: "modes", Doc: "each mode is reached by its keys, told when it is there, and acts as it says",
 			Required: true, Shared: true, Timeout: 3 * time.Minute,
 			Needs: func(c coleo.Capabilities) bool { return c.Modes }, Skip: "no key switches its mode",
