@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -19,29 +18,15 @@ func (s *Spec) PromptText(prompt string) (string, error) {
 	case strings.TrimLeftFunc(prompt, invisible) == "":
 		return "", coleo.Errorf(coleo.EInvalid, "an empty prompt cannot be sent")
 	case c.never != nil && c.never.MatchString(begin):
-		return "", s.notText(begin, c.never)
+		return "", coleo.Errorf(coleo.EInvalid,
+			"%s would do something else with this prompt than take it as text: word it another way", s.Title)
 	case c.refuse == nil || !c.refuse.MatchString(begin):
 		return prompt, nil
 	case c.Lead != "":
 		return c.Lead + begin, nil
 	}
-	return "", s.notText(begin, c.refuse)
-}
-
-// shownWord is how many columns of a prompt's first word an error shows. Commands are shorter.
-const shownWord = 40
-
-// notText returns the error for a prompt that the agent CLI would not take as text. The pattern matches the
-// part of the prompt that is the reason.
-func (s *Spec) notText(prompt string, pattern *regexp.Regexp) error {
-	at := pattern.FindStringIndex(prompt)
-	if at[0] == 0 {
-		word := strings.Fields(prompt)[0]
-		return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would take %q at the beginning of the prompt as a "+
-			"command: put a word before it; to give a command yourself, use 'coleo arm attach'", s.Title, pty.Cut(word, shownWord))
-	}
-	return coleo.Errorf(coleo.EInvalid, "nothing was typed, because %s would not take %q at the end of the prompt as text: "+
-		"put a word after it, or leave it out", s.Title, strings.TrimSpace(prompt[at[0]:at[1]]))
+	return "", coleo.Errorf(coleo.EInvalid,
+		"%s would take a prompt that begins with %q as a command: put a word before it", s.Title, begin[:1])
 }
 
 // plain returns a prompt in the form that Coleo types. Its only line end is \n. It has no blanks at
