@@ -170,7 +170,7 @@ var mayImport = map[string][]string{
 
 	"cmd/coleo-hold": {".", "holder", "hook", "sandbox/container", "sandbox/inside", "window/pane"},
 	"cmd/coleo": {".", "api", "wire", "armtools", "operatortools", "config", "holder", "holder/journal", "holder/process",
-		"hook", "sandbox", "sandbox/container", "sandbox/inside", "window/pane", "modelresolver", "trigger", "wholefile",
+		"hook", "sandbox", "sandbox/container", "sandbox/inside", "window/pane", "modelresolver", "wholefile",
 		"cmd/coleo/"},
 	"cmd/coleo/verb":       {"."},
 	"cmd/coleo/show":       {".", "pty", "cmd/coleo/verb"},

@@ -142,6 +142,8 @@ func TestALeaseWaitsForThePromptThatIsTyped(t *testing.T) {
 			s := newStage(t)
 			id := s.arm("ada")
 			slow := typingSession{begun: make(chan struct{}), end: make(chan struct{})}
+			end := sync.OnceFunc(func() { close(slow.end) })
+			defer end() // so that a failed test ends
 			a, session := s.hijack(id, func(real coleo.Session) coleo.Session {
 				slow.Session = real
 				return slow
@@ -157,7 +159,7 @@ func TestALeaseWaitsForThePromptThatIsTyped(t *testing.T) {
 			default:
 			}
 			s.refused(coleo.EBusy, bus.OpInterrupt, bus.ArmOrder{Arm: id})
-			close(slow.end)
+			end()
 			if err := <-taken; err != nil {
 				t.Errorf("after the prompt was typed: %v", err)
 			}

@@ -22,7 +22,7 @@ type Model struct {
 	Provider  string `json:"provider,omitempty"`
 	Model     string `json:"model"`
 	Name      string `json:"name,omitempty"`
-	Connected bool   `json:"connected" doc:"The catalogue says that its provider has a key"`
+	Connected bool   `json:"connected" doc:"The catalogue says that its provider can be used: it has a key, or its free models need none"`
 	// Harnesses is empty if arms have had the model, but no harness has it in its list.
 	Harnesses []string `json:"harnesses,omitempty" doc:"Harnesses in whose lists the model is"`
 	// Price is left out if nobody knows the price.

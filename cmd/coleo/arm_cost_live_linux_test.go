@@ -49,8 +49,8 @@ var opencodeTask = subagentCall{"task", map[string]any{"description": "count", "
 	"subagent_type": "general"}, 3, false}
 
 // claudeAgent starts a subagent of Claude Code or Qwen Code. It works in the background, and its model's answer
-// begins a turn of the arm. If the subagent of Claude Code has ended before the arm's own model is asked again, that
-// request has the answer, and there is no other turn.
+// begins a turn of the arm. If the subagent has ended before the arm's own model is asked again, that request has the
+// answer, and there is no other turn. So the test waits for the notice in the model's record.
 func claudeAgent(tool string, requests int, notice bool) subagentCall {
 	return subagentCall{tool, map[string]any{"description": "count", "prompt": "count the files",
 		"subagent_type": "general-purpose"}, requests, notice}
@@ -72,7 +72,7 @@ var reporters = []reporter{
 		subagent: opencodeTask},
 	{harness: "aider", command: "aider", model: "gpt-5", price: gpt5, estimates: true, quick: true},
 	{harness: "qwen", command: "qwen", model: "gpt-5", price: gpt5, noWritten: true,
-		subagent: claudeAgent("agent", 4, false)},
+		subagent: claudeAgent("agent", 3, true)},
 	{harness: "copilot", command: "copilot", model: "gpt-5.6", price: gpt56,
 		subagent: subagentCall{"task", map[string]any{"agent_type": "explore", "description": "count", "name": "count",
 			"prompt": "count the files"}, 3, false}},
@@ -175,7 +175,11 @@ func (l *live) worksForMoney(r reporter) {
 
 // noticed reports whether the model has answered a request with the notice of an ended subagent.
 func (l *live) noticed() bool {
-	return slices.ContainsFunc(l.model.Record(), func(q modelserver.Request) bool { return q.Notices > 0 && q.Done })
+	const qwenNotice = "<task-notification>" // Qwen Code sends it as a user's message
+	return slices.ContainsFunc(l.model.Record(), func(q modelserver.Request) bool {
+		told := slices.ContainsFunc(q.Texts, func(text string) bool { return strings.Contains(text, qwenNotice) })
+		return q.Done && (q.Notices > 0 || told)
+	})
 }
 
 // checkCost compares what `coleo cost` tells with the model's record.

@@ -17,7 +17,6 @@ import (
 	triggerverbs "coleo.dev/cmd/coleo/trigger"
 	"coleo.dev/cmd/coleo/workspace"
 	"coleo.dev/modelresolver"
-	"coleo.dev/trigger"
 )
 
 // completeTimeout is the longest time that a shell waits for completions after the user has pressed
@@ -77,7 +76,7 @@ type wordsAfter = func(ctx context.Context, s setup.Setup, before []string) []st
 func namedThings() map[string]wordsAfter {
 	out := map[string]wordsAfter{"fan-out keep": fanout.ArgsOfKeep, "fan-out show": onlyFirst(fanout.IDs),
 		"workspace restore": onlyFirst(workspace.KeptNames), "workspace remove": onlyFirst(workspace.Names)}
-	for _, kind := range []trigger.Kind{trigger.Schedule, trigger.Webhook} {
+	for _, kind := range triggerverbs.Kinds {
 		names := onlyFirst(func(ctx context.Context, s setup.Setup) []string { return triggerverbs.Names(ctx, s, kind) })
 		for _, name := range []string{"show", "remove", "history", "run-now"} {
 			out[string(kind)+" "+name] = names

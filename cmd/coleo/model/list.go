@@ -73,18 +73,9 @@ func (f listFlags) offered(m wire.Model) bool { return slices.Contains(m.Harness
 
 // print prints the models that the flags select.
 func (f listFlags) print(c *cobra.Command, models wire.Models) error {
-	var in []string // the harnesses with a login
-	for _, l := range models.Logins {
-		if l.LoggedIn {
-			in = append(in, l.Harness)
-		}
-	}
-	has := func(m wire.Model) bool {
-		return m.Connected || slices.ContainsFunc(m.Harnesses, func(h string) bool { return slices.Contains(in, h) })
-	}
 	models.Models = slices.DeleteFunc(models.Models, func(m wire.Model) bool {
 		return f.harness != "" && !f.offered(m) ||
-			f.harness == "" && !f.all && m.Uses == 0 && !has(m)
+			f.harness == "" && !f.all && m.Uses == 0 && loginFor(m, models.Logins) == loginMissing
 	})
 	if verb.WantsJSON(c) {
 		return verb.PrintJSON(c, models)
@@ -99,14 +90,34 @@ func (f listFlags) print(c *cobra.Command, models wire.Models) error {
 	w := show.NewTable(c)
 	fmt.Fprintln(w, "MODEL\tHARNESSES\tLOGGED IN\tARMS\t$/M IN\t$/M OUT\tREAD\tWRITE\tPRICE FROM")
 	for _, m := range models.Models {
-		login := "no"
-		if has(m) {
-			login = "yes"
-		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", coleo.ModelName(m.Provider, m.Model), orDash(strings.Join(m.Harnesses, ",")),
-			login, m.Uses, priceCells(m.Price))
+			loginFor(m, models.Logins), m.Uses, priceCells(m.Price))
 	}
 	return w.Flush()
+}
+
+// What the column LOGGED IN says of a model.
+const (
+	loginThere    = "yes"
+	loginMissing  = "no"
+	loginNeedless = "not needed"
+)
+
+// loginFor says whether the user can use a model, and whether that needs a login. OpenCode offers the free models
+// of its own provider to everybody. So the catalogue calls this provider connected, without a key or a login.
+func loginFor(m wire.Model, logins []coleo.Login) string {
+	for _, l := range logins {
+		if l.LoggedIn && slices.Contains(m.Harnesses, l.Harness) {
+			return loginThere
+		}
+	}
+	switch {
+	case !m.Connected:
+		return loginMissing
+	case m.Price != nil && m.Price.Input == 0 && m.Price.Output == 0:
+		return loginNeedless
+	}
+	return loginThere
 }
 
 func orDash(text string) string {

@@ -1,9 +1,9 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +15,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/modelresolver"
 	"coleo.dev/pricebook"
+	"coleo.dev/wire"
 )
 
 func newModelsCommand() *cobra.Command {
@@ -40,17 +41,7 @@ no value, and does not try whether a model server accepts the login.`,
 			if verb.WantsJSON(c) {
 				return verb.PrintJSON(c, models)
 			}
-			w := show.NewTable(c)
-			fmt.Fprintln(w, "HARNESS\tHOST\tLOGGED IN\tBY")
-			for _, l := range models.Logins {
-				in := "no"
-				if l.LoggedIn {
-					in = "yes"
-				}
-				by := cmp.Or(strings.Join(append(l.Env, l.Files...), ", "), "-")
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Harness, l.Host, in, by)
-			}
-			if err := w.Flush(); err != nil {
+			if err := printLogins(c, models); err != nil {
 				return err
 			}
 			for _, m := range models.Models {
@@ -62,6 +53,36 @@ no value, and does not try whether a model server accepts the login.`,
 			return nil
 		}),
 	}
+}
+
+// printLogins prints the logins as a table.
+func printLogins(c *cobra.Command, models wire.Models) error {
+	w := show.NewTable(c)
+	fmt.Fprintln(w, "HARNESS\tHOST\tLOGGED IN\tBY")
+	for _, l := range models.Logins {
+		in, by := loginMissing, strings.Join(append(l.Env, l.Files...), ", ")
+		switch n := countUsable(models, l.Harness, loginNeedless); {
+		case l.LoggedIn:
+			in = loginThere
+		case countUsable(models, l.Harness, loginThere) > 0: // Coleo finds no key, and the catalogue says that there is one
+			in, by = loginThere, "its catalogue"
+		case n > 0:
+			by = "not needed for " + verb.Counted(n, "free model")
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.Harness, l.Host, in, orDash(by))
+	}
+	return w.Flush()
+}
+
+// countUsable returns of how many models of a harness the catalogue alone says this about the login.
+func countUsable(models wire.Models, harness, login string) int {
+	n := 0
+	for _, m := range models.Models {
+		if slices.Contains(m.Harnesses, harness) && loginFor(m, nil) == login {
+			n++
+		}
+	}
+	return n
 }
 
 func newModelsResolveCommand() *cobra.Command {

@@ -7,6 +7,9 @@ import (
 	"coleo.dev/trigger"
 )
 
+// Kinds has the kinds of triggers. Each kind is also the name of its verb.
+var Kinds = []trigger.Kind{trigger.Schedule, trigger.Webhook}
+
 // Names returns the names of the schedules or of the webhooks, for completions in a shell.
 func Names(ctx context.Context, s setup.Setup, kind trigger.Kind) []string {
 	client, err := s.Client()
