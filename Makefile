@@ -276,14 +276,14 @@ bench: build agents
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench HolderSpawn -benchtime 50x ./bench || missed=1; \
 	COLEO_BENCH_BINARY=$(CURDIR)/bin/coleo $(GO) test -run '^$$' -bench 'Holder[MET]' -benchtime 5x -timeout 20m ./bench || missed=1; \
 	$(GO) test -run '^$$' -bench . ./store || missed=1; \
-	$(GO) test -run '^$$' -bench . ./pty ./pty/vt10x || missed=1; \
-	(cd bench/peers && $(GO) test -run '^$$' -bench . .) || missed=1; \
+	$(BENCH_SCREEN); \
 	exit $$missed
 
 # Compares the speed of the screen with other emulators. Needs no agent CLI.
+BENCH_SCREEN = $(GO) test -run '^$$' -bench . ./pty ./pty/vt10x || missed=1; \
+  (cd bench/peers && $(GO) test -run '^$$' -bench . .) || missed=1
 bench-screen:
-	$(GO) test -run '^$$' -bench . ./pty ./pty/vt10x
-	cd bench/peers && $(GO) test -run '^$$' -bench . .
+	@missed=0; $(BENCH_SCREEN); exit $$missed
 
 # FUZZTIME is how long each fuzz test of the screen and of the sandbox's proxy runs. A fuzz test
 # writes what it finds into testdata/fuzz of its package. Commit that file together with the fix.

@@ -113,7 +113,6 @@ func (s *large) worktrees() {
 	var ratios []float64
 	for i := range largeArms {
 		theirs := func() time.Duration {
-			syscall.Sync() // or the disk would still write what was made before, and slow this
 			path := filepath.Join(s.dir, "theirs")
 			took, _ := s.git(s.repo, "worktree", "add", "-q", "-b", fmt.Sprintf("theirs%d", i), path, "main")
 			ok(s.B, os.RemoveAll(path))
@@ -121,7 +120,6 @@ func (s *large) worktrees() {
 			return took
 		}
 		ours := func() time.Duration {
-			syscall.Sync()
 			began := time.Now()
 			id := fmt.Sprintf("arm%d", i)
 			w, err := s.trees.Make(s.Context(), workspace.Order{ID: id, Name: id, Folder: s.repo})
@@ -176,7 +174,6 @@ func (s *large) compareDiffs() {
 	in := s.arm(0)
 	var ours, content, plain []float64
 	var untracked string
-	syscall.Sync()
 	for round := range diffRounds + 1 {
 		status, out := s.git(in.Folder, "status", "--porcelain=v2", "-z", "--untracked-files=all")
 		untracked = ""

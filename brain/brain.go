@@ -89,7 +89,7 @@ type Brain struct {
 	moves    map[string]chan struct{} // closed when the move of an arm ends, by arm id
 	requests map[string]bool          // the requests of arms that are being carried out, by id
 	overlaps
-	owed owedChoices
+	unstored unstoredChoices
 
 	numbering sync.Mutex // held while a generation number is chosen and stored
 	labelling sync.Mutex // held while labels are changed
@@ -104,7 +104,7 @@ func New(c Config) *Brain {
 		c.Prices = func() *pricebook.Book { return pricebook.New(nil, pricebook.BuiltIn()) }
 	}
 	b := &Brain{Config: c, moves: map[string]chan struct{}{}, requests: map[string]bool{},
-		owed:     owedChoices{list: map[string]*coleo.Chosen{}},
+		unstored: unstoredChoices{list: map[string]*coleo.Chosen{}},
 		overlaps: overlaps{starts: map[string]int{}, removals: map[string]bool{}}}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	b.permits = permits.New(permits.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Arbiter: c.Arbiter, Prepare: b.prepareHost})
@@ -146,7 +146,7 @@ func (b *Brain) Run(ctx context.Context) error {
 	}
 	repeated := repeat.New(b.Log)
 	for _, task := range []repeat.Task{upkeep.Task(b.DB, b.Now), b.movingToHosts(), b.takingAlternatives(),
-		b.storingOwedChoices()} {
+		b.storingChoicesLate()} {
 		if err := repeated.Add(ctx, task); err != nil {
 			return err
 		}

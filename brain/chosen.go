@@ -19,7 +19,7 @@ func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.C
 	err = b.storeChosen(ctx, arm.ID, chosen)
 	if store.NoRoom(err) {
 		b.Log.Warn("the disk is full: what a user has chosen is kept in memory", "arm", arm.Name, "error", err)
-		b.owe(arm.ID, chosen)
+		b.storeLater(arm.ID, chosen)
 		return nil
 	}
 	return err

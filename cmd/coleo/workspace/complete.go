@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/workspace"
 )
 
 // Names returns the names of the arms that have or had a worktree, for completions in a shell.
@@ -13,12 +14,7 @@ func Names(_ context.Context, s setup.Setup) []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
-	for _, w := range all {
-		names = append(names, w.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return namesOf(all, func(w workspace.Workspace) string { return w.Name })
 }
 
 // KeptNames returns the names of the arms whose worktrees were kept under a ref, for completions in a shell.
@@ -27,9 +23,14 @@ func KeptNames(ctx context.Context, s setup.Setup) []string {
 	if err != nil {
 		return nil
 	}
+	return namesOf(all, func(k workspace.Kept) string { return k.Name })
+}
+
+// namesOf returns the names of all things, sorted and each once.
+func namesOf[T any](all []T, name func(T) string) []string {
 	var names []string
-	for _, k := range all {
-		names = append(names, k.Name)
+	for _, one := range all {
+		names = append(names, name(one))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
