@@ -44,7 +44,7 @@ func readJQ(filter string) error {
 		}
 	}
 	if len(r.open) > 0 {
-		return fmt.Errorf("its filter is not whole")
+		return fmt.Errorf("its filter is incomplete")
 	}
 	if r.slow && r.searches {
 		return fmt.Errorf("its filter has a pattern that can take very long")

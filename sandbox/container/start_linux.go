@@ -88,9 +88,9 @@ func (s *started) run(argv []string) (code int, err error) {
 	return s.serve(conn, argv)
 }
 
-// make makes the container. The engine's own process for the container ignores HUP, as it inherits that
-// from here. A holder that ends the arm sends HUP to all processes below it, and podman's process must
-// live until it has removed the container.
+// make makes the container. A holder that ends the arm sends HUP to all processes below it. Podman's own
+// process must survive that, because it has to remove the container. So make ignores HUP while it starts
+// the engine, and that process inherits this.
 func (s *started) make(ctx context.Context) error {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Notify(s.signals, passed...)

@@ -138,8 +138,9 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Disarm takes out of a repository what can start a program when the user's own git runs there: hooks, and all
-// settings except the harmless ones. The caller has written the repository, so that it has no symbolic links.
+// Disarm removes from a repository what can start a program when the user's own git runs there: hooks, and all
+// settings except the harmless ones. The caller must have written the repository itself, because
+// Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")
 	settings, err := p.readHarmless(ctx, config)
