@@ -90,7 +90,7 @@ func (r *jqReader) isKey() bool {
 }
 
 // nest records what a sign or a word opens or closes. A parenthesis can close a filter within a text. A comma
-// between if and end is not one of the object around them.
+// between if and end does not belong to the object around them.
 func (r *jqReader) nest(word string) error {
 	closes := map[string]string{"(": ")", "[": "]", "{": "}", "if": "end"}
 	if closing := closes[word]; closing != "" {

@@ -160,9 +160,9 @@ func (s *started) serve(conn int, argv []string) (int, error) {
 	}
 }
 
-// releaseTerminal gives the terminal of this session free, so that the agent CLI can make it the one of
-// its own session. It reports whether it has done so. A process below a wrapper cannot: the agent CLI
-// then uses the terminal without owning it, and this process passes the terminal's signals.
+// releaseTerminal releases the terminal of this session, so that the agent CLI can make it the terminal
+// of its own session. It reports whether it has done so. A process below a wrapper cannot do this. The
+// agent CLI then uses the terminal without owning it, and this process passes on the terminal's signals.
 func (s *started) releaseTerminal() bool {
 	session, err := unix.Getsid(0)
 	if _, tty := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || tty != nil || session != os.Getpid() {

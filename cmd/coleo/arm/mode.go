@@ -75,7 +75,7 @@ Coleo presses the agent CLI's own key, looks at the screen after each press, and
 returns when the screen shows the mode. It types only while the agent CLI is
 idle, and never into a dialog. With --interrupt it stops the running turn first.
 
-A mode in which the agent CLI asks for less needs --allow. If the present mode
+A mode in which the agent CLI asks less often needs --allow. If the present mode
 does not lead to the wanted one, the exit code is 5. If nothing switches to the
 mode, it is 2. If a mode has only instructions, Coleo puts them before the next
 prompt.
@@ -97,7 +97,7 @@ is changed in another way.`,
 			return verb.Say(c, switchText(args[0], done), done)
 		}),
 	}
-	c.Flags().BoolVar(&o.Allow, "allow", false, "also a mode in which the agent CLI asks for less")
+	c.Flags().BoolVar(&o.Allow, "allow", false, "also a mode in which the agent CLI asks less often")
 	c.Flags().BoolVar(&o.Interrupt, "interrupt", false, "stop the running turn first")
 	return c
 }
