@@ -156,7 +156,7 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 }
 
 // ReplaceOwn replaces a file below the git folder of a clone, as git does: it first makes the file name.lock. It
-// never follows a symbolic link out of the clone, also if the arm makes one during the call. The function check
+// never follows a symbolic link out of the clone, even if the arm makes one during the call. The function check
 // is called while the lock exists. If it returns an error, nothing is replaced. ReplaceOwn returns EBusy if the
 // lock exists.
 func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {

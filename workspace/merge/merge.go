@@ -32,7 +32,7 @@ const (
 	// merge is computed again. Coleo's own merges wait for each other, so only a person's git can
 	// move the branch meanwhile.
 	tries = 5
-	// mostCommits is the largest number of commits that a rebase makes anew, and that a result
+	// mostCommits is the largest number of commits that a rebase makes again, and that a result
 	// lists.
 	mostCommits = 1000
 	// mostFiles is the largest number of files, and also of conflicts, in a result.
