@@ -84,7 +84,7 @@ func (s *Server) lookRoutes(d table) {
 		"Merge the work of an arm with a worktree into another branch, or say what would happen", 0}, s.merge, mergeDetail)
 	add(d, operation{get, "/api/runs/{run}/graph", "run-graph",
 		"Show a run as a graph: turns, calls, approvals, files, and what led to what", 0}, s.graph)
-	add(d, operation{get, "/api/why", "why", "Tell which call of which run wrote a line of a file", 0}, s.why)
+	add(d, operation{get, "/api/why", "why", "Show which call of which run wrote a line of a file", 0}, s.why)
 	s.outputRoute(d)
 }
 

@@ -91,7 +91,7 @@ type tasksReply struct {
 
 type modeBody struct {
 	Mode      string `json:"mode" minLength:"1" doc:"Id of the mode"`
-	Allow     bool   `json:"allow,omitempty" doc:"Also a mode in which the agent CLI asks for less"`
+	Allow     bool   `json:"allow,omitempty" doc:"Also a mode in which the agent CLI asks less often"`
 	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`
 }
 

@@ -98,7 +98,7 @@ func (s *Server) revokeToken(ctx context.Context, in *tokenOnly) (*reply[revokeR
 const mostAncestors = 100
 
 // ancestors returns the id of an arm, followed by the ids of the arm's ancestors, the parent first.
-// If an ancestor was removed, it is the last id.
+// If an ancestor was removed, the list ends with that ancestor.
 func (f fence) ancestors(ctx context.Context, arm coleo.Arm) ([]string, error) {
 	line := []string{arm.ID}
 	for arm.ParentArmID != "" && len(line) <= mostAncestors {

@@ -80,7 +80,7 @@ func (c Config) call(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallTool
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case waiting.Err() != nil:
-		return result(fmt.Sprintf("There is no answer yet. Call %s with the id %s to wait on. Do not ask again.",
+		return result(fmt.Sprintf("There is no answer yet. Call %s with the id %s to continue to wait. Do not ask again.",
 			coleo.ToolAwaitAnswer, question), false), nil
 	}
 	return result(err.Error(), true), nil

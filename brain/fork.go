@@ -26,7 +26,7 @@ func (b *Brain) CloneThread(ctx context.Context, harness, id string, q wire.Spaw
 	q.Harness, q.Workdir = cmp.Or(q.Harness, t.Harness), cmp.Or(q.Workdir, t.Folder)
 	if q.Workdir == "" {
 		return wire.SpawnReply{}, coleo.Errorf(coleo.EInvalid,
-			"the record of the conversation %s does not tell its folder: give the folder of work", id)
+			"the record of the conversation %s does not name its folder: give the work folder", id)
 	}
 	if t.Home != "" && q.Profile == "" {
 		q.Profile, q.Home = coleo.ProfileHermetic, t.Home

@@ -248,8 +248,8 @@ func (b *Brain) dropNeverOrdered(ctx context.Context, arm coleo.Arm) bool {
 	return true
 }
 
-// toldFailed reports whether the log already tells that the task of an arm was not handed over to the
-// given successor. The host agent tells it if it was the one that had ended.
+// toldFailed reports whether the log already says that the task of an arm was not handed over to the
+// given successor. If the host agent ended during the hand-over, the next one has logged it.
 func (b *Brain) toldFailed(ctx context.Context, first, successor string) bool {
 	events, _, err := b.DB.RunEvents(ctx, store.EventFilter{Arm: first, Kinds: []coleo.EventKind{coleo.EventHandover}})
 	return err == nil && slices.ContainsFunc(events, func(e coleo.Event) bool {

@@ -137,9 +137,9 @@ func CanKeep(b coleo.Budget, harness string, t Telling, model string, price *col
 	why := ""
 	switch {
 	case t == TellsTurns:
-		why = "the harness " + harness + " tells what it uses only at the end of a turn"
+		why = "the harness " + harness + " reports its usage only at the end of a turn"
 	case t == TellsNothing:
-		why = "the harness " + harness + " does not tell what it uses"
+		why = "the harness " + harness + " does not report its usage"
 	case model == "":
 		why = "the model of the arm is not known, so name one with --model"
 	case price == nil:

@@ -38,9 +38,8 @@ func ParseKeys(text string) ([]Key, error) {
 		case key == "":
 			continue
 		case !slices.Contains(keys, key):
-			return nil, coleo.Errorf(coleo.EInvalid, "cost is not told by %q: give arm, day, model, project, run or harness, "+
-				"with "+
-				"commas between", word)
+			return nil, coleo.Errorf(coleo.EInvalid, "cost cannot be grouped by %q: give arm, day, model, project, run or "+
+				"harness, with commas between", word)
 		case slices.Contains(out, key):
 			return nil, coleo.Errorf(coleo.EInvalid, "cost by %s is asked for twice", key)
 		}

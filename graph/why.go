@@ -106,7 +106,7 @@ func (s *search) read(e coleo.Event) {
 		if json.Unmarshal(e.Payload, &f) == nil && s.Names(e.Arm, f.Path) && !s.has(e.Run, f.Call) {
 			s.changed = Finding{Changed, e.Run, e.Arm, f.Call, s.generation[e.Arm], true}
 		}
-	default: // it tells nothing of files
+	default: // it says nothing about files
 	}
 }
 

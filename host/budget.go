@@ -34,7 +34,7 @@ func (a meteredArm) Facts() metering.Facts {
 	f := metering.Facts{ID: a.record.ID, Name: a.record.Name, Generation: a.record.Generation, Run: a.run,
 		// The user can give the scripted model a price. It then counts like any other model.
 		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted() && !priced,
-		// If nobody has named a model, it is the one which the agent CLI has told last.
+		// If nobody has named a model, Coleo uses the one that the agent CLI reported last.
 		Model: spending.Model{Provider: a.record.Provider, Name: cmp.Or(a.record.Model, a.record.Trace.Model)}}
 	if a.harness != nil {
 		info := a.harness.Info()

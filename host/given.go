@@ -218,7 +218,7 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	return false, leftQueue(step, r.Name, id)
 }
 
-// lastStep returns the step of the queue that an event about a prompt tells. It returns "" if the prompt has
+// lastStep returns the step of the queue in an event about a prompt. It returns "" if the prompt has
 // begun a run.
 func lastStep(e coleo.Event) (coleo.QueueStep, error) {
 	if e.Kind != coleo.EventQueue {
@@ -297,7 +297,7 @@ func (a *arm) worktree() worktree.Keeper {
 	return worktree.Keeper{Trees: a.host.Workspaces, Arm: a.record.ID,
 		Tell: func(ctx context.Context, kind coleo.EventKind, payload any) {
 			if err := a.host.append(ctx, event(a.record.ID, kind, payload)); err != nil {
-				a.host.Log.Warn("tell of the worktree of an arm", "arm", a.name(), "error", err)
+				a.host.Log.Warn("record what happens to the worktree of an arm", "arm", a.name(), "error", err)
 			}
 		},
 		WorksIn: func(folder string) string { return a.host.worksIn(folder, a.record.ID) }}

@@ -131,7 +131,7 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 }
 
 // makeWay checks that nothing of an earlier generation is in the way of the next one. It ends processes
-// that have the mark of an earlier generation, and thins what the last one has left.
+// that have the mark of an earlier generation, and deletes old output.
 func (a *arm) makeWay(o bus.SpawnOrder, next int) error {
 	if _, err := a.liveSession(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
@@ -245,7 +245,8 @@ func (a *arm) spawn(ctx context.Context, harness coleo.Harness, c coleo.SpawnCon
 }
 
 // withinParent checks an order for a subarm. It returns an error if the subarm's folder is no
-// longer within the folder of its parent. An arm that a trigger starts has a request and no parent.
+// longer within the folder of its parent. An order of a trigger is not checked: it has a request, but
+// no parent.
 func (h *Host) withinParent(o bus.SpawnOrder) error {
 	if o.Request == "" || o.Config.Parent == "" {
 		return nil

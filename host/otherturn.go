@@ -72,8 +72,8 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 }
 
 // takeBegun returns the newest open run whose turn has begun. The agent CLI's record has named the
-// prompt of that run, and no prompt of a later run. If no other run is open, the arm has no newest run
-// afterwards. So nothing else ends the run.
+// prompt of that run, and no prompt of a later run. If this run is the newest one, takeBegun sets a.run to
+// nil, so that only the caller ends the run.
 func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -248,7 +248,7 @@ func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 		if len(q.Entries) == 0 || !sameEntry(q.Entries[0], first) {
 			return nil
 		}
-		q.Held = behindError + ": 'coleo arm resume " + r.Name + "' sends the prompt all the same"
+		q.Held = behindError + ": 'coleo arm resume " + r.Name + "' sends the prompt despite the error"
 		return setQueue(r, q, coleo.QueueHeld, first.ID)
 	})
 	if err != nil {

@@ -32,7 +32,7 @@ type queueSending struct {
 	unrecorded  bool // the last attempt could not be recorded, for example because the disk was full
 
 	// pastError means that a person has resumed the queue while the session showed the error of the last
-	// turn. The next prompt may then be sent all the same. The next turn ends this.
+	// turn. The next prompt may then be sent despite the error. The next turn clears pastError.
 	pastError bool
 }
 

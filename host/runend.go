@@ -13,8 +13,9 @@ import (
 	"coleo.dev/store"
 )
 
-// endRun ends the open runs if the session has become calm after the newest prompt. The session tells the
-// answer to the newest prompt. The agent CLI's record tells the answers to earlier prompts, if it names them.
+// endRun ends the open runs if the session has become calm after the newest prompt. The answer to the newest
+// prompt comes from the session. Answers to earlier prompts come from the agent CLI's record, if it names
+// these prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	run, reading := a.takeSettled()
 	if run == nil {
@@ -102,8 +103,8 @@ func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *col
 	}
 }
 
-// earlierAnswers returns the answers of the open runs before the given one, by run. The agent CLI's record
-// has told these answers: each is the last text of its run, and no tool call follows it.
+// earlierAnswers returns the answers of the open runs before the given one, by run. The answers come from
+// the agent CLI's record. Each is the last text of its run, and no tool call follows it.
 func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.AssistantText {
 	answers := map[string]coleo.AssistantText{}
 	for _, c := range openRuns(a.recordNow()) {
@@ -246,8 +247,8 @@ func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
 }
 
 // unanswered returns the result of the check for a run without its own answer. The turn of such a
-// run ended together with the turn of a later prompt, and no record told its answer. unanswered returns nil if the run's prompt
-// had no schema.
+// run ended together with the turn of a later prompt, and no record contains its answer. unanswered
+// returns nil if the run's prompt had no schema.
 func unanswered(run coleo.Receipt) *coleo.Validated {
 	if run.Check == nil || len(run.Check.Schema) == 0 {
 		return nil

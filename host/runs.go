@@ -173,9 +173,9 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 
 // unsettled returns the prompt whose arrival a dialog hides. It returns false if there is no such prompt.
 //
-// The session tells what became of that prompt, and can do so before keepUnsettled has marked it. For
-// such a change, the caller passes the session's note, which is the prompt or ends with it. If no prompt
-// is marked, unsettled returns the intended prompt of the note.
+// keepUnsettled marks such a prompt. But the session can report what became of the prompt before it is
+// marked. The caller therefore passes the session's note, which is the text of the prompt or ends with
+// it. If no prompt is marked, unsettled returns the intended prompt with that text.
 func (a *arm) unsettled(note string) (coleo.Receipt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -184,7 +184,7 @@ func (h *Host) takeThread(conversation, arm string) (free func(), err error) {
 
 func locked(conversation, name string) error {
 	return coleo.Errorf(coleo.EThreadLocked,
-		"the conversation %s is in use by arm %s: nothing was done; 'coleo arm kill %s' gives it free", conversation,
+		"the conversation %s is in use by arm %s: nothing was done; 'coleo arm kill %s' frees it", conversation,
 		name, name)
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // helps lists, for each alternative, the kinds of limit against which it may help. Another model of
-// the harness uses the same login and the same network, and its context may be no longer.
+// the harness uses the same login and the same network. Its context can be just as short.
 var helps = map[coleo.LimitAction][]coleo.LimitKind{
 	coleo.LimitModel:    {coleo.LimitRate, coleo.LimitQuota, coleo.LimitOverload},
 	coleo.LimitHandover: {coleo.LimitRate, coleo.LimitQuota, coleo.LimitLogin, coleo.LimitContext},

@@ -56,8 +56,7 @@ func ProbeNetwork(ctx context.Context, search []string, program string) error {
 	return probe(ctx, search, program, Box{Network: rules})
 }
 
-// probe starts a program in the box that does nothing. The box needs to say only what it reaches of the
-// network.
+// probe starts a program that does nothing in a box. The caller sets only the network of the box.
 func probe(ctx context.Context, search []string, program string, box Box) error {
 	bwrap, err := Find(search)
 	if err != nil {

@@ -58,7 +58,7 @@ func Apply(arm coleo.Arm, e coleo.Event) coleo.Arm {
 	case coleo.EventPromptLost, coleo.EventDecision, coleo.EventOrphaned:
 		arm.LastActivityAt = e.Time
 		return touched(arm, e.Time)
-	default: // the row has no field for what the event tells
+	default: // the row has no field for this event
 	}
 	return arm
 }

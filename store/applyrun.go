@@ -39,7 +39,7 @@ func ApplyRun(run coleo.Run, e coleo.Event) coleo.Run {
 		run.Files++
 	case coleo.EventUsage:
 		return applyUsage(run, e)
-	default: // the row has no field for what the event tells
+	default: // the row has no field for this event
 	}
 	return run
 }

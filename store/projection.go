@@ -102,9 +102,9 @@ func (p *projection) run(id string) (*runRow, error) {
 // to the event. If events before the event are missing, acceptNew returns EConflict. But if the
 // host has deleted the missing events, acceptNew records a gap and accepts the event.
 //
-// The epoch of a host's log changes each time the host opens its database. If the database was
-// restored from a copy, the log also continues at a lower number. In both cases the event before
-// the new one is stored, so no event is missing.
+// The epoch of a host's log changes each time the host opens its database. A database that was
+// restored from a copy also continues at a lower number. A new epoch is therefore no gap: no event is
+// missing if serve has stored the event before the new one.
 func (p *projection) acceptNew(e *coleo.Event) (bool, error) {
 	at, err := p.reached(e.Host)
 	if err != nil {

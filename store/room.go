@@ -19,7 +19,7 @@ const (
 	// reservePiece is how many bytes of the reserve file are freed at a time. A write seldom needs
 	// more. If more bytes were freed, the process that fills the disk could take the rest.
 	reservePiece = 512 << 10
-	// reservePage is how far apart the numbers in the reserve file are, in bytes. File systems
+	// reservePage is the distance between two numbers in the reserve file, in bytes. File systems
 	// compare and compress blocks of at least this size.
 	reservePage = 4 << 10
 )

@@ -72,8 +72,8 @@ func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
 	return nil
 }
 
-// mostAbove is how many arms above an arm projectOf looks at. Arms that start each other form chains of
-// two or three.
+// mostAbove is the largest number of ancestors of an arm that projectOf looks at. Arms that start each
+// other form chains of two or three.
 const mostAbove = 10
 
 // projectOf returns the folder that an arm works for. If the arm works in a worktree, of its own or of an

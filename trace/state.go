@@ -19,8 +19,8 @@ const mostSubagents = 32
 type State struct {
 	Places []Place `json:"places,omitempty"` // the newest is the last
 
-	// Subagents has the places of the subagents' own records, apart from Places, so that many
-	// subagents do not push out the record of the conversation. Forgotten is the time of the newest
+	// Subagents has the places of the subagents' own records. They are not in Places, because many
+	// subagents would displace the record of the conversation. Forgotten is the time of the newest
 	// activity in a record that Subagents had and has no longer.
 	Subagents []Place   `json:"subagents,omitempty"`
 	Forgotten time.Time `json:"forgotten,omitzero"`

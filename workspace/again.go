@@ -11,7 +11,7 @@ import (
 )
 
 // planAgain plans a worktree that the arm has had before, and whose folder somebody has deleted: see plan. If its
-// branch exists, the order's base has no use, and the work goes on where it began.
+// branch exists, planAgain ignores the order's base, and the work keeps its first base.
 func (s Workspaces) planAgain(ctx context.Context, r *git.Repo, o Order, old Workspace,
 	place func(Workspace) (string, error)) (Workspace, error) {
 	if _, err := commitOf(ctx, r, heads+o.Branch); err == nil {

@@ -43,8 +43,8 @@ type Order struct {
 // Make returns EInvalid if the folder is in no repository, or if the branch or the base is wrong.
 // It returns EConflict if the branch is checked out elsewhere, or if the folder of the worktree
 // exists already. If the project has a set-up script, Make runs it. If the script is not trusted,
-// Make returns EForbidden and makes nothing. After an error nothing of the worktree is left. Only if the arm
-// has had the worktree before, its record stays, and a later Make takes the same branch.
+// Make returns EForbidden and makes nothing. After an error nothing of the worktree is left. There is one
+// exception: if the arm has had the worktree before, its record stays. A later Make then takes the same branch.
 func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	s, unlock, err := s.lock(ctx, o.ID)
 	if err != nil {
@@ -165,7 +165,7 @@ func checkNew(w Workspace) error {
 	if exists(w.Git) {
 		return coleo.Errorf(coleo.EConflict, "the repository has a worktree in %s of which Coleo has no record: nothing "+
 			"was made; "+
-			"'git worktree list' tells where it is", w.Git)
+			"'git worktree list' shows where it is", w.Git)
 	}
 	return nil
 }

@@ -65,8 +65,8 @@ func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error)
 	return s.read(o.ID)
 }
 
-// ordersOf returns the orders for the single worktrees. If the order names no further repositories, these
-// are the ones that the arm has.
+// ordersOf returns the orders for the single worktrees. If the order names no further repositories,
+// ordersOf uses those of the arm's present worktrees.
 func (s Workspaces) ordersOf(ctx context.Context, o Order, have []Workspace) []Order {
 	have = slices.DeleteFunc(slices.Clone(have), func(w Workspace) bool { return w.Arm == "" })
 	var folders, ids []string

@@ -26,7 +26,7 @@ type Status string
 // The statuses of a worktree.
 const (
 	Making    Status = "making"     // nobody has worked in it yet
-	SettingUp Status = "setting_up" // only told: its record says Making
+	SettingUp Status = "setting_up" // only in events: the record says Making
 	Ready     Status = "ready"      // an arm may work in it
 	Removing  Status = "removing"   // its contents are elsewhere, and it is being deleted
 	Restoring Status = "restoring"  // it is being written from a kept ref, which stays
@@ -51,7 +51,7 @@ type Workspace struct {
 	MadeBranch bool   `json:"made_branch,omitempty"` // Coleo has made the branch
 	Start      string `json:"start"`                 // the commit on which the work begins
 	// FirstStart is the commit on which the work began when the worktree was first made. It is "" if the
-	// worktree was made only once, or began anew.
+	// worktree was made only once, or was made again on a new branch.
 	FirstStart string `json:"first_start,omitempty"`
 	// Onto is the branch on which the work begins, without refs/heads/. It is "" if this branch is
 	// not known. In that case the base was a commit or a tag, or an older Coleo has made the

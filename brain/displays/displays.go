@@ -83,8 +83,8 @@ func (d *Snapshots) apply(e store.Entry) {
 }
 
 // NoteLogged applies an event of serve's log, and tells the followers that its arm has changed. The
-// events come in the order of the log. Events of work change no row, so no published row tells the
-// followers of them.
+// events come in the order of the log. Events of work change no row, so the followers would not learn
+// of them from published rows.
 func (d *Snapshots) NoteLogged(e store.Entry) {
 	d.apply(e)
 	d.NoteChanged(e.Arm)

@@ -82,7 +82,7 @@ func (m *Memos) SetMemoSchema(ctx context.Context, arm string, schema json.RawMe
 		return nil, coleo.Errorf(coleo.ErrorCode(err), "nothing was started: %v", err)
 	}
 	return func() {
-		// The start has failed, and its error is told.
+		// The caller returns the error of the start, so an error here is ignored.
 		_, _ = m.values.Change(context.WithoutCancel(ctx), arm, func(wire.Memo) (wire.Memo, error) { return was, nil })
 	}, nil
 }

@@ -196,7 +196,7 @@ func (r *Roster) Knows(host string) bool {
 	return r.hosts[host] != nil
 }
 
-// Attached returns the ids of the arms that a host reads now, in order. They come from the host's last
+// Attached returns the ids of the arms that a host reads now, sorted. They come from the host's last
 // report.
 func (r *Roster) Attached(host string) []string {
 	r.mu.Lock()

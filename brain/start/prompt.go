@@ -9,7 +9,7 @@ import (
 )
 
 // FirstPrompt returns the entry of the queue for the first prompt of a start, or nil if text is "".
-// It returns EInvalid if no queue takes the text.
+// It returns EInvalid if the text is blank or too large for a queue.
 func FirstPrompt(text string, now time.Time) (*coleo.Queued, error) {
 	switch {
 	case text == "":

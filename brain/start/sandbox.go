@@ -89,8 +89,9 @@ func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 }
 
 // checkJudged returns EInvalid if nobody has tested the agent CLI of the harness h in an arm's kind of
-// sandbox, and the person has not agreed. An arm that had both before keeps them. The parameters before
-// and hadHarness are what the arm had, or has from its parent.
+// sandbox, and the person has not agreed. An arm that already had this harness in this kind of sandbox
+// is not checked again. The parameters before and hadHarness are what the arm had, or has from its
+// parent.
 func checkJudged(before, c coleo.SpawnConfig, hadHarness string, h coleo.Info, agreed bool) error {
 	switch {
 	case agreed, !c.Sandbox.On(), !h.TakesSandbox, slices.Contains(h.JudgedSandboxes, c.Sandbox.Kind):

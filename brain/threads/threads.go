@@ -176,7 +176,7 @@ func (v *Conversations) CheckThreadFree(ctx context.Context, conversation, excep
 		return err
 	}
 	return coleo.Errorf(coleo.EThreadLocked,
-		"the conversation %s is in use by arm %s: nothing was done; 'coleo arm kill %s' gives it free", conversation,
+		"the conversation %s is in use by arm %s: nothing was done; 'coleo arm kill %s' frees it", conversation,
 		name, name)
 }
 

@@ -320,5 +320,5 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 }
 
 // maxHead is the largest size of the list of the files of a checkpoint, in bytes. A checkpoint has
-// at most MaxKept files besides those of its commit.
+// the files of its commit, and at most MaxKept others.
 const maxHead = 64 << 20

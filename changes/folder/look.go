@@ -94,8 +94,9 @@ func (f *Folder) canBeRead(p path, in *parents, most int64) (found bool, why str
 	}
 }
 
-// odd reports whether a path contains something that git stores nowhere, or a repository. If git
-// compared such a path with a file, it would fail, or take the repository for a submodule.
+// odd reports whether there is something at a path that git cannot store, such as a pipe, or a
+// repository. If git compared such a path with a file, it would fail, or take the repository for a
+// submodule.
 func (f *Folder) odd(name string, in *parents) bool {
 	info, err := in.lstat(name)
 	if err != nil || info == nil {

@@ -50,7 +50,7 @@ func TestACommonBudgetRefusesAnAgentCLIThatTellsNothing(t *testing.T) {
 	f := newWorld(t, "[budget]\nday = 5.0\n").spawnFake("one")
 	e := f.fails(2, "arm", "prompt", f.name, "say one")
 	if e.Code != coleo.EUnsupported || !strings.HasPrefix(e.Message, "nothing was typed, because of the budget of 2") ||
-		!strings.Contains(e.Message, "the harness fake does not tell what it uses") {
+		!strings.Contains(e.Message, "the harness fake does not report its usage") {
 		t.Errorf("the prompt: %+v", e)
 	}
 	if got := f.received(); strings.Contains(got, "one") {

@@ -44,8 +44,8 @@ A program that shows the value can command Coleo within the token's scopes:
 
 Without --scope, the token has read and prompt. With --arm, it reaches only the
 arms that you name, and starts no new ones. With --label, it reaches only the arms
-that have all of the labels, and an arm that it starts gets them. With --runs-in, a program inside that
-arm can use it.
+that have all of the labels, and an arm that it starts gets them. With --runs-in, a
+program inside that arm can use it.
 
 No token answers for the arm in which it runs, for a parent or child of that arm,
 or for an arm that it has prompted or started. No token makes or revokes tokens,

@@ -131,7 +131,7 @@ func (t *tree) remember(key string, l lastRead) {
 	t.last[key] = l
 }
 
-// waitForQuiet waits until no more changes are told, or until mostQuiet has passed.
+// waitForQuiet waits until no more changes are reported, or until mostQuiet has passed.
 func (t trees) waitForQuiet(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, mostQuiet)
 	defer cancel()

@@ -180,7 +180,7 @@ func (t *tree) leaveMoved(fresh map[string]bool) {
 	}
 }
 
-// leaveOthers stops watching all folders that are not in the list, besides those of git.
+// leaveOthers stops watching all folders that are not in the list, except those of git.
 func (t *tree) leaveOthers(list []string) {
 	wanted := map[string]bool{}
 	for _, dir := range list {

@@ -103,8 +103,8 @@ func (m *Meter) NextCall(prompt string) budget.Call {
 	return m.Ledger.Next(model, tokens, len(prompt))
 }
 
-// Count counts the calls of the model in events. It returns them, and what to store. The account is
-// that of the arm.
+// Count counts the calls of the model in events. It returns the calls, and the amounts to store. The
+// caller passes the arm's account.
 func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Call, cost []store.Spending) {
 	f := m.Arm.Facts()
 	m.mu.Lock()

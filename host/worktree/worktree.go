@@ -1,4 +1,4 @@
-// Package worktree gives an arm a git worktree, removes it, and tells the log about both. Package
+// Package worktree gives an arm a git worktree, removes it, and writes an event for both. Package
 // workspace makes and removes the worktree itself.
 package worktree
 

@@ -13,7 +13,7 @@ const (
 	mostDeep = 50
 )
 
-// awkReader reads the statements of an awk script, and refuses those that do more than to calculate and
+// awkReader reads the statements of an awk script, and refuses those that do more than calculate and
 // print. Each loop of the script must end.
 type awkReader struct {
 	words []awkWord
@@ -29,7 +29,7 @@ type awkReader struct {
 	counted, set map[string]bool
 }
 
-// readAwk returns an error if an awk script can do more than to calculate and print. Given is the list
+// readAwk returns an error if an awk script can do more than calculate and print. Given is the list
 // of variables that the command sets.
 func readAwk(script string, given []string) error {
 	words, err := awkSplit(script)
@@ -76,7 +76,7 @@ func (r *awkReader) take(text string) bool {
 
 func (r *awkReader) wrong() error {
 	if r.at >= len(r.words) {
-		return fmt.Errorf("its script is not whole")
+		return fmt.Errorf("its script is incomplete")
 	}
 	return fmt.Errorf("%q in its script is not known to only print", shortened(r.look(0).text))
 }

@@ -13,7 +13,7 @@ import (
 func anyText(_ Workspace, _ string, words []commandline.Word) error {
 	for _, word := range words {
 		if word.Variable {
-			return fmt.Errorf("it tells a variable of the environment, which can hold a secret")
+			return fmt.Errorf("it prints a variable of the environment, which can hold a secret")
 		}
 	}
 	return nil
@@ -60,7 +60,7 @@ func format(_ Workspace, _ string, words []commandline.Word) error {
 	}
 	if len(words) == 0 || strings.HasPrefix(words[0].Text, "-") || words[0].Matched ||
 		!formatText.MatchString(words[0].Text) {
-		return fmt.Errorf("its format does more than to print")
+		return fmt.Errorf("its format does more than print")
 	}
 	for _, word := range words[1:] {
 		if ofNumber.MatchString(words[0].Text) && !plainNumber.MatchString(word.Text) {

@@ -32,10 +32,10 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 		return err
 	}
 	if a.files = words[min(dashes+1, len(words)):]; len(a.files) > 0 && !c.paths {
-		return fmt.Errorf("the words behind -- are no paths of %s", name)
+		return fmt.Errorf("the words after -- are not paths of %s", name)
 	}
 	if a.given["help"] {
-		return fmt.Errorf("--help starts man: which is another program")
+		return fmt.Errorf("--help starts man, which is another program")
 	}
 	if c.check != nil {
 		if err := c.check(w, dir, a); err != nil {
@@ -91,7 +91,7 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 		return fmt.Errorf("--follow shows files under their earlier names")
 	}
 	if c.patches && len(a.files) == 0 && a.showsContent(c) && (!c.named || !a.onlyFiles()) {
-		return fmt.Errorf("it shows the content of files that are not named: write --stat, or the names behind --")
+		return fmt.Errorf("it shows the content of files that are not named: write --stat, or the names after --")
 	}
 	return nil
 }

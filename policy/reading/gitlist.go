@@ -55,7 +55,7 @@ type gitCommand struct {
 	patches bool // the command can show the content of files
 	always  bool // the command shows content even without an option
 	named   bool // the command shows only this file for REVISION:FILE
-	paths   bool // the words behind -- are paths
-	texts   bool // check judges the operands and the words behind --
+	paths   bool // the words after -- are paths
+	texts   bool // check judges the operands and the words after --
 	check   func(w Workspace, dir string, a arguments) error
 }

@@ -67,7 +67,7 @@ func (w Workspace) noReplacements(path string) error {
 const mostParts = 20_000
 
 // plainBelow refuses a folder of a repository that has links or pipes below it. Git would open what a link leads
-// to: any file in the folder .git can be read as a ref, and some tell what git is about to do.
+// to: any file in the folder .git can be read as a ref, and some say what git is about to do.
 func (w Workspace) plainBelow(repository, dir string, left *int) error {
 	names, err := w.Machine.Names(dir)
 	if err != nil {

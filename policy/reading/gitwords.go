@@ -75,7 +75,7 @@ func onlyPatterns(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// oneBlamed checks the file of git blame, which prints the whole file. The file is behind --, or it
+// oneBlamed checks the file of git blame, which prints the whole file. The file is after --, or it
 // is one of at most two operands. Git itself finds out which of the two is the revision.
 func oneBlamed(w Workspace, dir string, a arguments) error {
 	files, revisions := a.files, a.operands

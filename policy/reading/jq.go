@@ -44,7 +44,7 @@ func readJQ(filter string) error {
 		}
 	}
 	if len(r.open) > 0 {
-		return fmt.Errorf("its filter is not whole")
+		return fmt.Errorf("its filter is incomplete")
 	}
 	if r.slow && r.searches {
 		return fmt.Errorf("its filter has a pattern that can take very long")
@@ -90,7 +90,7 @@ func (r *jqReader) isKey() bool {
 }
 
 // nest records what a sign or a word opens or closes. A parenthesis can close a filter within a text. A comma
-// between if and end is not one of the object around them.
+// between if and end does not belong to the object around them.
 func (r *jqReader) nest(word string) error {
 	closes := map[string]string{"(": ")", "[": "]", "{": "}", "if": "end"}
 	if closing := closes[word]; closing != "" {

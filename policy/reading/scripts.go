@@ -37,7 +37,7 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 	}
 	isWrong := func(script string) bool { return !sedScript.MatchString(script) }
 	if len(scripts) == 0 || slices.ContainsFunc(scripts, isWrong) {
-		return fmt.Errorf("its script does more than to print lines")
+		return fmt.Errorf("its script does more than print lines")
 	}
 	isOption := func(word commandline.Word) bool { return strings.HasPrefix(word.Text, "-") }
 	if a.given["e"] && slices.ContainsFunc(a.behind, isOption) {

@@ -41,7 +41,7 @@ func (u user) String() string { return strconv.Itoa(u.uid) + ":" + strconv.Itoa(
 // such a folder to root. There is one user in the container.
 const own = ":rw,exec,nosuid,nodev,mode=1777"
 
-// run returns the arguments of the engine that start the container, and return at once.
+// run returns the arguments with which the engine starts the container. The engine does not wait for its end.
 //
 // The root folder is read-only, so nothing that the arm writes stays in the engine's storage. SELinux
 // would keep the arm from its work folder: the alternative to label=disable is to change the labels of

@@ -88,9 +88,9 @@ func (s *started) run(argv []string) (code int, err error) {
 	return s.serve(conn, argv)
 }
 
-// make makes the container. The engine's own process for the container ignores HUP, as it inherits that
-// from here. A holder that ends the arm sends HUP to all processes below it, and podman's process must
-// live until it has removed the container.
+// make makes the container. A holder that ends the arm sends HUP to all processes below it. Podman's own
+// process must survive that, because it has to remove the container. So make ignores HUP while it starts
+// the engine, and that process inherits this.
 func (s *started) make(ctx context.Context) error {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Notify(s.signals, passed...)
@@ -160,9 +160,9 @@ func (s *started) serve(conn int, argv []string) (int, error) {
 	}
 }
 
-// releaseTerminal gives the terminal of this session free, so that the agent CLI can make it the one of
-// its own session. It reports whether it has done so. A process below a wrapper cannot: the agent CLI
-// then uses the terminal without owning it, and this process passes the terminal's signals.
+// releaseTerminal releases the terminal of this session, so that the agent CLI can make it the terminal
+// of its own session. It reports whether it has done so. A process below a wrapper cannot do this. The
+// agent CLI then uses the terminal without owning it, and this process passes on the terminal's signals.
 func (s *started) releaseTerminal() bool {
 	session, err := unix.Getsid(0)
 	if _, tty := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || tty != nil || session != os.Getpid() {

@@ -76,8 +76,8 @@ type entrances struct {
 	forward map[string]proxy.Rule // by the address inside
 }
 
-// waysIn returns the addresses on which a sandbox listens for some rules. The name localhost has
-// both addresses of loopback.
+// waysIn returns the addresses on which a sandbox listens for the given rules. The name localhost
+// means both addresses of loopback.
 func waysIn(rules proxy.Rules) entrances {
 	out := entrances{listen: []string{"127.0.0.1:0"}, forward: map[string]proxy.Rule{}}
 	for _, rule := range rules.Forward {

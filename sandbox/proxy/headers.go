@@ -77,8 +77,9 @@ func (h *headers) body() (body, error) {
 var betweenTwo = []string{"Host", "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authorization",
 	"Proxy-Authenticate", "TE", "Trailer", "Upgrade"}
 
-// head returns the head for the server. The server is to close the connection after its answer, so
-// that a connection has one request. The parameter first is the request line.
+// head returns the head of the request to the server. It asks the server to close the connection
+// after its answer, because each connection carries one request. The parameter first is the request
+// line.
 func (h *headers) head(first, host string) []byte {
 	drop := slices.Clone(betweenTwo)
 	for _, value := range h.values("Connection") {

@@ -33,8 +33,9 @@ type Entry struct {
 // maxLog limits both files of a log together, in bytes.
 const maxLog = 1 << 20
 
-// Log is a file with a line of JSON for each entry. When the file is half as large as both files may
-// be, it becomes the older file, and replaces the one before. So the newest entries stay.
+// Log writes one line of JSON for each entry. It keeps two files, the current one and an older one.
+// Before the current file would exceed half of maxLog, it replaces the older file, and Log begins a
+// new one. So the newest entries stay.
 type Log struct {
 	path string
 

@@ -38,7 +38,7 @@ func (r Rules) find(host string, port uint16) (Rule, bool) {
 }
 
 // permits returns "" if the proxy may connect to an address of the host in rule. Otherwise it
-// returns the reason for people.
+// returns the reason, in words for people.
 func (r Rules) permits(rule Rule, addr netip.Addr) string {
 	kind := kindOf(addr)
 	if kind == public {

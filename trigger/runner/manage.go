@@ -193,7 +193,7 @@ func (r *Runner) newRun(ctx context.Context, t trigger.Trigger, fields map[strin
 	}
 	if now.Live >= t.MaxArms {
 		return e, coleo.Errorf(coleo.EConflict, "%s has %d live arms, and at most %d: nothing was started; end some with "+
-			"'coleo arm kill', or make the trigger anew with a larger --max-arms", t.Name, now.Live, t.MaxArms)
+			"'coleo arm kill', or make the trigger again with a larger --max-arms", t.Name, now.Live, t.MaxArms)
 	}
 	q, err := r.request(t, fields)
 	if err != nil {

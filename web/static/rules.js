@@ -54,7 +54,7 @@ export function recovery(arm) {
 /** Describes the button that starts an arm. The arm must be stopped, in error, or starting without a runtime. */
 export function spawning(arm) {
   const can = arm.status === "stopped" || arm.status === "error" || (arm.status === "starting" && !arm.runtime?.hasRuntime);
-  return { can, why: can ? "Start it anew" : "It already runs." };
+  return { can, why: can ? "Start it with a new conversation" : "It already runs." };
 }
 
 /** Describes the button that ends an arm. Any arm with a process can be killed. */

@@ -138,8 +138,9 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Disarm takes out of a repository what can start a program when the user's own git runs there: hooks, and all
-// settings except the harmless ones. The caller has written the repository, so that it has no symbolic links.
+// Disarm removes from a repository what can start a program when the user's own git runs there: hooks, and all
+// settings except the harmless ones. The caller must have written the repository itself, because
+// Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")
 	settings, err := p.readHarmless(ctx, config)
@@ -155,7 +156,7 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 }
 
 // ReplaceOwn replaces a file below the git folder of a clone, as git does: it first makes the file name.lock. It
-// never follows a symbolic link out of the clone, also if the arm makes one during the call. The function check
+// never follows a symbolic link out of the clone, even if the arm makes one during the call. The function check
 // is called while the lock exists. If it returns an error, nothing is replaced. ReplaceOwn returns EBusy if the
 // lock exists.
 func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {

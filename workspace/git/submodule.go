@@ -146,7 +146,7 @@ func (r *Repo) copyObjects(ctx context.Context, to string) error {
 			return nil
 		}
 	}
-	return coleo.Errorf(coleo.EBusy, "the objects of %s change all the time: try again", r.Common)
+	return coleo.Errorf(coleo.EBusy, "the objects of %s keep changing: try again", r.Common)
 }
 
 // packsOf returns the names of the packs in a folder of objects. It returns EUnsupported if the
@@ -201,8 +201,8 @@ func copyFolder(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// copyFile copies a file that its owner may only read. A file system that can share the bytes of two
-// files until one of them changes does so.
+// copyFile copies a file whose owner may only read it, such as an object of git. The copy gets the
+// same mode. If the file system can clone files, both share their bytes.
 func copyFile(from, to string) error {
 	in, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

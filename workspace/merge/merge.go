@@ -32,7 +32,7 @@ const (
 	// merge is computed again. Coleo's own merges wait for each other, so only a person's git can
 	// move the branch meanwhile.
 	tries = 5
-	// mostCommits is the largest number of commits that a rebase makes anew, and that a result
+	// mostCommits is the largest number of commits that a rebase makes again, and that a result
 	// lists.
 	mostCommits = 1000
 	// mostFiles is the largest number of files, and also of conflicts, in a result.
@@ -107,7 +107,7 @@ func (j *job) do(ctx context.Context) (changes.Merged, error) {
 			return m, err
 		}
 	}
-	return changes.Merged{}, coleo.Errorf(coleo.EBusy, "the branch %s moves all the time: nothing was merged; "+
+	return changes.Merged{}, coleo.Errorf(coleo.EBusy, "the branch %s keeps moving: nothing was merged; "+
 		"try again when nobody commits on it", j.into)
 }
 
@@ -239,7 +239,7 @@ func (j *job) checkBranches(ctx context.Context) error {
 			return coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: nothing was merged", name)
 		}
 		if _, err := j.run(ctx, "symbolic-ref", "--quiet", heads+name); err == nil {
-			return coleo.Errorf(coleo.EInvalid, "the branch %s only stands for another one: nothing was merged; "+
+			return coleo.Errorf(coleo.EInvalid, "the branch %s is only another name of a branch: nothing was merged; "+
 				"name that one with --into", name)
 		}
 	}

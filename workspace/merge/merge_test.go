@@ -338,7 +338,7 @@ func TestALostRaceIsComputedAnew(t *testing.T) {
 	s.commit(w, "b", "b\n", "add b")
 	left = 1000
 	_, err = merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Hooks{Before: before})
-	if coleo.ErrorCode(err) != coleo.EBusy || !strings.Contains(err.Error(), "moves all the time") {
+	if coleo.ErrorCode(err) != coleo.EBusy || !strings.Contains(err.Error(), "keeps moving") {
 		t.Errorf("the error is %v", err)
 	}
 }

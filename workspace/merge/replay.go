@@ -10,7 +10,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// commit is a commit that a rebase makes anew on top of another commit.
+// commit is a commit that a rebase makes again on top of another commit.
 type commit struct {
 	id, parent, tree string
 	author           []string // as variables for git
@@ -33,7 +33,7 @@ func (j *job) read(ctx context.Context, id string) (commit, error) {
 		author: []string{"GIT_AUTHOR_NAME=" + f[2], "GIT_AUTHOR_EMAIL=" + f[3], "GIT_AUTHOR_DATE=@" + f[4]}}, nil
 }
 
-// replayAll makes all commits of the arm anew on top of the commit tip. It returns the last new
+// replayAll makes all commits of the arm again on top of the commit tip. It returns the last new
 // commit.
 func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (string, error) {
 	before := tip
@@ -112,7 +112,7 @@ func (j *job) replay(ctx context.Context, m *changes.Merged, tip string, c commi
 	}
 	made, err := j.commitTree(ctx, tree, c.message, c.author, tip)
 	if err != nil {
-		return "", fmt.Errorf("make the commit %.12s anew: %w", c.id, err)
+		return "", fmt.Errorf("make the commit %.12s again: %w", c.id, err)
 	}
 	return made, nil
 }

@@ -224,7 +224,7 @@ func (f *follower) run(name string, line uint, words []*syntax.Word) {
 		f.runs = map[string]bool{}
 	}
 	if !f.runs[file.Path] && f.read[file.Path] && file.Path != name {
-		f.unclear("%s is read and run", file.Path) // it would have to be followed anew
+		f.unclear("%s is read and run", file.Path) // it would have to be followed again
 		return
 	}
 	f.runs[file.Path] = true

@@ -26,7 +26,7 @@ const bulkAtOnce = 4
 const bulkHelp = `Name one arm or several, or choose them with --all, --stopped, --host, --harness
 and --selector. An arm must match all filters that you give. Coleo works on four
 arms at a time, or waits for all of them. A table shows the result for each arm.
-The exit code is 0 only if everything succeeded, also if no arm matches.
+The exit code is 0 if everything succeeded, or if no arm matches.
 
 --selector takes conditions on labels, with commas between: KEY=VALUE, KEY!=VALUE,
 KEY (the arm has the key) and '!KEY' (it lacks the key). An arm must meet all.`

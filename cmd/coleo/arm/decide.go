@@ -65,9 +65,9 @@ unticked, and the dialog is submitted. Coleo sees each tick before it presses
 the next key. If anything else is seen, it stops, says what is ticked, and
 submits nothing.
 
---text is an answer in words. A dialog types it into the option that takes one. If there are several
-questions, this answers the one that is shown. The next one is the next
-dialog, and the last one asks you to submit.
+--text is an answer in words. In a dialog, Coleo types it into the option that
+takes text. If there are several questions, this answers the one that is shown.
+The next one is the next dialog, and the last one asks you to submit.
 
 --key types one key into a dialog that no rule knows (its title is "unknown"),
 or that only a pack knows. It needs --dialog, so that the key goes only to the

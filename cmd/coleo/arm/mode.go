@@ -75,9 +75,10 @@ Coleo presses the agent CLI's own key, looks at the screen after each press, and
 returns when the screen shows the mode. It types only while the agent CLI is
 idle, and never into a dialog. With --interrupt it stops the running turn first.
 
-A mode in which the agent CLI asks for less needs --allow. If the present mode
+A mode in which the agent CLI asks less often needs --allow. If the present mode
 does not lead to the wanted one, the exit code is 5. If nothing switches to the
-mode, it is 2. A mode of instructions alone is put before the next prompt.
+mode, it is 2. If a mode has only instructions, Coleo puts them before the next
+prompt.
 
 The mode is kept: a later start of the arm switches to it again, until the mode
 is changed in another way.`,
@@ -96,7 +97,7 @@ is changed in another way.`,
 			return verb.Say(c, switchText(args[0], done), done)
 		}),
 	}
-	c.Flags().BoolVar(&o.Allow, "allow", false, "also a mode in which the agent CLI asks for less")
+	c.Flags().BoolVar(&o.Allow, "allow", false, "also a mode in which the agent CLI asks less often")
 	c.Flags().BoolVar(&o.Interrupt, "interrupt", false, "stop the running turn first")
 	return c
 }
@@ -173,7 +174,7 @@ With --scope thread, only the present conversation has the model. With --scope
 default, only the next starts of the arm have it, and nothing is typed.
 
 If the model is not available, --fallback decides, as for 'coleo arm spawn'. The
-arm then has a badge until you have seen that: --seen says so.`,
+arm then has a badge until you confirm with --seen that you know of it.`,
 		Example: `  coleo arm model fix PROVIDER/MODEL
   coleo arm model fix MODEL --restart --scope thread`,
 		Args: cobra.RangeArgs(1, 2),
@@ -197,7 +198,7 @@ arm then has a badge until you have seen that: --seen says so.`,
 			return verb.Say(c, modelText(args[0], o.Scope, done), done)
 		}),
 	}
-	c.Flags().StringVar(&scope, "scope", string(coleo.ScopeArm), "`arm`, thread or default: for what the model holds")
+	c.Flags().StringVar(&scope, "scope", string(coleo.ScopeArm), "what the model applies to: `arm`, thread or default")
 	c.Flags().StringVar((*string)(&o.Fallback), "fallback", "", fallbackHelp)
 	c.Flags().BoolVar(&o.Seen, "seen", false, "say that you have seen which model the arm has in place of another one")
 	c.Flags().BoolVar(&o.Restart, "restart", false, "end the idle agent CLI and resume the conversation, if necessary")

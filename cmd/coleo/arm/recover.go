@@ -30,8 +30,8 @@ The output says which. This returns when the arm takes prompts or asks
 something.
 
 Nothing is started while an earlier start may still run on a host agent that
-cannot be asked. --force starts the arm anyway. Two may then run until that
-host agent is back.`
+cannot be asked. --force starts the arm anyway. Two agent CLIs of the arm may
+then run until that host agent is back.`
 
 func newRecoverCommand() *cobra.Command {
 	var f recoverFlags

@@ -62,7 +62,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 	reply, err := client.Spawn(c.Context(), f.q)
 	if started(); err != nil {
 		err = ifCancelled(c.Context(), err, "cancelled while arm %[1]s was started: nobody knows whether it was started; "+
-			"'coleo arm status %[1]s' tells", f.q.Name)
+			"'coleo arm status %[1]s' shows it", f.q.Name)
 		return setup.SuggestHarness(c.Context(), client, err)
 	}
 	if reply.Warning != "" {

@@ -92,7 +92,7 @@ arm open'.
 
 --worktree gives the arm a git worktree and a branch of its own, below Coleo's state
 folder or where [workspace] in config.toml says. The branch is named for the arm.
---worktree=BRANCH names one, also one that exists. pr/12 stands for the head of pull
+--worktree=BRANCH names another one, which may exist. pr/12 stands for the head of pull
 request 12, which is fetched. --base says where a new branch begins; without it,
 that is what is checked out in the folder. 'coleo arm remove' removes the worktree
 again, and never loses work. If the project has a script .coleo/setup, it runs in

@@ -32,10 +32,10 @@ On a terminal this shows the newest messages and the screen below them. Without
 a NAME it lets you choose an arm. These are the keys:
 
   m  write a message; Enter sends it as a prompt, Escape leaves it
-  i  a message interrupts the running turn first, or no longer does
+  i  switches whether a message first interrupts the running turn
   x  show messages in full, or only their beginning
-  s  marks nothing as stuck; it says what to do with an arm that seems stuck
-  r  read and draw everything anew
+  s  says what to do with an arm that seems stuck; it changes nothing
+  r  read and draw everything again
   q  quit; the arm continues to run
 
 Elsewhere, or with --json, this prints each change of state and types nothing.

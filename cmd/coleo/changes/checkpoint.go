@@ -16,8 +16,8 @@ import (
 	"coleo.dev/printable"
 )
 
-const restoreHelp = `Put the files of a checkpoint back, to the byte, and delete the files that have
-been made since. The checkpoint before a turn's own one undoes that turn.
+const restoreHelp = `Put the files of a checkpoint back, byte for byte, and delete the files that have
+been made since. To undo a turn, restore the checkpoint before the one of that turn.
 
 Files that git ignores are never deleted. The index, the branches, the commits and
 the submodules stay as they are. So do files of more than 50 MB.

@@ -25,7 +25,7 @@ const diffHelp = `Show what the arm has changed in its folder since it was start
 the index, in the work folder, and in files that git does not know. The commit of
 the start stays the same, also after commits of the arm and restarts.
 
-Into a file or a pipe, the output is a patch for 'git apply'. It holds binary files
+In a file or a pipe, the output is a patch for 'git apply'. It holds binary files
 only with --binary. On a terminal it has colours, and control characters are shown
 as \x1b and the like. Files that git ignores are left out.
 
@@ -50,10 +50,11 @@ func DiffCommand() *cobra.Command {
 				return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and perhaps files and folders", c.CommandPath())
 			}
 			if why && w.Stat {
-				return coleo.Errorf(coleo.EInvalid, "--why is about the places of a patch, and --stat shows none: leave one out")
+				return coleo.Errorf(coleo.EInvalid, "--why explains the places of a patch, and --stat shows no patch: "+
+					"leave one out")
 			}
 			if why && follow {
-				return coleo.Errorf(coleo.EInvalid, "--why takes too long to be followed: leave out --why or --follow")
+				return coleo.Errorf(coleo.EInvalid, "--why takes too long for --follow: leave out one of them")
 			}
 			return nil
 		},

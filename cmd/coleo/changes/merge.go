@@ -15,15 +15,15 @@ import (
 )
 
 const mergeHelp = `Merge the branch that is checked out in the arm's worktree into the branch from
-which the worktree was made, or into another one (--into). A branch that does not
-exist begins at that one.
+which the worktree was made, or into another one (--into). If the branch of --into
+does not exist, it begins at the branch from which the worktree was made.
 
-Without a flag this makes a merge commit, also if the branch could be moved without
+Without a flag this makes a merge commit, even if the branch could be moved without
 one. So one revert undoes the arm's work. --squash makes one commit. --rebase makes
-each commit anew on top of the branch, with its author, date and message.
+each commit again on top of the branch, with its author, date and message.
 
 Nothing is merged if the arm has uncommitted work: --commit MESSAGE commits all of it
-first, besides the files that git ignores. Nothing is merged into a branch that is
+first, except the files that git ignores. Nothing is merged into a branch that is
 checked out, because the files there would no longer fit it: --update-checkout
 updates the files there too, if nothing is uncommitted there. Without it, your files,
 your index and your stash are never touched. No hook runs.
@@ -65,7 +65,7 @@ func MergeCommand() *cobra.Command {
 	}
 	f := c.Flags()
 	f.BoolVar(&squash, "squash", false, "make one commit")
-	f.BoolVar(&rebase, "rebase", false, "make each commit anew on top of the branch")
+	f.BoolVar(&rebase, "rebase", false, "make each commit again on top of the branch")
 	f.StringVar(&w.Repo, "repo", "", "`NAME` of the repository, if the arm works in several")
 	f.StringVar(&w.Into, "into", "", "`BRANCH` that gets the work (default: the one from which the worktree was made)")
 	f.StringVar(&w.Commit, "commit", "", "commit uncommitted work first, with this `MESSAGE`")

@@ -16,7 +16,7 @@ import (
 	"coleo.dev/workspace/pull"
 )
 
-const pullHelp = `Push the branch of the arm's worktree to the remote, and make a pull request of it
+const pullHelp = `Push the branch of the arm's worktree to the remote, and make a pull request for it
 (GitHub) or a merge request (GitLab). If the branch has an open one already, this only
 pushes. A later call does the same.
 
@@ -24,7 +24,7 @@ gh or glab makes it, with your own login. So run this on the machine of the work
 as the user who is logged in there. No hook of git runs.
 
 Nothing is pushed if the arm has uncommitted work: --commit MESSAGE commits all of it
-first, besides the files that git ignores. A push never overwrites commits.`
+first, except the files that git ignores. A push never overwrites commits.`
 
 // PullCommand returns the verb "arm pr".
 func PullCommand() *cobra.Command {
@@ -32,7 +32,7 @@ func PullCommand() *cobra.Command {
 	var commit, repo string
 	c := &cobra.Command{
 		Use:   "pr NAME",
-		Short: "Push the branch of an arm and make a pull request of it",
+		Short: "Push the branch of an arm and make a pull request for it",
 		Long:  pullHelp,
 		Example: `  coleo arm pr fix
   coleo arm pr fix --title "fix the parser" --base develop --draft

@@ -32,9 +32,9 @@ shows that arm alone.
 project is the work folder, or the folder for which the arm's worktree was made.
 --since is a time or an age, such as 2026-01-31 or 7d.
 
-TOKENS says who has told the tokens: the model, by the agent CLI's transcript or
-HTTP, or an estimate of the agent CLI's (~). PRICE says who has told the price:
-agent (the agent CLI has said what its calls cost), override (your config.toml),
+TOKENS says where the tokens come from: the model, by the agent CLI's transcript or
+HTTP, or an estimate of the agent CLI's (~). PRICE says where the price comes from:
+agent (the agent CLI has reported what its calls cost), override (your config.toml),
 refreshed, built-in or book. '+?' means that some tokens have no price.
 
 Subagents and side requests count if the agent CLI records their tokens. The last

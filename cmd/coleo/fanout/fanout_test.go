@@ -151,7 +151,7 @@ func TestACancelledFanOutSaysWhatIsKnownOfEachArm(t *testing.T) {
 		want    string
 		unknown bool
 	}{
-		{"nobody knows whether the arm was started: 'coleo fan-out show x' tells", true},
+		{"nobody knows whether the arm was started: 'coleo fan-out show x' shows it", true},
 		{"cancelled before the arm was started", false}, // the context has ended already
 	} {
 		out := f.startAll(ctx, client, "x", "commit")[0]

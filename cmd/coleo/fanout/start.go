@@ -82,7 +82,7 @@ func (s *started) explainCancel(ctx context.Context, id string) {
 	if s.Error == nil || ctx.Err() == nil || !errors.Is(s.Error, context.Canceled) {
 		return
 	}
-	tells := "'coleo fan-out show " + id + "' tells"
+	tells := "'coleo fan-out show " + id + "' shows it"
 	words := "cancelled before the arm was started"
 	switch {
 	case s.Unknown:

@@ -133,7 +133,7 @@ func newShowCommand() *cobra.Command {
 		Short: "Compare the arms of a fan-out",
 		Long: `Compare the arms of a fan-out: their state, the files and lines that they have
 changed, their cost, and the time of their runs. A cost is unknown if the agent CLI
-does not tell its tokens, or if the model has no price. '+?' means that some tokens
+does not report its tokens, or if the model has no price. '+?' means that some tokens
 have no price.`,
 		Args: verb.Exactly(1, "the id of a fan-out"),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {

@@ -18,8 +18,8 @@ import (
 )
 
 const help = `Give the task of the arm NAME to a new arm of another harness, its successor. The
-successor works in the same folder or worktree. Its first prompt has the prompts of
-the person, a summary of the conversation, the list of tasks and the diff. No model
+successor works in the same folder or worktree. Its first prompt contains your
+prompts, a summary of the conversation, the list of tasks and the diff. No model
 writes this text. If something is cut, the text says so.
 
 The arm NAME is paused: it runs on, and nothing is sent from its queue. The prompts

@@ -43,10 +43,11 @@ func newCalibrateCommand() *cobra.Command {
 
 The verb installs VERSION if it is missing. Your arms do not use it. Then the verb
 plays sessions with a scripted model, without a network, and records them in
-FOLDER. It types without reading the screen. What the model was asked and which
-files were written says which state each moment has: these are the labels.
+FOLDER. It types without reading the screen. It learns the state of each moment
+from the requests to the model and from the written files. It writes these states
+down as labels.
 
-Then the verb reads the recordings with the description of today. It prints what
+Then the verb reads the recordings with the present description. It prints what
 reads as labelled and what does not. It looks for the smallest change of the
 description with which all of them read as labelled, and prints the change as a
 diff. Every recording in the folders of --old must still read as before.
@@ -65,7 +66,7 @@ and 1 if no change was found.`,
 	c.Flags().StringVar(&f.record, "record", "", "play sessions, and write their recordings to this new `FOLDER`")
 	c.Flags().StringVar(&f.sizes, "sizes", playedSizes, "sizes of the terminals, as `COLSxROWS`, separated by commas")
 	c.Flags().StringVar(&f.settings, "settings", "",
-		"play also with these settings of users: `NAMES`, separated by commas, or all")
+		"also play with these settings of users: `NAMES`, separated by commas, or all")
 	c.Flags().StringVar(&f.binary, "binary", "", "`PATH` of another program for the agent CLI")
 	c.Flags().BoolVar(&f.isolated, "isolated", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("isolated")
@@ -147,7 +148,8 @@ func (f *calibrateFlags) check() error {
 		return coleo.Errorf(coleo.EInvalid, "name a folder: give --record to play sessions, or --recordings to read some")
 	}
 	if !(f.slack >= 0) || f.time <= 0 {
-		return coleo.Errorf(coleo.EInvalid, "--slack %g, --time %s: give no negative number, and some time", f.slack, f.time)
+		return coleo.Errorf(coleo.EInvalid, "--slack %g, --time %s: --slack must not be negative, and --time must be "+
+			"more than 0", f.slack, f.time)
 	}
 	return nil
 }

@@ -144,8 +144,8 @@ of its own. Your arms, your logins and your settings are not touched.
 docs/conformance.md lists the checks.
 
 With --settings, a few checks run once for each setting that users of the agent
-CLI may have. With --asks, each dialog of the harness's catalogue is brought
-about and answered in each way. docs/compatibility.md lists these settings and
+CLI may have. With --asks, Coleo makes the agent CLI show each dialog of the
+harness's catalogue, and answers it in each way. docs/compatibility.md lists these settings and
 dialogs.
 
 The exit code is 0 if the harness is compatible, 1 if it is not, 2 for wrong

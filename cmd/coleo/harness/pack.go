@@ -208,8 +208,8 @@ func newPackAddCommand() *cobra.Command {
 		Long: `Install a pack. Running arms use it within two seconds.
 
 The pack must be signed by a key that you trust ('coleo harness pack trust'). It
-must be newer than every pack that was installed for its harness, and its last
-day must not be over. A pack with any problem changes nothing.`,
+must be newer than every pack that was installed for its harness, and must not
+have expired. A pack with any problem changes nothing.`,
 		Args: verb.Exactly(1, "the file of a pack"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return changePacks(func(s setup.Setup, store pack.Store) error {
@@ -246,8 +246,8 @@ func newPackRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove HARNESS",
 		Short: "Remove the pack of a harness",
-		Long: `Remove the pack of a harness. The harness then uses its own rules alone. An older
-pack than the removed one can still not be installed.`,
+		Long: `Remove the pack of a harness. The harness then uses its own rules alone. A pack
+that is older than the removed one still cannot be installed.`,
 		Args: verb.Exactly(1, "the name of a harness"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return changePacks(func(_ setup.Setup, store pack.Store) error {

@@ -26,7 +26,7 @@ func newPackTrustCommand() *cobra.Command {
 		Use:   "trust FILE",
 		Short: "Trust the packs that a key has signed",
 		Long: `Trust the packs that a key has signed. FILE has the public key, as 'coleo harness
-pack keygen' writes it. Coleo itself pins no key yet.`,
+pack keygen' writes it. Coleo itself trusts no key yet.`,
 		Args: verb.Exactly(1, "the file of a public key"),
 		RunE: func(c *cobra.Command, args []string) error {
 			key, err := pack.ReadPublicKey(args[0])
@@ -46,7 +46,7 @@ pack keygen' writes it. Coleo itself pins no key yet.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&remove, "remove", false, "trust the key no longer")
+	c.Flags().BoolVar(&remove, "remove", false, "no longer trust the key")
 	return c
 }
 

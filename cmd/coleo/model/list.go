@@ -31,8 +31,8 @@ func newModelsListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List the models of all agent CLIs, with their prices",
 		Long: `List the models of all agent CLIs, with their prices in US dollars per million
-tokens: of input, output, cache reads and cache writes. This shows who has told
-each price, and when.
+tokens: of input, output, cache reads and cache writes. This shows where each price
+comes from, and its date.
 
 Without --all, this lists the models of agent CLIs that are installed and to
 which you are logged in, and those that arms have. --catalog lists the models of

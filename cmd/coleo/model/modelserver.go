@@ -63,7 +63,7 @@ need this server.`,
 	c.Flags().StringVar(&cfg.Log, "log", "", "`FILE` for the record of all requests, as JSON lines")
 	c.Flags().StringVar(&script, "script", "", "`FILE` with the model's answers")
 	c.Flags().BoolVar(&isolated, "isolated", false,
-		"use an own network namespace; print flags for arms")
+		"use a network namespace of its own; print flags for arms")
 	c.Flags().BoolVar(&inside, "inside", false, "this process is in the namespace already")
 	_ = c.Flags().MarkHidden("inside")
 	return c

@@ -29,8 +29,8 @@ func newExplainCommand() *cobra.Command {
 	last := 10
 	c := &cobra.Command{
 		Use:   "explain NAME",
-		Short: "Tell what the policy of an arm has decided, and why",
-		Long: `Tell what the policy of an arm has decided about the arm's approval dialogs, the
+		Short: "Show what the policy of an arm has decided, and why",
+		Long: `Show what the policy of an arm has decided about the arm's approval dialogs, the
 oldest first: the decision, the rule, the reason, and whether the policy has
 answered the dialog.`,
 		Example: "  coleo policy explain fix --last 3",

@@ -66,7 +66,7 @@ an arm.`,
 	}
 	f := c.Flags()
 	f.DurationVar(&last, "for", last, "how long it is granted, at most 720h")
-	f.StringVar(&scope, "scope", scope, "for what it is granted: arm, session or thread")
+	f.StringVar(&scope, "scope", scope, "what the grant applies to: arm, session or thread")
 	f.StringVar(&tool, "tool", "", "grant all calls of the agent CLI's `TOOL`, and no command")
 	return c
 }

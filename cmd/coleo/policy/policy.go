@@ -36,8 +36,8 @@ func newTestCommand() *cobra.Command {
 	var t tried
 	c := &cobra.Command{
 		Use:   "test COMMAND",
-		Short: "Tell what a policy decides about a command line, and run nothing",
-		Long: `Tell what a policy decides about a command line: allow, ask or deny, with the
+		Short: "Show what a policy decides about a command line, and run nothing",
+		Long: `Show what a policy decides about a command line: allow, ask or deny, with the
 rule that decided and the reason. Nothing is run.
 
 Without a preset and without rules, the decision is ask. The preset "read" allows
@@ -48,8 +48,8 @@ commands that only read files of the work folder. A file of rules is TOML:
   command = "go test *"
   decision = "allow"
 
-'coleo arm spawn --policy' gives an arm a policy. A policy saves questions. It is
-no boundary.`,
+'coleo arm spawn --policy' gives an arm a policy. A policy saves you
+questions. It is not a security boundary.`,
 		Example: `  coleo policy test --preset read 'cat go.mod | head -5'
   coleo policy test --rules policy.toml --json 'go test ./...'`,
 		Args: verb.Exactly(1, "a command line, in quotes"),

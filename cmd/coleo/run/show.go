@@ -29,8 +29,8 @@ func newShowCommand() *cobra.Command {
 	answer := false
 	c := &cobra.Command{
 		Use:   "show RUN",
-		Short: "Tell a run in ten lines",
-		Long: `Tell a run in ten lines: its prompt, its end, its calls of tools, its tokens and
+		Short: "Summarize a run in ten lines",
+		Long: `Summarize a run in ten lines: its prompt, its end, its calls of tools, its tokens and
 its answer.
 
 RUN is the id of a run, or a beginning of it that no other run has.
@@ -195,7 +195,7 @@ func began(r coleo.Run, now time.Time) string {
 	case coleo.OriginSelf:
 		text += ", by the agent CLI itself"
 	case coleo.OriginLate:
-		text += ", late: its prompt had been told as lost"
+		text += ", late: its prompt had been reported as lost"
 	}
 	return text
 }

@@ -178,7 +178,7 @@ func runOnBus(ctx context.Context, s setup.Setup, f agentFlags, db *store.HostDB
 		}
 	}()
 	if err = h.Run(ctx); err != nil && !conn.Connected() {
-		h.Log.Warn("the bus went at the start", "error", err)
+		h.Log.Warn("the bus ended while the host agent started", "error", err)
 		return nil
 	}
 	return err

@@ -32,8 +32,8 @@ run that ends. The command gets COLEO_EVENT, COLEO_ARM_NAME, COLEO_SUBJECT and
 other variables: see docs/cli.md. It takes precedence over notify in
 config.toml.
 
---revive is for the time after a reboot. It takes up every arm that ran, and
-none that a person had stopped. Parked arms stay parked. If a login has expired,
+--revive is for the time after a reboot. It recovers every arm that ran before
+it, and none that a person had stopped. Parked arms stay parked. If a login has expired,
 one line says so for all its arms. It is safe to repeat.
 
 --demo also starts two real agent CLIs as arms, prompts them, and prints
@@ -67,7 +67,7 @@ what they do. They use the scripted model, which costs nothing, unless you give
 	c.Flags().StringVar(&notify, "notify", "", notifyUsage)
 	c.Flags().BoolVar(&showcase, "demo", false,
 		"also start two real agent CLIs as arms")
-	c.Flags().BoolVar(&reviving, "revive", false, "also take up the arms that ran before a reboot")
+	c.Flags().BoolVar(&reviving, "revive", false, "also recover the arms that ran before a reboot")
 	c.Flags().BoolVar(&ownLogin, "own-login", false,
 		"with --demo: use your logins, which may cost money")
 	return c

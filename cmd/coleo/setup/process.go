@@ -48,7 +48,7 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 
 func (s Setup) forget(name string) error {
 	if err := os.Remove(s.pidFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the word of %s: %w", name, err)
+		return fmt.Errorf("remove the file with the process id of %s: %w", name, err)
 	}
 	return nil
 }

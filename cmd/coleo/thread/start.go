@@ -44,7 +44,7 @@ func (f *startFlags) fillIn(ctx context.Context, client *api.Client, t coleo.Thr
 		f.q.Workdir = t.Folder
 	}
 	if f.q.Workdir == "" {
-		return coleo.Errorf(coleo.EInvalid, "the record of %s does not tell its folder: name it with -w", t.ID)
+		return coleo.Errorf(coleo.EInvalid, "the record of %s does not name its folder: name it with -w", t.ID)
 	}
 	return f.choose(ctx, client)
 }
@@ -176,7 +176,7 @@ have it. While the arm works or asks something, nothing is done.`,
 			if len(args) == 1 || len(args) == 2 {
 				return nil
 			}
-			return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and maybe the id of a conversation",
+			return coleo.Errorf(coleo.EInvalid, "%s takes the name of an arm, and optionally the id of a conversation",
 				c.CommandPath())
 		},
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {

@@ -91,7 +91,7 @@ func newSearchCommand() *cobra.Command {
 		Long: `Search the prompts and answers of all conversations. The best match is first.
 
 All words must be in one prompt or answer. "words in quotes" must follow each other.
-word* finds every word that begins so. Capital letters and accents do not matter.`,
+word* finds every word that begins with word. Capital letters and accents do not matter.`,
 		Example: `  coleo thread search parser fails
   coleo thread search '"unexpected token"' --project .`,
 		Args: cobra.ArbitraryArgs,

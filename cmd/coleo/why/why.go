@@ -36,14 +36,14 @@ const maxFile = 64 << 20
 func Command() *cobra.Command {
 	return &cobra.Command{
 		Use:   "why FILE:LINE",
-		Short: "Tell which call of which run wrote a line of a file",
-		Long: `Tell which call of which run wrote a line of a file: the prompt, the call, who
+		Short: "Show which call of which run wrote a line of a file",
+		Long: `Show which call of which run wrote a line of a file: the prompt, the call, who
 approved it, and how to look at the arm's screen at that moment.
 
 The answer says how sure it is. Either this call wrote exactly this line, or it
-changed the file and the line is not in its text. A command of a shell that
-names the file is told as a possibility. Only what an agent CLI's record tells
-is known, as long as its events are kept.`,
+changed the file and the line is not in its text. If a shell command names the
+file, the answer shows that command as a possibility. Coleo knows only what an
+agent CLI's record reports, and only while those events are kept.`,
 		Example: `  coleo why src/main.go:12
   coleo why src/main.go:12 --json`,
 		Args: verb.Exactly(1, "a file and a line, such as main.go:12"),

@@ -150,8 +150,8 @@ func newPruneCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "prune",
 		Short: "Tidy up after killed processes, and remove worktrees without an arm",
-		Long: `Bring to an end what a kill has interrupted: the making, the removal or the
-restoring of a worktree, and the update of your files by 'coleo arm merge
+		Long: `Finish what a kill has interrupted: making, removing or restoring a worktree, and
+the update of your files by 'coleo arm merge
 --update-checkout'. Then remove the worktrees whose arm is gone, if nothing in them
 is unsaved. All other worktrees stay, and this says why.`,
 		Args: verb.Exactly(0, "no arguments"),
