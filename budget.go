@@ -12,7 +12,7 @@ type BudgetPolicy string
 
 // The policies. An empty policy is BudgetPark.
 const (
-	BudgetWarn BudgetPolicy = "warn" // an event tells it, and the arm continues
+	BudgetWarn BudgetPolicy = "warn" // an event reports it, and the arm continues
 	BudgetPark BudgetPolicy = "park" // the turn is interrupted, and the arm waits for a person
 	BudgetStop BudgetPolicy = "stop" // the arm is ended
 )
@@ -143,8 +143,8 @@ type BudgetChange struct {
 	BudgetState
 }
 
-// After returns what an arm's row has after this event, if it had was before. A sum at the end
-// of a turn keeps the reason why a budget did not allow a call.
+// After returns the state that an arm's row has after this event. The parameter was is the row's
+// state before. A sum at the end of a turn keeps the reason why a budget did not allow a call.
 func (c BudgetChange) After(was *BudgetChange) *BudgetChange {
 	switch {
 	case c.Step == BudgetSet && c.Dollars == 0:

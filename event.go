@@ -303,7 +303,7 @@ type Run struct {
 	RetryOf     string      `json:"retry_of,omitempty"`     // the run whose answer did not fit, so that this run began
 	Retry       string      `json:"retry,omitempty"`        // the run that begins because the answer does not fit
 
-	Model  string `json:"model,omitempty"` // the last model that replied, if a source tells it
+	Model  string `json:"model,omitempty"` // the last model that replied, if a source reports it
 	Turns  int    `json:"turns"`           // the number of the last turn
 	Calls  int    `json:"calls"`           // begun calls of tools
 	Denied int    `json:"denied"`          // calls that were denied

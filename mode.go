@@ -27,7 +27,7 @@ type Mode struct {
 	// mode can follow.
 	TransitionsTo []string `json:"transitions_to,omitempty"`
 	Color         string   `json:"color,omitempty"` // for people: a name or #rrggbb
-	// Confirm means that the agent CLI asks for less in this mode than a user may expect. Coleo
+	// Confirm means that the agent CLI asks less often in this mode than a user may expect. Coleo
 	// switches to this mode only if ModeOrder.Allow is set.
 	Confirm bool `json:"confirm,omitempty"`
 	// Switchable means that Coleo can switch a running agent CLI to the mode. If it is false, Coleo
@@ -327,7 +327,7 @@ func MayFollow(list []Mode, from string, m Mode, allowed bool) error {
 		return Errorf(EConflict, "the mode %s can be followed by %s alone, not by %s: nothing was typed", from,
 			strings.Join(list[i].TransitionsTo, ", "), m.ID)
 	case m.Confirm && !allowed:
-		return Errorf(EInvalid, "in the mode %s the agent CLI asks for less: nothing was typed; --allow (in the API "+
+		return Errorf(EInvalid, "in the mode %s the agent CLI asks less often: nothing was typed; --allow (in the API "+
 			"\"allow\": true) switches to it", m.ID)
 	}
 	return nil

@@ -339,7 +339,7 @@ func KindOf(w Work) EventKind { return workKinds[reflect.TypeOf(w)] }
 func DecodeWork(e Event) (Work, error) {
 	t := workTypes[e.Kind]
 	if t == nil {
-		return nil, Errorf(EInvalid, "event %d of host %s is a %s, which tells no work", e.Seq, e.Host, e.Kind)
+		return nil, Errorf(EInvalid, "event %d of host %s is a %s, which reports no work", e.Seq, e.Host, e.Kind)
 	}
 	w := reflect.New(t)
 	if err := json.Unmarshal(e.Payload, w.Interface()); err != nil {

@@ -98,7 +98,7 @@ func TestWhichBudgetsCanBeKept(t *testing.T) {
 	}{
 		"a harness that tells each reply":         {hard, TellsReplies, "m", sonnet, ""},
 		"a harness that tells only turns":         {hard, TellsTurns, "m", sonnet, "only at the end of a turn"},
-		"a harness that tells nothing":            {hard, TellsNothing, "m", sonnet, "does not tell"},
+		"a harness that tells nothing":            {hard, TellsNothing, "m", sonnet, "does not report"},
 		"a model that is not known":               {hard, TellsReplies, "", nil, "name one with --model"},
 		"a model without a price":                 {hard, TellsReplies, "m", nil, "price of m"},
 		"a budget that warns needs none of these": {soft, TellsNothing, "", nil, ""},

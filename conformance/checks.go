@@ -127,7 +127,7 @@ func interrupt(ctx context.Context, t *Trial) error {
 		return err
 	}
 	if !did.Stopped() || did.State != coleo.Idle && did.State != coleo.Failed {
-		return fmt.Errorf("the interrupt of a running turn tells %+v", did)
+		return fmt.Errorf("the interrupt of a running turn returned %+v", did)
 	}
 	took := time.Since(start)
 	if r := t.Session.State(); r.State != coleo.Idle && r.State != coleo.Failed {

@@ -62,7 +62,7 @@ The terminals are 120 columns wide and 40 rows high. What an agent CLI shows dep
 
 // eventsText is the part of the page about the checks of events.
 const eventsText = `
-## What the events tell
+## What the events report
 
 The checks ` + "`tool_events`, `text_blocks` and `subagent_events`" + ` start an arm with a host agent, and
 compare the events in its log with the model server's record. Each call must have its id, its

@@ -65,7 +65,7 @@ func (t *Trial) tryMode(ctx context.Context, s coleo.Modal, m coleo.Mode) error 
 	case now.State != from.State:
 		return fmt.Errorf("the switch changed the state from %s to %s", from.State, now.State)
 	case from.Mode != m.ID && !t.toldMode(was, m.ID):
-		return fmt.Errorf("no change tells the mode")
+		return fmt.Errorf("no change reports the mode")
 	}
 	if m.Confirm {
 		return nil // some agent CLIs ask at the first prompt in such a mode

@@ -239,7 +239,7 @@ func (j *job) checkBranches(ctx context.Context) error {
 			return coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: nothing was merged", name)
 		}
 		if _, err := j.run(ctx, "symbolic-ref", "--quiet", heads+name); err == nil {
-			return coleo.Errorf(coleo.EInvalid, "the branch %s is only another name of a branch: nothing was merged; "+
+			return coleo.Errorf(coleo.EInvalid, "the branch %s is a symbolic ref to another branch: nothing was merged; "+
 				"name that one with --into", name)
 		}
 	}

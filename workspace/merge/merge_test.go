@@ -214,7 +214,7 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 		}, changes.MergeWish{Into: "next"}, coleo.EInvalid, "is gone"},
 		"into a branch that stands for a checked out one": {func(s *stage, _ workspace.Workspace) {
 			s.Git(s.Repo, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
-		}, changes.MergeWish{Into: "alias"}, coleo.EInvalid, "stands for another"},
+		}, changes.MergeWish{Into: "alias"}, coleo.EInvalid, "a symbolic ref to another branch"},
 		"no branch is checked out": {func(s *stage, w workspace.Workspace) { s.Git(w.Path, "checkout", "-q", "--detach") },
 			changes.MergeWish{}, coleo.EConflict, "no branch checked out"},
 		"the person's branch is in the arm's HEAD": {func(s *stage, w workspace.Workspace) {

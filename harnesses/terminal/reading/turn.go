@@ -59,7 +59,7 @@ type newestTurn struct {
 const blindAfter = 2 * time.Second
 
 const blindNote = "the screen shows no sign of work in this set-up: only the agent CLI's record, hook or escape " +
-	"sequences tell when a turn runs"
+	"sequences show when a turn runs"
 
 // noteWitnessedWork records whether the screen agrees when other witnesses claim work.
 func (r *Reader) noteWitnessedWork(now time.Time) {

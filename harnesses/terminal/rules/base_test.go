@@ -110,6 +110,19 @@ func TestARefusedPromptIsToldWhy(t *testing.T) {
 	}
 }
 
+// A pattern of a user's own description can match in the middle of a prompt.
+func TestARefusedPromptNamesThePartInItsMiddle(t *testing.T) {
+	t.Parallel()
+	spec, err := ParseSpec("x.toml", []byte(strings.Replace(goodSpec, "first =", "never = '%\\w+'\nfirst =", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = spec.PromptText("read %secret and go on")
+	if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), `"%secret" in the prompt as text: leave it out`) {
+		t.Error(err)
+	}
+}
+
 // Claude Code 2.1.329 and Gemini CLI 0.61.0 turn ENTER after a backslash into a new row.
 // Codex 0.169.0 and OpenCode 1.18.33 do not.
 func TestAPromptThatEndsWithABackslashIsRefusedWhereItIsLost(t *testing.T) {

@@ -80,7 +80,7 @@ func (t *Typist) unsettledError(s submission) error {
 	return peek(t.view, func(r *reading.Reader) error {
 		r.PromptUnsettled(s.before.echoes)
 		e := coleo.Errorf(coleo.EUnsettled, "a dialog opened while the prompt was submitted: whether %s has taken it shows "+
-			"when the dialog has been answered, and the arm's events then tell; do not send it again before", t.Spec().Title)
+			"when the dialog has been answered, and the arm's events then say so; do not send it again before", t.Spec().Title)
 		e.Dialog = r.Reading().Dialog
 		return e
 	})
