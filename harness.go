@@ -90,6 +90,9 @@ type Info struct {
 	// Attach is the form in which a prompt names a file for the agent CLI, such as "@{path}". It is
 	// empty if the agent CLI has no such form.
 	Attach string `json:"attach,omitempty"`
+	// OwnFiles are patterns for the names of files and folders that the agent CLI writes into its folder
+	// for itself, such as ".mine.history*". A merge leaves them out, unless git tracks them.
+	OwnFiles []string `json:"own_files,omitempty"`
 	// TakesSandbox means that the harness knows which files the agent CLI needs in a sandbox.
 	TakesSandbox bool `json:"takes_sandbox,omitempty"`
 	// JudgedSandboxes lists the kinds of sandboxes in which the checks of the suite have passed. Any

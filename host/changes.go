@@ -131,7 +131,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		}
 		return err
 	}
-	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Hooks{Before: before, Check: check})
+	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Options{OwnFiles: h.ownFiles(a), Before: before, Check: check})
 	m.Repo = w.Repo
 	if !began {
 		return m, err
@@ -142,6 +142,16 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	}
 	a.worktree().Tell(context.WithoutCancel(ctx), coleo.EventMerge, c)
 	return m, err
+}
+
+// ownFiles returns patterns for the files that an arm's agent CLI writes for itself. There is none if
+// this host agent does not have the harness.
+func (h *Host) ownFiles(a *arm) []string {
+	harness, err := h.Registry.Get(a.recordNow().Harness)
+	if err != nil {
+		return nil
+	}
+	return harness.Info().OwnFiles
 }
 
 // lockForMerge keeps an arm from starting and from getting a prompt until the caller calls the

@@ -105,8 +105,8 @@ func (j *job) commitOnly(ctx context.Context) (changes.Merged, error) {
 	if m.Nothing = work.made == ""; m.Nothing {
 		return m, nil
 	}
-	if j.hooks.Before != nil {
-		if err := j.hooks.Before(ctx, m); err != nil {
+	if j.options.Before != nil {
+		if err := j.options.Before(ctx, m); err != nil {
 			return m, err
 		}
 	}

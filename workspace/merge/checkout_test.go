@@ -130,7 +130,7 @@ func TestWhatTheArmStagesDuringACheckIsKept(t *testing.T) {
 		}
 		return nil
 	}
-	m, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{Commit: "all"}, merge.Hooks{Check: check})
+	m, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{Commit: "all"}, merge.Options{Check: check})
 	s.Check(err)
 	if calls != 2 || s.show(m.After, "b") != "staged" || s.Git(w.Path, "status", "--porcelain") != "" {
 		t.Errorf("after %d checks, the worktree has %q", calls, s.Git(w.Path, "status", "--porcelain"))
@@ -148,7 +148,7 @@ func TestUncommittedWorkIsCommittedWithoutAMerge(t *testing.T) {
 	told := changes.Merged{}
 	before := func(_ context.Context, m changes.Merged) error { told = m; return nil }
 	wish := changes.MergeWish{Way: changes.WayCommit, Commit: "the rest"}
-	m, err := merge.Do(t.Context(), s.trees, w, wish, merge.Hooks{Before: before})
+	m, err := merge.Do(t.Context(), s.trees, w, wish, merge.Options{Before: before})
 	s.Check(err)
 	if m.Before != head || m.Committed == "" || told.After != m.Committed || m.Into != w.Branch ||
 		s.Git(s.Repo, "rev-parse", w.Branch) != m.Committed || s.Git(s.Repo, "rev-parse", "base") != base {

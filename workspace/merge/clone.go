@@ -20,8 +20,9 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 		var err error
 		own := job{trees: j.trees, arm: j.arm, wish: changes.MergeWish{Way: changes.WayCommit, Commit: j.wish.Commit}}
 		own.arm.Common = own.arm.Git
+		own.options.OwnFiles = j.options.OwnFiles
 		if j.wish.Way == changes.WayCommit {
-			own.hooks = j.hooks
+			own.options = j.options
 		}
 		if made, err = own.do(ctx); err != nil {
 			return made, err

@@ -121,7 +121,7 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 			defer cancel()
 			ended := make(chan error, 1)
 			go func() {
-				_, err := merge.Do(ctx, s.trees, w, changes.MergeWish{Commit: "x"}, merge.Hooks{})
+				_, err := merge.Do(ctx, s.trees, w, changes.MergeWish{Commit: "x"}, merge.Options{})
 				ended <- err
 			}()
 			select {

@@ -47,10 +47,10 @@ func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (strin
 }
 
 func (j *job) check(ctx context.Context, tip, tree string) error {
-	if j.hooks.Check == nil || j.wish.DryRun {
+	if j.options.Check == nil || j.wish.DryRun {
 		return nil
 	}
-	if err := j.hooks.Check(ctx, tip, tree); err != nil {
+	if err := j.options.Check(ctx, tip, tree); err != nil {
 		return coleo.Errorf(coleo.ErrorCode(err), "nothing was merged into %s: %w", j.into, err)
 	}
 	return nil

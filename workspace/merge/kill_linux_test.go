@@ -39,7 +39,7 @@ func (t task) do() error {
 	ctx, trees := context.Background(), workspace.Workspaces{Dir: t.Dir, Environ: t.Environ, Now: time.Now}
 	switch t.Step {
 	case "", "merge":
-		_, err := merge.Do(ctx, trees, t.Arm, t.Wish, merge.Hooks{})
+		_, err := merge.Do(ctx, trees, t.Arm, t.Wish, merge.Options{})
 		return err
 	case "make":
 		_, err := trees.Make(ctx, workspace.Order{ID: t.Arm.ID, Name: t.Arm.Name, Folder: t.Arm.From, Base: "base",

@@ -44,8 +44,11 @@ const (
 	mostSubject = 200
 )
 
-// Hooks are the steps of a merge that its caller adds. Each can be nil.
-type Hooks struct {
+// Options are what the caller adds to a merge. Each can be nil.
+type Options struct {
+	// OwnFiles are patterns for the names of files and folders that the arm's agent CLI writes for itself.
+	// A merge leaves them out if git does not track them. A wrong pattern matches nothing.
+	OwnFiles []string
 	// Check is called with the merged tree before any branch is moved. The parameter tip is the
 	// commit of the branch that gets the work. If Check returns an error, the merge ends and
 	// nothing is changed. A dry run does not call Check.
@@ -64,7 +67,7 @@ type Hooks struct {
 // unknown or cannot get the work. It also returns EInvalid if git knows no name and address of the
 // user.
 func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish changes.MergeWish,
-	h Hooks) (changes.Merged, error) {
+	o Options) (changes.Merged, error) {
 	if err := checkWish(&wish); err != nil {
 		return changes.Merged{}, err
 	}
@@ -79,7 +82,7 @@ func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, 
 			return changes.Merged{}, err
 		}
 	}
-	m, err := doLocked(ctx, job{trees: trees, arm: w, wish: wish, hooks: h})
+	m, err := doLocked(ctx, job{trees: trees, arm: w, wish: wish, options: o})
 	m.Recovered = recovered
 	return m, err
 }
@@ -136,10 +139,10 @@ var errMoved = errors.New("the branch has moved")
 
 // job is one merge.
 type job struct {
-	trees workspace.Workspaces
-	arm   workspace.Workspace
-	wish  changes.MergeWish
-	hooks Hooks
+	trees   workspace.Workspaces
+	arm     workspace.Workspace
+	wish    changes.MergeWish
+	options Options
 
 	tree   *git.Repo // the arm's worktree
 	repo   *git.Repo // the repository, without a work folder

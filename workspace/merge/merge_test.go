@@ -299,13 +299,13 @@ func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	}
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
 		tree = ""
-		_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{Way: way}, merge.Hooks{Check: check})
+		_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{Way: way}, merge.Options{Check: check})
 		if !errors.Is(err, fails) || s.Git(s.Repo, "ls-tree", "--name-only", tree) != ".gitignore\na\nfile" {
 			t.Errorf("%s: the error is %v, the tree is %q", way, err, tree)
 		}
 	}
 	before := func(context.Context, changes.Merged) error { return fails }
-	if _, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Hooks{Before: before}); !errors.Is(err,
+	if _, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Options{Before: before}); !errors.Is(err,
 		fails) {
 		t.Errorf("the error is %v", err)
 	}
@@ -329,7 +329,7 @@ func TestALostRaceIsComputedAnew(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Hooks{Before: before})
+	_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Options{Before: before})
 	s.Check(err)
 	if got := s.Git(s.Repo, "ls-tree", "--name-only", "base"); got != ".gitignore\na\nfile\nperson-1\nperson-2" ||
 		calls != 3 {
@@ -337,7 +337,7 @@ func TestALostRaceIsComputedAnew(t *testing.T) {
 	}
 	s.commit(w, "b", "b\n", "add b")
 	left = 1000
-	_, err = merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Hooks{Before: before})
+	_, err = merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Options{Before: before})
 	if coleo.ErrorCode(err) != coleo.EBusy || !strings.Contains(err.Error(), "keeps moving") {
 		t.Errorf("the error is %v", err)
 	}

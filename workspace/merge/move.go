@@ -21,8 +21,8 @@ import (
 // First, move writes the arm's index. A kill after this step leaves all of the arm's work staged,
 // as after `git add -A`. Then one transaction moves both branches.
 func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
-	if j.hooks.Before != nil {
-		if err := j.hooks.Before(ctx, m); err != nil {
+	if j.options.Before != nil {
+		if err := j.options.Before(ctx, m); err != nil {
 			return err
 		}
 	}

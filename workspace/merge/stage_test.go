@@ -79,7 +79,7 @@ func (s *stage) onBase(path, text, message string) string {
 }
 
 func (s *stage) merge(w workspace.Workspace, wish changes.MergeWish) (changes.Merged, error) {
-	return merge.Do(s.Context(), s.trees, w, wish, merge.Hooks{})
+	return merge.Do(s.Context(), s.trees, w, wish, merge.Options{})
 }
 
 func (s *stage) merged(w workspace.Workspace, wish changes.MergeWish) changes.Merged {

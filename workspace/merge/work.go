@@ -3,7 +3,9 @@ package merge
 import (
 	"context"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coleo.dev"
@@ -45,7 +47,7 @@ func (j *job) work(ctx context.Context) (work, error) {
 		return out, coleo.Errorf(coleo.EConflict, "a %s is in progress in the worktree of arm %s: nothing was merged; "+
 			"let the arm end it first", strings.Join(u.InProgress, " and a "), j.arm.Name)
 	}
-	u = workspace.Unsaved{Uncommitted: u.Uncommitted, Untracked: u.Untracked}
+	u = workspace.Unsaved{Uncommitted: u.Uncommitted, Untracked: slices.DeleteFunc(u.Untracked, j.isOwnFile)}
 	if u.Empty() {
 		return out, nil
 	}
@@ -54,6 +56,19 @@ func (j *job) work(ctx context.Context) (work, error) {
 			"--commit MESSAGE commits all of it first", j.arm.Name, u)
 	}
 	return out, j.commitAll(ctx, &out, append(u.Uncommitted, u.Untracked...))
+}
+
+// isOwnFile reports whether the agent CLI has written a file for itself. The name is a path below the
+// worktree, with slashes.
+func (j *job) isOwnFile(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		for _, pattern := range j.options.OwnFiles {
+			if is, err := path.Match(pattern, part); err == nil && is {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // commitAll makes a commit of the named files as they are now. It uses a separate index, because

@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"regexp"
 	"regexp/syntax"
 	"slices"
@@ -300,5 +302,46 @@ func (c *compiler) work(w coleo.WorkTold) {
 	}
 	if !plainWords.MatchString(w.Uncounted) {
 		c.fail("work.uncounted", "work.uncounted must be a few words: letters, spaces and commas, at most 80")
+	}
+}
+
+func (c *compiler) sandbox(s *SandboxFiles) {
+	for _, kind := range s.Judged {
+		if box := (coleo.Sandbox{Kind: kind}); !box.On() || box.Check() != nil {
+			c.fail("launch.sandbox.judged", "launch.sandbox.judged: %q is no kind of sandbox", kind)
+		}
+	}
+	for key, list := range map[string][]string{"writable": s.Writable, "readable": s.Readable} {
+		for _, path := range list {
+			if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
+				c.fail("launch.sandbox."+key, "launch.sandbox.%s: %q is not below HOME", key, path)
+			}
+		}
+	}
+}
+
+// environName matches the name of an environment variable.
+var environName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// network checks where a sandboxed agent CLI finds its model.
+func (c *compiler) network(l Launch) {
+	for _, text := range l.ModelHosts {
+		if _, _, err := coleo.ParseServer(text); err != nil {
+			c.fail("launch.model_hosts", "launch.model_hosts: %v", err)
+		}
+	}
+	for _, name := range l.EndpointEnv {
+		if !environName.MatchString(name) {
+			c.fail("launch.endpoint_env", "launch.endpoint_env: %q is no name of an environment variable", name)
+		}
+	}
+}
+
+// ownFiles checks the patterns for the files that the agent CLI writes for itself.
+func (c *compiler) ownFiles(patterns []string) {
+	for _, text := range patterns {
+		if _, err := path.Match(text, ""); err != nil || strings.Trim(text, "*?") == "" || strings.Contains(text, "/") {
+			c.fail("launch.own_files", "launch.own_files: %q is no pattern for one name, such as .mine.history*", text)
+		}
 	}
 }

@@ -58,6 +58,10 @@ type Launch struct {
 	// The files and folders of HOME that the agent CLI needs in a sandbox. Without this table,
 	// Coleo refuses to start the agent CLI in a sandbox.
 	Sandbox SandboxFiles `toml:"sandbox"`
+	// Patterns for the names of files and folders that the agent CLI writes into its folder for itself,
+	// such as its history: `[".mine.history*"]`. `*` and `?` stand for characters of a name. `coleo arm
+	// merge` leaves these files out, unless git tracks them.
+	OwnFiles []string `toml:"own_files"`
 	// The options that the agent CLI reads only once, even if the command line repeats them:
 	// `["--settings"]`. The value of each option is JSON, or the path of a JSON file. If the
 	// command line repeats an option, Coleo joins its values into one.
@@ -191,6 +195,7 @@ func (c *compiler) launch(l Launch) {
 	c.trust(&l.Trust)
 	c.sandbox(&l.Sandbox)
 	c.network(l)
+	c.ownFiles(l.OwnFiles)
 	for mode := range l.Permission {
 		known := []coleo.PermissionMode{coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionPlan,
 			coleo.PermissionAll}
@@ -325,38 +330,6 @@ func (c *compiler) trust(t *Trust) {
 	}
 	if filepath.IsAbs(t.File) || strings.Contains(t.File, "..") {
 		c.fail("launch.trust.file", "launch.trust.file: %q is not below HOME", t.File)
-	}
-}
-
-func (c *compiler) sandbox(s *SandboxFiles) {
-	for _, kind := range s.Judged {
-		if box := (coleo.Sandbox{Kind: kind}); !box.On() || box.Check() != nil {
-			c.fail("launch.sandbox.judged", "launch.sandbox.judged: %q is no kind of sandbox", kind)
-		}
-	}
-	for key, list := range map[string][]string{"writable": s.Writable, "readable": s.Readable} {
-		for _, path := range list {
-			if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
-				c.fail("launch.sandbox."+key, "launch.sandbox.%s: %q is not below HOME", key, path)
-			}
-		}
-	}
-}
-
-// environName matches the name of an environment variable.
-var environName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// network checks where a sandboxed agent CLI finds its model.
-func (c *compiler) network(l Launch) {
-	for _, text := range l.ModelHosts {
-		if _, _, err := coleo.ParseServer(text); err != nil {
-			c.fail("launch.model_hosts", "launch.model_hosts: %v", err)
-		}
-	}
-	for _, name := range l.EndpointEnv {
-		if !environName.MatchString(name) {
-			c.fail("launch.endpoint_env", "launch.endpoint_env: %q is no name of an environment variable", name)
-		}
 	}
 }
 

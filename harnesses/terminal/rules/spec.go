@@ -312,6 +312,7 @@ func (s *Spec) Info() coleo.Info {
 		ModelNames: s.Model.Names, ModelProvider: s.Model.Provider,
 		Support: coleo.Support(s.Support), Missing: s.Missing, NoModel: s.NoModel, DaemonManaged: s.DaemonManaged,
 		Capabilities: s.Capabilities, Work: s.Work, Command: s.Command, Install: s.Install, Package: s.Package,
+		OwnFiles:     s.Launch.OwnFiles,
 		TakesSandbox: len(s.Launch.Sandbox.Writable) > 0, JudgedSandboxes: s.Launch.Sandbox.Judged,
 		Trust: s.Launch.Trust.File, Attach: s.Attach, Forks: s.Launch.Fork,
 	}
