@@ -204,6 +204,10 @@ type Receipt struct {
 	Offset int64     `json:"offset"` // byte offset of the terminal's output just before the prompt was typed
 	Text   string    `json:"text"`
 
+	// Cleared is text that Coleo removed from the composer before it typed the prompt, and that Coleo
+	// had not typed. A person may have half-typed it. It is what the screen showed, and it is bounded.
+	Cleared string `json:"cleared,omitempty"`
+
 	Interrupted bool `json:"interrupted,omitempty"` // the turn was interrupted, or one of its dialogs was denied
 
 	Origin Origin `json:"origin,omitempty"` // who began the turn; "" if Coleo did, and has proved that the prompt arrived

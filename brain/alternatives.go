@@ -147,12 +147,9 @@ func (b *Brain) goOnWith(ctx context.Context, arm coleo.Arm, at bus.ParkedAt, na
 		return err
 	}
 	b.roster.TakePulseOf(ctx, arm.AgentID, arm.ID)
-	if err = b.keepChosen(ctx, arm.ID, report.Chosen); err == nil {
-		_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-			row.DefaultModel, row.ModelFallback = order.Model, nil
-			return nil
-		})
-	}
+	err = b.keepChosenWith(ctx, arm.ID, report.Chosen, func(row *coleo.Arm, _ *coleo.Chosen) {
+		row.DefaultModel, row.ModelFallback = order.Model, nil
+	})
 	if err != nil {
 		b.Log.Error("record the model with which a parked arm continues", "arm", arm.Name, "error", err)
 	}

@@ -89,7 +89,6 @@ type Brain struct {
 	moves    map[string]chan struct{} // closed when the move of an arm ends, by arm id
 	requests map[string]bool          // the requests of arms that are being carried out, by id
 	overlaps
-	unstored unstoredChoices
 
 	numbering sync.Mutex // held while a generation number is chosen and stored
 	labelling sync.Mutex // held while labels are changed
@@ -104,13 +103,13 @@ func New(c Config) *Brain {
 		c.Prices = func() *pricebook.Book { return pricebook.New(nil, pricebook.BuiltIn()) }
 	}
 	b := &Brain{Config: c, moves: map[string]chan struct{}{}, requests: map[string]bool{},
-		unstored: unstoredChoices{list: map[string]*coleo.Chosen{}},
 		overlaps: overlaps{starts: map[string]int{}, removals: map[string]bool{}}}
 	b.ctx, b.end = context.WithCancel(context.Background())
 	b.permits = permits.New(permits.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Arbiter: c.Arbiter, Prepare: b.prepareHost})
 	b.roster = roster.New(b.ctx, roster.Config{DB: c.DB, Bus: c.Bus, Log: c.Log, Now: c.Now, Feed: b,
 		Prepare: b.prepareHost, AskAboutArm: b.askAboutArm, Summarise: b.summarise, KeepPermits: b.permits.Keep,
-		TakeRequests: b.takeRequests, NeverOrdered: neverOrdered, DropNeverOrdered: b.dropNeverOrdered})
+		TakeRequests: b.takeRequests, NeverOrdered: neverOrdered, DropNeverOrdered: b.dropNeverOrdered,
+		CatchUpChosen: b.catchUpChosen})
 	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait, CatchUp: b.roster.CatchUp,
 		SettledOn: b.settledOn, TakesFiles: b.takesFiles})
 	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.roster.CatchUp})
@@ -145,8 +144,7 @@ func (b *Brain) Run(ctx context.Context) error {
 		return err
 	}
 	repeated := repeat.New(b.Log)
-	for _, task := range []repeat.Task{upkeep.Task(b.DB, b.Now), b.movingToHosts(), b.takingAlternatives(),
-		b.storingChoicesLate()} {
+	for _, task := range []repeat.Task{upkeep.Task(b.DB, b.Now), b.movingToHosts(), b.takingAlternatives()} {
 		if err := repeated.Add(ctx, task); err != nil {
 			return err
 		}

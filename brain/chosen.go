@@ -8,18 +8,28 @@ import (
 	"coleo.dev/store"
 )
 
-// keepChosen stores the mode and the models that a user has chosen in the arm's row. The host agent
-// stores them too. A number says which copy is newer. The host agent has already done what the user wants.
-// So on a full disk, keepChosen keeps the choice in memory until the disk has room, and returns nil.
+// keepChosen stores the mode and the models that a user has chosen in the arm's row. The host agent has
+// stored them before, and has already done what the user wants. A number says which copy is newer. So on a
+// full disk, keepChosen returns nil: as soon as there is room, this serve or the next one brings the row up
+// to the host agent's copy. See catchUpChosen.
 func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.Chosen) error {
+	if chosen == nil {
+		return nil
+	}
+	return b.keepChosenWith(ctx, idOrName, chosen, func(*coleo.Arm, *coleo.Chosen) {})
+}
+
+// keepChosenWith is like keepChosen, and calls a function that changes the row further.
+func (b *Brain) keepChosenWith(ctx context.Context, idOrName string, chosen *coleo.Chosen,
+	also func(row *coleo.Arm, before *coleo.Chosen)) error {
 	arm, err := b.Arm(ctx, idOrName)
-	if err != nil || chosen == nil {
+	if err != nil {
 		return err
 	}
-	err = b.storeChosen(ctx, arm.ID, chosen)
+	err = b.storeChosen(ctx, arm.ID, chosen, also)
 	if store.NoRoom(err) {
-		b.Log.Warn("the disk is full: what a user has chosen is kept in memory", "arm", arm.Name, "error", err)
-		b.storeLater(arm.ID, chosen)
+		b.Log.Warn("serve's disk is full: what a user has chosen is stored with the arm's host, and later here",
+			"arm", arm.Name, "error", err)
 		return nil
 	}
 	return err
@@ -58,6 +68,10 @@ func (b *Brain) Label(ctx context.Context, idOrName string, change coleo.LabelCh
 		}
 		return nil
 	})
+	if store.NoRoom(err) && report.Chosen != nil { // the host has the labels, and its log tells them again
+		arm.Labels = next
+		return arm, nil
+	}
 	if err != nil {
 		return arm, err
 	}

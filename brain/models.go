@@ -68,12 +68,10 @@ func (b *Brain) SwitchModel(ctx context.Context, idOrName string, o coleo.ModelO
 	}
 	report, err := b.orderModel(ctx, arm, o, change)
 	if err == nil {
-		err = b.keepChosen(ctx, arm.ID, report.Chosen)
-	}
-	if err == nil && o.Scope != coleo.ScopeThread {
-		_, err = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
-			row.DefaultModel, row.ModelFallback = asked, change
-			return nil
+		err = b.keepChosenWith(ctx, arm.ID, report.Chosen, func(row *coleo.Arm, _ *coleo.Chosen) {
+			if o.Scope != coleo.ScopeThread {
+				row.DefaultModel, row.ModelFallback = asked, change
+			}
 		})
 		b.PublishArm(ctx, arm.ID)
 	}

@@ -3,72 +3,68 @@ package brain
 import (
 	"context"
 	"encoding/json"
-	"sync"
-	"time"
 
 	"coleo.dev"
+	"coleo.dev/brain/commands"
 	"coleo.dev/brain/start"
-	"coleo.dev/repeat"
-	"coleo.dev/store"
+	"coleo.dev/bus"
 )
 
-// unstoredChoices has what users have chosen while the disk had no room for the rows of their arms.
-type unstoredChoices struct {
-	mu   sync.Mutex
-	list map[string]*coleo.Chosen // by arm id
-}
-
-// storeLateEvery is the time between two attempts to store the waiting choices. It costs nothing while
-// none waits.
-const storeLateEvery = time.Second
-
-// storingChoicesLate returns the task that stores the waiting choices when the disk has room again.
-func (b *Brain) storingChoicesLate() repeat.Task {
-	return repeat.Task{ID: "store what users have chosen", Every: storeLateEvery, Do: b.storeChoicesLate,
-		Shutdown: func() {
-			if err := b.storeChoicesLate(context.Background()); err != nil {
-				b.Log.Error("store what users have chosen", "error", err)
-			}
-		}}
-}
-
-// storeChoicesLate stores the waiting choices. While the disk is full, they stay in memory.
-func (b *Brain) storeChoicesLate(ctx context.Context) error {
-	b.unstored.mu.Lock()
-	defer b.unstored.mu.Unlock()
-	for id, chosen := range b.unstored.list {
-		err := b.storeChosen(ctx, id, chosen)
-		if store.NoRoom(err) {
-			return nil
-		}
-		if err != nil && ctx.Err() != nil {
-			return err
-		}
-		delete(b.unstored.list, id) // an error that is not the full disk would come again each time
-		if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
-			b.Log.Error("store what a user has chosen", "arm", id, "error", err)
-		}
-	}
-	return nil
-}
-
-// storeLater keeps a choice for which the disk has no room.
-func (b *Brain) storeLater(id string, chosen *coleo.Chosen) {
-	b.unstored.mu.Lock()
-	defer b.unstored.mu.Unlock()
-	b.unstored.list[id] = coleo.NewerChosen(chosen, b.unstored.list[id])
-}
-
-// storeChosen writes a choice into the row of an arm, unless the row has a newer one.
-func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen) error {
+// storeChosen writes a choice into the row of an arm, unless the row has a newer one. It also calls the
+// given function with the row.
+func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen, also func(row *coleo.Arm,
+	before *coleo.Chosen)) error {
 	_, err := b.DB.UpdateArm(ctx, id, func(row *coleo.Arm) error {
 		c, err := start.Stored(*row)
 		if err != nil {
 			return err
 		}
+		also(row, c.Chosen)
 		c.Chosen = coleo.NewerChosen(chosen, c.Chosen)
 		row.Config, err = json.Marshal(c)
 		return err
 	})
+	return err
+}
+
+// catchUpChosen brings the row of an arm up to what a user has chosen, if the host knows of a newer
+// choice. A pulse tells the number of the host's choice. The row can be older: serve's disk was full when
+// the user chose, or serve was killed before it wrote the row.
+//
+// After nil, the row has the choice with that number or a newer one. After an error, the next pulse tries
+// again.
+func (b *Brain) catchUpChosen(ctx context.Context, host, id string, number int) error {
+	arm, err := b.DB.Arm(ctx, id)
+	if err != nil {
+		return err
+	}
+	if arm.AgentID != host {
+		return coleo.Errorf(coleo.EConflict, "the arm %s belongs to %s now", arm.Name, arm.AgentID)
+	}
+	c, err := start.Stored(arm)
+	if err != nil {
+		return err
+	}
+	if c.Chosen != nil && c.Chosen.Number >= number {
+		return nil
+	}
+	var report bus.ArmReport
+	err = b.askAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report)
+	if err != nil {
+		return err
+	}
+	if report.Config == nil || report.Config.Chosen == nil {
+		return coleo.Errorf(coleo.EInternal, "the host of arm %s does not tell what a user has chosen", arm.Name)
+	}
+	chosen := report.Config.Chosen
+	err = b.storeChosen(ctx, id, chosen, func(row *coleo.Arm, before *coleo.Chosen) {
+		newer := chosen == coleo.NewerChosen(chosen, before)
+		if newer && chosen.Model != "" && (before == nil || before.Model != chosen.Model) {
+			row.DefaultModel, row.ModelFallback = chosen.Model, nil
+		}
+	})
+	if err == nil {
+		b.PublishArm(ctx, id)
+	}
 	return err
 }

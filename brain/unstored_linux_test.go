@@ -8,47 +8,55 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/brain/start"
 	"coleo.dev/bus"
 	"coleo.dev/store"
 )
 
-// The host agent has switched the mode, and serve's disk is full. The row must say so when there is room.
+// The host agent has switched the mode, and serve's disk is full. The row must say so when there is room,
+// also if serve was killed meanwhile.
 func TestAModeThatIsSwitchedOnAFullDiskIsWrittenLater(t *testing.T) {
 	dir := t.TempDir()
 	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=12m") != nil {
 		t.Skip("this machine does not allow a file system of its own")
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	s := newScriptedIn(t, dir, nil)
-	check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: "a", Name: "ada", Harness: "aider", AgentID: scriptedHost,
-		Status: coleo.StatusIdle, State: coleo.Idle}))
-	s.alwaysAnswer(bus.OpMode, bus.ModeReport{ModeSwitch: coleo.ModeSwitch{To: "plan"},
-		Chosen: &coleo.Chosen{Number: 1, Mode: "plan"}})
-	s.fill(dir)
-	done, err := s.brain.SwitchMode(t.Context(), "ada", coleo.ModeOrder{Mode: "plan"})
-	if err != nil || done.To != "plan" {
-		t.Fatalf("%+v, %v", done, err)
-	}
-	mode := func() string {
-		arm, err := s.db.Arm(t.Context(), "a")
-		check(t, err)
-		c, err := start.Stored(arm)
-		check(t, err)
-		if c.Chosen == nil {
-			return ""
+	switches := func(t *testing.T, name string) *scripted {
+		s := newScriptedIn(t, dir, nil)
+		check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: name, Name: name, Harness: "aider", AgentID: scriptedHost,
+			Status: coleo.StatusIdle, State: coleo.Idle}))
+		s.alwaysAnswer(bus.OpMode, bus.ModeReport{ModeSwitch: coleo.ModeSwitch{To: "plan"},
+			Chosen: &coleo.Chosen{Number: 1, Mode: "plan"}})
+		s.fill(dir, name)
+		s.choosing(name, coleo.Chosen{Number: 1, Mode: "plan"})
+		done, err := s.brain.SwitchMode(t.Context(), name, coleo.ModeOrder{Mode: "plan"})
+		if err != nil || done.To != "plan" {
+			t.Fatalf("%+v, %v", done, err)
 		}
-		return c.Chosen.Mode
+		s.alwaysAnswer(bus.OpLabel, bus.LabelReport{Chosen: &coleo.Chosen{Number: 2, Mode: "plan",
+			Labels: coleo.Labels{"team": "a"}}})
+		arm, err := s.brain.Label(t.Context(), name, coleo.LabelChange{Set: coleo.Labels{"team": "a"}})
+		if err != nil || arm.Labels["team"] != "a" {
+			t.Fatalf("labels: %+v, %v", arm.Labels, err)
+		}
+		if now := s.chosen(name).Mode; now != "" {
+			t.Fatalf("the disk is not full: the row has the mode %q", now)
+		}
+		return s
 	}
-	if now := mode(); now != "" {
-		t.Fatalf("the disk is not full: the row has the mode %q", now)
-	}
+	t.Run("serve that lives", func(t *testing.T) {
+		s := switches(t, "ada")
+		check(t, os.Remove(filepath.Join(dir, "filler")))
+		s.until("the row has the mode", func() bool { return s.chosen("ada").Mode == "plan" })
+	})
+	t.Run("serve that ends", func(t *testing.T) { switches(t, "bob") })
 	check(t, os.Remove(filepath.Join(dir, "filler")))
-	s.until("the row has the mode", func() bool { return mode() == "plan" })
+	next := newScriptedIn(t, dir, nil)
+	next.choosing("bob", coleo.Chosen{Number: 1, Mode: "plan"})
+	next.until("the row has the mode", func() bool { return next.chosen("bob").Mode == "plan" })
 }
 
 // fill takes the rest of a disk, and the room that SQLite has reserved in its files.
-func (s *scripted) fill(dir string) {
+func (s *scripted) fill(dir, arm string) {
 	s.t.Helper()
 	f, err := os.Create(filepath.Join(dir, "filler"))
 	check(s.t, err)
@@ -60,10 +68,10 @@ func (s *scripted) fill(dir string) {
 	}
 	const most = 10_000 // writes; SQLite reserves room for about 1000 pages
 	for range most {
-		if err = s.brain.storeChosen(s.t.Context(), "a", &coleo.Chosen{}); err != nil {
+		if err = s.brain.storeChosen(s.t.Context(), arm, &coleo.Chosen{}, func(*coleo.Arm, *coleo.Chosen) {}); err != nil {
 			break
 		}
-		_, err = s.db.UpdateArm(s.t.Context(), "a", func(row *coleo.Arm) error {
+		_, err = s.db.UpdateArm(s.t.Context(), arm, func(row *coleo.Arm) error {
 			row.Rule = strings.Repeat("x", 1+len(row.Rule)%10_000)
 			return nil
 		})

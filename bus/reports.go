@@ -93,6 +93,10 @@ type ArmPulse struct {
 	NeedsPermit bool `json:"needs_permit,omitempty"` // typing into the arm needs a permit
 
 	Unjudged string `json:"unjudged,omitempty"` // the version of the agent CLI, if the rules were not judged on it
+
+	// Chosen is the number of what a user has chosen for the arm (coleo.Chosen), or 0. An older host agent
+	// leaves it out.
+	Chosen int `json:"chosen,omitempty"`
 }
 
 // PulseEvery is the time between two pulse requests from serve to the same host agent. A request

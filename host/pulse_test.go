@@ -3,6 +3,7 @@ package host
 import (
 	"testing"
 
+	"coleo.dev"
 	"coleo.dev/bus"
 )
 
@@ -28,5 +29,24 @@ func TestAPulseLeavesOutWhatServeKnows(t *testing.T) {
 	s.restart()
 	if next := must[bus.Pulse](s, bus.OpPulse, bus.PulseOrder{Known: last.Mark}); next.Same || len(next.Arms) != 1 {
 		t.Errorf("the first pulse of the next host agent is %+v", next)
+	}
+}
+
+// TestAPulseTellsTheNumberOfWhatWasChosen: by this number, a new serve finds out that its row is older.
+func TestAPulseTellsTheNumberOfWhatWasChosen(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	id := s.arm("ada")
+	told := func() bus.ArmPulse { return must[bus.Pulse](s, bus.OpPulse, bus.PulseOrder{}).Arms[0] }
+	if p := told(); p.Chosen != 0 {
+		t.Errorf("before any choice: %+v", p)
+	}
+	report := must[bus.LabelReport](s, bus.OpLabel, bus.LabelOrder{Arm: id, Labels: coleo.Labels{"team": "a"}})
+	if p := told(); p.Chosen != report.Chosen.Number || p.Chosen == 0 {
+		t.Errorf("after a choice with the number %d: %+v", report.Chosen.Number, p)
+	}
+	s.restart()
+	if p := told(); p.Chosen != report.Chosen.Number {
+		t.Errorf("the next host agent tells %+v, want the number %d", p, report.Chosen.Number)
 	}
 }

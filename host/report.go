@@ -76,6 +76,9 @@ func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	p := bus.ArmPulse{ID: a.record.ID, Generation: a.record.Generation, Attached: a.session != nil, Starting: a.busy,
 		Process: bus.ProcessDead}
 	p.NeedsPermit = p.Attached && a.record.Spec.OnPartition == coleo.PartitionFreeze
+	if chosen := a.record.Spec.Chosen; chosen != nil {
+		p.Chosen = chosen.Number
+	}
 	a.mu.Unlock()
 	if p.Attached {
 		p.Blocked = blocked

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"coleo.dev/bus"
+	"coleo.dev/store"
 )
 
 // watchHost asks a host agent for its pulse at intervals of PulseEvery and after each beat. It
@@ -79,6 +80,36 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 	}
 	if err == nil && !settled {
 		r.reconcile(ctx, id, pulse)
+	}
+	if err == nil {
+		r.catchUpChosen(ctx, id, h, pulse.Arms)
+	}
+}
+
+// catchUpChosen brings the rows of a host's arms up to what users have chosen, if the pulse tells of newer
+// choices. It stops when the disk is full. After an error, the next pulse tries again.
+func (r *Roster) catchUpChosen(ctx context.Context, id string, h *knownHost, arms []bus.ArmPulse) {
+	for _, a := range arms {
+		r.mu.Lock()
+		stored := h.chosen[a.ID]
+		r.mu.Unlock()
+		if a.Chosen <= stored {
+			continue
+		}
+		err := r.CatchUpChosen(ctx, id, a.ID, a.Chosen)
+		if store.NoRoom(err) || ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			r.Log.Debug("bring an arm's row up to what a user has chosen", "arm", a.ID, "error", err)
+			continue
+		}
+		r.mu.Lock()
+		if h.chosen == nil {
+			h.chosen = map[string]int{}
+		}
+		h.chosen[a.ID] = a.Chosen
+		r.mu.Unlock()
 	}
 }
 

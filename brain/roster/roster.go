@@ -44,6 +44,9 @@ type Config struct {
 	NeverOrdered func(arm coleo.Arm) bool
 	// DropNeverOrdered deletes such a row, and reports whether it was deleted.
 	DropNeverOrdered func(ctx context.Context, arm coleo.Arm) bool
+	// CatchUpChosen stores what a user has chosen for an arm of a host, if the host's copy with the given
+	// number is newer than the row. After nil, the row has this copy or a newer one.
+	CatchUpChosen func(ctx context.Context, host, arm string, number int) error
 }
 
 // Feed publishes the arms that have changed.
@@ -104,6 +107,8 @@ type knownHost struct {
 	parts     map[string]partPulse // the reports about single arms that are newer than the pulse
 	settled   bool                 // no row contradicts the pulse
 	confirmed map[string]time.Time // when each arm's state was last confirmed, by arm id
+
+	chosen map[string]int // the number of what a user has chosen, as last found in the row, by arm id
 
 	told map[string]coleo.Health // the health of each arm, as last noted after a beat, by arm id
 

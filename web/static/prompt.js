@@ -50,7 +50,13 @@ export class PromptBox {
     if (!done) return; // the text stays, so the user can send it again
     if (this.text.value === prompt) this.text.value = "";
     this.first.checked = false;
-    this.say(done.receipt?.proof === "queued" ? "Queued." : "Taken.");
+    const taken = done.receipt?.proof === "queued" ? "Queued." : "Taken.";
+    const cleared = done.receipt?.cleared;
+    if (cleared) { // it stays until the next prompt, so that a person can type it again
+      this.say(`${taken} Removed from the composer before: ${JSON.stringify(cleared)}`);
+      return;
+    }
+    this.say(taken);
     setTimeout(() => this.say(""), 3000);
   }
 

@@ -50,10 +50,12 @@ func compact(c *cobra.Command, client *api.Client, name string, wait bool, timeo
 		return err
 	}
 	if !wait {
-		return verb.Say(c, fmt.Sprintf("%s has begun to shorten its conversation (%s)", name, receipt.Proof),
+		return verb.Say(c, show.Sent(name+" has begun to shorten its conversation", receipt, "\n"),
 			deliveredPrompt{true, receipt.ID, receipt})
 	}
+	tellCleared(c, receipt)
 	end, err := AwaitTurn(c.Context(), client, name, receipt.ID, timeout)
+	end.Cleared = receipt.Cleared
 	line := ""
 	if end.Outcome == coleo.OutcomeFinished {
 		line = name + " has shortened its conversation"

@@ -16,6 +16,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/cmd/coleo/queue"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 	"coleo.dev/printable"
 )
@@ -114,16 +115,25 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 		return err
 	}
 	if !f.wait {
-		return verb.Say(c, fmt.Sprintf("Sent to %s (%s)", name, receipt.Proof),
-			deliveredPrompt{true, receipt.ID, receipt})
+		return verb.Say(c, show.Sent("Sent to "+name, receipt, "\n"), deliveredPrompt{true, receipt.ID, receipt})
 	}
+	tellCleared(c, receipt)
 	done := sayWaiting(c, client, name)
 	end, err := awaitAnswer(c.Context(), client, name, receipt.ID, f.timeout)
 	err = ifServeEnded(c.Context(), name, err)
+	end.Cleared = receipt.Cleared
 	if done(); verb.WantsJSON(c) || end.Answer != "" || err == nil {
 		err = errors.Join(verb.Say(c, end.text(), end), err)
 	}
 	return err
+}
+
+// tellCleared prints on standard error what Coleo removed from the composer before a prompt, because
+// standard output contains only the answer. The JSON contains the text in another place.
+func tellCleared(c *cobra.Command, r coleo.Receipt) {
+	if line := show.Cleared(r); line != "" && !verb.WantsJSON(c) {
+		fmt.Fprintln(c.ErrOrStderr(), line)
+	}
 }
 
 // promptSeveral sends a prompt to all arms that the selectors match.
@@ -134,7 +144,7 @@ func promptSeveral(c *cobra.Command, client *api.Client, words []string, f promp
 	}
 	b := bulk{appliesTo: notStopped, do: func(ctx context.Context, client *api.Client, name string) (string, any, error) {
 		receipt, err := client.Prompt(ctx, name, p, "")
-		return fmt.Sprintf("Sent (%s)", receipt.Proof), deliveredPrompt{true, receipt.ID, receipt}, err
+		return show.Sent("Sent", receipt, "; "), deliveredPrompt{true, receipt.ID, receipt}, err
 	}}
 	names, err := b.chosenNames(c.Context(), client, choice{selectors: f.selectors}, nil)
 	if err != nil {

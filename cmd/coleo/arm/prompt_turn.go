@@ -24,6 +24,7 @@ const (
 type Turn struct {
 	Delivered bool          `json:"delivered"`
 	Run       string        `json:"run"`
+	Cleared   string        `json:"cleared,omitempty"` // see coleo.Receipt.Cleared
 	Dialog    *coleo.Dialog `json:"dialog,omitempty"`
 	// Suspensions contains the questions that the arm's model has asked with Coleo's tools.
 	Suspensions []coleo.Suspension `json:"suspensions,omitempty"`

@@ -195,7 +195,7 @@ func (w *watcher) draw() error {
 
 func (w *watcher) send(ctx context.Context, id string, p coleo.Prompt) {
 	receipt, err := w.client.Prompt(ctx, id, p, "")
-	done := sent{text: p.Text, note: "sent (" + string(receipt.Proof) + ")"}
+	done := sent{text: p.Text, note: show.Sent("sent", receipt, "; ")}
 	if err != nil {
 		done.note, done.failed = err.Error(), true
 	}

@@ -11,6 +11,7 @@ import (
 	"coleo.dev/api"
 	"coleo.dev/changes"
 	"coleo.dev/cmd/coleo/setup"
+	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/verb"
 )
 
@@ -62,8 +63,11 @@ all kept. --drop deletes them.`,
 				if err != nil {
 					return err
 				}
-				return verb.Say(c, fmt.Sprintf("Sent %s, as the prompt of run %s.", verb.Counted(sent.Comments, "comment"), sent.Receipt.ID),
-					sent)
+				line := fmt.Sprintf("Sent %s, as the prompt of run %s.", verb.Counted(sent.Comments, "comment"), sent.Receipt.ID)
+				if cleared := show.Cleared(sent.Receipt); cleared != "" {
+					line += "\n" + cleared
+				}
+				return verb.Say(c, line, sent)
 			case drop:
 				list, err := client.DropComments(c.Context(), args[0])
 				if err != nil {

@@ -89,9 +89,12 @@ func steered(name string, done coleo.Steering) string {
 	sent := fmt.Sprintf("Sent to %s (%s)", name, done.Receipt.Proof)
 	switch {
 	case done.How == coleo.SteerQueued:
-		return sent + ": the agent CLI has it, and takes it when its turn allows"
+		sent += ": the agent CLI has it, and takes it when its turn allows"
 	case done.Interruption != nil:
-		return show.Interrupted(name, *done.Interruption) + "\n" + sent
+		sent = show.Interrupted(name, *done.Interruption) + "\n" + sent
+	}
+	if line := show.Cleared(done.Receipt); line != "" {
+		sent += "\n" + line
 	}
 	return sent
 }

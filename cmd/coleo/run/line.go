@@ -38,6 +38,9 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 	switch e.Kind {
 	case coleo.EventRunStart:
 		r := decode[coleo.Receipt](e)
+		if line := show.Cleared(r); line != "" {
+			return r.Text + " (" + line + ")", show.Plain
+		}
 		return r.Text, show.Plain
 	case coleo.EventRunEnd:
 		end, _ := coleo.DecodeRunEnd(e)

@@ -42,3 +42,22 @@ func Interrupted(name string, done coleo.Interruption) string {
 	}
 	return fmt.Sprintf("Interrupted %s: pressed %s; %s", name, strings.Join(done.Pressed, " "), now)
 }
+
+// Sent says that a prompt was sent, with the proof. If Coleo has removed text from the composer, Sent adds
+// the separator and that text.
+func Sent(to string, r coleo.Receipt, separator string) string {
+	sent := fmt.Sprintf("%s (%s)", to, r.Proof)
+	if line := Cleared(r); line != "" {
+		sent += separator + line
+	}
+	return sent
+}
+
+// Cleared returns one line with the text that Coleo removed from the composer before a prompt, so that a
+// person can type that text again. It returns "" if Coleo removed no such text.
+func Cleared(r coleo.Receipt) string {
+	if r.Cleared == "" {
+		return ""
+	}
+	return fmt.Sprintf("Removed from its composer before: %q", r.Cleared)
+}

@@ -147,3 +147,44 @@ func (p *Picture) Released(text string) bool {
 		c.isFolded(p.Composer.Text)
 	return p.Composer.Empty || !left
 }
+
+// OtherText returns what the composer holds besides texts that the caller has typed. It returns "" if
+// the composer holds nothing else. The caller also passes the texts of which one stands in the composer
+// for sure. OtherText cuts off the first of these that ends the composer. It cuts off nothing else, so
+// that it loses no word of somebody else.
+func (p *Picture) OtherText(typed, standing []string) string {
+	if p.Composer == nil || p.Composer.Empty {
+		return ""
+	}
+	shown := p.Composer.Text
+	squeezed := squeeze(shown)
+	rest := squeezed
+	for _, text := range typed {
+		if p.spec.endsLike(shown, text) && utf8.RuneCountInString(squeezed) <= utf8.RuneCountInString(squeeze(text)) {
+			return ""
+		}
+		rest = strings.ReplaceAll(rest, squeeze(text), "")
+	}
+	if rest == "" {
+		return ""
+	}
+	for _, text := range standing {
+		if text = squeeze(text); text != "" && strings.HasSuffix(squeezed, text) {
+			end := behindSqueezed(shown, len(squeezed)-len(text))
+			return strings.TrimSpace(strings.TrimSuffix(shown, end))
+		}
+	}
+	return shown
+}
+
+// BeforeFold returns the text of the composer before the note that it shows in place of a large paste.
+// The picture must show such a note.
+func (p *Picture) BeforeFold() string {
+	at := p.spec.held.FindStringIndex(p.Composer.Text)
+	return strings.TrimSpace(strings.TrimSuffix(p.Composer.Text[:at[0]], "["))
+}
+
+// BeginsWith reports whether a text begins with the given beginning. Blanks do not count.
+func BeginsWith(text, beginning string) bool {
+	return strings.HasPrefix(squeeze(text), squeeze(beginning))
+}

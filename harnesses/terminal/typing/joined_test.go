@@ -13,7 +13,6 @@ import (
 func TestAPromptIsNotSubmittedTogetherWithOtherText(t *testing.T) {
 	t.Parallel()
 	clears := strings.Replace(deliverSpec, "[keys]\n", "[keys]\nclear = \"CTRL_U\"\n", 1)
-	const clearKey = "\x15"
 	for name, joined := range map[string]int{"once": 1, "each time": typeTries} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

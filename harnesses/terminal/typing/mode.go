@@ -223,8 +223,10 @@ func (t *Typist) command(ctx context.Context, left *unseen, text string, when []
 	if err := t.readyForCommand(ctx, left); err != nil {
 		return err
 	}
+	t.turn.own.begin(text)
 	if err := t.typeIf(ctx, t.atRest, pty.Paste(text, t.bracketed())); err != nil {
-		if !errors.As(err, new(Unwanted)) && coleo.ErrorCode(err) == coleo.ETimeout {
+		torn := !errors.As(err, new(Unwanted)) && coleo.ErrorCode(err) == coleo.ETimeout
+		if t.turn.own.failed(torn); torn {
 			*left = unseen{text: text, torn: true}
 		}
 		return err
@@ -253,6 +255,7 @@ func (t *Typist) command(ctx context.Context, left *unseen, text string, when []
 		}
 		gone := func(r *reading.Reader) bool { return !r.Picture().Holds(text) }
 		if t.view.Await(ctx, commandTaken, gone) || ctx.Err() != nil {
+			t.turn.own.waiting = ctx.Err() != nil
 			break
 		}
 	}

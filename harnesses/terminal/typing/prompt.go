@@ -111,6 +111,17 @@ func (t *Typist) provenIdle() error {
 func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo.Receipt, error) {
 	left, done := t.turn.take()
 	defer done()
+	receipt, err := t.sendAlone(ctx, left, text, extraCheck)
+	if err != nil {
+		return receipt, t.turn.own.tellIn(err)
+	}
+	t.turn.own.waiting = false
+	receipt.Cleared = t.turn.own.tell()
+	return receipt, nil
+}
+
+// sendAlone is send for a caller that may type alone.
+func (t *Typist) sendAlone(ctx context.Context, left *unseen, text string, extraCheck Check) (coleo.Receipt, error) {
 	if err := t.flushUnseen(ctx, left); err != nil {
 		return coleo.Receipt{}, err
 	}
@@ -141,9 +152,11 @@ func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error
 		if err := t.emptyComposer(ctx); err != nil {
 			return err
 		}
+		t.turn.own.begin(text)
 		if err := t.typeIf(ctx, t.mayPrompt, pty.Paste(text, t.bracketed())); err != nil {
-			if code := coleo.ErrorCode(err); !errors.As(err, new(Unwanted)) &&
-				(code == coleo.EConflict || code == coleo.ETimeout) {
+			code := coleo.ErrorCode(err)
+			torn := !errors.As(err, new(Unwanted)) && (code == coleo.EConflict || code == coleo.ETimeout)
+			if t.turn.own.failed(torn); torn {
 				*left = unseen{text: text, torn: true}
 			}
 			return err
@@ -298,13 +311,14 @@ func onScreen(p *rules.Picture, code coleo.Code, format string, args ...any) err
 func (t *Typist) emptyComposer(ctx context.Context) error { return t.clearWhile(ctx, t.mayPrompt) }
 
 // clearWhile clears the composer. Before each key it runs the check, and it types the key only if
-// the check passes.
+// the check passes. Before the first key, it keeps the text that Coleo has not typed: somebody may have
+// half-typed it.
 func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	keys, err := rules.KeySequence(t.Spec().Keys.Clear)
 	if err != nil {
 		return err
 	}
-	vain := 0
+	own, vain, first, keptBefore := &t.turn.own, 0, "", t.turn.own.removed
 	for round := 0; round < clearMost && vain < clearTries; round++ {
 		before, _, err := find(ctx, t.view, func(r *reading.Reader) (content, error) {
 			return contentOf(r), may(r)
@@ -312,9 +326,16 @@ func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 		if err != nil || before.empty {
 			return err
 		}
-		for _, key := range keys {
-			if err := t.typeIf(ctx, may, key); err != nil {
+		for i, key := range keys {
+			foreign, _, err := typeWhile(ctx, t, key, func(r *reading.Reader) (string, error) {
+				return own.foreign(r.Picture()), may(r)
+			})
+			if err != nil {
 				return err
+			}
+			if round == 0 && i == 0 {
+				first = before.text
+				own.keep(foreign)
 			}
 		}
 		cleared := func(r *reading.Reader) bool {
@@ -326,8 +347,12 @@ func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 		}
 	}
 	return peek(t.view, func(r *reading.Reader) error {
-		if contentOf(r).empty {
+		now := contentOf(r)
+		if now.empty {
 			return nil
+		}
+		if now.text == first {
+			own.removed = keptBefore // no key has had an effect
 		}
 		return onScreen(r.Picture(), coleo.EBusy,
 			"the composer of %s holds text that could not be cleared: nothing was typed", t.Spec().Title)

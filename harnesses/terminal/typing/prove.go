@@ -59,6 +59,7 @@ func (t *Typist) Prove(ctx context.Context, p coleo.Receipt,
 	if !proven {
 		left, done := t.turn.take()
 		left.text = text // the agent CLI may not have read the prompt yet
+		t.turn.own.begin(text)
 		done()
 	}
 	return proof, ctx.Err()

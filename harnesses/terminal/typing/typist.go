@@ -55,10 +55,11 @@ func (t *Typist) TryPause() (resume func(), free bool) {
 }
 
 // typingLock is a lock that lets only one caller at a time type. It also guards the text that the
-// last caller typed, if the screen has not shown that text yet.
+// last caller typed, if the screen has not shown that text yet, and the texts that the Typist has typed.
 type typingLock struct {
 	mu     sync.Mutex
 	unseen unseen
+	own    ownTexts
 }
 
 // unseen is the text that was typed last, if the screen did not show that it arrived.

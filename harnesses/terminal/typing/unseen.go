@@ -30,6 +30,7 @@ func (t *Typist) flushUnseen(ctx context.Context, left *unseen) error {
 	if err := t.typeIf(ctx, t.mayPrompt, []byte(keys)); err != nil {
 		return err
 	}
+	t.turn.own.probed = true
 	shown := func(r *reading.Reader) bool {
 		c := r.Picture().Composer
 		return c != nil && c.EndsWith(probe)

@@ -1,0 +1,75 @@
+package brain
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/brain/start"
+	"coleo.dev/bus"
+)
+
+// choosing makes the host agent tell in its pulses and reports what a user has chosen for an arm. Another
+// arm of the pulse has no row.
+func (s *scripted) choosing(arm string, chosen coleo.Chosen) {
+	s.answerWith(bus.OpReport, func(_ context.Context, data json.RawMessage) (any, error) {
+		var o bus.ArmOrder
+		err := json.Unmarshal(data, &o)
+		report := bus.ArmReport{ID: o.Arm, Name: o.Arm}
+		if o.Arm == arm {
+			report.Config = &coleo.SpawnConfig{Chosen: &chosen}
+		}
+		return report, err
+	})
+	s.alwaysAnswer(bus.OpPulse, bus.Pulse{Arms: []bus.ArmPulse{{ID: "nobody", Chosen: 9}, {ID: arm, Chosen: chosen.Number}}})
+}
+
+// chosen returns what a user has chosen, as the row of an arm says.
+func (s *scripted) chosen(arm string) coleo.Chosen {
+	s.t.Helper()
+	row, err := s.db.Arm(s.t.Context(), arm)
+	check(s.t, err)
+	c, err := start.Stored(row)
+	check(s.t, err)
+	if c.Chosen == nil {
+		return coleo.Chosen{}
+	}
+	return *c.Chosen
+}
+
+// A new serve takes the choices that the last one could not store from the host. It never puts an older
+// choice in place of a newer one, and takes none from a host that does not have the arm.
+func TestANewServeLearnsWhatAUserHasChosen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		host          string
+		row, told     coleo.Chosen
+		model         string // of the next start, before
+		mode, nextHas string
+	}{
+		"a newer choice":     {scriptedHost, coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Mode: "plan"}, "p/m", "plan", "p/m"},
+		"a newer model":      {scriptedHost, coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Model: "p/n"}, "p/m", "", "p/n"},
+		"an older choice":    {scriptedHost, coleo.Chosen{Number: 3, Mode: "edits"}, coleo.Chosen{Number: 2, Model: "p/n"}, "p/m", "edits", "p/m"},
+		"another host's arm": {"other", coleo.Chosen{Number: 1}, coleo.Chosen{Number: 2, Mode: "plan"}, "p/m", "", "p/m"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScripted(t)
+			config, err := json.Marshal(coleo.SpawnConfig{Chosen: &c.row})
+			check(t, err)
+			for id, host := range map[string]string{"a": c.host} {
+				check(t, s.db.CreateArm(t.Context(), coleo.Arm{ID: id, Name: id, Harness: "aider", AgentID: host,
+					Status: coleo.StatusIdle, State: coleo.Idle, Config: config, DefaultModel: c.model}))
+			}
+			s.choosing("a", c.told)
+			s.brain.roster.TakePulse(t.Context(), scriptedHost)
+			s.brain.roster.TakePulse(t.Context(), scriptedHost)
+			row, err := s.db.Arm(t.Context(), "a")
+			check(t, err)
+			if got := s.chosen("a").Mode; got != c.mode || row.DefaultModel != c.nextHas {
+				t.Errorf("the row has the mode %q and the next model %q, want %q and %q", got, row.DefaultModel, c.mode, c.nextHas)
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package typing
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+const (
+	// ownMost is how many of its last texts a Typist remembers. An agent CLI can put several queued
+	// prompts back into its composer after an interrupt.
+	ownMost = 8
+	// clearedMost bounds the text that a receipt tells of, in bytes. A composer seldom shows more.
+	clearedMost = 4000
+)
+
+// ownTexts are the texts that a Typist has typed, and the text of others that it has removed. The
+// typingLock guards both.
+type ownTexts struct {
+	typed   []string // the newest is the first
+	waiting bool     // the newest text was typed, and nothing has shown that the agent CLI took it
+	torn    bool     // only the beginning of the newest text was typed
+	probed  bool     // a probe may stand in the composer
+	removed string   // removed from the composer, and not yet told; see coleo.Receipt.Cleared
+}
+
+// begin notes that the Typist is about to type a text.
+func (o *ownTexts) begin(text string) {
+	o.typed = append([]string{text}, o.typed[:min(len(o.typed), ownMost-1)]...)
+	o.waiting, o.torn, o.probed = true, false, false
+}
+
+// failed notes that the newest text could not be typed. If torn is true, its beginning was typed.
+func (o *ownTexts) failed(torn bool) { o.waiting, o.torn = torn, torn }
+
+// foreign returns the text in the composer that the Typist has not typed.
+func (o *ownTexts) foreign(p *rules.Picture) string {
+	if o.waiting && p.Folded() {
+		return p.BeforeFold()
+	}
+	own, standing := o.typed, []string(nil)
+	if o.waiting {
+		standing = own[:1]
+	}
+	if o.probed { // the probe is behind the newest text, or alone
+		standing = []string{o.newest() + probe, probe}
+		own = append(slices.Clip(standing), own...)
+	}
+	rest := p.OtherText(own, standing)
+	if o.torn && rules.BeginsWith(o.newest(), rest) {
+		return ""
+	}
+	return rest
+}
+
+// newest returns the newest text if it may stand in the composer, and otherwise "".
+func (o *ownTexts) newest() string {
+	if !o.waiting {
+		return ""
+	}
+	return o.typed[0]
+}
+
+// keep keeps a text that is being removed from the composer, until a receipt or an error tells of it.
+func (o *ownTexts) keep(text string) {
+	if text == "" {
+		return
+	}
+	if o.removed != "" {
+		text = o.removed + "\n" + text
+	}
+	if len(text) > clearedMost {
+		text = strings.ToValidUTF8(text[:clearedMost], "") + "…"
+	}
+	o.removed = text
+}
+
+// tell returns the removed text, and forgets it.
+func (o *ownTexts) tell() string {
+	text := o.removed
+	o.removed = ""
+	return text
+}
+
+// tellIn adds the removed text to an error, and forgets it. An error without a code stays as it is.
+func (o *ownTexts) tellIn(err error) error {
+	var e *coleo.Error
+	if o.removed == "" || !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Message = fmt.Sprintf("%s; removed from its composer before: %q", e.Message, o.tell())
+	return &told
+}
