@@ -49,11 +49,8 @@ func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err err
 	if !t.Spec().Capabilities.Interrupt {
 		return out, coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", t.Spec().Title)
 	}
-	_, err = t.view.Still(ctx, t.mayInterrupt)
-	if coleo.ErrorCode(err) == coleo.EUnrecognised && t.awaitKnown(ctx) {
-		_, err = t.view.Still(ctx, t.mayInterrupt)
-	}
-	if err != nil {
+	t.awaitKnown(ctx)
+	if _, err := t.view.Still(ctx, t.mayInterrupt); err != nil {
 		return out, err
 	}
 	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval && t.provenIdle() == nil {
@@ -79,10 +76,11 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 
 // awaitKnown waits until a rule recognizes the screen, if the agent CLI can draw its picture again.
 // Something else may have written over the picture, such as a library that finds no sound card.
-func (t *Typist) awaitKnown(ctx context.Context) bool {
-	return t.Spec().Redraw != "" && t.turn.rest(func() bool {
-		return t.view.Await(ctx, knownTimeout, func(r *reading.Reader) bool { return t.mayInterrupt(r) == nil })
-	})
+func (t *Typist) awaitKnown(ctx context.Context) {
+	known := func(r *reading.Reader) bool { return t.mayInterrupt(r) == nil }
+	if t.Spec().Redraw != "" && !peek(t.view, known) {
+		t.turn.rest(func() bool { return t.view.Await(ctx, knownTimeout, known) })
+	}
 }
 
 // awaitStopped waits until the screen shows that an interrupt has ended the turn.
@@ -131,10 +129,9 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 		return t.phaseOf(r) != phaseHalted || !r.Reading().State.Working()
 	})
 	for limit.Err() == nil {
+		t.awaitKnown(limit)
 		now, err := t.progress(limit)
 		switch {
-		case coleo.ErrorCode(err) == coleo.EUnrecognised && t.awaitKnown(limit):
-			continue
 		case coleo.ErrorCode(err) == coleo.EUnrecognised:
 			return err
 		case err != nil || now.phase == phaseHalted || t.state().State == coleo.Dead:
