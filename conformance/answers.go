@@ -118,7 +118,7 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	if err != nil {
 		return now, err
 	}
-	if fresh && (x.ask.CallsMCP || x.byHand() && x.Harness.Info().Capabilities.MCP) {
+	if fresh && (x.callsServer() || x.byHand() && x.Harness.Info().Capabilities.MCP) {
 		awaitTools(ctx, x.mcpRecord())
 	}
 	if x.ask.Types != "" {

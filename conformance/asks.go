@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"coleo.dev"
 	"coleo.dev/conformance/mcpserver"
@@ -185,6 +186,13 @@ func (t *Trial) withMCP(c *coleo.SpawnConfig) {
 		argv := append(slices.Clone(t.config.Probe), t.mcpRecord())
 		c.MCPServers = []coleo.MCPServer{{Name: "coleo", Command: argv[0], Args: argv[1:]}}
 	}
+}
+
+// callsServer reports whether the model calls a tool of the MCP server. Agent CLIs put the name of
+// the server before the name of the tool.
+func (x *attempt) callsServer() bool {
+	words := strings.FieldsFunc(x.ask.Tool, func(r rune) bool { return !unicode.IsLetter(r) })
+	return x.ask.CallsMCP || len(words) > 0 && words[len(words)-1] == mcpserver.AskTool
 }
 
 // mcpCalls returns how many times the model has called the MCP server's tool with the

@@ -1,8 +1,9 @@
 // Package mcpserver is a small MCP server for tests. Agent CLIs start the server. The server has
-// one tool, ping, and records each request. The record proves that an MCP connection works,
-// whatever the agent CLI itself reports.
+// the tool ping, and records each request. The record proves that an MCP connection works,
+// whatever the agent CLI itself reports. If an agent CLI lets servers ask its user, the server also
+// has the tool ask.
 //
-// The server uses only standard input and output. It offers nothing except the tool.
+// The server uses only standard input and output. It offers nothing except the tools.
 package mcpserver
 
 import (
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 
@@ -20,9 +22,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is the name of the only tool. The tool takes {"text": string}, and returns the
-// text with "pong: " before it.
+// Tool is the name of the tool that every agent CLI gets. The tool takes {"text": string}, and
+// returns the text with "pong: " before it.
 const Tool = "ping"
+
+// AskTool is the name of the tool that asks the user of the agent CLI, with the method
+// elicitation/create. It takes {"message": string, "fields": object}. The fields are the properties
+// of the schema that the user fills in. The tool returns what the user did and the values.
+const AskTool = "ask"
 
 // Request is one line of the record: a request or a notification that the server
 // received.
@@ -30,6 +37,11 @@ type Request struct {
 	At     time.Time       `json:"at"`
 	Method string          `json:"method"`           // "initialize", "tools/list", "tools/call", ...
 	Params json.RawMessage `json:"params,omitempty"` // as the client sent them
+}
+
+type askInput struct {
+	Message string         `json:"message" jsonschema:"the question"`
+	Fields  map[string]any `json:"fields,omitempty" jsonschema:"the fields of the form"`
 }
 
 type pingInput struct {
@@ -53,6 +65,7 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, recordFile string) (e
 	}
 	s := mcp.NewServer(&mcp.Implementation{Name: "coleo-ping", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: Tool, Description: "Answers pong and the text."}, ping)
+	s.AddReceivingMiddleware(offerAsk(s))
 	t := &recorder{Transport: &mcp.IOTransport{Reader: io.NopCloser(in), Writer: noClose{out}}, log: log}
 	if err := s.Run(ctx, t); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("serve MCP: %w", err)
@@ -62,6 +75,53 @@ func Run(ctx context.Context, in io.Reader, out io.Writer, recordFile string) (e
 
 func ping(_ context.Context, _ *mcp.CallToolRequest, in pingInput) (*mcp.CallToolResult, any, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong: " + in.Text}}}, nil, nil
+}
+
+// offerAsk adds the tool ask as soon as a client says that servers may ask its user.
+func offerAsk(s *mcp.Server) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if letsServersAsk(req.GetParams()) {
+				mcp.AddTool(s, &mcp.Tool{Name: AskTool, Description: "Asks the user.",
+					Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}}, ask)
+			}
+			return next(ctx, method, req)
+		}
+	}
+}
+
+// letsServersAsk reports whether the parameters of a request name the capability elicitation. Since
+// the protocol of 2026-07-28, each request names the capabilities of the client.
+func letsServersAsk(p mcp.Params) bool {
+	if first, ok := p.(*mcp.InitializeParams); ok {
+		return first.Capabilities != nil && first.Capabilities.Elicitation != nil
+	}
+	if p == nil || reflect.ValueOf(p).IsNil() {
+		return false
+	}
+	named, _ := p.GetMeta()["io.modelcontextprotocol/clientCapabilities"].(map[string]any)
+	return named["elicitation"] != nil
+}
+
+// ask asks the user of the client. The first call returns the question, and the client calls again
+// with the answer. For a client with an older protocol, the SDK asks in between.
+func ask(_ context.Context, req *mcp.CallToolRequest, in askInput) (*mcp.CallToolResult, any, error) {
+	got, answered := req.Params.InputResponses["answer"].(*mcp.ElicitResult)
+	if !answered {
+		fields := in.Fields
+		if fields == nil {
+			fields = map[string]any{}
+		}
+		question := &mcp.ElicitParams{Mode: "form", Message: in.Message,
+			RequestedSchema: map[string]any{"type": "object", "properties": fields}}
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"answer": question}}, nil, nil
+	}
+	values, err := json.Marshal(got.Content)
+	if err != nil {
+		return nil, nil, fmt.Errorf("write the user's values: %w", err)
+	}
+	text := fmt.Sprintf("the user answered: %s %s", got.Action, values)
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 }
 
 // noClose is a writer whose Close does nothing. So the SDK does not close the caller's writer.

@@ -122,3 +122,34 @@ func TestRecordsThatCannotBeReadOrWritten(t *testing.T) {
 		t.Error("Run with a record that cannot be opened = nil")
 	}
 }
+
+// Only a client that lets servers ask its user gets the tool ask. The answer reaches the model.
+func TestAskAsksTheUserOfAClientThatAllowsIt(t *testing.T) {
+	t.Parallel()
+	plain := startServer(t, "")
+	plain.send(initialize)
+	if got := plain.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); strings.Contains(got, `"name":"ask"`) {
+		t.Errorf("a client without elicitation got %s", got)
+	}
+	c := startServer(t, "")
+	c.send(strings.Replace(initialize, `"capabilities":{}`, `"capabilities":{"elicitation":{}}`, 1))
+	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if got := c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`); !strings.Contains(got, `"name":"ask"`) {
+		t.Fatalf("a client with elicitation got %s", got)
+	}
+	asked := c.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"ask","arguments":{"message":"Is it?",` +
+		`"fields":{"round":{"type":"boolean"}}}}}`)
+	var request struct {
+		ID     json.RawMessage
+		Method string
+		Params struct{ Message string }
+	}
+	if err := json.Unmarshal([]byte(asked), &request); err != nil || request.Method != "elicitation/create" ||
+		request.Params.Message != "Is it?" {
+		t.Fatalf("the server sent %s, want a question to the user (%v)", asked, err)
+	}
+	got := c.send(`{"jsonrpc":"2.0","id":` + string(request.ID) + `,"result":{"action":"accept","content":{"round":true}}}`)
+	if !strings.Contains(got, `the user answered: accept {\"round\":true}`) {
+		t.Errorf("the tool returned %s", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,6 +138,25 @@ func TestAPictureIsRedrawnAtMostOnce(t *testing.T) {
 	}
 	if x := s.Explain(); !strings.Contains(x.Redrawn, "the picture stayed as it was") {
 		t.Errorf("it is explained by %q", x.Redrawn)
+	}
+}
+
+// A library that finds no sound card writes over the picture of OpenCode. The interrupt was refused
+// there, although a redraw brings the picture back. The redraw needs no key, so it may run meanwhile.
+func TestAnInterruptWaitsForTheRedraw(t *testing.T) {
+	t.Parallel()
+	d, s := setDrawer(t, "redraw = \"signal\"\n[capabilities]\ninterrupt = true\n", drawn, drawn)
+	d.awaitIdle(s)
+	if err := d.print(s, "\x1b[2Jno sound card"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for !strings.Contains(strings.Join(s.Screen().Lines, "\n"), "no sound card") && ctx.Err() == nil {
+		runtime.Gosched()
+	}
+	if out, err := s.Interrupt(ctx); err != nil || d.signals() == 0 {
+		t.Errorf("the interrupt: %+v, %v, after %d signals; want it done after a redraw", out, err, d.signals())
 	}
 }
 

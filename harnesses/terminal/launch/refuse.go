@@ -2,7 +2,6 @@ package launch
 
 import (
 	"os"
-	"path/filepath"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/rules"
@@ -39,12 +38,7 @@ func findSign(sign rules.Sign, c *coleo.SpawnConfig, argv []string, env map[stri
 	case sign.Env != "":
 		return "the environment variable " + sign.Env, sign.In(env[sign.Env])
 	}
-	home := filepath.Join(env["HOME"], sign.Folder)
-	if named := env[sign.FolderEnv]; sign.FolderEnv != "" && named != "" {
-		home = named
-	}
-	for _, folder := range []string{home, filepath.Join(c.Workdir, sign.Folder)} {
-		path := filepath.Join(folder, sign.File)
+	for _, path := range sign.Files(c.Workdir, env) {
 		if sign.In(readSettings(path)) {
 			return path, true
 		}

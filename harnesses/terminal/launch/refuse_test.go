@@ -17,7 +17,7 @@ const refusingSpec = plainSpec + `
 [launch.permission]
 ask = ""
 [launch]
-credentials_env = ["X_ROWS", "X_HOME"]
+credentials_env = ["X_ROWS", "X_HOME", "X_USER", "X_FILE"]
 [launch.trust]
 file = "trust.json"
 path = ["trusted"]
@@ -38,7 +38,16 @@ pattern = '^1$'
 [[setting.seen]]
 folder = ".x"
 folder_env = "X_HOME"
+home_env = "X_USER"
 file = "settings.json"
+pattern = '"rows"\s*:\s*true'
+[[setting.seen]]
+file = "x.json"
+parents = true
+pattern = '"rows"\s*:\s*true'
+[[setting.seen]]
+file = "/nowhere/of/the/machine.json"
+file_env = "X_FILE"
 pattern = '"rows"\s*:\s*true'
 [[setting]]
 name = "bell"
@@ -80,6 +89,17 @@ func TestASettingThatCannotWorkIsRefusedAtTheStart(t *testing.T) {
 			files: map[string]string{"other/settings.json": with}, where: "other/settings.json"},
 		"a file in HOME that a variable replaces": {environ: []string{"X_HOME=OTHER"},
 			files: map[string]string{"home/.x/settings.json": with}},
+		"by a file of the machine": {environ: []string{"X_FILE=OTHER/y.json"},
+			files: map[string]string{"other/y.json": with}, where: "other/y.json"},
+		"by a file that a variable names in the work folder": {environ: []string{"X_FILE=y.json"},
+			files: map[string]string{"work/y.json": with}, where: "work/y.json"},
+		"by a file in another HOME": {environ: []string{"X_USER=OTHER"},
+			files: map[string]string{"other/.x/settings.json": with}, where: "other/.x/settings.json"},
+		"by a file at the root of the repository": {files: map[string]string{"x.json": with, ".git/HEAD": ""},
+			where: "x.json"},
+		"a file above the repository": {files: map[string]string{"x.json": with, "work/.git/HEAD": ""}},
+		"a file above the work folder that only a project has": {
+			files: map[string]string{".x/settings.json": with, ".git/HEAD": ""}},
 		"a file with another value": {files: map[string]string{"home/.x/settings.json": `{"rows":false}`}},
 	} {
 		dir := t.TempDir()

@@ -34,8 +34,8 @@ const (
 	redrawDoublings = 8
 	// redrawsIn is the largest number of redraws within redrawsTime. Without a limit, a
 	// program that always garbles the picture would make the agent CLI draw all the
-	// time.
-	redrawsIn = 8
+	// time. Without a sound card, each sound of OpenCode garbles it, up to three times in a turn.
+	redrawsIn = 40
 	// redrawsTime is the time that redrawsIn applies to.
 	redrawsTime = 10 * time.Minute
 )

@@ -119,62 +119,6 @@ type SandboxFiles struct {
 	FolderEnv []string `toml:"folder_env"`
 }
 
-// Setting is a setting that users of the agent CLI may have chosen.
-type Setting struct {
-	// The name, as `coleo harness test --settings` takes it. It consists of small
-	// letters, digits, dots, dashes and underscores. The key is required.
-	Name string `toml:"name"`
-	// One sentence that describes the setting for people. The key is required.
-	Doc string `toml:"doc"`
-	// The arguments that apply the setting: `["--vim"]`.
-	Args []templateText `toml:"args"`
-	// The environment variables that apply the setting.
-	Env map[string]templateText `toml:"env"`
-	// The files that apply the setting. Each key is a path below HOME, and its value is the text of
-	// the file. If a part of the launch writes the same file, Coleo merges the two texts of a JSON
-	// or TOML file. In any other file, Coleo puts this text before the text of the part.
-	Files map[string]templateText `toml:"files"`
-	// The sentence with which Coleo refuses to start an arm that has the setting. Use
-	// this key if the setting prevents Coleo from reading the screen or from typing.
-	// Without this key, Coleo must work with the setting. This key needs `seen`.
-	Refused string `toml:"refused"`
-	// How Coleo sees, at the start of an arm, that the user has chosen the setting. One
-	// sign is enough. Each sign has exactly one of `arg`, `env` and `file`.
-	Seen []Sign `toml:"seen"`
-}
-
-// Sign describes one sign that a user has chosen a setting.
-type Sign struct {
-	// The pattern that finds the setting in the command line. Coleo joins the arguments
-	// of the command line with line ends.
-	Arg patternText `toml:"arg"`
-	// The environment variable that contains the setting.
-	Env string `toml:"env"`
-	// The file that contains the setting. Coleo looks for the file below HOME and in the work
-	// folder.
-	File string `toml:"file"`
-	// The folder of the file, below HOME and in the work folder.
-	Folder string `toml:"folder"`
-	// The environment variable that names another folder instead of the one below HOME.
-	FolderEnv string `toml:"folder_env"`
-	// The pattern that finds the setting in the value of the variable, or in the file.
-	Pattern patternText `toml:"pattern"`
-
-	arg, pattern *regexp.Regexp
-}
-
-// InArgs reports whether the command line argv shows the sign.
-func (s Sign) InArgs(argv []string) bool {
-	return s.arg != nil && s.arg.MatchString(strings.Join(argv, "\n"))
-}
-
-// In reports whether the given text shows the sign. The text is the value of the variable, or the
-// content of the file.
-func (s Sign) In(text string) bool { return s.pattern != nil && s.pattern.MatchString(text) }
-
-// Part returns the setting as a Part of a launch.
-func (s Setting) Part() Part { return Part{Args: s.Args, Env: s.Env, Files: s.Files} }
-
 var templateFuncs = template.FuncMap{
 	// json writes a value as JSON. A nil list becomes [], and a nil table becomes {}.
 	"json": func(v any) (string, error) {
@@ -217,52 +161,6 @@ func (c *compiler) part(path string, p Part) {
 			c.fail(path+"."+key, "%v", err)
 		}
 	}
-}
-
-// settings checks the list of settings that users may have chosen.
-func (c *compiler) settings(list []Setting) {
-	c.atMost("setting", len(list), maxSettings)
-	taken := map[string]bool{}
-	for i := range list {
-		at, s := fmt.Sprintf("setting[%d]", i), &list[i]
-		switch {
-		case !names.MatchString(s.Name):
-			c.fail(at, "a setting needs a name of small letters, digits, dots and dashes, not %q", s.Name)
-		case taken[s.Name]:
-			c.fail(at+".name", "there are two settings %q", s.Name)
-		case s.Doc == "":
-			c.fail(at, "setting %q needs a doc, one sentence for people", s.Name)
-		case len(s.Args)+len(s.Env)+len(s.Files) == 0:
-			c.fail(at, "setting %q needs args, env or files", s.Name)
-		case s.Refused != "" && len(s.Seen) == 0:
-			c.fail(at, "setting %q is refused, so it needs seen", s.Name)
-		}
-		taken[s.Name] = true
-		c.plain(at+".doc", s.Doc)
-		c.plain(at+".refused", s.Refused)
-		c.part(at, s.Part())
-		for j := range s.Seen {
-			c.sign(fmt.Sprintf("%s.seen[%d]", at, j), s.Name, &s.Seen[j])
-		}
-	}
-}
-
-func (c *compiler) sign(at, setting string, s *Sign) {
-	count := 0
-	for _, text := range []string{s.Arg, s.Env, s.File} {
-		if text != "" {
-			count++
-		}
-	}
-	switch {
-	case count != 1:
-		c.fail(at, "setting %q: a sign needs one of arg, env and file", setting)
-	case (s.Arg == "") != (s.Pattern != ""):
-		c.fail(at, "setting %q: a sign with env or file needs a pattern, and one with arg has none", setting)
-	case s.File != "" && !filepath.IsLocal(filepath.Join(s.Folder, s.File)):
-		c.fail(at+".file", "setting %q: the file %q is not below HOME", setting, filepath.Join(s.Folder, s.File))
-	}
-	s.arg, s.pattern = c.regexp(at+".arg", s.Arg), c.regexp(at+".pattern", s.Pattern)
 }
 
 // checkAsks checks the [[asks]] tables, which list the things that make the agent CLI ask.

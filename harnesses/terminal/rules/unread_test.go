@@ -172,13 +172,33 @@ func TestTheComposerOfANamedSessionIsFound(t *testing.T) {
 func TestADialogAboveAComposerIsNotIdle(t *testing.T) {
 	t.Parallel()
 	const frame = "────────────────────────────────────"
-	v := readDialog(t, "gemini", "✦ I will write hello.txt.\n\n╭"+frame+"╮\n│ ? WriteFile  Writing to hello.txt  │\n"+
-		"│ Apply this change?                 │\n│                                    │\n"+
-		"│ ● 1. Allow once                    │\n│   2. No, suggest changes (esc)     │\n╰"+frame+"╯\n\n\n"+
-		frame+"\n Shift+Tab to accept edits\n"+frame+"\n >   Type your message or @path/to/file\n"+frame+
-		"\n workspace (/directory)")
-	if v.State != coleo.WaitingApproval || v.Rule != "permission-above" || v.Dialog.Title != "Apply this change?" {
-		t.Errorf("rule %q, state %q, dialog %+v; want the dialog above the composer", v.Rule, v.State, v.Dialog)
+	const options = "│ Apply this change?                 │\n│                                    │\n" +
+		"│ ● 1. Allow once                    │\n│   2. No, suggest changes (esc)     │\n╰" + frame + "╯\n"
+	const asked = "✦ I will write hello.txt.\n\n╭" + frame + "╮\n│ ? WriteFile  Writing to hello.txt  │\n" + options
+	const shown = "╭" + frame + "╮\n│ ✓  Shell cat notes                 │\n" + options
+	const question = "╭" + frame + "╮\n│ Answer Questions                   │\n│ Which colour?                      │\n" +
+		"│ ● 1.  Red                          │\n│ Enter to select · Esc to cancel    │\n╰" + frame + "╯\n"
+	const hint = " Press Ctrl+O to show more lines of the last response\n"
+	for _, c := range []struct{ name, rows, title, rule string }{
+		{"a dialog", asked, "", "permission-above"},
+		{"a dialog with a hint below it", asked + hint, "", "permission-above"},
+		{"a dialog whose first row is out of sight", options, "✋  Action Required (work)", "permission-above"},
+		{"a dialog whose first row is out of sight, without a title", options, "", "permission-above"},
+		{"a question", question, "", "question-above"},
+		{"a box that only the title explains", "╭" + frame + "╮\n│ Is it?                             │\n╰" + frame + "╯\n",
+			"✋  Action Required (work)", "asked-above"},
+		{"the output of a tool", shown, "", "composer"},
+		{"the end of the output of a tool", options, "◇  Ready (work)", "composer"},
+		{"the output of a tool, at work", shown, "✦  Working… (work)", "title-working"},
+	} {
+		rows := strings.Split(c.rows+"\n\n"+frame+"\n Shift+Tab to accept edits\n"+frame+
+			"\n >   Type your message or @path/to/file\n"+frame+"\n workspace (/directory)", "\n")
+		spec := specOf(t, "gemini")
+		screen := coleo.Screen{Cols: 60, Rows: len(rows), Lines: rows, Title: c.title, CursorVisible: true}
+		v := spec.Read(NewPicture(screen, &spec.Composer))
+		if v.Rule != c.rule || (v.Dialog != nil) != strings.HasSuffix(c.rule, "-above") {
+			t.Errorf("%s: rule %q, state %q, dialog %+v; want the rule %q", c.name, v.Rule, v.State, v.Dialog, c.rule)
+		}
 	}
 }
 

@@ -22,6 +22,9 @@ const (
 	// drawnTimeout is how long an agent CLI can take to show on its screen that it works. Its record
 	// or its hook may report the work earlier. Without this wait, Coleo would press no key.
 	drawnTimeout = 3 * time.Second
+	// knownTimeout is how long a picture that no rule knows can take to become another one. A
+	// redraw begins after 2 s. A slow agent CLI then needs seconds.
+	knownTimeout = 12 * time.Second
 )
 
 // Interrupt stops the running turn. If a dialog is open, Interrupt denies the dialog, which ends
@@ -46,6 +49,7 @@ func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err err
 	if !t.Spec().Capabilities.Interrupt {
 		return out, coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", t.Spec().Title)
 	}
+	t.awaitKnown(ctx)
 	if _, err := t.view.Still(ctx, t.mayInterrupt); err != nil {
 		return out, err
 	}
@@ -70,6 +74,15 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 		"no rule of %s knows the screen: no key of the interrupt was pressed on it", t.Spec().Name)}
 }
 
+// awaitKnown waits until a rule recognizes the screen, if the agent CLI can draw its picture again.
+// Something else may have written over the picture, such as a library that finds no sound card.
+func (t *Typist) awaitKnown(ctx context.Context) {
+	known := func(r *reading.Reader) bool { return t.mayInterrupt(r) == nil }
+	if t.Spec().Redraw != "" && !peek(t.view, known) {
+		t.turn.rest(func() bool { return t.view.Await(ctx, knownTimeout, known) })
+	}
+}
+
 // awaitStopped waits until the screen shows that an interrupt has ended the turn.
 func (t *Typist) awaitStopped(ctx context.Context) error {
 	limit := t.Spec().Timing.Interrupted.Duration()
@@ -77,7 +90,7 @@ func (t *Typist) awaitStopped(ctx context.Context) error {
 		state := r.Reading().State
 		return state == coleo.Idle || state == coleo.Failed
 	}
-	if t.view.Await(ctx, limit, stopped) {
+	if t.turn.rest(func() bool { return t.view.Await(ctx, limit, stopped) }) {
 		return nil
 	}
 	return peek(t.view, func(r *reading.Reader) error {
@@ -116,6 +129,7 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 		return t.phaseOf(r) != phaseHalted || !r.Reading().State.Working()
 	})
 	for limit.Err() == nil {
+		t.awaitKnown(limit)
 		now, err := t.progress(limit)
 		switch {
 		case coleo.ErrorCode(err) == coleo.EUnrecognised:

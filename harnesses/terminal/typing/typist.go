@@ -48,16 +48,20 @@ func (t *Typist) Pause() (resume func()) {
 	return resume
 }
 
-// TryPause is like Pause, but does not wait. If somebody is typing, it returns false.
+// TryPause is like Pause, but does not wait. If somebody is typing, it returns false. If the
+// present caller only waits for another picture, nobody types either.
 func (t *Typist) TryPause() (resume func(), free bool) {
-	_, resume, free = t.turn.tryTake()
-	return resume, free
+	if !t.turn.keys.TryLock() {
+		return nil, false
+	}
+	return t.turn.keys.Unlock, true
 }
 
 // typingLock is a lock that lets only one caller at a time type. It also guards the text that the
 // last caller typed, if the screen has not shown that text yet, and the texts that the Typist has typed.
 type typingLock struct {
 	mu     sync.Mutex
+	keys   sync.Mutex // held by the caller that has mu, except while it waits; see rest
 	unseen unseen
 	own    ownTexts
 }
@@ -70,14 +74,32 @@ type unseen struct {
 
 func (t *typingLock) take() (left *unseen, done func()) {
 	t.mu.Lock()
-	return &t.unseen, t.mu.Unlock
+	t.keys.Lock()
+	return &t.unseen, t.free
+}
+
+func (t *typingLock) free() {
+	t.keys.Unlock()
+	t.mu.Unlock()
 }
 
 func (t *typingLock) tryTake() (left *unseen, done func(), free bool) {
 	if !t.mu.TryLock() {
 		return nil, nil, false
 	}
-	return &t.unseen, t.mu.Unlock, true
+	if !t.keys.TryLock() {
+		t.mu.Unlock()
+		return nil, nil, false
+	}
+	return &t.unseen, t.free, true
+}
+
+// rest runs a function that waits and types nothing. Meanwhile the picture can be drawn again, but
+// no other caller can type.
+func (t *typingLock) rest(wait func() bool) bool {
+	t.keys.Unlock()
+	defer t.keys.Lock()
+	return wait()
 }
 
 // state returns the last reading.
