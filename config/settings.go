@@ -95,7 +95,7 @@ type Settings struct {
 		// empty, the prompt is "continue".
 		ContinueWith string `toml:"continue_with"`
 		// SameCalls is how often an agent CLI can make the same call of a tool with the same
-		// result in a run. loop.MaxSame if 0; -1 stops nothing.
+		// result in a run. 0 means loop.MaxSame, and -1 means no limit.
 		SameCalls int `toml:"same_calls"`
 	} `toml:"limits"`
 
@@ -138,7 +138,7 @@ const (
 )
 
 // maxScriptTimeout is the largest value of workspace.script_timeout, in seconds. An order to start
-// an arm waits this long.
+// an arm waits for the scripts up to this long.
 const maxScriptTimeout = 20 * 60
 
 // DefaultAddr is the default address of the API. If another program uses this address,
@@ -192,7 +192,7 @@ func ReadSettings(path string) (Settings, error) {
 		return s, Errorf(path, data, "limits.on_limit", "%v", err)
 	}
 	if n := s.Limits.SameCalls; n < -1 || n == 1 || n > mostSameCalls {
-		return s, Errorf(path, data, "limits.same_calls", "same_calls = %d is neither between 2 and %d, nor -1, nor 0", n,
+		return s, Errorf(path, data, "limits.same_calls", "same_calls = %d must be 0, -1, or from 2 to %d", n,
 			mostSameCalls)
 	}
 	if key, fault := s.budgetFault(); fault != "" {
@@ -210,7 +210,7 @@ func ReadSettings(path string) (Settings, error) {
 // mostSameCalls is the largest limits.same_calls. A larger number stops nothing in practice.
 const mostSameCalls = 1000
 
-// mostOutput is the largest budget.max_output, in tokens. It is the context of the largest models.
+// mostOutput is the largest budget.max_output, in tokens. The largest models have a context of this size.
 const mostOutput = 2_000_000
 
 // budgetFault returns the key below budget whose value is wrong, and what is wrong, or "".

@@ -217,9 +217,8 @@ func TestAHookThatGetsNoEndIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestTheFilesOfAHookAreMadeBeforeIt: a sandbox shows these two files, and a report must
-// arrive through them.
-func TestTheFilesOfAHookAreMadeBeforeIt(t *testing.T) {
+// A sandbox shows only files that exist when it starts. So Make must create both files of a hook first.
+func TestMakeCreatesTheFilesOfAHook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	paths, err := Make(dir)
@@ -232,7 +231,7 @@ func TestTheFilesOfAHookAreMadeBeforeIt(t *testing.T) {
 	}
 	defer r.Close()
 	Run([]string{paths[0], `{"n":"a"}`}, nil)
-	if _, err := Make(dir); err != nil { // it takes nothing away
+	if _, err := Make(dir); err != nil { // a second call keeps the reports
 		t.Fatal(err)
 	}
 	if got := texts(r.Lines()); got != "a" {

@@ -50,7 +50,7 @@ func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // Close removes the socket by its own path; l can have another path
+	l.SetUnlinkOnClose(false) // Close removes the socket itself, because the path that l has can be another one
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)

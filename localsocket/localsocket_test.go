@@ -84,8 +84,8 @@ func line(t *testing.T, from *bufio.Reader, want string) {
 	}
 }
 
-// It is not parallel: a process that another test starts has the listener's file until it
-// runs its program, so the dead server would still answer.
+// This test is not parallel. A child process of another test keeps the listener open until it runs its
+// program. Until then, the dead server would still answer.
 func TestAListenerTakesOverADeadSocketAndNothingElse(t *testing.T) {
 	path := filepath.Join(private(t), "s.sock")
 	l, err := Listen(path, nil)

@@ -49,8 +49,8 @@ func withFD(conn syscall.Conn, do func(fd int) error) error {
 // InspectFD works like Inspect, for the descriptor of a socket.
 func InspectFD(fd int, check func(Peer) error) error { return inspect(fd, false, check) }
 
-// inspect works like InspectFD. If mayHide is true, the other process may be invisible to this
-// process, because it is outside the pid namespace of this process.
+// inspect works like InspectFD. If mayHide is true, the other process may be outside the pid namespace
+// of this process. This process then cannot see it.
 func inspect(fd int, mayHide bool, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // claims lists the capabilities of each built-in harness. The conformance suite skips
-// what is not claimed, so a review must see every removal here.
+// capabilities that a harness does not claim. This list makes each removal visible in a review.
 var claims = map[string]string{
 	"aider": "approval command_execution file_editing interrupt model_flag multi_turn resume streaming usage",
 	"claude-code": "approval command_execution compact file_editing interrupt mcp model_flag modes multi_turn " +
@@ -80,11 +80,11 @@ func claimed(t *testing.T, c coleo.Capabilities) string {
 	return strings.Join(out, " ")
 }
 
-// Harnesses whose record Coleo reads tell calls, texts and subagents. The suite compares what
-// a harness says that it tells, so none may say less unseen.
-func TestEachHarnessSaysWhatItsEventsTell(t *testing.T) {
+// If Coleo reads a harness's record, the harness must declare that it reports calls, texts and
+// subagents. The suite checks only what a harness declares.
+func TestEachHarnessDeclaresWhatItReports(t *testing.T) {
 	t.Parallel()
-	onlyAnswers := []string{"aider"} // its record has the text of the conversation alone
+	onlyAnswers := []string{"aider"} // its record has only the text of the conversation
 	r, err := New("", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// eventsPage has a table that is made from what the recordings of the harnesses tell. The
+// eventsPage has a table that is made from the recordings of the harnesses. The
 // table ends with the page.
 const (
 	eventsPage  = "../docs/events.md"
@@ -37,7 +37,7 @@ var recordings = map[string]string{
 // alike has the harnesses that follow the record of another harness.
 var alike = map[string]string{"opencode-api": "opencode", "opencode-tui": "opencode"}
 
-// workKinds are the kinds of event that tell work, in the order of the page.
+// workKinds are the kinds of event that report work, in the order of the page.
 var workKinds = []coleo.EventKind{coleo.EventTurn, coleo.EventAssistantText, coleo.EventThinking, coleo.EventToolStart,
 	coleo.EventToolProgress, coleo.EventToolEnd, coleo.EventSubagentStart, coleo.EventSubagentEnd, coleo.EventFileChanged,
 	coleo.EventUsage, coleo.EventCompaction, coleo.EventMode, coleo.EventModel, coleo.EventTasks, coleo.EventShellInput,
@@ -48,7 +48,7 @@ func TestM24EventsAreDocumentedFromTheRecordings(t *testing.T) {
 	for _, b := range builtins() {
 		switch {
 		case recordings[b.name] != "":
-			told[b.name] = toldBy(t, b)
+			told[b.name] = sourcesByKind(t, b)
 		case b.hooks.Record.Open != nil:
 			t.Errorf("the work of %s is decoded, and no recording of it is listed", b.name)
 		}
@@ -93,12 +93,12 @@ func compareEventsPage(t *testing.T, table string) {
 	}
 }
 
-// toldBy returns the sources that tell each kind of event in the recordings.
-func toldBy(t *testing.T, b builtin) map[coleo.EventKind][]string {
+// sourcesByKind returns the sources that report each kind of event in the recordings.
+func sourcesByKind(t *testing.T, b builtin) map[coleo.EventKind][]string {
 	t.Helper()
 	out := map[coleo.EventKind][]string{}
 	for _, path := range recordingsOf(t, b.name) {
-		kinds := map[string]coleo.ToolKind{} // of the calls, by id
+		kinds := map[string]coleo.ToolKind{} // the kind of each call's tool, by the id of the call
 		for _, a := range recordtest.Told(t, b.hooks.Record, path) {
 			for _, kind := range kindsOf(a, kinds) {
 				if kind != "" && !slices.Contains(out[kind], string(a.Source)) {
@@ -120,8 +120,8 @@ func recordingsOf(t *testing.T, name string) []string {
 	return paths
 }
 
-// kindsOf returns the kinds of event that come of a: its own, and those that package trace
-// derives. The map calls has the kinds of the tools of earlier calls.
+// kindsOf returns the kinds of event that follow from the activity a: its own, and those that
+// package trace derives. The map calls has the kinds of the tools of earlier calls.
 func kindsOf(a coleo.Activity, calls map[string]coleo.ToolKind) []coleo.EventKind {
 	out := []coleo.EventKind{coleo.KindOf(a.Work)}
 	if a.Reply != "" {

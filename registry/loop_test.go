@@ -9,7 +9,7 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// TestNoRecordingGoesInCircles: in no run of a recording would the loop breaker stop the turn.
+// The loop breaker stops no turn of any recording.
 func TestNoRecordingGoesInCircles(t *testing.T) {
 	t.Parallel()
 	runs, calls := 0, 0

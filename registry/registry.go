@@ -139,8 +139,8 @@ func NewWithPacks(dir string, store *pack.Store, holdCommand []string) (*Registr
 	return r, r.wrong
 }
 
-// Files returns what watches the records of all agent CLIs. A process watches other folders with it
-// too, because the kernel limits the number of watchers.
+// Files returns the watcher of the records of all agent CLIs. A process also uses it for other folders,
+// because the kernel limits the number of watchers.
 func (r *Registry) Files() *filewatch.Watcher { return r.shared.Records().Files() }
 
 // refresh reads the user's changed files and the changed packs. If a file has not changed, its

@@ -7,9 +7,8 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// A budget can stop a turn only if the tokens of a reply are told while the turn goes on. In each
-// recording, a reply that calls a tool is followed by another one, so its tokens must be told
-// before the next reply but one begins.
+// A budget can stop a turn only if tokens are reported during the turn. So the tokens of a reply that
+// calls a tool must be reported before the second reply after it begins.
 func TestTheTokensOfAReplyAreToldDuringTheTurn(t *testing.T) {
 	t.Parallel()
 	for _, b := range builtins() {

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/record/recordtest"
 )
 
-// eachRecording calls check with the work that the recordings of each harness tell.
+// eachRecording calls check with the work that the recordings of each harness report.
 func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)) {
 	t.Helper()
 	for _, b := range builtins() {
@@ -28,7 +28,7 @@ func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)
 }
 
 // Each agent CLI whose record Coleo reads has shortened a conversation in its recording, and
-// has told the tokens of its replies. A compaction says what became shorter.
+// has reported the tokens of its replies. A compaction says what became shorter.
 func TestR8EachRecordTellsUsageAndCompaction(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
@@ -49,14 +49,14 @@ func TestR8EachRecordTellsUsageAndCompaction(t *testing.T) {
 	})
 }
 
-// The first thing that is told of a reply says which model gives the reply.
+// The first report of a reply says which model gives the reply.
 func TestR8EachReplyTellsItsModelFirst(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
 		first, used := map[string]string{}, map[string]string{} // the models, by the id of the reply
 		for _, a := range list {
 			if _, ok := a.Work.(coleo.ToolEnd); ok || a.Reply == "" {
-				continue // the end of a call begins no reply
+				continue // the end of a call does not begin a reply
 			}
 			if _, begun := first[a.Reply]; !begun {
 				first[a.Reply] = a.Model
@@ -76,8 +76,8 @@ func TestR8EachReplyTellsItsModelFirst(t *testing.T) {
 	})
 }
 
-// What the model thinks and says is told with its reply. Of each text, the last piece is told
-// as the last.
+// What the model thinks and says is reported with its reply. The last piece of each text is marked as
+// the last.
 func TestR10EachRecordTellsThoughtsAndTexts(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
