@@ -50,7 +50,11 @@ func (t *Typist) Interrupt(ctx context.Context) (out coleo.Interruption, err err
 		return out, coleo.Errorf(coleo.EUnsupported, "%s cannot be interrupted", t.Spec().Title)
 	}
 	t.awaitKnown(ctx)
-	if _, err := t.view.Still(ctx, t.mayInterrupt); err != nil {
+	_, err = t.view.Still(ctx, t.mayInterrupt)
+	if coleo.ErrorCode(err) == coleo.EUnrecognised && t.awaitKnown(ctx) {
+		_, err = t.view.Still(ctx, t.mayInterrupt)
+	}
+	if err != nil {
 		return out, err
 	}
 	if state := t.state().State; !state.Working() && state != coleo.WaitingApproval && t.provenIdle() == nil {
@@ -76,11 +80,11 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 
 // awaitKnown waits until a rule recognizes the screen, if the agent CLI can draw its picture again.
 // Something else may have written over the picture, such as a library that finds no sound card.
-func (t *Typist) awaitKnown(ctx context.Context) {
+func (t *Typist) awaitKnown(ctx context.Context) bool {
 	known := func(r *reading.Reader) bool { return t.mayInterrupt(r) == nil }
-	if t.Spec().Redraw != "" && !peek(t.view, known) {
-		t.turn.rest(func() bool { return t.view.Await(ctx, knownTimeout, known) })
-	}
+	return peek(t.view, known) || t.Spec().Redraw != "" && t.turn.rest(func() bool {
+		return t.view.Await(ctx, knownTimeout, known)
+	})
 }
 
 // awaitStopped waits until the screen shows that an interrupt has ended the turn.
@@ -132,6 +136,8 @@ func (t *Typist) pressInterrupt(ctx context.Context, out *coleo.Interruption) er
 		t.awaitKnown(limit)
 		now, err := t.progress(limit)
 		switch {
+		case coleo.ErrorCode(err) == coleo.EUnrecognised && t.awaitKnown(limit):
+			continue
 		case coleo.ErrorCode(err) == coleo.EUnrecognised:
 			return err
 		case err != nil || now.phase == phaseHalted || t.state().State == coleo.Dead:
