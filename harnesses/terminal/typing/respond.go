@@ -58,6 +58,11 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 		v := r.Verdict()
 		return v.State != "" && (v.Dialog == nil || v.Dialog.Fingerprint != dialog) && !r.DialogDoubtful()
 	}
+	if d.Choice == coleo.Deny && asked.verdict.Dialog.Kind == coleo.DialogOther {
+		if err := t.closeMenu(ctx, same, asked.verdict); err != nil {
+			return err
+		}
+	}
 	if !t.view.Await(ctx, goneTimeout, gone) && t.state().State != coleo.Dead {
 		t.view.Update(func(r *reading.Reader) bool { r.RenewDialog(); return true })
 		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered",

@@ -1,0 +1,54 @@
+package typing
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"coleo.dev"
+	"coleo.dev/harnesses/terminal/reading"
+	"coleo.dev/harnesses/terminal/rules"
+)
+
+const (
+	// mostCloses is how often the keys that close a menu are pressed at most. In Claude Code 2.1.329,
+	// the first ESCAPE goes from the tabs of /config to its list, and the second one closes it.
+	mostCloses = 3
+	// menuTimeout is how long a menu can take to close, or to name other keys.
+	menuTimeout = 3 * time.Second
+	// menuGap is how long a menu must stay after it has named other keys. While a menu closes, the
+	// screen shows parts of it for less than this time.
+	menuGap = 500 * time.Millisecond
+)
+
+// closeMenu presses the keys that deny a menu again, if the menu has taken them and is still there.
+// The keys have been pressed once before. The proof is that the menu names other keys now. Without
+// this proof, closeMenu presses nothing, because the keys may still be on their way. One key too
+// many could stop a turn.
+func (t *Typist) closeMenu(ctx context.Context, same Check, v rules.Verdict) error {
+	deny := coleo.Decision{Choice: coleo.Deny}
+	for range mostCloses - 1 {
+		if steps, err := v.Respond(deny); err != nil || steps.Keys == "" {
+			return err
+		}
+		stays := func(r *reading.Reader) bool { return same(r) == nil && !slices.Equal(r.Verdict().Rows, v.Rows) }
+		t.view.Await(ctx, menuTimeout, func(r *reading.Reader) bool { return same(r) != nil || stays(r) })
+		if !peek(t.view, stays) {
+			return ctx.Err()
+		}
+		if err := pause(ctx, menuGap); err != nil {
+			return err
+		}
+		if !peek(t.view, stays) {
+			return nil
+		}
+		v = peek(t.view, (*reading.Reader).Verdict)
+		switch err := t.choose(ctx, same, v, deny); {
+		case coleo.ErrorCode(err) == coleo.EStale: // the menu has closed in the meantime
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
