@@ -39,7 +39,7 @@ func TestEachPointerOfThePagesLeadsToItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	names, files := 0, 0
-	for _, page := range append(pages, "README.md") {
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -64,6 +64,23 @@ func TestEachPointerOfThePagesLeadsToItsFile(t *testing.T) {
 	}
 	if names < 250 || files < 30 { // fewer would mean that the patterns no longer match
 		t.Errorf("the pages have %d names with files and %d files in brackets", names, files)
+	}
+}
+
+// The guide shows a whole test. It must be the test that runs.
+func TestTheGuideShowsATestThatRuns(t *testing.T) {
+	t.Parallel()
+	code, err := os.ReadFile("cmd/coleo/guide_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("docs/how-to-add.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, function, found := strings.Cut(string(code), "\nfunc ")
+	if !found || !strings.Contains(string(page), "```go\nfunc "+function+"```\n") {
+		t.Errorf("docs/how-to-add.md does not show the test of cmd/coleo/guide_test.go:\nfunc %s", function)
 	}
 }
 
