@@ -41,7 +41,8 @@ func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) er
 
 // openSelf begins the run of a turn that the agent CLI has begun by itself. The turn before has ended
 // with the given reading. If that turn has an open run, openSelf ends this run first. Another prompt
-// may wait in the agent CLI's queue, or may be about to be typed. Its run comes after the new one.
+// may wait in the agent CLI's queue, or may be about to be typed. The run of that prompt begins after
+// the run of this turn.
 func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) error {
 	if err := a.noteLateWork(ctx); err != nil {
 		return err

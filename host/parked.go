@@ -31,8 +31,8 @@ type turnErrors struct {
 	list []string
 }
 
-// keep keeps the errors in the given work. If the model works after an error, the turn has continued,
-// so keep drops the errors.
+// keep adds the errors in the given work to the list. If the model works after an error, the turn has
+// continued, so keep empties the list.
 func (t *turnErrors) keep(w work) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,7 +231,8 @@ func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State)
 		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && !a.lease.Taken()
 }
 
-// behindError begins the reason why a queue waits behind the error of the last turn.
+// behindError is the first part of a text for users. The text says why nothing is sent from the queue
+// after a turn that ended with an error.
 const behindError = "its agent CLI shows the error of its last turn"
 
 // isBehindError reports whether only the error of the last turn stops the first prompt of the queue,

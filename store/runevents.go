@@ -97,7 +97,7 @@ var selectEntries = "SELECT pos, host, epoch, seq, " + columns(eventFields(&cole
 // part is a part of serve's log. Its index contains the positions of the part's events in order.
 type part struct {
 	index string
-	where string // the condition for its events
+	where string // the SQL condition that selects its events
 	args  []any  // of where
 }
 

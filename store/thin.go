@@ -182,7 +182,7 @@ func (d *database) vacuum(ctx context.Context) error {
 		return fmt.Errorf("give back room: %w", err)
 	}
 	defer rows.Close()
-	for rows.Next() { // each step frees a page
+	for rows.Next() { // SQLite gives one page back for each call of Next
 	}
 	return rows.Err()
 }

@@ -18,8 +18,8 @@ import (
 // been applied to the row of its arm.
 //
 // An event of the kind usage is about one reply, so nothing is counted twice. Some agent CLIs
-// report only their own account, which is a sum. Then the end of a run contains this sum, and
-// addUsage adds the difference between this sum and the earlier sum.
+// report only a sum, their account. Then the event run_end contains the sum, and addUsage adds the
+// difference between this sum and the previous one.
 func (p *projection) addUsage(e *coleo.Event) error {
 	switch e.Kind {
 	case coleo.EventUsage:
@@ -72,18 +72,18 @@ func (p *projection) countUsage(e *coleo.Event, u coleo.ReplyUsage) error {
 	return nil
 }
 
-// mostAbove is the largest number of ancestors of an arm that projectOf looks at. Arms that start each
-// other form chains of two or three.
+// mostAbove is the largest number of ancestors of an arm that projectOf looks at. Chains of
+// arms that have started each other are two or three arms long.
 const mostAbove = 10
 
-// projectOf returns the folder that an arm works for. If the arm works in a worktree, of its own or of an
-// arm above it, that is the folder for which the worktree was made. If there are worktrees of several
-// repositories, projectOf returns their folders, with " + " between.
+// projectOf returns the folder that an arm works for. For an arm in a worktree, this is the folder from
+// which the worktree was made, even if the worktree belongs to an ancestor of the arm. For worktrees of
+// several repositories, projectOf returns the folders of all of them, with " + " between.
 func (p *projection) projectOf(row coleo.Arm) string {
 	workdir := row.Workdir
 	for range mostAbove {
 		var c coleo.SpawnConfig
-		_ = json.Unmarshal(row.Config, &c) // without a configuration there is no worktree
+		_ = json.Unmarshal(row.Config, &c) // if this fails, c has no worktree
 		if t := c.Worktree; t != nil && t.From != "" && paths.Within(t.Path, workdir) {
 			return strings.Join(append([]string{t.From}, t.With...), " + ")
 		}

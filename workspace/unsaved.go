@@ -20,7 +20,7 @@ import (
 type Unsaved struct {
 	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
 	Untracked   []string `json:"untracked,omitempty"`
-	Ignored     []string `json:"ignored,omitempty"` // and not there when the set-up had ended, or changed since
+	Ignored     []string `json:"ignored,omitempty"` // made or changed after the end of the set-up
 	// Commits are the new commits of the worktree that no remote branch, no other local branch and
 	// no tag contains. Commits from before the worktree do not count.
 	Commits    []string `json:"commits,omitempty"`
@@ -40,7 +40,7 @@ func (u Unsaved) Empty() bool {
 		len(u.Submodules) == 0
 }
 
-// namesShown is how many names of one kind a message shows.
+// namesShown is the largest number of names of one kind in a message.
 const namesShown = 5
 
 // String describes in one line what would be lost.
@@ -76,7 +76,7 @@ func (u Unsaved) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// nameShown is how many bytes of a name a message shows.
+// nameShown is the largest number of bytes of a name in a message.
 const nameShown = 100
 
 // shownName returns the name of a file for a message. An arm chooses the names of its files.
@@ -157,9 +157,9 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 	return s.compareFiles(ctx, r, u, s.ours(w, root))
 }
 
-// ours returns a function that reports whether Coleo has put a file there and nobody has changed it.
-// The function also reports true if the set-up has made the file and git ignores it. A name is a path
-// below the worktree. The parameter root is the worktree's folder.
+// ours returns a function that reports whether a file is Coleo's own: Coleo has put it there, and nobody
+// has changed it. A file that git ignores is also Coleo's own if the set-up has made it. The function
+// takes a path below root, the folder of the worktree.
 func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored bool) bool {
 	placed := map[string]Placed{}
 	for _, p := range w.Placed {
@@ -172,8 +172,8 @@ func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored b
 	}
 }
 
-// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the files
-// that differ, except those for which the function ours reports true.
+// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds to
+// u the files that differ, but no file for which ours returns true.
 func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	ours func(name string, ignored bool) bool) error {
 	dir, err := os.MkdirTemp(s.scratch(), "index-")
@@ -210,8 +210,8 @@ func readHead(ctx context.Context, r *git.Repo, env []string) (born bool, err er
 	return false, err
 }
 
-// addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out those for
-// which the function ours reports true.
+// addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out each
+// file for which ours returns true.
 func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {

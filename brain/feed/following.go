@@ -147,13 +147,13 @@ func (f *follower) readLog(yield func(wire.Update) bool) bool {
 	}
 }
 
-// readRows yields the missed removals and the present rows of all arms. It is for a reader that has
-// missed changes of arms. The caller passes the number of the first missed change.
+// readRows yields the missed removals and the present rows of all arms. The reader
+// has missed changes of arms. The caller passes the number of the first missed change.
 func (f *follower) readRows(firstMissed uint64, yield func(wire.Update) bool) bool {
 	if !f.rows {
 		return true
 	}
-	f.feed.publishing.Lock() // no row is published between the next two lines
+	f.feed.publishing.Lock() // so that no row is published between the number and the rows
 	f.rowsAt = f.feed.updates.nextNumber()
 	arms, err := f.feed.config.Arms(f.ctx, true)
 	f.feed.publishing.Unlock()

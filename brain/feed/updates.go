@@ -39,7 +39,7 @@ type updates struct {
 
 	followers int
 	woken     time.Time // when the followers were woken last
-	waking    bool      // a timer will wake them
+	waking    bool      // a timer is set, and will wake the followers
 }
 
 // update is a wire.Update with the position of its event in serve's log.

@@ -33,12 +33,12 @@ func (r *Roster) watchHost(ctx context.Context, id string, h *knownHost) {
 	}
 }
 
-// PulsesAtOnce is the largest number of open pulse requests to one host agent. Within SilentAfter,
-// serve sends this many requests.
+// PulsesAtOnce is the largest number of open pulse requests to one host agent. A request is open for
+// SilentAfter at most, and serve sends this many requests in that time.
 const PulsesAtOnce = 3
 
-// TakePulse asks a host agent for its pulse and stores the reply. An old host agent does not know this
-// request, but its refusal shows that it runs. The brain then knows nothing about its arms.
+// TakePulse asks a host agent for its pulse and stores the reply. An old host agent
+// refuses this request. The refusal shows that the host agent runs, but says nothing about its arms.
 func (r *Roster) TakePulse(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, bus.SilentAfter)
 	defer cancel()

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// These constants bound reports and claims.
+// These constants bound the texts in a report of a model, and the claims of an arm on files.
 const (
 	maxRemark = 16 << 10 // bytes of a note, a heartbeat or a report
 	maxPath   = 4 << 10  // bytes

@@ -50,7 +50,7 @@ async function answer(page, name, button, written) {
   report.same(`${name}'s file after ${button}`, existsSync(file) && readFileSync(file, "utf8").trim(), written && `Hello from ${name}`);
 }
 
-// compact makes an agent CLI shorten its conversation. The log says how that ended.
+// compact clicks Compact, so that an agent CLI shortens its conversation. The log then says how that ended.
 async function compact(page, name) {
   await show(page, name);
   await page.click(".actions >> text=Compact");
@@ -76,7 +76,8 @@ async function recover(page, name) {
   report.same(`${name}'s generation`, after.generation, before.generation + 1);
 }
 
-// make starts a shell with variables through the form. The shell writes a variable to a file.
+// make fills in the form for a new arm: a shell with two environment variables. The shell then writes
+// both variables to a file, so that the check can read them.
 async function make(page) {
   const workdir = (await arm("claude")).workdir;
   await page.click("#new");
@@ -99,8 +100,8 @@ async function make(page) {
   report.same("the program's variables", existsSync(file) && readFileSync(file, "utf8"), "a=b c d");
 }
 
-// guard sees that the form starts nothing with the mode all before the person agrees. A wrong variable keeps it from starting anything
-// afterwards.
+// guard checks that the form refuses the permission mode "all" until the person agrees. The form still
+// has a wrong variable, so the form starts nothing after the agreement either.
 async function guard(page) {
   const yes = "#spawn [name=yesWithoutSandbox]", mode = "#spawn [name=permissionMode]";
   const refused = async (what, word) => {

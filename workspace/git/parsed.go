@@ -27,7 +27,7 @@ type parsedConfigs struct {
 // parsed is shared by all Programs of this process, because each order makes a Program of its own.
 var parsed parsedConfigs
 
-// get returns a copy of the settings that put has kept.
+// get returns a copy of the settings that put has stored.
 func (c *parsedConfigs) get(key parsedKey) ([]setting, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,7 +35,8 @@ func (c *parsedConfigs) get(key parsedKey) ([]setting, bool) {
 	return slices.Clone(kept), ok
 }
 
-// put keeps the settings of a configuration. If mostParsed are kept already, it first forgets them.
+// put stores the settings of one configuration. If mostParsed configurations are stored already, put
+// first deletes all of them.
 func (c *parsedConfigs) put(key parsedKey, settings []setting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -87,7 +87,7 @@ func (p Program) environment(more ...setting) []string {
 		"GIT_PAGER=cat", "PAGER=cat",
 		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=", // no network, and no program of a transport
 		"GIT_NO_LAZY_FETCH=1",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // objects are what they are
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // git shows the objects themselves, not replacements
 		"GIT_OPTIONAL_LOCKS=0", // status does not write the index
 		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 	for n, s := range settings {
@@ -99,7 +99,7 @@ func (p Program) environment(more ...setting) []string {
 // forced lists settings that apply to every git process that Coleo starts. They take precedence
 // over the user's own settings.
 var forced = []setting{
-	// Programs that would run.
+	// Without these settings, git could run a program or check signatures.
 	{"core.hooksPath", os.DevNull},
 	{"core.fsmonitor", "false"},
 	{"core.pager", "cat"},
@@ -118,14 +118,14 @@ var forced = []setting{
 	{"gpg.ssh.program", "false"},
 	{"gpg.x509.program", "false"},
 	{"uploadpack.packObjectsHook", ""},
-	{"user.useConfigOnly", "true"}, // no commit of a user that git has guessed
+	{"user.useConfigOnly", "true"}, // git refuses a commit instead of guessing its author
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},
 	// An arm can write a false list of untracked files into its index. Git does not use this list.
 	{"core.untrackedCache", "false"},
 	// Git writes a ref to the disk before it deletes anything that the ref keeps.
 	{"core.fsync", "reference"},
-	{"fastimport.unpackLimit", "0"}, // a pack, which git writes to the disk before its ref
+	{"fastimport.unpackLimit", "0"}, // git writes a pack, which is on the disk before its ref
 	// These settings prevent git from running in submodules, because it would read their own
 	// configuration there.
 	{"submodule.recurse", "false"},
@@ -134,7 +134,7 @@ var forced = []setting{
 	{"status.submoduleSummary", "false"},
 	{"fetch.recurseSubmodules", "false"},
 	{"push.recurseSubmodules", "no"},
-	// These settings fix the form of output that the code reads.
+	// These settings fix the form of the output, because Coleo reads it.
 	{"color.ui", "false"},
 	{"core.quotePath", "false"},
 	{"diff.noprefix", "false"},
@@ -155,6 +155,6 @@ var forced = []setting{
 // ownIndex lists the settings for an index that belongs to Coleo alone: see Call.OwnIndex.
 var ownIndex = []setting{
 	{"core.untrackedCache", "true"},
-	{"status.showUntrackedFiles", "all"}, // git keeps the list only for the way that the user has configured
+	{"status.showUntrackedFiles", "all"}, // git keeps its list only for the value of this setting
 	{"core.splitIndex", "false"},         // git would write a part of the index into the git folder
 }

@@ -160,7 +160,7 @@ func (j *job) open(ctx context.Context) error {
 			j.arm.Status)
 	}
 	var err error
-	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil { // first, because it checks a clone
+	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil { // before OpenRepository, because OpenTree checks the clone
 		return err
 	}
 	if j.repo, err = j.trees.OpenRepository(ctx, j.arm); err != nil {

@@ -71,7 +71,7 @@ type Watch struct {
 	Every      time.Duration // between two looks; 0 means DefaultEvery
 	AllAuthors bool          // also send comments of authors without write access
 	Arm        Arm
-	Tell       func(line string) // gets a line for people about each step; can be nil
+	Tell       func(line string) // is called after each step, with a line for people; can be nil
 }
 
 // Follow watches the pull request of an arm until one of the ends. It sends failed checks and

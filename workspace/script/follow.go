@@ -67,8 +67,8 @@ type follower struct {
 	read map[string]bool // files that are in the result, or in next
 	runs map[string]bool // files that are run as scripts
 	next []File
-	own  map[string]bool // functions of the script that is read
-	why  string          // why it cannot be followed
+	own  map[string]bool // the names of the functions that the script declares
+	why  string          // why the script cannot be followed; "" if it can
 }
 
 func (f *follower) unclear(format string, a ...any) {
@@ -119,7 +119,7 @@ func plainFlags(word string) bool {
 	return strings.HasPrefix(word, "-") && strings.Trim(word[1:], "eux") == "" && len(word) > 1
 }
 
-// node follows one part of a script. It cannot follow a part that is not listed here.
+// node follows one part of a script. A part of any other kind than those below is unclear.
 func (f *follower) node(name string, n syntax.Node) {
 	switch n := n.(type) {
 	case nil, *syntax.File, *syntax.Stmt, *syntax.Comment, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted,
@@ -224,14 +224,15 @@ func (f *follower) run(name string, line uint, words []*syntax.Word) {
 		f.runs = map[string]bool{}
 	}
 	if !f.runs[file.Path] && f.read[file.Path] && file.Path != name {
-		f.unclear("%s is read and run", file.Path) // it would have to be followed again
+		f.unclear("%s is read and run", file.Path) // it was read as data, and not followed as a script
 		return
 	}
 	f.runs[file.Path] = true
 	f.add(file)
 }
 
-// words adds the files that the given words name. It reports whether all of these words are fixed.
+// words takes the arguments of a command, and adds the files that they name. It reports whether the
+// text of each argument is always the same.
 func (f *follower) words(words []*syntax.Word) bool {
 	all := true
 	for _, w := range words {

@@ -62,7 +62,7 @@ export function whyOf(why) {
   return [why.tool, why.prompt && `for “${why.prompt.slice(0, 120)}”`, answer].filter(Boolean).join(", ") || why.note;
 }
 
-/** Returns a path of the diff as a path from the arm's folder: comments name files in that way. */
+/** Turns a path in the diff into a path below the arm's folder. Comments name files by such paths. */
 export function fromFolder(diff, folder, path) {
   const root = [diff.root, diff.alias].find((r) => r && (folder === r || folder.startsWith(`${r}/`)));
   const below = root ? folder.slice(root.length + 1).split("/").filter(Boolean) : [];

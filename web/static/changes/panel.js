@@ -51,7 +51,7 @@ export class ChangesPanel {
     show(this.again, !own.signal.aborted);
   }
 
-  /** Reads the diff once. A server that cannot follow it gives it without a mark. */
+  /** Reads the diff once. If the server cannot follow the files, the diff has no mark. */
   async read(since, signal) {
     const path = (more) => armPath(this.arm, `/diff?why=true${more}`);
     try {
@@ -62,7 +62,7 @@ export class ChangesPanel {
     }
   }
 
-  /** Shows a newer diff. While somebody writes a comment, it only says that there is one. */
+  /** Shows a newer diff. While somebody writes a comment, the panel only offers to show the diff. */
   take(diff) {
     if (this.files.querySelector("textarea")) {
       this.waiting = diff;

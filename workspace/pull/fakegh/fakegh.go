@@ -20,7 +20,8 @@ const FolderVariable = "FAKEGH_FOLDER"
 // Folder is the folder of a stand-in.
 type Folder string
 
-// UnknownBase is a branch that the server does not have. Like GitHub, the stand-in makes no pull request into it.
+// UnknownBase is a branch that the stand-in's server does not have. The stand-in refuses a pull request
+// into this branch, as GitHub does.
 const UnknownBase = "unknown-base"
 
 // Call is a recorded call.

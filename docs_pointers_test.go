@@ -1,0 +1,185 @@
+package coleo_test
+
+import (
+	"go/scanner"
+	"go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	// pointedFile matches a file of the source. A path that begins with a dot is in a user's project.
+	pointedFile = "`([A-Za-z0-9_<][A-Za-z0-9_.<>/-]*\\.(?:go|js|mjs|toml|sql))`"
+	pointedName = "`[^`\n]+`"
+	// nameInFile matches "`A` and `B` in `file`" and "`A` (`file`)". Its first group has the names.
+	nameInFile = regexp.MustCompile("((?:" + pointedName + "(?:, and |, or |, | and | or ))*" + pointedName +
+		")(?:,? in (?:\\*\\*)?| \\()" + pointedFile)
+	fileInBrackets = regexp.MustCompile(`\(` + pointedFile)
+	// codeName matches a name in code, such as Brain.Label. Its last group has the last part.
+	codeName = regexp.MustCompile(`^(?:\w+\.)*([A-Za-z_]\w*)$`)
+	// tomlTable matches a table of a file in TOML, such as [[limit]].
+	tomlTable = regexp.MustCompile(`^\[+[a-z_.]+\]+$`)
+	// anyName matches the part of a path that stands for many names, such as NAME and <name>.
+	anyName = regexp.MustCompile(`<\w+>|NAME`)
+	// namedFolder matches the folder in a path between backquotes.
+	namedFolder = regexp.MustCompile("`([a-z0-9_-]+(?:/[a-z0-9_-]+)*)/?(?:/[A-Za-z0-9_.-]+\\.[a-z]+)?`")
+)
+
+// A pointer such as "`name` in `path/file.go`" leads a stranger to a file. The file must be there, and
+// its code must contain the name. A comment that contains the name is not enough.
+func TestEachPointerOfThePagesLeadsToItsFile(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, files := 0, 0
+	for _, page := range append(pages, "README.md", "CONTRIBUTING.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, section := range sectionsOf(string(text)) {
+			for _, part := range partsOf(section) {
+				for _, m := range fileInBrackets.FindAllStringSubmatch(part, -1) {
+					if files++; len(filesAt(m[1], section)) == 0 {
+						t.Errorf("%s: the section names no folder with %s:\n%s", page, m[1], part)
+					}
+				}
+				for _, m := range nameInFile.FindAllStringSubmatch(part, -1) {
+					for _, name := range regexp.MustCompile(pointedName).FindAllString(m[1], -1) {
+						names++
+						if fault := pointerFault(strings.Trim(name, "`"), m[2], section); fault != "" {
+							t.Errorf("%s: %s:\n%s", page, fault, part)
+						}
+					}
+				}
+			}
+		}
+	}
+	if names < 250 || files < 30 { // fewer would mean that the patterns no longer match
+		t.Errorf("the pages have %d names with files and %d files in brackets", names, files)
+	}
+}
+
+// The guide shows a whole test. It must be the test that runs.
+func TestTheGuideShowsATestThatRuns(t *testing.T) {
+	t.Parallel()
+	code, err := os.ReadFile("cmd/coleo/guide_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("docs/how-to-add.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, function, found := strings.Cut(string(code), "\nfunc ")
+	if !found || !strings.Contains(string(page), "```go\nfunc "+function+"```\n") {
+		t.Errorf("docs/how-to-add.md does not show the test of cmd/coleo/guide_test.go:\nfunc %s", function)
+	}
+}
+
+// sectionsOf splits a page before each heading.
+func sectionsOf(page string) []string {
+	var out []string
+	for line := range strings.Lines(page) {
+		if len(out) == 0 || strings.HasPrefix(line, "#") {
+			out = append(out, "")
+		}
+		out[len(out)-1] += line
+	}
+	return out
+}
+
+// pointerFault says what is wrong with a pointer, or returns "". A text that is no name, such as a
+// command line or a path, has no fault if the file exists.
+func pointerFault(name, file, section string) string {
+	found := filesAt(file, section)
+	if len(found) == 0 {
+		return "the section names no folder with " + file
+	}
+	isTable := path.Ext(file) == ".toml" && tomlTable.MatchString(name)
+	if !isTable && (!codeName.MatchString(name) || regexp.MustCompile("^"+pointedFile+"$").MatchString("`"+name+"`")) {
+		return ""
+	}
+	if slices.ContainsFunc(found, func(at string) bool { return contains(at, name) }) {
+		return ""
+	}
+	return strings.Join(found, " and ") + " has no " + name
+}
+
+// filesAt returns the files that a path in a section means. A path without a folder means a file of
+// the root, or of a folder that the section names. For a file in TOML, it means every file of that name.
+func filesAt(file, section string) []string {
+	pattern := anyName.ReplaceAllString(file, "*")
+	folders := []string{"."}
+	switch {
+	case strings.Contains(file, "/"):
+	case path.Ext(file) == ".toml":
+		folders = append(folders, "*", "*/*", "*/*/*")
+	default:
+		for _, m := range namedFolder.FindAllStringSubmatch(section, -1) {
+			folders = append(folders, m[1])
+		}
+	}
+	var out []string
+	for _, folder := range folders {
+		found, _ := filepath.Glob(path.Join(folder, pattern))
+		out = append(out, found...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// contains reports whether a file declares or uses a name. In a file in Go, a method or a field such as
+// Brain.Label must be declared, or must follow a dot. So must the name of another package.
+func contains(file, name string) bool {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	if tomlTable.MatchString(name) {
+		return strings.Contains(string(text), name)
+	}
+	last, before := codeName.FindStringSubmatch(name)[1], ""
+	if path.Ext(file) == ".go" {
+		members := map[string]bool{}
+		if addMembers(members, file, text) == nil && members[name] {
+			return true
+		}
+		code, of := codeOf(text)
+		if text = code; name != last && name != of+"."+last {
+			before = `\.`
+		}
+	}
+	return regexp.MustCompile(before + `\b` + last + `\b`).Match(text)
+}
+
+// codeOf returns the tokens of a file in Go, without its comments, and the name of its package.
+func codeOf(text []byte) (code []byte, of string) {
+	set := token.NewFileSet()
+	var s scanner.Scanner
+	s.Init(set.AddFile("", set.Base(), len(text)), text, nil, 0)
+	var out strings.Builder
+	for was := token.ILLEGAL; ; {
+		_, kind, literal := s.Scan()
+		switch {
+		case kind == token.EOF:
+			return []byte(out.String()), of
+		case was == token.PACKAGE:
+			of = literal
+		case kind == token.PERIOD:
+			out.WriteString(".")
+		case kind == token.IDENT || kind == token.STRING || kind.IsKeyword():
+			out.WriteString(literal + " ")
+		default:
+			out.WriteString("; ")
+		}
+		was = kind
+	}
+}
