@@ -332,6 +332,7 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	a.mu.Unlock()
 	err := a.host.write(ctx, p, writing{events: events, put: a, tools: tools})
 	if err == nil || p != intended {
+		a.notePast(events)
 		a.wake() // the queue may be sent now
 		return err
 	}
@@ -366,9 +367,7 @@ func (a *arm) ended(s coleo.Session) {
 	if err := a.host.appendAs(ctx, ending, event(a.record.ID, coleo.EventStopped, reading)); err != nil {
 		a.host.Log.Error("record the end of a start", "arm", a.name(), "error", err)
 	}
-	if err := a.keepPast(ctx); err != nil { // the arm may start on another host
-		a.host.Log.Error("keep the prompts of an arm in its folder", "arm", a.name(), "error", err)
-	}
+	a.keepPastOrLog(ctx)
 	a.fileOrLog()
 	a.unlockIfUnused()
 	a.host.beatOf(a)

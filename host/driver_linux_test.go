@@ -285,6 +285,15 @@ func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
 	}
 }
 
+// startsAgain starts generation 2 of the arm ada, which another host has had.
+func (s *stage) startsAgain(id string) {
+	s.t.Helper()
+	o := s.order("ada")
+	o.ID, o.Config.Workdir, o.Config.Generation = id, s.path("work-ada"), 2
+	must[bus.ArmReport](s, bus.OpSpawn, o)
+	s.awaitState(id, coleo.Idle)
+}
+
 // An arm leaves its log behind when another host takes it, or starts it. That host must know the prompts too:
 // a client repeats its order if it did not get the answer.
 func TestAPromptIsNotSentAgainOnTheNextHostOfTheArm(t *testing.T) {
@@ -293,13 +302,26 @@ func TestAPromptIsNotSentAgainOnTheNextHostOfTheArm(t *testing.T) {
 		"which takes the arm": func(s, local *stage, id string) { s.moveToHostAgent(local, id) },
 		"which starts the arm": func(s, local *stage, id string) {
 			must[bus.ArmReport](local, bus.OpKill, bus.ArmOrder{Arm: id})
-			o := s.order("ada")
-			o.ID, o.Config.Workdir, o.Config.Generation = id, local.path("work-ada"), 2
-			must[bus.ArmReport](s, bus.OpSpawn, o)
-			s.awaitState(id, coleo.Idle)
+			s.startsAgain(id)
 			local.host.mu.Lock()
 			delete(local.host.arms, id) // the end of the test would kill it there, and is refused
 			local.host.mu.Unlock()
+		},
+		"which starts the arm, and no host has seen its end": func(s, local *stage, id string) {
+			handle := local.report(id).Handle
+			local.whileDown(func() {
+				local.endArm(*handle)
+				s.startsAgain(id)
+			})
+		},
+		"which starts the arm after a loss of power": func(s, local *stage, id string) {
+			handle := local.report(id).Handle
+			local.whileDown(func() {
+				local.endArm(*handle)
+				s.check(os.Remove(armfolder.Of(s.dir, id).File("past-prompts.new"))) // its last lines were not on the disk
+			})
+			local.awaitState(id, coleo.Dead)
+			local.whileDown(func() { s.startsAgain(id) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

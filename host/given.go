@@ -233,6 +233,8 @@ func lastStep(e coleo.Event) (coleo.QueueStep, error) {
 
 // keepPast writes the arm's prompts into the arm's folder, for the next host that starts or takes the arm.
 func (a *arm) keepPast(ctx context.Context) error {
+	a.writing.Lock()
+	defer a.writing.Unlock()
 	if err := a.host.write(ctx, intended, writing{}); err != nil { // the log may wait until the disk has room
 		return err
 	}
@@ -249,6 +251,45 @@ func (a *arm) keepPast(ctx context.Context) error {
 		past[id] = armfolder.PastPrompt{Step: step, Time: e.Time}
 	}
 	return a.folder().AddPast(past, a.host.Now().Add(-store.HostBound.Age))
+}
+
+// keepPastOrLog is keepPast for an arm that has ended, because it may start on another host. It logs an
+// error.
+func (a *arm) keepPastOrLog(ctx context.Context) {
+	if err := a.keepPast(ctx); err != nil {
+		a.host.Log.Error("keep the prompts of an arm in its folder", "arm", a.name(), "error", err)
+	}
+}
+
+// notePast writes down in the arm's folder which prompts of its queue the events are about, and what became of
+// them. If the agent CLI ends while no host runs, nobody calls keepPast. The caller holds writing.
+func (a *arm) notePast(events []coleo.Event) {
+	for _, e := range events {
+		id := ""
+		switch e.Kind {
+		case coleo.EventRunStart:
+			var r coleo.Receipt
+			if json.Unmarshal(e.Payload, &r) == nil && r.FollowUp { // the id of any other prompt is new
+				id = e.Run
+			}
+		case coleo.EventQueue:
+			var c coleo.QueueChange
+			if json.Unmarshal(e.Payload, &c) == nil {
+				id = c.ID
+			}
+		default:
+		}
+		if id == "" {
+			continue
+		}
+		step, err := lastStep(e)
+		if err == nil {
+			err = a.folder().NotePast(id, armfolder.PastPrompt{Step: step, Time: e.Time})
+		}
+		if err != nil {
+			a.host.Log.Error("note a prompt of an arm in its folder", "arm", a.name(), "error", err)
+		}
+	}
 }
 
 // leftQueue returns EConflict for a prompt that has left the queue of an arm without a run, with the given

@@ -310,6 +310,7 @@ func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause err
 	if err != nil {
 		return err
 	}
+	a.keepPastOrLog(ctx)
 	return cause
 }
 

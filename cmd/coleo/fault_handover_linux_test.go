@@ -13,35 +13,16 @@ import (
 // with exactly one of the arms, and in their order.
 func TestAKillDuringAHandOverLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	for name, reached := range map[string]func(w *world) bool{
-		"at once":                    func(*world) bool { return true },
-		"the row is there":           func(w *world) bool { return w.run("arm", "status", "two").code == 0 },
-		"the first arm is paused":    func(w *world) bool { return len(w.events("one", coleo.EventHandover)) > 0 },
-		"the successor has its task": func(w *world) bool { return w.run("arm", "queue", "two").code == 0 },
-	} {
+	for moment := range handoverMoments {
 		for _, verb := range []string{"serve", "agent"} {
-			t.Run(name+"/"+verb, func(t *testing.T) {
+			t.Run(moment+"/"+verb, func(t *testing.T) {
 				t.Parallel()
 				f := newFake(t)
-				f.must("arm", "prompt", "one", "--wait", "say first")
-				f.must("arm", "pause", "one")
-				queued := []string{f.followUpID("one", "say 1"), f.followUpID("one", "say 2")}
-				cmd := f.command("--json", "arm", "handover", "one", "--to", "fake", "-n", "two", "--no-wait")
-				f.check(cmd.Start())
-				until(t, name, func() bool { return reached(f.world) })
-				for _, pid := range f.processesOf(verb) { // a process that starts another one is there twice
-					f.kill9(pid)
-				}
-				_ = cmd.Wait() // it may have failed
-				f.must("up")
-				until(t, "the hand-over is done or undone", func() bool {
-					q := f.arm("one").Queue
-					return q != nil && (q.Handover == nil || !q.Handover.Open)
-				})
-				until(t, "a successor without the task has gone", func() bool {
-					return f.arm("one").Queue.Handover != nil || f.run("arm", "status", "two").code != 0
-				})
-				f.checkOnce(queued)
+				f.checkOnce(f.handsOverDuring(moment, func() {
+					for _, pid := range f.processesOf(verb) { // a process that starts another one is there twice
+						f.kill9(pid)
+					}
+				}))
 			})
 		}
 	}

@@ -1,6 +1,7 @@
 package armfolder
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +14,16 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// pastFile is the name of a file with the prompts that the arm has had on earlier hosts. It exists only if
-// the arm has moved, or if its agent CLI has ended. It lets the arm's next host know a repeated prompt,
-// because the log stays with the former host.
-const pastFile = "past-prompts.json"
+const (
+	// pastFile is the name of a file with the prompts that the arm has had. It lets the arm's next host know a
+	// repeated prompt, because the log stays with the former host. It exists only if the arm has moved, or if
+	// its agent CLI has ended.
+	pastFile = "past-prompts.json"
+	// newPastFile has the prompts since pastFile was written, one line of JSON for each. A host writes each line
+	// at once, because the agent CLI can end while no host runs. A kill of the host loses no line. After a loss
+	// of power, the host itself finds the last lines in its log.
+	newPastFile = "past-prompts.new"
+)
 
 // Past has the prompts of an arm by their ids.
 type Past map[string]PastPrompt
@@ -27,39 +34,71 @@ type PastPrompt struct {
 	Time time.Time       `json:"time"`           // when that happened
 }
 
-// ReadPast reads the prompts that the arm has had on earlier hosts. Without the file, it returns none.
+// pastLine is a line of newPastFile.
+type pastLine struct {
+	ID string `json:"id"`
+	PastPrompt
+}
+
+// ReadPast reads the prompts that the arm has had, as its hosts have written them. Without the files, it
+// returns none.
 func (f Folder) ReadPast() (Past, error) {
+	past := Past{}
 	raw, err := os.ReadFile(f.File(pastFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var past Past
 	if err == nil {
 		err = json.Unmarshal(raw, &past)
 	}
-	if err != nil {
+	var lines []byte
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		lines, err = os.ReadFile(f.File(newPastFile))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read which prompts an arm has had on other hosts: %w", err)
+	}
+	for line := range bytes.Lines(lines) {
+		var p pastLine
+		if json.Unmarshal(line, &p) == nil && p.ID != "" { // a kill or a full disk can cut off a line
+			past[p.ID] = p.PastPrompt
+		}
 	}
 	return past, nil
 }
 
-// AddPast adds prompts to those that ReadPast returns, and removes those before the time oldest. The write
-// survives a power failure.
-func (f Folder) AddPast(more Past, oldest time.Time) error {
-	past, err := f.ReadPast()
-	if err != nil || len(more) == 0 {
+// NotePast adds one prompt to those that ReadPast returns.
+func (f Folder) NotePast(id string, p PastPrompt) error {
+	line, err := json.Marshal(pastLine{id, p})
+	if err != nil {
 		return err
 	}
-	if past == nil {
-		past = Past{}
+	file, err := os.OpenFile(f.File(newPastFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep which prompts an arm has had: %w", err)
+	}
+	// The first line end completes a line that was cut off.
+	_, err = file.Write(append(append([]byte("\n"), line...), '\n'))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("keep which prompts an arm has had: %w", err)
+	}
+	return nil
+}
+
+// AddPast adds prompts to those that ReadPast returns, and removes those before the time oldest. The write
+// survives a power failure. NotePast must not run at the same time.
+func (f Folder) AddPast(more Past, oldest time.Time) error {
+	past, err := f.ReadPast()
+	if err != nil || len(more)+len(past) == 0 {
+		return err
 	}
 	maps.Copy(past, more)
 	maps.DeleteFunc(past, func(_ string, p PastPrompt) bool { return p.Time.Before(oldest) })
 	raw, err := json.Marshal(past)
-	if err != nil {
-		return err
+	if err == nil {
+		err = wholefile.Replace(f.File(pastFile), raw, 0o600)
 	}
-	if err := wholefile.Replace(f.File(pastFile), raw, 0o600); err != nil {
+	if err == nil {
+		err = os.Remove(f.File(newPastFile))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep which prompts an arm has had: %w", err)
 	}
 	return nil

@@ -6,6 +6,8 @@ package choosing
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -89,16 +91,36 @@ func (ch *Chooser) SwitchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeRep
 	done, err := ch.pressMode(ctx, s, m.ID)
 	ctx = context.WithoutCancel(ctx)
 	if err != nil {
-		undo := ch.choose(ctx, func(c *coleo.Chosen) { c.Mode = ModeOf(was) })
-		if undo != nil {
-			ch.Log.Error("take back an order for a mode", "arm", ch.Record().Name, "error", undo)
-		}
+		err = ch.takeBack(ctx, m.ID, ModeOf(was), err)
 		return bus.ModeReport{ModeSwitch: done, Chosen: ch.Chosen()}, err
 	}
 	if left != "" && left != m.ID {
 		ch.takeModelOf(ctx, s, left, m, &done)
 	}
 	return bus.ModeReport{ModeSwitch: done, Chosen: ch.Chosen()}, nil
+}
+
+// takeBack puts the mode that was ordered before in place of an order that has failed. It returns the cause of
+// the failure. If the disk is full, the order is taken back in memory, and on the disk when there is room. The
+// error then says so, because a kill of this host agent would bring the order back.
+func (ch *Chooser) takeBack(ctx context.Context, ordered, before string, cause error) error {
+	back := func(c *coleo.Chosen) { c.Mode = before }
+	stored := ch.choose(ctx, back)
+	if stored == nil {
+		return cause
+	}
+	ch.Log.Error("take back an order for a mode", "arm", ch.Record().Name, "error", stored)
+	if err := ch.chosenNow(ctx, back); err != nil {
+		ch.Log.Error("take back an order for a mode later", "arm", ch.Record().Name, "error", err)
+	}
+	told := *coleo.Errorf(coleo.ErrorCode(cause), "%w", cause)
+	if e := new(coleo.Error); errors.As(cause, &e) {
+		told = *e
+	}
+	told.Message = fmt.Sprintf("%s; the order for the mode %s is taken back in memory, but not yet on the disk (%v): if the "+
+		"host agent ends before there is room, the next one switches arm %s to this mode", cause, ordered, stored,
+		ch.Record().Name)
+	return &told
 }
 
 // allowedMode returns the mode of an order, or an error if the arm must not carry out the order.
@@ -285,7 +307,7 @@ func (ch *Chooser) ForgetInstructions(ctx context.Context) {
 	if c := ch.Chosen(); c == nil || c.Unsaid == "" {
 		return
 	}
-	if err := ch.choose(context.WithoutCancel(ctx), func(c *coleo.Chosen) { c.Unsaid = "" }); err != nil {
+	if err := ch.chosenNow(context.WithoutCancel(ctx), func(c *coleo.Chosen) { c.Unsaid = "" }); err != nil {
 		ch.Log.Error("forget instructions that were sent", "arm", ch.Record().Name, "error", err)
 	}
 }
@@ -311,6 +333,19 @@ func (ch *Chooser) AsChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnCon
 // choose stores a change of what the user has chosen.
 func (ch *Chooser) choose(ctx context.Context, change func(*coleo.Chosen)) error {
 	err := ch.Intend(ctx, func(r *store.ArmRecord) []coleo.Event {
+		r.Spec.Chosen = r.Spec.Chosen.Change(change)
+		return nil
+	})
+	if err == nil {
+		ch.KeepFile()
+	}
+	return err
+}
+
+// chosenNow is like choose, but for something that has already happened. If the disk is full, the change is
+// written when there is room.
+func (ch *Chooser) chosenNow(ctx context.Context, change func(*coleo.Chosen)) error {
+	err := ch.Change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Spec.Chosen = r.Spec.Chosen.Change(change)
 		return nil
 	})

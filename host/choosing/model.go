@@ -41,7 +41,11 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 	if err != nil {
 		return bus.ModelReport{}, err
 	}
-	err = ch.choose(context.WithoutCancel(ctx), func(c *coleo.Chosen) {
+	record := ch.chosenNow // the agent CLI has the model
+	if out.Pending {
+		record = ch.choose
+	}
+	err = record(context.WithoutCancel(ctx), func(c *coleo.Chosen) {
 		if o.Scope == coleo.ScopeThread {
 			c.SetThread(conversation, o.Model)
 			return
@@ -60,7 +64,7 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 func (ch *Chooser) takeModelOf(ctx context.Context, s coleo.Session, left string, m coleo.Mode, done *coleo.ModeSwitch) {
 	now := ModelOf(ch.Record())
 	next := m.DefaultModel
-	err := ch.choose(ctx, func(c *coleo.Chosen) {
+	err := ch.chosenNow(ctx, func(c *coleo.Chosen) { // the mode has changed
 		c.SetMode(left, now)
 		if own := c.Modes[m.ID]; own != "" {
 			next = own

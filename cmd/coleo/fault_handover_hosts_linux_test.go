@@ -1,0 +1,135 @@
+package main
+
+import (
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/conformance/fakeagent"
+)
+
+// handoverMoments are moments of a hand-over from the arm one to the arm two.
+var handoverMoments = map[string]func(w *world) bool{
+	"at once":                    func(*world) bool { return true },
+	"the row is there":           func(w *world) bool { return w.run("arm", "status", "two").code == 0 },
+	"the first arm is paused":    func(w *world) bool { return len(w.events("one", coleo.EventHandover)) > 0 },
+	"the successor has its task": func(w *world) bool { return w.run("arm", "queue", "two").code == 0 },
+}
+
+// handsOverDuring gives the arm one two prompts in its queue, and hands its task over to the arm two. At the
+// moment, it calls disturb. Then it waits until the hand-over is done or undone.
+func (f *fake) handsOverDuring(moment string, disturb func()) (queued []string) {
+	f.t.Helper()
+	f.must("arm", "prompt", "one", "--wait", "say first")
+	f.must("arm", "pause", "one")
+	queued = []string{f.followUpID("one", "say 1"), f.followUpID("one", "say 2")}
+	cmd := f.command("--json", "arm", "handover", "one", "--to", "fake", "-n", "two", "--no-wait")
+	f.check(cmd.Start())
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // it may have failed
+		close(ended)
+	}()
+	until(f.t, moment, func() bool {
+		select {
+		case <-ended: // a hand-over that was refused never comes to the moment
+			return true
+		default:
+			return handoverMoments[moment](f.world)
+		}
+	})
+	disturb()
+	<-ended
+	f.must("up")
+	until(f.t, "the hand-over is done or undone", func() bool {
+		q := f.arm("one").Queue
+		return q != nil && (q.Handover == nil || !q.Handover.Open)
+	})
+	until(f.t, "a successor without the task has gone", func() bool {
+		return f.arm("one").Queue.Handover != nil || f.run("arm", "status", "two").code != 0
+	})
+	return queued
+}
+
+// The arms are on another machine than serve. Serve or the host agent there is killed during the hand-over.
+// Afterwards both arms are there, and the prompts are with exactly one of them.
+func TestAKillDuringAHandOverOnAnotherMachine(t *testing.T) {
+	t.Parallel()
+	for moment := range handoverMoments {
+		for _, verb := range []string{"serve", "agent"} {
+			t.Run(moment+"/"+verb, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "")
+				other := w.addMachine("agent-other")
+				f := w.spawnFakeOn("one", other.id)
+				queued := f.handsOverDuring(moment, func() {
+					if verb == "agent" {
+						other.kill()
+						other.start()
+						return
+					}
+					for _, pid := range w.processesOf(verb) {
+						w.kill9(pid)
+					}
+				})
+				until(t, "serve hears the other machine", other.live)
+				f.checkOnce(queued)
+				for _, name := range []string{"one", "two"} {
+					if r := w.run("arm", "status", name); r.code == 0 && w.arm(name).AgentID != other.id {
+						t.Errorf("the arm %s is on %s, want %s", name, w.arm(name).AgentID, other.id)
+					}
+				}
+				if n := len(w.processesOf("hold")); n != 0 {
+					t.Errorf("%d arms run on the machine of serve", n)
+				}
+			})
+		}
+	}
+}
+
+// Serve drives the arms itself. A host agent starts during the hand-over and takes the arms over, and serve may
+// be killed at that moment too.
+func TestArmsMoveToAHostAgentDuringAHandOver(t *testing.T) {
+	t.Parallel()
+	for moment := range handoverMoments {
+		for what, kills := range map[string]bool{"serve lives": false, "serve is killed": true} {
+			t.Run(moment+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, "")
+				dir := w.workdir("one", fakeagent.Script{})
+				w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "fake", "--allow-local")
+				f := &fake{world: w, name: "one", workdir: dir}
+				queued := f.handsOverDuring(moment, func() {
+					agent := w.command("agent", "start")
+					w.check(agent.Start())
+					go func() { _ = agent.Wait() }()
+					if !kills {
+						return
+					}
+					for _, pid := range w.processesOf("serve") {
+						w.kill9(pid)
+					}
+				})
+				f.checkOnce(queued)
+				for _, name := range []string{"one", "two"} {
+					if w.run("arm", "status", name).code != 0 {
+						continue
+					}
+					until(t, "a host agent has the arm "+name, func() bool {
+						arm := w.arm(name)
+						return arm.Runtime.Distributed && !arm.Runtime.Stale
+					})
+				}
+				f.must("arm", "resume", f.holderOfTask())
+			})
+		}
+	}
+}
+
+// holderOfTask returns the arm that has the task of the arm one.
+func (f *fake) holderOfTask() string {
+	f.t.Helper()
+	if f.arm("one").Queue.Handover == nil {
+		return "one"
+	}
+	return "two"
+}
