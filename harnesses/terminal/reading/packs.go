@@ -98,6 +98,9 @@ func Combine(s *rules.Spec, version string, own, theirs rules.Verdict) (counts, 
 	judged := pack.Judged(version)
 	decides := judged && !slices.Contains(s.Checked, version)
 	more := theirs.State != "" && coleo.MoreCautious(own.State, theirs.State) != own.State
+	if own.State == coleo.Initializing { // a rule has seen that the agent CLI is not ready
+		more = theirs.State.Working() || theirs.State == coleo.WaitingApproval
+	}
 	switch {
 	case own.Dialog != nil:
 		return own, raised

@@ -198,6 +198,7 @@ const packSpec = "name = \"x\"\ncommand = \"x\"\nchecked = [\"1.0\"]\n[keys]\nsu
 	"[[dialog]]\nname = \"ask\"\ntitle = 'Sure'\noptions = [\"Yes\"]\nselect = \"keys\"\napprove = \"ENTER\"\n" +
 	"when = [{ where = \"screen\", pattern = \"Sure\" }]\n" +
 	"[[rule]]\nname = \"busy\"\nstate = \"processing\"\nwhen = [{ where = \"screen\", pattern = \"busy\" }]\n" +
+	"[[rule]]\nname = \"starts\"\nstate = \"initializing\"\nwhen = [{ where = \"screen\", pattern = \"starts\" }]\n" +
 	"[[rule]]\nname = \"ready\"\nstate = \"idle\"\nwhen = [{ where = \"screen\", pattern = \"ready\" }]\n"
 
 func newStage(t *testing.T, version string, readings rules.Readings) *stage {
@@ -275,6 +276,9 @@ func TestWhatAPackCountsForDependsOnTheVersion(t *testing.T) {
 		"another version: work is shown, and nothing is typed": {"98", "thinking", coleo.Processing, false},
 		"the pack makes idle work":                             {"1.0", "ready thinking", coleo.Processing, false},
 		"the pack does not make work idle":                     {packVersion, "busy awaits", coleo.Processing, true},
+		"another version: the pack does not end a start":       {"98", "starts awaits", coleo.Initializing, true},
+		"a judged version: the pack does not end a start":      {packVersion, "starts awaits", coleo.Initializing, true},
+		"the pack sees work during a start":                    {"98", "starts thinking", coleo.Processing, false},
 		"both say idle":                                        {packVersion, "ready", coleo.Idle, true},
 	} {
 		t.Run(name, func(t *testing.T) {
