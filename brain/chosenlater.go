@@ -28,7 +28,7 @@ func (b *Brain) storeChosen(ctx context.Context, id string, chosen *coleo.Chosen
 }
 
 // catchUpChosen brings the row of an arm up to what a user has chosen, if the host knows of a newer
-// choice. A pulse tells the number of the host's choice. The row can be older: serve's disk was full when
+// choice. A pulse has the number of the host's choice. The row can be older: serve's disk was full when
 // the user chose, or serve was killed before it wrote the row.
 //
 // After nil, the row has the choice with that number or a newer one. After an error, the next pulse tries
@@ -54,7 +54,7 @@ func (b *Brain) catchUpChosen(ctx context.Context, host, id string, number int) 
 		return err
 	}
 	if report.Config == nil || report.Config.Chosen == nil {
-		return coleo.Errorf(coleo.EInternal, "the host of arm %s does not tell what a user has chosen", arm.Name)
+		return coleo.Errorf(coleo.EInternal, "the host of arm %s does not report what a user has chosen", arm.Name)
 	}
 	chosen := report.Config.Chosen
 	err = b.storeChosen(ctx, id, chosen, func(row *coleo.Arm, before *coleo.Chosen) {

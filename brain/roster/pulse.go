@@ -86,7 +86,7 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 	}
 }
 
-// catchUpChosen brings the rows of a host's arms up to what users have chosen, if the pulse tells of newer
+// catchUpChosen brings the rows of a host's arms up to what users have chosen, if the pulse reports newer
 // choices. It stops when the disk is full. After an error, the next pulse tries again.
 func (r *Roster) catchUpChosen(ctx context.Context, id string, h *knownHost, arms []bus.ArmPulse) {
 	for _, a := range arms {
