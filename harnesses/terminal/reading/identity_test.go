@@ -111,7 +111,7 @@ func TestStateIsNoPartOfAFingerprint(t *testing.T) {
 			strings.Replace(question("☐", " ", " ", " ] Type something"), "fruits do", "fruits did", 1)},
 		"Claude Code: the option that was chosen before": {"claude",
 			numbered.Replace(strings.ReplaceAll(fruits("☐", "", "", "] Other"), "[", "")),
-			numbered.Replace(strings.Replace(strings.ReplaceAll(fruits("☐", "", "", "] Other"), "[", ""), "Apple",
+			numbered.Replace(strings.Replace(strings.ReplaceAll(fruits("☒", "", "", "] Other"), "[", ""), "Apple",
 				"Apple ✔", 1)),
 			numbered.Replace(strings.Replace(strings.ReplaceAll(fruits("☐", "", "", "] Other"), "[", ""), "Apple", "Pear", 1))},
 		"Claude Code: a tick in the list of MCP servers": {"claude", servers("✔", "two"), servers(" ", "two"),

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -158,4 +159,72 @@ func (p *Picture) backgroundOf(y int) pty.Colour {
 		}
 	}
 	return most
+}
+
+// optionMark is the place and the colors of one option in the rows of a dialog.
+type optionMark struct {
+	row, tail   int        // tail is where the sign of an earlier choice begins in the row, or -1
+	label, sign pty.Colour // of the first character of the label, and of the last one of the row
+	mark        pty.Colour // of the mark; the default color if the option is not marked
+}
+
+// dropTails removes the signs of an earlier choice from the options below the title: see
+// DialogRule.Tail. The label of an option can end with the same sign.
+//
+// A chosen option has a color of its own, in its label and in the sign. If the mark has the default
+// color, the screen has no colors, and the conditions TailWhen decide.
+func (d *DialogRule) dropTails(p *Picture, w wrappedRows, title int) {
+	if d.tail == nil || d.option == nil {
+		return
+	}
+	var options []optionMark
+	usual := map[pty.Colour]bool{0: true}
+	for i := title + 1; i < len(w.rows); i++ {
+		if m := d.option.FindStringSubmatchIndex(w.rows[i]); m != nil {
+			o := d.optionMark(p, w, i, m)
+			options, usual[o.mark] = append(options, o), true
+		}
+	}
+	colourless := len(usual) == 1
+	dropsAll := colourless && (len(d.TailWhen) == 0 || p.Shows(d.TailWhen))
+	for i, o := range options {
+		sameColour := func(other optionMark) bool { return other.label == o.sign }
+		others := slices.Concat(options[:i], options[i+1:])
+		chosen := !colourless && !usual[o.sign] && !slices.ContainsFunc(others, sameColour)
+		if o.tail >= 0 && (chosen || dropsAll) {
+			w.rows[o.row] = w.rows[o.row][:o.tail]
+		}
+	}
+}
+
+// optionMark reads the option in row i. m is the match of the pattern `option`. An option that can be
+// ticked shows its choice before the label, so it has no other sign.
+func (d *DialogRule) optionMark(p *Picture, w wrappedRows, i int, m []int) optionMark {
+	row, o := w.rows[i], optionMark{row: i, tail: -1}
+	group := func(name string) (at int, text string) {
+		if g := d.option.SubexpIndex(name); g >= 0 && m[2*g] >= 0 {
+			return m[2*g], row[m[2*g]:m[2*g+1]]
+		}
+		return -1, ""
+	}
+	if at, _ := group("tick"); at >= 0 {
+		return o
+	}
+	if tail := d.tail.FindStringIndex(row); tail != nil {
+		o.tail = tail[0]
+	}
+	before := max(0, strings.Index(w.plain[i], row)) // what `strip` has removed at the left
+	colour := func(at int) pty.Colour {
+		if p.cell == nil {
+			return 0
+		}
+		return p.cell(pty.Cells(w.plain[i][:before+at]), i).Fg
+	}
+	if at, text := group("mark"); strings.TrimSpace(text) != "" {
+		o.mark = colour(at)
+	}
+	label, _ := group("label")
+	_, last := utf8.DecodeLastRuneInString(row)
+	o.label, o.sign = colour(label), colour(len(row)-last)
+	return o
 }

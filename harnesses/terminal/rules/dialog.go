@@ -91,6 +91,13 @@ type DialogRule struct {
 	// so, the subject is not part of the identity. A dialog of kind `permission` must not have this
 	// key.
 	TypedSubject bool `toml:"typed_subject"`
+	// Tail is the pattern of the sign after the label of an option that the user has chosen before: ` ✔$`.
+	// Such an option has a color of its own, which neither another option nor the mark has. A label that
+	// ends with the same sign keeps it. An option with the group `tick` has no such sign.
+	Tail patternText `toml:"tail"`
+	// TailWhen is what a screen without colors shows if an option was chosen before. While these
+	// conditions hold on such a screen, each option loses the text that `tail` matches.
+	TailWhen []Cond `toml:"tail_when"`
 	// Text is a pattern for the free-text option. It matches the label of that option while the
 	// option is empty: `^Type something\.?$`. If the option shows a typed text instead, the text is
 	// state.
@@ -176,7 +183,7 @@ type DialogRule struct {
 	strip, title, top, option, end *regexp.Regexp
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
-	state, text, unnumbered        *regexp.Regexp
+	state, tail, text, unnumbered  *regexp.Regexp
 	submit, tabs, tab, all, more   *regexp.Regexp
 	approve, always, deny          *regexp.Regexp
 	answers                        answerer // the style that Select names
@@ -215,11 +222,11 @@ func (c *compiler) readsDialog(path string, d *DialogRule) {
 		"option": {d.Option, &d.option},
 		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
-		"state": {d.State, &d.state}, "text": {d.Text, &d.text},
+		"state": {d.State, &d.state}, "tail": {d.Tail, &d.tail}, "text": {d.Text, &d.text},
 		"unnumbered": {d.Unnumbered, &d.unnumbered},
 		"tabs":       {d.Tabs, &d.tabs}, "tab": {d.Tab, &d.tab},
 	})
-	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft} {
+	for key, list := range map[string][]Cond{"cut": d.Cut, "draft": d.Draft, "tail_when": d.TailWhen} {
 		if len(list) > 0 {
 			c.conds(at+key, d.Name, list)
 		}

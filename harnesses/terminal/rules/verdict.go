@@ -71,6 +71,7 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 		out.Truncated = d.Subject != "" // the subject is out of sight
 		return out, nil, options
 	}
+	d.dropTails(p, w, last)
 	behind, options := d.parseOptions(w, last, out)
 	out.Page, out.Pages = d.pageOf(p)
 	for i, tick := range options.ticks {
