@@ -106,8 +106,8 @@ type shownLive struct {
 	shown *pane.Shown
 	self  string
 
-	mu   sync.Mutex
-	told []coleo.Window
+	mu       sync.Mutex
+	reported []coleo.Window
 }
 
 func newShownLive(s live) (*shownLive, error) {
@@ -119,7 +119,7 @@ func newShownLive(s live) (*shownLive, error) {
 	out.shown = pane.NewShown(s.Handle().Dir, []string{self, pane.Verb}, "The fake", func(w coleo.Window) {
 		out.mu.Lock()
 		defer out.mu.Unlock()
-		out.told = append(out.told, w)
+		out.reported = append(out.reported, w)
 	})
 	return out, nil
 }

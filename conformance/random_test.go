@@ -174,5 +174,5 @@ func (f *fates) idle(ctx context.Context, t *testing.T, trial *Trial) {
 	if _, err := coleo.WaitForIdle(ctx, trial.Session); err != nil {
 		t.Fatalf("it does not become idle: %v%s", err, trial.evidence())
 	}
-	f.settle(ctx, t, trial)
+	f.readUnsettled(ctx, t, trial)
 }

@@ -38,7 +38,7 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 			command := "echo " + word + "; exit 2"
 			trial.typeCommand(t, command, word)
 			soon(t, "the output of the command is told", func() bool { return work.printed(word) })
-			soon(t, "nothing claims work", trial.calm)
+			soon(t, "nothing claims work", trial.idleByAll)
 			trial.promptBehindCommand(t, "say last")
 			soon(t, "the last answer is told", func() bool { return work.says("last") })
 			work.checkPrompts(t, "say first", "!"+command, "say last")
@@ -82,7 +82,7 @@ func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
 			if out, err := trial.Session.Interrupt(t.Context()); err != nil {
 				t.Fatalf("the command is not stopped: %+v, %v", out, err)
 			}
-			soon(t, "nothing claims work", trial.calm)
+			soon(t, "nothing claims work", trial.idleByAll)
 			if name == "claude-code" { // some time later it puts the command into the composer again
 				soon(t, "the arm is in the mode of the shell", func() bool { return trial.Session.State().Rule == "shell-mode" })
 			}
@@ -157,8 +157,8 @@ func (t *Trial) submitCommand(tb testing.TB, command, word string) {
 	t.input(tb, "\r")
 }
 
-// calm reports whether the agent CLI is idle, and no witness claims anything else.
-func (t *Trial) calm() bool {
+// idleByAll reports whether the agent CLI is idle, and no witness claims anything else.
+func (t *Trial) idleByAll() bool {
 	e := t.Session.(coleo.Explainer).Explain()
 	return e.Reading.State == coleo.Idle && !slices.ContainsFunc(e.Witnesses, func(w coleo.Witness) bool {
 		return w.State.Working()
@@ -189,8 +189,8 @@ func (f *followed) says(text string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.ContainsFunc(f.list, func(a coleo.Activity) bool {
-		said, ok := a.Work.(coleo.AssistantText)
-		return ok && said.Text == text
+		answer, ok := a.Work.(coleo.AssistantText)
+		return ok && answer.Text == text
 	})
 }
 

@@ -164,7 +164,7 @@ func TestTheSameUserIsConnectedAndKnown(t *testing.T) {
 
 // A stranger who reaches the socket despite all file modes receives nothing and is not
 // heard.
-func TestAnotherUserIsNotHeard(t *testing.T) {
+func TestAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
 	path := filepath.Join(dir, "s.sock")

@@ -59,7 +59,7 @@ func TestIdleAfterAForkNeedsTheSignOfTheCopy(t *testing.T) {
 }
 
 // The question is told at once. When it has been answered, the start still goes on.
-func TestAQuestionOfTheStartIsToldBeforeTheStartIsOver(t *testing.T) {
+func TestAQuestionOfTheStartIsReportedBeforeTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	b := starting(t, casttest.PlainSpec)
 	b.shows("\x1b[2J\x1b[H" + asked).after(time.Second)

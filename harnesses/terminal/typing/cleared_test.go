@@ -45,7 +45,7 @@ func (st *stage) clearsFor(prompt, held string) promptOutcome {
 }
 
 // What a person has typed is told with the prompt that removed it. Coleo's own texts are not told.
-func TestTheTextThatIsClearedForAPromptIsTold(t *testing.T) {
+func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		own        []string // prompts before
@@ -82,7 +82,7 @@ func TestTheTextThatIsClearedForAPromptIsTold(t *testing.T) {
 
 // A prompt that was not submitted stands in the composer. The next prompt clears it without a word, and
 // tells only what a person has typed before it.
-func TestAPromptThatStandsInTheComposerIsNotTold(t *testing.T) {
+func TestAPromptThatStandsInTheComposerIsNotReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ held, want string }{
 		"alone":                  {"do it", ""},
@@ -122,7 +122,7 @@ func TestAPromptThatStandsInTheComposerIsNotTold(t *testing.T) {
 }
 
 // If the prompt is refused after its composer was cleared, the error tells what was removed.
-func TestARefusedPromptTellsWhatItCleared(t *testing.T) {
+func TestARefusedPromptReportsWhatItCleared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, clearsSpec, 40, 8)
@@ -138,7 +138,7 @@ func TestARefusedPromptTellsWhatItCleared(t *testing.T) {
 }
 
 // A torn paste leaves only the beginning of Coleo's text.
-func TestTheBeginningOfATornPromptIsNotTold(t *testing.T) {
+func TestTheBeginningOfATornPromptIsNotReported(t *testing.T) {
 	t.Parallel()
 	for held, want := range map[string]string{"do": "", "do mine": "do mine"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -155,22 +155,22 @@ func TestTheBeginningOfATornPromptIsNotTold(t *testing.T) {
 }
 
 // Several removed texts are told together, up to a bound.
-func TestTheToldTextIsBounded(t *testing.T) {
+func TestTheReportedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	var o ownTexts
 	o.keep("first")
 	o.keep(strings.Repeat("é", clearedMost))
-	got := o.tell()
+	got := o.takeRemoved()
 	if !strings.HasPrefix(got, "first\né") || !strings.HasSuffix(got, "é…") || len(got) > clearedMost+len("…") {
 		t.Errorf("%d bytes are told: %.20q…", len(got), got)
 	}
-	if again := o.tell(); again != "" {
+	if again := o.takeRemoved(); again != "" {
 		t.Errorf("a told text is told again: %.20q", again)
 	}
 }
 
 // If the keys clear nothing, nothing was removed, and nothing is told.
-func TestATextThatCannotBeClearedIsNotToldAsRemoved(t *testing.T) {
+func TestATextThatCannotBeClearedIsNotReportedAsRemoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, clearsSpec, 40, 8)

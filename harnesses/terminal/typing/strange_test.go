@@ -26,7 +26,7 @@ func strangeStage(t *testing.T) (*stage, coleo.Dialog) {
 }
 
 // What is asked is told, even if no rule knows the screen.
-func TestADialogThatNoRuleKnowsIsTold(t *testing.T) {
+func TestADialogThatNoRuleKnowsIsReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, d := strangeStage(t)
