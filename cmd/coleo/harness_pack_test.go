@@ -109,7 +109,7 @@ func TestPacksAreCheckedAndInstalled(t *testing.T) {
 	refused("name a folder", "update")
 }
 
-func TestAVersionThatNobodyJudgedIsReported(t *testing.T) {
+func TestAVersionThatNobodyJudgedIsTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	w.write("config/harnesses/fake.toml", strings.Replace(w.read("config/harnesses/fake.toml"), "\ninstall =",
