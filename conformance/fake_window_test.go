@@ -147,7 +147,7 @@ func (s *shownLive) Close() error {
 	return s.live.Close()
 }
 
-// alwaysOpen does not tell that its window was closed.
+// alwaysOpen does not report that its window was closed.
 type alwaysOpen struct {
 	live
 	coleo.Windowed
@@ -161,7 +161,7 @@ func (s alwaysOpen) Window() coleo.Window {
 	return w
 }
 
-// crashes tells the end of its window as a crash.
+// crashes reports the end of its window as a crash.
 type crashes struct{ alwaysOpen }
 
 func (s crashes) Window() coleo.Window {

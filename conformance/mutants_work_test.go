@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// misreporting are the mutants whose events tell other work than the model's. Their sessions
+// misreporting are the mutants whose events report other work than the model's. Their sessions
 // read the notes of the fake.
 func misreporting() []mutant {
 	list := []mutant{
@@ -49,7 +49,7 @@ func misreporting() []mutant {
 	return list
 }
 
-// changedWork changes the work that a session tells.
+// changedWork changes the work that a session reports.
 type changedWork struct {
 	live
 	how func(coleo.Activity) []coleo.Activity
@@ -139,7 +139,7 @@ func withoutMalformed() func(coleo.Activity) []coleo.Activity {
 	}
 }
 
-// unprompted does not tell which prompt the work belongs to.
+// unprompted does not report to which prompt the work belongs.
 func unprompted(a coleo.Activity) []coleo.Activity {
 	if _, ok := a.Work.(coleo.Prompted); ok {
 		return nil

@@ -25,7 +25,7 @@ const (
 	enterLooks = 100
 )
 
-// A command that the user types behind ! is told with its output. Afterwards nothing claims
+// A command that the user types after ! is reported with its output. Afterwards nothing claims
 // work, and the next prompt arrives.
 func TestACommandOfTheUserIsNoWork(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf, ",") {
@@ -46,7 +46,7 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 	}
 }
 
-// promptBehindCommand sends a prompt right after the record has told the end of a command. The
+// promptBehindCommand sends a prompt right after the record has reported the end of a command. The
 // screen can still show the command as running. A prompt that is refused then was not typed, so
 // it is sent again.
 func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
@@ -165,7 +165,7 @@ func (t *Trial) idleByAll() bool {
 	})
 }
 
-// checkPrompts checks that each prompt was told at most once, and that no others were told.
+// checkPrompts checks that each prompt was reported at most once, and that no others were reported.
 func (f *followed) checkPrompts(t *testing.T, want ...string) {
 	t.Helper()
 	f.mu.Lock()
@@ -184,7 +184,7 @@ func (f *followed) checkPrompts(t *testing.T, want ...string) {
 	}
 }
 
-// says reports whether a text of the model was told.
+// says reports whether a text of the model was reported.
 func (f *followed) says(text string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,7 +194,7 @@ func (f *followed) says(text string) bool {
 	})
 }
 
-// printed reports whether the output of a command of the user, with this word, was told.
+// printed reports whether the output of a command of the user, with this word, was reported.
 func (f *followed) printed(word string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -109,7 +109,7 @@ func writtenSince(path string, since time.Time) bool {
 }
 
 // next returns the new entries of all records, by time. An agent CLI can copy the conversation into
-// the record of a subagent. So next leaves out the replies that were told before. The argument has
+// the record of a subagent. So next leaves out the replies that it has returned before. The argument has
 // the new entries of the conversation itself.
 func (b *subagentRecords) next(own []Entry) (out []subagentEntry) {
 	if b.find == nil {

@@ -13,7 +13,7 @@ import (
 func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)) {
 	t.Helper()
 	for _, b := range builtins() {
-		if recordings[b.name] == "" { // its record tells no work, or it has none
+		if recordings[b.name] == "" { // its record reports no work, or it has none
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func TestADialogWithoutItsOptionsIsNotReportedAtOnce(t *testing.T) {
 	}
 }
 
-// A dialog that has neither a title nor an option is told late, because nobody can decide about it.
+// A dialog that has neither a title nor an option is reported late, because nobody can decide about it.
 func TestADialogWithoutTextIsReportedLate(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, casttest.PlainSpec+`

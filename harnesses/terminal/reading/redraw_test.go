@@ -80,7 +80,7 @@ func TestAnUnknownPictureIsReportedAfterItsRedraw(t *testing.T) {
 	}
 }
 
-// A page with a clock never stands still. It gets its redraw before it is told. Each further
+// A page with a clock never stands still. It gets its redraw before it is reported. Each further
 // one takes longer.
 func TestAnUnknownPictureThatChangesIsNotRedrawnForEver(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/record"
 )
 
-// proven is a bench whose record has told a turn from its prompt to its end.
+// proven is a bench whose record has reported a turn from its prompt to its end.
 func proven(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer").shows(casttest.WorkClaim)
@@ -51,7 +51,7 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := proven(t).submits().after(30*time.Second).wants(coleo.Processing, "submitted")
-			// These tell the end of the turn before.
+			// These report the end of the turn before.
 			b.enters(record.Entry{Kind: record.End, Time: b.now.Add(-time.Minute)})
 			b.reports(`{"event":"Stop","turn":"1","answer":"done"}`)
 			b.reports(`{"event":"Both","said":["before"],"answer":"done"}`)
@@ -194,7 +194,7 @@ func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 	}
 }
 
-// A turn that Coleo has not begun is told before its states. Coleo's own prompts are not told, and
+// A turn that Coleo has not begun is reported before its states. Coleo's own prompts are not, and
 // neither are earlier entries of the record.
 func TestATurnThatSomebodyElseBeginsIsReported(t *testing.T) {
 	t.Parallel()
@@ -253,7 +253,7 @@ func TestIdleNeedsASignOfTheBeginningOfThisTurn(t *testing.T) {
 }
 
 // A prompt that was reported as lost arrives later, for example when a dialog has been
-// answered. Its turn is told once.
+// answered. Its turn is reported once.
 func TestALostPromptThatArrivesIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
@@ -322,7 +322,7 @@ func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 	}
 }
 
-// The screen settles while a witness still claims work. When the record tells the end of the
+// The screen settles while a witness still claims work. When the record reports the end of the
 // turn, no further time is needed. What could be a pause between two turns must settle.
 func TestAScreenThatHasSettledIsIdleWithTheSignOfTheEnd(t *testing.T) {
 	t.Parallel()

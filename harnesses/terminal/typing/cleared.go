@@ -14,7 +14,7 @@ const (
 	// ownMost is how many of its last texts a Typist remembers. An agent CLI can put several queued
 	// prompts back into its composer after an interrupt.
 	ownMost = 8
-	// clearedMost bounds the text that a receipt tells of, in bytes. A composer seldom shows more.
+	// clearedMost bounds the text that a receipt contains, in bytes. A composer seldom shows more.
 	clearedMost = 4000
 )
 
@@ -65,7 +65,7 @@ func (o *ownTexts) newest() string {
 	return o.typed[0]
 }
 
-// keep keeps a text that is being removed from the composer, until a receipt or an error tells of it.
+// keep keeps a text that is being removed from the composer, until a receipt or an error contains it.
 func (o *ownTexts) keep(text string) {
 	if text == "" {
 		return

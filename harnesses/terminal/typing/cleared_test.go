@@ -44,7 +44,7 @@ func (st *stage) clearsFor(prompt, held string) promptOutcome {
 	return <-done
 }
 
-// What a person has typed is told with the prompt that removed it. Coleo's own texts are not told.
+// What a person has typed is reported with the prompt that removed it. Coleo's own texts are not reported.
 func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 }
 
 // A prompt that was not submitted stands in the composer. The next prompt clears it without a word, and
-// tells only what a person has typed before it.
+// reports only what a person has typed before it.
 func TestAPromptThatStandsInTheComposerIsNotReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ held, want string }{
@@ -121,7 +121,7 @@ func TestAPromptThatStandsInTheComposerIsNotReported(t *testing.T) {
 	}
 }
 
-// If the prompt is refused after its composer was cleared, the error tells what was removed.
+// If the prompt is refused after its composer was cleared, the error says what was removed.
 func TestARefusedPromptReportsWhatItCleared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +154,7 @@ func TestTheBeginningOfATornPromptIsNotReported(t *testing.T) {
 	}
 }
 
-// Several removed texts are told together, up to a bound.
+// Several removed texts are reported together, up to a bound.
 func TestTheReportedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	var o ownTexts
@@ -169,7 +169,7 @@ func TestTheReportedTextIsBounded(t *testing.T) {
 	}
 }
 
-// If the keys clear nothing, nothing was removed, and nothing is told.
+// If the keys clear nothing, nothing was removed, and nothing is reported.
 func TestATextThatCannotBeClearedIsNotReportedAsRemoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -152,7 +152,7 @@ func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
 	})
 }
 
-// A witness can tell work before the screen shows it. The interrupt then waits for the
+// A witness can report work before the screen shows it. The interrupt then waits for the
 // screen, and presses its keys.
 func TestAnInterruptWaitsUntilTheScreenShowsTheWork(t *testing.T) {
 	t.Parallel()

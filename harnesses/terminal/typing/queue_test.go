@@ -112,7 +112,7 @@ func (st *stage) notes(e record.Entry) {
 	synctest.Wait()
 }
 
-// setStageWithHiddenWork starts a program that works, although its screen looks idle. Only its record tells.
+// setStageWithHiddenWork starts a program that works, although its screen looks idle. Only its record reports the work.
 func setStageWithHiddenWork(t *testing.T) *stage {
 	st := setStage(t, queueSpec, 40, 8)
 	st.say(composing("type"))
