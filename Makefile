@@ -4,7 +4,7 @@
 # make test-short    runs the tests that need nothing else, within 90 s
 # make check   checks formatting and architecture, and runs vet and the linters
 # make build   builds bin/coleo
-# make safety, conformance, soak, told, faults    the long runs
+# make safety, conformance, soak, many-turns, faults    the long runs
 SHELL := /bin/bash
 GO ?= go
 export CGO_ENABLED = 1
@@ -28,7 +28,7 @@ GOLANGCI     := v2.5.0
 AGENTS       := $(CURDIR)/.agents
 VERSION      := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-.PHONY: told calibrate calibrate-suite played compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
+.PHONY: many-turns calibrate calibrate-suite played compatibility policy settings asks build agents agents-more up down test test-short page check lint arch darwin bench safety safety-full conformance soak clean bench-screen screens fuzz
 
 # coleo contains the small program of the holder, if the tag `lean` is set. Only this target
 # sets the tag, so the embedded program always belongs to the same build.
@@ -91,10 +91,11 @@ test-short:
 
 # Runs many turns of real agent CLIs, and compares the events with the scripted model's record.
 # 100 turns of one agent CLI take a quarter of an hour.
-TOLD       ?= claude-code,codex,gemini,opencode
-TOLD_TURNS ?= 100
-told: build agents
-	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(TOLD) $(GO) test -timeout 4h -count=1 -v -run 'ManyTurns' ./conformance -told $(TOLD) -told-turns $(TOLD_TURNS)
+MANY_TURNS_OF ?= claude-code,codex,gemini,opencode
+MANY_TURNS    ?= 100
+many-turns: build agents
+	COLEO_AGENTS=$(AGENTS) COLEO_REQUIRE=$(MANY_TURNS_OF) $(GO) test -timeout 4h -count=1 -v -run 'ManyTurns' ./conformance \
+	  -many-turns-of $(MANY_TURNS_OF) -many-turns $(MANY_TURNS)
 
 # Runs command lines that the preset `read` allows below strace. 100,000 lines take half an hour.
 LINES ?= 100000

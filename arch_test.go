@@ -148,7 +148,7 @@ var mayImport = map[string][]string{
 	"conformance/modelserver": {},
 	"conformance/mcpserver":   {},
 	"conformance/fakeagent":   {},
-	"conformance/told":        {".", "conformance/modelserver"},
+	"conformance/workcheck":   {".", "conformance/modelserver"},
 	// a whole host agent in this process
 	"conformance/hosted": {".", "bus", "host", "registry", "store"},
 	"conformance": {".", "pty", "holder", "holder/journal", "holder/process", "registry", "conformance/",

@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -26,86 +25,6 @@ var (
 	// namedOther matches what can be a method of an unexported type, or an event, such as `live.hear`.
 	namedOther = regexp.MustCompile("`[a-z][A-Za-z]+\\.([A-Za-z]+)`")
 )
-
-var (
-	anyFile  = regexp.MustCompile("`([A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]+)*\\.(?:go|js|mjs|toml|txt|json|md)|Makefile)`")
-	itemFile = regexp.MustCompile("^(?:[0-9]+\\. |- )?\\*\\*" + anyFile.String())
-	// placeholder matches a file that somebody is to write, and the record in an arm's folder.
-	placeholder = regexp.MustCompile(`NAME|VERSION|^arm\.json$`)
-	oneSymbol   = regexp.MustCompile("`(?:[A-Za-z]+\\.)?([A-Za-z]\\w*)`")
-	// symbolsInFile matches "`A` and `B` in `file`" and "`A` (`file`)".
-	symbolsInFile = regexp.MustCompile("((?:" + oneSymbol.String() + "(?:, | and ))*" + oneSymbol.String() +
-		")(?:,? in (?:\\*\\*)?| \\()" + anyFile.String())
-	// symbolOfItem matches "to `A`" in a step that begins with a file. It matches no "to `A` in `file`".
-	symbolOfItem = regexp.MustCompile(" (?:to|in) " + oneSymbol.String() + "(?:[.,;:]|$)")
-)
-
-// In a guide, a symbol that is named with a file must be in that file.
-func TestTheGuideNamesSymbolsInTheirFiles(t *testing.T) {
-	t.Parallel()
-	files := map[string][]string{} // the contents of the files whose paths end in this name
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
-			return filepath.SkipDir
-		case d.IsDir() || !anyFile.MatchString("`"+name+"`"):
-			return nil
-		}
-		text, err := os.ReadFile(name)
-		for at, more := filepath.ToSlash(name), true; more; _, at, more = strings.Cut(at, "/") {
-			files[at] = append(files[at], string(text))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("docs/how-to-add.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pairs := 0
-	for _, part := range partsOf(string(page)) {
-		check := func(symbols, file string) {
-			for _, m := range oneSymbol.FindAllStringSubmatch(symbols, -1) {
-				if pairs++; anyFile.MatchString(m[0]) || placeholder.MatchString(file) {
-					continue // a list of files, or a file that somebody is to write
-				}
-				if !slices.ContainsFunc(files[file], func(text string) bool { return names(text, strings.Trim(m[0], "`"), m[1]) }) {
-					t.Errorf("how-to-add.md says that %s is in %s, where it is not:\n%s", m[0], file, part)
-				}
-			}
-		}
-		for _, m := range anyFile.FindAllStringSubmatch(part, -1) {
-			if !placeholder.MatchString(m[1]) && len(files[m[1]]) == 0 {
-				t.Errorf("how-to-add.md names %s, which is not there:\n%s", m[1], part)
-			}
-		}
-		for _, m := range symbolsInFile.FindAllStringSubmatch(part, -1) {
-			check(m[1], m[len(m)-1])
-		}
-		if own := itemFile.FindStringSubmatch(part); own != nil && len(files[own[1]]) > 0 {
-			for _, m := range symbolOfItem.FindAllString(part, -1) {
-				check(m, own[1])
-			}
-		}
-	}
-	if pairs < 100 {
-		t.Errorf("only %d symbols were found in how-to-add.md", pairs)
-	}
-}
-
-// names reports whether the text of a file names a symbol. A method or a field must be declared in
-// the text.
-func names(text, symbol, lastPart string) bool {
-	members := map[string]bool{}
-	if namedMember.MatchString("`"+symbol+"`") && addMembers(members, "", []byte(text)) == nil {
-		return members[symbol]
-	}
-	return regexp.MustCompile(`\b` + lastPart + `\b`).MatchString(text)
-}
 
 // partsOf returns the paragraphs, list items and table rows of a page, each in one line.
 func partsOf(page string) []string {

@@ -105,8 +105,8 @@ func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != ""
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
 func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (coleo.Reading, error) {
-	fresh := x.Session == nil
-	if fresh {
+	first := x.Session == nil
+	if first {
 		if err := x.spawn(ctx, change); err != nil {
 			return coleo.Reading{}, err
 		}
@@ -118,7 +118,7 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 	if err != nil {
 		return now, err
 	}
-	if fresh && (x.callsServer() || x.byHand() && x.Harness.Info().Capabilities.MCP) {
+	if first && (x.callsServer() || x.byHand() && x.Harness.Info().Capabilities.MCP) {
 		awaitTools(ctx, x.mcpRecord())
 	}
 	if x.ask.Types != "" {

@@ -18,10 +18,10 @@ func (s *echoes) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 	was := s.live.State().Dialog
 	err := s.live.Respond(ctx, dialog, d)
 	if err == nil && d.Choice == coleo.Deny && was != nil {
-		again := *was
-		again.Fingerprint += "-again"
+		copied := *was
+		copied.Fingerprint += "-again"
 		s.mu.Lock()
-		s.shown = &again
+		s.shown = &copied
 		s.mu.Unlock()
 	}
 	return err

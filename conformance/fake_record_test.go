@@ -63,7 +63,7 @@ func kindOfFakeTool(name string) coleo.ToolKind {
 }
 
 // A harness that says nothing of its events is not judged by them.
-func TestChecksOfEventsAreSkippedWhereNothingIsTold(t *testing.T) {
+func TestChecksOfEventsAreSkippedWithoutEvents(t *testing.T) {
 	t.Parallel()
 	h := fakeHarness(t, "calls = true\ntexts = true\n", "", "subagent_tool = \"subagent\"\n", "",
 		"subagent_input = '{\"task\":\"{{.Task}}\"}'\n", "")

@@ -106,8 +106,8 @@ type shownLive struct {
 	shown *pane.Shown
 	self  string
 
-	mu   sync.Mutex
-	told []coleo.Window
+	mu       sync.Mutex
+	reported []coleo.Window
 }
 
 func newShownLive(s live) (*shownLive, error) {
@@ -119,7 +119,7 @@ func newShownLive(s live) (*shownLive, error) {
 	out.shown = pane.NewShown(s.Handle().Dir, []string{self, pane.Verb}, "The fake", func(w coleo.Window) {
 		out.mu.Lock()
 		defer out.mu.Unlock()
-		out.told = append(out.told, w)
+		out.reported = append(out.reported, w)
 	})
 	return out, nil
 }
@@ -147,7 +147,7 @@ func (s *shownLive) Close() error {
 	return s.live.Close()
 }
 
-// alwaysOpen does not tell that its window was closed.
+// alwaysOpen does not report that its window was closed.
 type alwaysOpen struct {
 	live
 	coleo.Windowed
@@ -161,7 +161,7 @@ func (s alwaysOpen) Window() coleo.Window {
 	return w
 }
 
-// crashes tells the end of its window as a crash.
+// crashes reports the end of its window as a crash.
 type crashes struct{ alwaysOpen }
 
 func (s crashes) Window() coleo.Window {

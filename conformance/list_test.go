@@ -71,7 +71,7 @@ in order. The events may report nothing that the model has not done, and nothing
 run. During the check, another host agent takes over the arm and reads the agent CLI's record again.
 If ` + "`[work]`" + ` in a harness.toml does not claim something, the check for it is skipped.
 
-` + "`make told`" + ` does the same for each agent CLI, with 100 turns in one conversation. The turns contain
+` + "`make many-turns`" + ` does the same for each agent CLI, with 100 turns in one conversation. The turns contain
 simultaneous calls, denials, errors and malformed calls. CI runs 12 turns.
 `
 
@@ -137,7 +137,7 @@ func TestChecksHaveNamesOfTheirOwn(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Checks() {
 		if c.Name == "" || c.Doc == "" || c.Run == nil || c.Timeout <= 0 || seen[c.Name] ||
-			(c.Needs == nil && c.Tells == nil) != (c.Skip == "") {
+			(c.Needs == nil && c.Reports == nil) != (c.Skip == "") {
 			t.Errorf("check %+v is incomplete, or its name is taken", c)
 		}
 		seen[c.Name] = true

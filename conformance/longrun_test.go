@@ -26,7 +26,7 @@ type tally struct {
 	Lost      int `json:"lost"`       // reported lost
 	LostAsked int `json:"lost_asked"` // reported lost, and the model was asked it
 	Unsettled int `json:"unsettled"`  // a dialog hid for a while whether it had arrived; also counted above
-	Turns     int `json:"turns"`      // turns whose end was held against the model's record
+	Turns     int `json:"turns"`      // turns whose end was compared with the model's record
 }
 
 func (c *tally) add(other tally) {

@@ -10,23 +10,23 @@ import (
 	"testing"
 
 	"coleo.dev"
-	"coleo.dev/conformance/told"
+	"coleo.dev/conformance/workcheck"
 )
 
 var (
-	toldOf = flag.String("told", "claude-code,codex,gemini,opencode",
-		"harnesses whose events of many turns are held against the model's record")
-	toldTurns = flag.Int("told-turns", 12, "turns of each of them")
+	manyTurnsOf = flag.String("many-turns-of", "claude-code,codex,gemini,opencode",
+		"harnesses whose events of many turns are compared with the model's record")
+	manyTurns = flag.Int("many-turns", 12, "turns of each of them")
 )
 
-// turnsOfAHost is the number of turns after which another host agent takes the arm. With it,
-// that happens behind each kind of turn.
+// turnsOfAHost is the number of turns after which another host agent takes the arm. With this number,
+// each kind of turn is at some time the last one before the change.
 const turnsOfAHost = 6
 
-// One conversation of many turns, with calls of all kinds: each call is told once, with its
-// id and its outcome, and each text once. Other host agents take the arm in between.
-func TestTheCallsOfManyTurnsAreToldAsTheModelMadeThem(t *testing.T) {
-	for name := range strings.SplitSeq(*toldOf, ",") {
+// One conversation has many turns, with calls of all kinds. The events report each call once, with its
+// id and its outcome. They also report each text once. Other host agents take the arm in between.
+func TestTheEventsOfManyTurnsReportWhatTheModelDid(t *testing.T) {
+	for name := range strings.SplitSeq(*manyTurnsOf, ",") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			trial, err := newTrial(harnessOf(t, name), Config{Dir: t.TempDir(), Path: agentPath(), Environ: os.Environ(),
@@ -50,13 +50,13 @@ func TestTheCallsOfManyTurnsAreToldAsTheModelMadeThem(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			}
-			deeds := manyDeeds(trial.Harness.Info().Work, *toldTurns)
+			deeds := manyDeeds(trial.Harness.Info().Work, *manyTurns)
 			for i, d := range deeds {
 				if err := trial.doInTime(t.Context(), d, i > 0 && i%turnsOfAHost == 0); err != nil {
 					t.Fatalf("turn %d of %d: %v", i+1, len(deeds), err)
 				}
 			}
-			trial.checkTold(t, deeds)
+			trial.checkWork(t, deeds)
 			trial.checkCost(t)
 		})
 	}
@@ -87,8 +87,8 @@ func (t *Trial) doInTime(ctx context.Context, d deed, restart bool) error {
 	return t.perform(ctx, d)
 }
 
-// checkTold compares what the events of the arm tell with what the model has done.
-func (t *Trial) checkTold(tb testing.TB, deeds []deed) {
+// checkWork compares what the events of the arm report with what the model has done.
+func (t *Trial) checkWork(tb testing.TB, deeds []deed) {
 	tb.Helper()
 	made, err := t.made(deeds)
 	if err != nil {
@@ -101,11 +101,11 @@ func (t *Trial) checkTold(tb testing.TB, deeds []deed) {
 	if err := log.CheckCalls(made); err != nil {
 		tb.Error(err)
 	}
-	sent := told.SentIn(t.Model.Record())
+	sent := workcheck.SentIn(t.Model.Record())
 	if err := log.CheckTexts(sent); err != nil {
 		tb.Error(err)
 	}
-	tb.Logf("%d turns: %d calls of %d and %d texts of %d are told", len(deeds), len(log.Calls), len(made),
+	tb.Logf("%d turns: %d calls of %d and %d texts of %d are reported", len(deeds), len(log.Calls), len(made),
 		len(log.Replies), len(sent))
 }
 
@@ -123,7 +123,7 @@ func (t *Trial) checkCost(tb testing.TB) {
 	}
 	rates := coleo.Rates{Input: 3, Output: 15, CacheRead: 3, CacheWrite: 3} // the model counts no caches
 	price := coleo.Price{Rates: rates}
-	told := 0.0
+	byEvents := 0.0
 	for _, e := range events {
 		var u coleo.ReplyUsage
 		if e.Kind != coleo.EventUsage {
@@ -132,14 +132,14 @@ func (t *Trial) checkCost(tb testing.TB) {
 		if err := json.Unmarshal(e.Payload, &u); err != nil {
 			tb.Error(err)
 		}
-		told += price.Of(u.Usage, 0)
+		byEvents += price.Of(u.Usage, 0)
 	}
 	turns, all := t.counted(0)
-	near := func(want float64) bool { return want > 0 && max(told-want, want-told) <= want/costShare }
+	near := func(want float64) bool { return want > 0 && max(byEvents-want, want-byEvents) <= want/costShare }
 	if !near(price.Of(turns, 0)) && !near(price.Of(all, 0)) {
-		tb.Errorf("the events tell $%.4f, the model's record $%.4f, and $%.4f with side requests", told, price.Of(turns, 0),
+		tb.Errorf("the events report $%.4f, the model's record $%.4f, and $%.4f with side requests", byEvents, price.Of(turns, 0),
 			price.Of(all, 0))
 	}
-	tb.Logf("the events tell $%.4f, the model's record $%.4f, and $%.4f with side requests", told, price.Of(turns, 0),
+	tb.Logf("the events report $%.4f, the model's record $%.4f, and $%.4f with side requests", byEvents, price.Of(turns, 0),
 		price.Of(all, 0))
 }

@@ -152,9 +152,9 @@ func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 		"had hidden %d for a while", len(f.prompts), f.Proven, f.Refused, f.Lost, f.LostAsked, f.Unsettled)
 }
 
-// settle takes what the session tells of a prompt whose arrival a dialog has hidden. The arm
+// readUnsettled reads what the session reports about a prompt whose arrival a dialog has hidden. The arm
 // is idle.
-func (f *fates) settle(ctx context.Context, t *testing.T, trial *Trial) {
+func (f *fates) readUnsettled(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Helper()
 	prompt := f.unsettled
 	if f.unsettled = ""; prompt == "" {

@@ -64,7 +64,7 @@ func (t *Trial) tryMode(ctx context.Context, s coleo.Modal, m coleo.Mode) error 
 		return fmt.Errorf("after the switch the reading has the mode %q", now.Mode)
 	case now.State != from.State:
 		return fmt.Errorf("the switch changed the state from %s to %s", from.State, now.State)
-	case from.Mode != m.ID && !t.toldMode(was, m.ID):
+	case from.Mode != m.ID && !t.reportedMode(was, m.ID):
 		return fmt.Errorf("no change reports the mode")
 	}
 	if m.Confirm {
@@ -103,8 +103,8 @@ func (t *Trial) reachesModel(ctx context.Context) error {
 	return nil
 }
 
-// toldMode reports whether the session has reported the mode in a change after the cursor.
-func (t *Trial) toldMode(after coleo.Cursor, mode string) bool {
+// reportedMode reports whether the session has reported the mode in a change after the cursor.
+func (t *Trial) reportedMode(after coleo.Cursor, mode string) bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // so Changes yields the past changes and does not wait for new ones
 	for c := range t.Session.Changes(ctx, after) {

@@ -8,7 +8,7 @@ import (
 )
 
 func mutants() []mutant {
-	return slices.Concat(misreading(), misdelivering(), misdeciding(), miscarrying(), mistelling())
+	return slices.Concat(misreading(), misdelivering(), misdeciding(), miscarrying(), misreporting())
 }
 
 // idleBefore puts a rule before all others: where a prompt line is, it is idle.

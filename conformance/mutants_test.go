@@ -15,7 +15,7 @@ type mutant struct {
 	anew   bool     // see brokenHarness
 	edits  []string // of the harness's description; see fakeHarness
 	window bool     // the sessions have windows
-	// recorded means that the sessions read the notes of the fake, and tell its work.
+	// recorded means that the sessions read the notes of the fake, and report its work.
 	recorded bool
 	fails    []string // checks that must fail, and
 	says     string   // the text in each of their details; "|" separates alternatives

@@ -9,37 +9,37 @@ import (
 	"coleo.dev"
 )
 
-// mistelling are the mutants whose events tell other work than the model's. Their sessions
+// misreporting are the mutants whose events report other work than the model's. Their sessions
 // read the notes of the fake.
-func mistelling() []mutant {
+func misreporting() []mutant {
 	list := []mutant{
-		{name: "tells no end of a call that fails", breaks: retells(withoutEndsOf(coleo.ToolError)),
-			fails: []string{"tool_events"}, says: "(shell) is not told"},
-		{name: "tells a denial as a success", breaks: retells(succeeds(coleo.ToolDenied)),
-			fails: []string{"tool_events"}, says: "is told as success, and was denied"},
-		{name: "tells an error as a success", breaks: retells(succeeds(coleo.ToolError)),
-			fails: []string{"tool_events"}, says: "is told as success, and was error"},
-		{name: "tells each end twice", breaks: retells(endsTwice),
+		{name: "reports no end of a call that fails", breaks: changesWork(withoutEndsOf(coleo.ToolError)),
+			fails: []string{"tool_events"}, says: "(shell) is not reported"},
+		{name: "reports a denial as a success", breaks: changesWork(succeeds(coleo.ToolDenied)),
+			fails: []string{"tool_events"}, says: "is reported as success, and was denied"},
+		{name: "reports an error as a success", breaks: changesWork(succeeds(coleo.ToolError)),
+			fails: []string{"tool_events"}, says: "is reported as success, and was error"},
+		{name: "reports each end twice", breaks: changesWork(endsTwice),
 			fails: []string{"tool_events"}, says: "ends twice"},
-		{name: "makes up the ids of calls", breaks: retells(otherIDs),
-			fails: []string{"tool_events"}, says: "its id is told as"},
-		{name: "tells no call that is malformed", breaks: func(s live) live { return retelling{s, withoutMalformed()} },
-			fails: []string{"tool_events"}, says: "call 6: its id is told as"},
-		{name: "tells calls in a run of their own", breaks: retells(unprompted),
+		{name: "makes up the ids of calls", breaks: changesWork(otherIDs),
+			fails: []string{"tool_events"}, says: "its id is reported as"},
+		{name: "reports no call that is malformed", breaks: func(s live) live { return changedWork{s, withoutMalformed()} },
+			fails: []string{"tool_events"}, says: "call 6: its id is reported as"},
+		{name: "reports calls in a run of their own", breaks: changesWork(unprompted),
 			fails: []string{"tool_events", "text_blocks"}, says: "belongs to no run"},
-		{name: "tells each text twice", breaks: retells(textsTwice),
+		{name: "reports each text twice", breaks: changesWork(textsTwice),
 			fails: []string{"text_blocks"}, says: "the model has sent"},
-		{name: "tells the first words of a text", breaks: retells(firstWords),
+		{name: "reports the first words of a text", breaks: changesWork(firstWords),
 			fails: []string{"text_blocks"}, says: "the model has sent"},
-		{name: "tells no text that comes before a call", breaks: retells(withoutAnnouncements),
+		{name: "reports no text that comes before a call", breaks: changesWork(withoutAnnouncements),
 			fails: []string{"text_blocks"}, says: "the model has sent"},
-		{name: "tells the prompt as a text", breaks: retells(promptsAsTexts),
+		{name: "reports the prompt as a text", breaks: changesWork(promptsAsTexts),
 			fails: []string{"text_blocks"}, says: "the model has sent"},
-		{name: "tells what a subagent does", edits: word("mingling"),
+		{name: "reports what a subagent does", edits: word("mingling"),
 			fails: []string{"subagent_events"}, says: "and a subagent has made it"},
-		{name: "takes a subagent for a tool", breaks: retells(subagentsAsTools),
+		{name: "takes a subagent for a tool", breaks: changesWork(subagentsAsTools),
 			fails: []string{"subagent_events"}, says: "0 subagents begin and 0 end"},
-		{name: "tells no end of a subagent", breaks: retells(withoutEndsOf(coleo.ToolSuccess)),
+		{name: "reports no end of a subagent", breaks: changesWork(withoutEndsOf(coleo.ToolSuccess)),
 			fails: []string{"subagent_events"}, says: "1 subagents begin and 0 end"},
 	}
 	for i := range list {
@@ -49,17 +49,17 @@ func mistelling() []mutant {
 	return list
 }
 
-// retelling changes the work that a session tells.
-type retelling struct {
+// changedWork changes the work that a session reports.
+type changedWork struct {
 	live
 	how func(coleo.Activity) []coleo.Activity
 }
 
-func retells(how func(coleo.Activity) []coleo.Activity) breaks {
-	return func(s live) live { return retelling{s, how} }
+func changesWork(how func(coleo.Activity) []coleo.Activity) breaks {
+	return func(s live) live { return changedWork{s, how} }
 }
 
-func (s retelling) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
+func (s changedWork) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.Change, error] {
 	return func(yield func(coleo.Change, error) bool) {
 		for change, err := range s.live.Changes(ctx, from) {
 			var work []coleo.Activity
@@ -74,8 +74,8 @@ func (s retelling) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[col
 	}
 }
 
-// again returns the activity once more, as one of its own.
-func again(a coleo.Activity, w coleo.Work) coleo.Activity {
+// newActivity returns a copy of the activity with other work and a key of its own.
+func newActivity(a coleo.Activity, w coleo.Work) coleo.Activity {
 	a.Work, a.Key = w, a.Key+" again"
 	return a
 }
@@ -101,7 +101,7 @@ func succeeds(outcome coleo.ToolOutcome) func(coleo.Activity) []coleo.Activity {
 
 func endsTwice(a coleo.Activity) []coleo.Activity {
 	if end, ok := a.Work.(coleo.ToolEnd); ok {
-		return []coleo.Activity{a, again(a, end)}
+		return []coleo.Activity{a, newActivity(a, end)}
 	}
 	return []coleo.Activity{a}
 }
@@ -139,7 +139,7 @@ func withoutMalformed() func(coleo.Activity) []coleo.Activity {
 	}
 }
 
-// unprompted does not tell which prompt the work belongs to.
+// unprompted does not report to which prompt the work belongs.
 func unprompted(a coleo.Activity) []coleo.Activity {
 	if _, ok := a.Work.(coleo.Prompted); ok {
 		return nil
@@ -149,7 +149,7 @@ func unprompted(a coleo.Activity) []coleo.Activity {
 
 func textsTwice(a coleo.Activity) []coleo.Activity {
 	if text, ok := a.Work.(coleo.AssistantText); ok {
-		return []coleo.Activity{a, again(a, text)}
+		return []coleo.Activity{a, newActivity(a, text)}
 	}
 	return []coleo.Activity{a}
 }
@@ -173,7 +173,7 @@ func withoutAnnouncements(a coleo.Activity) []coleo.Activity {
 
 func promptsAsTexts(a coleo.Activity) []coleo.Activity {
 	if p, ok := a.Work.(coleo.Prompted); ok {
-		return []coleo.Activity{a, again(a, coleo.AssistantText{Block: coleo.Block{Text: p.Text, Done: true}})}
+		return []coleo.Activity{a, newActivity(a, coleo.AssistantText{Block: coleo.Block{Text: p.Text, Done: true}})}
 	}
 	return []coleo.Activity{a}
 }

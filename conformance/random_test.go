@@ -27,7 +27,7 @@ const (
 	// settingsPerDraw is how many settings one draw has at most.
 	settingsPerDraw = 3
 	// A prompt is sent at most endEarly before the end of a turn, and at most endLate after
-	// it. These moments include those at which each witness tells the end.
+	// it. These moments include those at which each witness reports the end.
 	endEarly, endLate = 450 * time.Millisecond, 700 * time.Millisecond
 )
 
@@ -168,11 +168,11 @@ func (f *fates) arrives(ctx context.Context, t *testing.T, trial *Trial, prompt 
 	}
 }
 
-// idle waits until the agent CLI is idle, and takes what was told meanwhile.
+// idle waits until the agent CLI is idle, and reads what was reported meanwhile.
 func (f *fates) idle(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Helper()
 	if _, err := coleo.WaitForIdle(ctx, trial.Session); err != nil {
 		t.Fatalf("it does not become idle: %v%s", err, trial.evidence())
 	}
-	f.settle(ctx, t, trial)
+	f.readUnsettled(ctx, t, trial)
 }

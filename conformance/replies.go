@@ -171,9 +171,9 @@ func (t *Trial) typeByHand(ctx context.Context, command string) error {
 		return err
 	}
 	typed := rows()
-	for still := time.Now(); time.Since(still) < handPause; <-time.After(handEvery) {
+	for since := time.Now(); time.Since(since) < handPause; <-time.After(handEvery) {
 		if now := rows(); now != typed {
-			typed, still = now, time.Now() // some agent CLIs draw a menu of commands with a delay
+			typed, since = now, time.Now() // some agent CLIs draw a menu of commands with a delay
 		}
 	}
 	if err := term.Input(ctx, []byte("\r")); err != nil {

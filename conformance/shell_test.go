@@ -25,7 +25,7 @@ const (
 	enterLooks = 100
 )
 
-// A command that the user types behind ! is told with its output. Afterwards nothing claims
+// A command that the user types after ! is reported with its output. Afterwards nothing claims
 // work, and the next prompt arrives.
 func TestACommandOfTheUserIsNoWork(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf, ",") {
@@ -38,7 +38,7 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 			command := "echo " + word + "; exit 2"
 			trial.typeCommand(t, command, word)
 			soon(t, "the output of the command is told", func() bool { return work.printed(word) })
-			soon(t, "nothing claims work", trial.calm)
+			soon(t, "nothing claims work", trial.idleByAll)
 			trial.promptBehindCommand(t, "say last")
 			soon(t, "the last answer is told", func() bool { return work.says("last") })
 			work.checkPrompts(t, "say first", "!"+command, "say last")
@@ -46,7 +46,7 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 	}
 }
 
-// promptBehindCommand sends a prompt right after the record has told the end of a command. The
+// promptBehindCommand sends a prompt right after the record has reported the end of a command. The
 // screen can still show the command as running. A prompt that is refused then was not typed, so
 // it is sent again.
 func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
@@ -82,7 +82,7 @@ func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
 			if out, err := trial.Session.Interrupt(t.Context()); err != nil {
 				t.Fatalf("the command is not stopped: %+v, %v", out, err)
 			}
-			soon(t, "nothing claims work", trial.calm)
+			soon(t, "nothing claims work", trial.idleByAll)
 			if name == "claude-code" { // some time later it puts the command into the composer again
 				soon(t, "the arm is in the mode of the shell", func() bool { return trial.Session.State().Rule == "shell-mode" })
 			}
@@ -157,15 +157,15 @@ func (t *Trial) submitCommand(tb testing.TB, command, word string) {
 	t.input(tb, "\r")
 }
 
-// calm reports whether the agent CLI is idle, and no witness claims anything else.
-func (t *Trial) calm() bool {
+// idleByAll reports whether the agent CLI is idle, and no witness claims anything else.
+func (t *Trial) idleByAll() bool {
 	e := t.Session.(coleo.Explainer).Explain()
 	return e.Reading.State == coleo.Idle && !slices.ContainsFunc(e.Witnesses, func(w coleo.Witness) bool {
 		return w.State.Working()
 	})
 }
 
-// checkPrompts checks that each prompt was told at most once, and that no others were told.
+// checkPrompts checks that each prompt was reported at most once, and that no others were reported.
 func (f *followed) checkPrompts(t *testing.T, want ...string) {
 	t.Helper()
 	f.mu.Lock()
@@ -184,17 +184,17 @@ func (f *followed) checkPrompts(t *testing.T, want ...string) {
 	}
 }
 
-// says reports whether a text of the model was told.
+// says reports whether a text of the model was reported.
 func (f *followed) says(text string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.ContainsFunc(f.list, func(a coleo.Activity) bool {
-		said, ok := a.Work.(coleo.AssistantText)
-		return ok && said.Text == text
+		answer, ok := a.Work.(coleo.AssistantText)
+		return ok && answer.Text == text
 	})
 }
 
-// printed reports whether the output of a command of the user, with this word, was told.
+// printed reports whether the output of a command of the user, with this word, was reported.
 func (f *followed) printed(word string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

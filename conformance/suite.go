@@ -25,10 +25,10 @@ type Check struct {
 	Shared   bool   // runs in the session of the earlier shared checks; if false, in a separate session
 	Timeout  time.Duration
 	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
-	// Tells reports whether the harness's events contain what the check compares. If Tells is nil,
+	// Reports says whether the harness's events contain what the check compares. If Reports is nil,
 	// the check needs no events.
-	Tells   func(coleo.WorkTold) bool
-	Skip    string // the reason that is reported if Needs or Tells returns false
+	Reports func(coleo.WorkTold) bool
+	Skip    string // the reason that is reported if Needs or Reports returns false
 	NoModel bool   // the check also runs for a harness that asks no model
 	Stops   bool   // if this check fails, no later check is run
 	Run     func(ctx context.Context, t *Trial) error
@@ -177,7 +177,7 @@ func (b *checkRunner) run(ctx context.Context, check Check) (Result, error) {
 
 // applies reports whether the harness claims to support what the check tests.
 func (c Check) applies(i coleo.Info) bool {
-	return (c.Needs == nil || c.Needs(i.Capabilities)) && (c.Tells == nil || c.Tells(i.Work))
+	return (c.Needs == nil || c.Needs(i.Capabilities)) && (c.Reports == nil || c.Reports(i.Work))
 }
 
 func (r *Result) skip(why string) { r.Pass, r.Skipped, r.Details = true, true, "Skipped: "+why }

@@ -82,10 +82,10 @@ func takeTurns(t *testing.T, trial *Trial) tally {
 // followIdle sends each time at which the session becomes idle from now on, until ctx or
 // the session ends. Its channel has room for more times than the turns should bring.
 func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
-	seen := make(chan time.Time, 8**safetyTurns)
+	times := make(chan time.Time, 8**safetyTurns)
 	since := time.Now()
 	go func() {
-		defer close(seen)
+		defer close(times)
 		for c, err := range s.Changes(ctx, 0) {
 			if err != nil {
 				return
@@ -94,19 +94,19 @@ func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
 				continue
 			}
 			select {
-			case seen <- c.Time:
+			case times <- c.Time:
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return seen
+	return times
 }
 
 // upTo returns the times up to the first one behind after. A caller that waits for the
 // end of a turn may see it earlier than one that follows the changes.
-func upTo(after time.Time, told <-chan time.Time) (list []time.Time) {
-	for at := range told {
+func upTo(after time.Time, times <-chan time.Time) (list []time.Time) {
+	for at := range times {
 		if list = append(list, at); at.After(after) {
 			break
 		}

@@ -12,7 +12,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/conformance/hosted"
 	"coleo.dev/conformance/modelserver"
-	"coleo.dev/conformance/told"
+	"coleo.dev/conformance/workcheck"
 )
 
 // deed is a prompt that the scripted model understands, with the outcomes of the calls that follow
@@ -38,7 +38,7 @@ func callDeeds(w coleo.WorkTold) []deed {
 	ok, failed := coleo.ToolSuccess, coleo.ToolError
 	malformed := []coleo.ToolOutcome{failed}
 	if w.RepeatsMalformed {
-		malformed = []coleo.ToolOutcome{told.Unfinished, failed}
+		malformed = []coleo.ToolOutcome{workcheck.Unfinished, failed}
 	}
 	return []deed{
 		{"together say two at once and also run touch one and also run touch two", false, []coleo.ToolOutcome{ok, ok}},
@@ -69,17 +69,17 @@ func (t *Trial) hostArm(ctx context.Context) error {
 }
 
 // doDeeds sends the prompts one after another. It returns what the events of the arm report.
-func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (told.Log, error) {
+func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (workcheck.Log, error) {
 	for _, d := range deeds {
 		if err := t.perform(ctx, d); err != nil {
-			return told.Log{}, err
+			return workcheck.Log{}, err
 		}
 	}
 	events, err := t.hosted.Events(ctx)
 	if err != nil {
-		return told.Log{}, err
+		return workcheck.Log{}, err
 	}
-	return told.Read(events)
+	return workcheck.Read(events)
 }
 
 // busyLook is the time between two attempts to send a prompt to a busy agent CLI.
@@ -132,17 +132,17 @@ func toolEvents(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	t.details = fmt.Sprintf("%d calls are told as the model made them", len(made))
+	t.details = fmt.Sprintf("%d calls are reported as the model made them", len(made))
 	return log.CheckCalls(made)
 }
 
 // made returns the calls that the model has made, with the outcomes that the deeds name.
-func (t *Trial) made(deeds []deed) ([]told.Made, error) {
+func (t *Trial) made(deeds []deed) ([]workcheck.Made, error) {
 	var want []coleo.ToolOutcome
 	for _, d := range deeds {
 		want = append(want, d.want...)
 	}
-	return told.WithOutcomes(told.MadeIn(t.Model.Record()), want)
+	return workcheck.WithOutcomes(workcheck.MadeIn(t.Model.Record()), want)
 }
 
 // textBlocks checks that the events report each text of the model once.
@@ -161,13 +161,13 @@ func textBlocks(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	sent := told.SentIn(t.Model.Record())
+	sent := workcheck.SentIn(t.Model.Record())
 	for _, nonce := range nonces {
-		if !slices.ContainsFunc(sent, func(s told.Sent) bool { return strings.Contains(s.Text, nonce) }) {
+		if !slices.ContainsFunc(sent, func(s workcheck.Sent) bool { return strings.Contains(s.Text, nonce) }) {
 			return fmt.Errorf("the model has not said %q", nonce)
 		}
 	}
-	t.details = fmt.Sprintf("%d texts are told as the model sent them", len(sent))
+	t.details = fmt.Sprintf("%d texts are reported as the model sent them", len(sent))
 	return log.CheckTexts(sent)
 }
 
@@ -177,7 +177,7 @@ func subagentEvents(ctx context.Context, t *Trial) error {
 	if err := t.hostArm(ctx); err != nil {
 		return err
 	}
-	task := told.Task{Above: Nonce(), Below: Nonce()}
+	task := workcheck.Task{Above: Nonce(), Below: Nonce()}
 	if err := t.Model.SetScript(task.Script(t.Harness.Info().Work)); err != nil {
 		return err
 	}
@@ -193,6 +193,6 @@ func subagentEvents(ctx context.Context, t *Trial) error {
 		return err
 	}
 	own, below := task.Apart(t.Model.Record())
-	t.details = "the subagent is told by its start and its end"
-	return errors.Join(log.CheckSubagents(told.MadeIn(own), told.MadeIn(below)), log.CheckTexts(told.SentIn(own)))
+	t.details = "the subagent is reported by its start and its end"
+	return errors.Join(log.CheckSubagents(workcheck.MadeIn(own), workcheck.MadeIn(below)), log.CheckTexts(workcheck.SentIn(own)))
 }

@@ -40,7 +40,7 @@ func (t *Trial) doInSession(tb testing.TB, d deed) {
 	}
 }
 
-// followed has the work that a session has told.
+// followed has the work that a session has reported.
 type followed struct {
 	mu   sync.Mutex
 	list []coleo.Activity

@@ -93,9 +93,9 @@ func startLaunch(t *testing.T, change func(*Launch), argv ...string) (Status, La
 }
 
 // wait returns when a state has come, and fails when it does not.
-func wait(t *testing.T, there func() bool) {
+func wait(t *testing.T, reached func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !there(); time.Sleep(betweenLooks) {
+	for deadline := time.Now().Add(patience); !reached(); time.Sleep(betweenLooks) {
 		if time.Now().After(deadline) {
 			t.Fatal("it did not come about in time")
 		}
@@ -219,7 +219,7 @@ func TestAWriteThatComesTooLateIsNotTyped(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheProgramIsTold(t *testing.T) {
+func TestTheEndOfTheProgramIsReported(t *testing.T) {
 	t.Parallel()
 	_, l := start(t, "echo bye; exit 7")
 	c := dial(t, l)

@@ -29,11 +29,11 @@ func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
 	}
 	process.Wake(s.Holder)
 	for _, w := range []struct {
-		id    string
-		again bool
+		id        string
+		duplicate bool
 	}{{"one", false}, {"two", false}, {"one", true}} { // each has its own answer, not the one before
 		wrote, err := c.Write(Write{ID: w.id, Kind: WriteKeys, Data: []byte(w.id + "\n")})
-		if err != nil || wrote.Duplicate != w.again || wrote.Applied == w.again {
+		if err != nil || wrote.Duplicate != w.duplicate || wrote.Applied == w.duplicate {
 			t.Errorf("%s: %+v, %v", w.id, wrote, err)
 		}
 	}

@@ -120,8 +120,8 @@ func openToAppend(path string) (*os.File, error) {
 }
 
 func isAt(info os.FileInfo, path string) bool {
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(info, there)
+	found, err := os.Stat(path)
+	return err == nil && os.SameFile(info, found)
 }
 
 // lock waits until no other hook program appends to the file. It waits for at most 200

@@ -54,23 +54,23 @@ func TestReportsAreReadOnceAndInOrder(t *testing.T) {
 	}
 }
 
-// TestAnotherProgramIsToldTheSamePayload: if an agent CLI notifies only one program, the
+// TestTheUsersProgramGetsTheSamePayload: if an agent CLI notifies only one program, the
 // hook program starts the user's program.
-func TestAnotherProgramIsToldTheSamePayload(t *testing.T) {
+func TestTheUsersProgramGetsTheSamePayload(t *testing.T) {
 	t.Parallel()
 	r, path := start(t)
-	reported := filepath.Join(t.TempDir(), "told")
+	reported := filepath.Join(t.TempDir(), "reported")
 	Run([]string{path, Then, "sh", "-c", `printf %s "$*" >"$0.part" && mv "$0.part" "$0"`,
 		reported, "mine", `{"n":"both"}`}, nil)
 	if got := texts(r.Lines()); got != "both" {
-		t.Errorf("ours was told %q", got)
+		t.Errorf("our file has %q", got)
 	}
 	var got []byte
 	for deadline := time.Now().Add(patience * 10); len(got) == 0 && time.Now().Before(deadline); {
 		got, _ = os.ReadFile(reported)
 	}
 	if string(got) != `mine {"n":"both"}` {
-		t.Errorf("theirs was told %q", got)
+		t.Errorf("the user's program got %q", got)
 	}
 }
 

@@ -162,9 +162,9 @@ func TestTheSameUserIsConnectedAndKnown(t *testing.T) {
 	}
 }
 
-// A stranger who reaches the socket despite all file modes receives nothing and is not
-// heard.
-func TestAnotherUserIsNotHeard(t *testing.T) {
+// If another user reaches the socket despite all file modes, the listener refuses the connection. It
+// sends nothing and reads nothing.
+func TestAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := private(t)
 	path := filepath.Join(dir, "s.sock")

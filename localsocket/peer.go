@@ -49,9 +49,9 @@ func withFD(conn syscall.Conn, do func(fd int) error) error {
 // InspectFD works like Inspect, for the descriptor of a socket.
 func InspectFD(fd int, check func(Peer) error) error { return inspect(fd, false, check) }
 
-// inspect works like InspectFD. If mayHide is true, the other process may be outside the pid namespace
+// inspect works like InspectFD. If mayBeOutside is true, the other process may be outside the pid namespace
 // of this process. This process then cannot see it.
-func inspect(fd int, mayHide bool, check func(Peer) error) error {
+func inspect(fd int, mayBeOutside bool, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {
 		return fmt.Errorf("ask who is connected: %w", err)
@@ -63,7 +63,7 @@ func inspect(fd int, mayHide bool, check func(Peer) error) error {
 	if err := check(p); err != nil {
 		return err
 	}
-	if hidden := mayHide && p.PID == 0; !hidden && !process.alive() {
+	if hidden := mayBeOutside && p.PID == 0; !hidden && !process.alive() {
 		return coleo.Errorf(coleo.EForbidden, "the process that connected (%d) has ended", p.PID)
 	}
 	return nil

@@ -44,7 +44,7 @@ type Follower struct {
 func NewFollower(s Source, findRecord func() Where, takeEntries func([]Entry)) *Follower {
 	f := &Follower{source: s, where: findRecord, take: takeEntries, waked: make(chan struct{}, 1),
 		asked: make(chan chan<- struct{}), ended: make(chan struct{})}
-	f.ready.Store(!s.TellsReady)
+	f.ready.Store(!s.ReportsReady)
 	return f
 }
 

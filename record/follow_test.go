@@ -168,9 +168,9 @@ func TestOnlyAFileIsARecord(t *testing.T) {
 
 // An agent CLI that resumes a conversation may first begin another file. What an earlier
 // start has written is no sign.
-func TestTheFollowerTellsWhenTheStartIsOver(t *testing.T) {
+func TestTheFollowerReportsWhenTheStartIsOver(t *testing.T) {
 	t.Parallel()
-	ready := Source{Pattern: source.Pattern, Open: source.Open, TellsReady: true}
+	ready := Source{Pattern: source.Pattern, Open: source.Open, ReportsReady: true}
 	ready.Pattern = strings.Replace(ready.Pattern, "{id}", "{id}*", 1)
 	s := &stage{t: t, home: t.TempDir()}
 	s.write(s.path("one"), "a\n")

@@ -33,9 +33,9 @@ type Source struct {
 	// ShortID is 0, {id} stands for the whole id.
 	ShortID int
 	Open    func(path string, w Where) Tail
-	// TellsReady is true if the agent CLI writes to a file that matches Pattern when its start is
+	// ReportsReady is true if the agent CLI writes to a file that matches Pattern when its start is
 	// over, and not earlier. After this write, the Follower passes on an entry of the kind Ready.
-	TellsReady bool
+	ReportsReady bool
 	// Subagents says where the records of subagents are. It is empty if there are none, or if the
 	// record of the conversation reports the tokens of subagents too.
 	Subagents Subagents

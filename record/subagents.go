@@ -64,7 +64,7 @@ type subagentRecords struct {
 	records []string        // the records in tails, in the order in which they were found
 	folders []string        // where records can appear
 	exist   []string        // those of the folders that exist
-	told    map[string]bool // the replies whose tokens were told, by id
+	counted map[string]bool // the replies whose tokens next has returned, by id
 }
 
 // subagentEntry is one entry of a subagent's record.
@@ -74,7 +74,7 @@ type subagentEntry struct {
 }
 
 func newBelow(s Subagents, path string, w Where) *subagentRecords {
-	b := &subagentRecords{source: s, since: w.Since, tails: map[string]Tail{}, told: map[string]bool{}}
+	b := &subagentRecords{source: s, since: w.Since, tails: map[string]Tail{}, counted: map[string]bool{}}
 	if s.Find != nil {
 		b.find = s.Find(path, w)
 	}
@@ -109,7 +109,7 @@ func writtenSince(path string, since time.Time) bool {
 }
 
 // next returns the new entries of all records, by time. An agent CLI can copy the conversation into
-// the record of a subagent. So next leaves out the replies that were told before. The argument has
+// the record of a subagent. So next leaves out the replies that it has returned before. The argument has
 // the new entries of the conversation itself.
 func (b *subagentRecords) next(own []Entry) (out []subagentEntry) {
 	if b.find == nil {
@@ -117,15 +117,15 @@ func (b *subagentRecords) next(own []Entry) (out []subagentEntry) {
 	}
 	for _, e := range own {
 		if _, ok := e.Work.(coleo.ReplyUsage); ok && e.Reply != "" {
-			b.told[e.Reply] = true
+			b.counted[e.Reply] = true
 		}
 	}
 	for _, path := range b.records {
 		for _, e := range b.tails[path].Next() {
-			if e.Reply != "" && b.told[e.Reply] {
+			if e.Reply != "" && b.counted[e.Reply] {
 				continue
 			}
-			b.told[e.Reply] = true
+			b.counted[e.Reply] = true
 			out = append(out, subagentEntry{path, e})
 		}
 	}

@@ -45,11 +45,11 @@ func (f *family) take(entries []Entry) {
 	defer f.mu.Unlock()
 	for _, e := range entries {
 		f.entries = append(f.entries, e)
-		told := e.Text
+		text := e.Text
 		if u, ok := e.Work.(coleo.ReplyUsage); ok {
-			told = fmt.Sprintf("%s %t", u.Model, u.Subagent)
+			text = fmt.Sprintf("%s %t", u.Model, u.Subagent)
 		}
-		f.got = append(f.got, f.follower.Name()+": "+told)
+		f.got = append(f.got, f.follower.Name()+": "+text)
 	}
 }
 

@@ -28,8 +28,8 @@ func Tasks(raw json.RawMessage) (coleo.TasksUpdated, bool) {
 	}
 	out := coleo.TasksUpdated{Tasks: []coleo.Task{}}
 	for i, item := range list[:min(len(list), mostTasks)] {
-		status, told := StatusOfTask(item.Status)
-		if !told {
+		status, known := StatusOfTask(item.Status)
+		if !known {
 			continue
 		}
 		id, _ := item.ID.(string)

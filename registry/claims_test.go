@@ -94,9 +94,9 @@ func TestEachHarnessDeclaresWhatItReports(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, tells := h.Info().Work, b.hooks.Record.Open != nil && !slices.Contains(onlyAnswers, b.name)
-		if w.Calls != tells || w.Texts != tells || w.Usage != tells || (w.SubagentTool != "") != tells {
-			t.Errorf("%s says of its events %+v, and Coleo reads its record: %t", b.name, w, tells)
+		w, reports := h.Info().Work, b.hooks.Record.Open != nil && !slices.Contains(onlyAnswers, b.name)
+		if w.Calls != reports || w.Texts != reports || w.Usage != reports || (w.SubagentTool != "") != reports {
+			t.Errorf("%s says of its events %+v, and Coleo reads its record: %t", b.name, w, reports)
 		}
 		if b.hooks.Record.Open != nil && w.Uncounted == "" {
 			t.Errorf("%s does not say which calls of the model its figures lack", b.name)

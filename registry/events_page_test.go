@@ -34,8 +34,8 @@ var recordings = map[string]string{
 	"qwen":        "qwen/testdata/work-0*.jsonl.gz",
 }
 
-// alike has the harnesses that follow the record of another harness.
-var alike = map[string]string{"opencode-api": "opencode", "opencode-tui": "opencode"}
+// sameRecord has the harnesses that follow the record of another harness.
+var sameRecord = map[string]string{"opencode-api": "opencode", "opencode-tui": "opencode"}
 
 // workKinds are the kinds of event that report work, in the order of the page.
 var workKinds = []coleo.EventKind{coleo.EventTurn, coleo.EventAssistantText, coleo.EventThinking, coleo.EventToolStart,
@@ -44,25 +44,25 @@ var workKinds = []coleo.EventKind{coleo.EventTurn, coleo.EventAssistantText, col
 	coleo.EventShellProgress, coleo.EventShellOutput, coleo.EventError, coleo.EventInfo}
 
 func TestM24EventsAreDocumentedFromTheRecordings(t *testing.T) {
-	told := map[string]map[coleo.EventKind][]string{}
+	sourcesOf := map[string]map[coleo.EventKind][]string{}
 	for _, b := range builtins() {
 		switch {
 		case recordings[b.name] != "":
-			told[b.name] = sourcesByKind(t, b)
+			sourcesOf[b.name] = sourcesByKind(t, b)
 		case b.hooks.Record.Open != nil:
 			t.Errorf("the work of %s is decoded, and no recording of it is listed", b.name)
 		}
 	}
-	for name, other := range alike {
-		told[name] = told[other]
+	for name, other := range sameRecord {
+		sourcesOf[name] = sourcesOf[other]
 	}
-	names := slices.Sorted(maps.Keys(told))
+	names := slices.Sorted(maps.Keys(sourcesOf))
 	var table strings.Builder
 	fmt.Fprintf(&table, "| kind | %s |\n|---%s|\n", strings.Join(names, " | "), strings.Repeat("|---", len(names)))
 	for _, kind := range workKinds {
 		fmt.Fprintf(&table, "| `%s` |", kind)
 		for _, name := range names {
-			sources := told[name][kind]
+			sources := sourcesOf[name][kind]
 			if len(sources) == 0 {
 				sources = []string{"–"}
 			}
@@ -99,7 +99,7 @@ func sourcesByKind(t *testing.T, b builtin) map[coleo.EventKind][]string {
 	out := map[coleo.EventKind][]string{}
 	for _, path := range recordingsOf(t, b.name) {
 		kinds := map[string]coleo.ToolKind{} // the kind of each call's tool, by the id of the call
-		for _, a := range recordtest.Told(t, b.hooks.Record, path) {
+		for _, a := range recordtest.WorkIn(t, b.hooks.Record, path) {
 			for _, kind := range kindsOf(a, kinds) {
 				if kind != "" && !slices.Contains(out[kind], string(a.Source)) {
 					out[kind] = append(out[kind], string(a.Source))

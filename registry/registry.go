@@ -147,7 +147,7 @@ func (r *Registry) Files() *filewatch.Watcher { return r.shared.Records().Files(
 // harness stays the same object. The caller holds mu, unless no other goroutine can use the
 // registry yet.
 func (r *Registry) refresh() {
-	if again := r.readFiles(); r.packs.changed() || again {
+	if changed := r.readFiles(); r.packs.changed() || changed {
 		r.all = r.packs.join(r.plain)
 		r.count++
 	}

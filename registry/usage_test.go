@@ -9,28 +9,28 @@ import (
 
 // A budget can stop a turn only if tokens are reported during the turn. So the tokens of a reply that
 // calls a tool must be reported before the second reply after it begins.
-func TestTheTokensOfAReplyAreToldDuringTheTurn(t *testing.T) {
+func TestTheTokensOfAReplyAreReportedDuringTheTurn(t *testing.T) {
 	t.Parallel()
 	for _, b := range builtins() {
 		if recordings[b.name] == "" {
 			continue
 		}
 		for _, path := range recordingsOf(t, b.name) {
-			begun, told, most := 0, 0, 0
+			begun, counted, most := 0, 0, 0
 			last := ""
-			for _, a := range recordtest.Told(t, b.hooks.Record, path) {
+			for _, a := range recordtest.WorkIn(t, b.hooks.Record, path) {
 				switch a.Work.(type) {
 				case coleo.Prompted:
-					begun, told, last = 0, 0, ""
+					begun, counted, last = 0, 0, ""
 				case coleo.ReplyUsage:
-					told++
+					counted++
 				case coleo.ToolCall, coleo.AssistantText:
 					if a.Reply != "" && a.Reply != last {
 						begun, last = begun+1, a.Reply
 					}
 				}
-				if most = max(most, begun); begun > told+2 {
-					t.Errorf("%s: %d replies of a turn have begun, and the tokens of %d are told", path, begun, told)
+				if most = max(most, begun); begun > counted+2 {
+					t.Errorf("%s: %d replies of a turn have begun, and the tokens of %d are reported", path, begun, counted)
 					break
 				}
 			}

@@ -13,14 +13,14 @@ import (
 func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)) {
 	t.Helper()
 	for _, b := range builtins() {
-		if recordings[b.name] == "" { // its record tells no work, or it has none
+		if recordings[b.name] == "" { // its record reports no work, or it has none
 			continue
 		}
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			var list []coleo.Activity
 			for _, path := range recordingsOf(t, b.name) {
-				list = append(list, recordtest.Told(t, b.hooks.Record, path)...)
+				list = append(list, recordtest.WorkIn(t, b.hooks.Record, path)...)
 			}
 			check(t, list)
 		})
@@ -29,7 +29,7 @@ func eachRecording(t *testing.T, check func(t *testing.T, list []coleo.Activity)
 
 // Each agent CLI whose record Coleo reads has shortened a conversation in its recording, and
 // has reported the tokens of its replies. A compaction says what became shorter.
-func TestR8EachRecordTellsUsageAndCompaction(t *testing.T) {
+func TestR8EachRecordReportsUsageAndCompaction(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
 		usage, shortened := recordtest.All[coleo.ReplyUsage](list), recordtest.All[coleo.Compaction](list)
@@ -50,7 +50,7 @@ func TestR8EachRecordTellsUsageAndCompaction(t *testing.T) {
 }
 
 // The first report of a reply says which model gives the reply.
-func TestR8EachReplyTellsItsModelFirst(t *testing.T) {
+func TestR8EachReplyReportsItsModelFirst(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
 		first, used := map[string]string{}, map[string]string{} // the models, by the id of the reply
@@ -78,7 +78,7 @@ func TestR8EachReplyTellsItsModelFirst(t *testing.T) {
 
 // What the model thinks and says is reported with its reply. The last piece of each text is marked as
 // the last.
-func TestR10EachRecordTellsThoughtsAndTexts(t *testing.T) {
+func TestR10EachRecordReportsThoughtsAndTexts(t *testing.T) {
 	t.Parallel()
 	eachRecording(t, func(t *testing.T, list []coleo.Activity) {
 		thoughts, texts := recordtest.All[coleo.Thinking](list), recordtest.All[coleo.AssistantText](list)

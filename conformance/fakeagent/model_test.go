@@ -35,10 +35,10 @@ data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\
 data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"x\"}"}}]}}]}
 
 `
-	var said []string
-	reply, err := readReply(strings.NewReader(stream+"data: [DONE]\n"), func(s string) { said = append(said, s) })
-	if err != nil || reply.Content != "Hello" || len(reply.Calls) != 1 || strings.Join(said, "|") != "Hel|Hello" {
-		t.Fatalf("reply = %+v, said %q, %v", reply, said, err)
+	var texts []string
+	reply, err := readReply(strings.NewReader(stream+"data: [DONE]\n"), func(s string) { texts = append(texts, s) })
+	if err != nil || reply.Content != "Hello" || len(reply.Calls) != 1 || strings.Join(texts, "|") != "Hel|Hello" {
+		t.Fatalf("reply = %+v, said %q, %v", reply, texts, err)
 	}
 	if c := reply.Calls[0]; c.ID != "c1" || c.Type != "function" || c.Function.Name != "write" ||
 		c.Function.Arguments != `{"path":"x"}` {

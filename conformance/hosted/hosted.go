@@ -42,7 +42,7 @@ type Config struct {
 type Arm struct {
 	config Config
 	id     string
-	seen   *seeing
+	seeing *seeing
 	key    bus.Key // with which the host agent connects to the bus
 	server *bus.Server
 	serve  *bus.Conn // gives orders
@@ -59,7 +59,7 @@ type Arm struct {
 // agent CLI's process runs. The error is ENotInstalled if the agent CLI is missing. A
 // caller that gets no error must call Close.
 func Start(ctx context.Context, c Config, spawn coleo.SpawnConfig) (*Arm, error) {
-	a := &Arm{config: c, id: spawn.Arm, seen: &seeing{Harness: c.Harness}}
+	a := &Arm{config: c, id: spawn.Arm, seeing: &seeing{Harness: c.Harness}}
 	err := a.openBus()
 	if err == nil {
 		err = a.startHost(ctx)
@@ -109,7 +109,7 @@ func (a *Arm) startHost(ctx context.Context) (err error) {
 	}
 	ready := make(chan struct{})
 	h := host.New(host.Config{ID: hostID, Hostname: hostID, Dir: a.config.Dir, Path: a.config.Path, MaxArms: 1,
-		Environ: a.config.Environ, StartedAt: time.Now(), Ready: func() { close(ready) }, Registry: registry.Of(a.seen),
+		Environ: a.config.Environ, StartedAt: time.Now(), Ready: func() { close(ready) }, Registry: registry.Of(a.seeing),
 		DB: a.db, Bus: a.conn, Log: slog.New(slog.NewTextHandler(a.log, nil))})
 	var running context.Context
 	running, a.stop = context.WithCancel(context.Background())
@@ -141,7 +141,7 @@ func (a *Arm) order(ctx context.Context, op bus.Op, in, out any) error {
 
 // Session returns the session of the arm. Callers may only look at the session, because only the
 // host agent types.
-func (a *Arm) Session() coleo.Session { return a.seen.newest() }
+func (a *Arm) Session() coleo.Session { return a.seeing.newest() }
 
 // Prompt sends a prompt, and answers each dialog with the decision that decide returns. It returns
 // when the end of the prompt's run is in the log.

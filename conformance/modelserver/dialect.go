@@ -23,7 +23,7 @@ type dialect interface {
 	stream(o *httpWriter, t Turn, u Usage) encoder
 	// whole returns a complete reply as one JSON document.
 	whole(t Turn, c collected, u Usage) any
-	// reported returns the part of a usage that a client is told.
+	// reported returns the part of a usage that the server sends to a client.
 	reported(u Usage) Usage
 	failure(f Failure) any
 }

@@ -59,12 +59,12 @@ func TestChatStream(t *testing.T) {
 	if !strings.HasSuffix(body, "data: [DONE]\n\n") {
 		t.Errorf("stream ends with %q", body[max(0, len(body)-40):])
 	}
-	var said, thought string
+	var text, thought string
 	args := map[float64]string{}
 	var finish, tokens any
 	for _, e := range eventsOf(t, body) {
 		delta := at(e.data, "choices", 0, "delta")
-		said += str(at(delta, "content"))
+		text += str(at(delta, "content"))
 		thought += str(at(delta, "reasoning_content"))
 		if call := at(delta, "tool_calls", 0); call != nil {
 			args[at(call, "index").(float64)] += str(at(call, "function", "arguments"))
@@ -76,8 +76,8 @@ func TestChatStream(t *testing.T) {
 			tokens = u
 		}
 	}
-	if said != "I will do it." || thought != "hm hm" || args[0] != `{"command":"ls"}` || args[1] != `{"command": ` {
-		t.Errorf("stream says %q, thinks %q, calls %v", said, thought, args)
+	if text != "I will do it." || thought != "hm hm" || args[0] != `{"command":"ls"}` || args[1] != `{"command": ` {
+		t.Errorf("stream says %q, thinks %q, calls %v", text, thought, args)
 	}
 	if finish != "tool_calls" || tokens == nil {
 		t.Errorf("finish = %v, tokens = %v", finish, tokens)

@@ -46,7 +46,7 @@ func TestGeminiStream(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{Script: everything})
 	_, body := ask(t, s.URL()+geminiStreamPath, geminiBody("go"))
-	var said, thought string
+	var text, thought string
 	var calls, finish int
 	var tokens any
 	for _, e := range eventsOf(t, body) {
@@ -57,15 +57,15 @@ func TestGeminiStream(t *testing.T) {
 		case at(part, "thought") == true:
 			thought += str(at(part, "text"))
 		default:
-			said += str(at(part, "text"))
+			text += str(at(part, "text"))
 		}
 		if at(e.data, "candidates", 0, "finishReason") == "STOP" {
 			finish++
 			tokens = at(e.data, "usageMetadata", "totalTokenCount")
 		}
 	}
-	if said != "I will do it." || thought != "hm hm" || calls != 2 || finish != 1 || tokens == nil {
-		t.Errorf("stream says %q, thinks %q, calls %d, finishes %d, tokens %v", said, thought, calls, finish, tokens)
+	if text != "I will do it." || thought != "hm hm" || calls != 2 || finish != 1 || tokens == nil {
+		t.Errorf("stream says %q, thinks %q, calls %d, finishes %d, tokens %v", text, thought, calls, finish, tokens)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestResponsesStream(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{Script: everything})
 	_, body := ask(t, s.URL()+"/v1/responses", responsesBody(`"stream":true,`, "go"))
-	var said, thought string
+	var text, thought string
 	var kinds []string
 	var usage any
 	for _, e := range eventsOf(t, body) {
@@ -107,7 +107,7 @@ func TestResponsesStream(t *testing.T) {
 		}
 		switch e.name {
 		case "response.output_text.delta":
-			said += str(e.data["delta"])
+			text += str(e.data["delta"])
 		case "response.reasoning_summary_text.delta":
 			thought += str(e.data["delta"])
 		case "response.output_item.done":
@@ -116,9 +116,9 @@ func TestResponsesStream(t *testing.T) {
 			usage = at(e.data, "response", "usage", "total_tokens")
 		}
 	}
-	if said != "I will do it." || thought != "hm hm" ||
+	if text != "I will do it." || thought != "hm hm" ||
 		strings.Join(kinds, " ") != "reasoning message function_call function_call" || usage == nil {
-		t.Errorf("stream says %q, thinks %q, has items %q, usage %v", said, thought, kinds, usage)
+		t.Errorf("stream says %q, thinks %q, has items %q, usage %v", text, thought, kinds, usage)
 	}
 }
 

@@ -112,7 +112,7 @@ func TestWordsOfThePromptAreObeyed(t *testing.T) {
 	}
 }
 
-func TestAToolThatIsNotOfferedIsToldInWords(t *testing.T) {
+func TestAMissingToolIsNamedInAText(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})
 	_, body := ask(t, s.URL()+"/v1/messages", message("ask Which?"))

@@ -194,7 +194,7 @@ func TestAHalfEventEndsInMidLine(t *testing.T) {
 	}
 }
 
-func TestCutsEndWhenToldTo(t *testing.T) {
+func TestCutsEndAfterTheGivenNumber(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})
 	const prompt = "cut 1 time, then say END-1"

@@ -14,7 +14,7 @@ var conversations = record.Source{
 	Open: record.Lines(newDecoder),
 	// Gemini CLI makes or extends the file only after it has looked for agents, servers and skills.
 	// Before that, it has asked whether the folder is trusted (0.61.0).
-	TellsReady: true,
+	ReportsReady: true,
 	Subagents: record.Subagents{Find: record.SubagentsIn("{id}/*.jsonl"),
 		Start: func(string) record.Decoder { return newDecoder() }},
 }

@@ -35,7 +35,7 @@ func TestAPromptWaitsForTheEndOfTheStart(t *testing.T) {
 	if err := os.WriteFile(log, []byte("of an earlier start\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	hooks := Hooks{Record: record.Source{Pattern: "{id}*.jsonl", TellsReady: true,
+	hooks := Hooks{Record: record.Source{Pattern: "{id}*.jsonl", ReportsReady: true,
 		Open: record.Lines(func() record.Decoder { return noEntries{} })}}
 	st, s := setStageWith(t, startSpec, hooks,
 		coleo.SpawnConfig{Cols: 40, Rows: 8, Conversation: "one", Environ: []string{"HOME=" + home}})

@@ -105,7 +105,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	switch {
 	case facts.Fork && len(h.spec.ForkReady) > 0:
 		reader.ExpectFork(starting)
-	case len(h.spec.Ready) > 0 || h.hooks.Record.TellsReady:
+	case len(h.spec.Ready) > 0 || h.hooks.Record.ReportsReady:
 		reader.ExpectReady(starting)
 	}
 	s.live = newLive(reader, s.hook.lines, s.record, s.worked)

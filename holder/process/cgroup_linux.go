@@ -60,13 +60,13 @@ func MakeGroup(dir, arm, startWord string, runByPerson bool) Group {
 // These are the prefixes of the names of groups. The first is for an arm, the second for a program
 // that a person runs under a holder.
 const (
-	armGroup   = "coleo-arm-"
-	aloneGroup = "coleo-hold-"
+	armGroup    = "coleo-arm-"
+	personGroup = "coleo-hold-"
 )
 
 // groupName returns the folder name of the group for one start of an arm. The name consists of a
 // prefix, the arm's id, a dot and a word that only this start has.
-func groupName(arm, start string, alone bool) string {
+func groupName(arm, start string, runByPerson bool) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
 			return c
@@ -74,8 +74,8 @@ func groupName(arm, start string, alone bool) string {
 		return '_'
 	}, arm)
 	begin := armGroup
-	if alone {
-		begin = aloneGroup
+	if runByPerson {
+		begin = personGroup
 	}
 	return begin + clean[:min(len(clean), 150)] + "." + start
 }
@@ -86,7 +86,7 @@ func OpenGroup(dir string) Group {
 	raw, err := os.ReadFile(groupFile(dir))
 	path := string(raw)
 	base := filepath.Base(path)
-	if err != nil || !strings.HasPrefix(base, armGroup) && !strings.HasPrefix(base, aloneGroup) {
+	if err != nil || !strings.HasPrefix(base, armGroup) && !strings.HasPrefix(base, personGroup) {
 		return Group{}
 	}
 	return Group{path}
@@ -139,7 +139,7 @@ func Delegated(folder string) bool { return markedDelegated(folder) }
 // Otherwise the error is EUnsupported.
 func OwnGroup() (string, error) {
 	dir := ownFolder()
-	if base := filepath.Base(dir); !strings.HasPrefix(base, armGroup) && !strings.HasPrefix(base, aloneGroup) {
+	if base := filepath.Base(dir); !strings.HasPrefix(base, armGroup) && !strings.HasPrefix(base, personGroup) {
 		return "", coleo.Errorf(coleo.EUnsupported, "the arm has no control group of its own")
 	}
 	return dir, nil

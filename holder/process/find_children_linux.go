@@ -53,11 +53,11 @@ func ownChildren() []int {
 	self := os.Getpid()
 	list := childrenOf(self)
 	for {
-		again := childrenOf(self)
-		if slices.Equal(list, again) {
+		next := childrenOf(self)
+		if slices.Equal(list, next) {
 			return list
 		}
-		list = again
+		list = next
 	}
 }
 

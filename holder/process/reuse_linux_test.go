@@ -57,11 +57,11 @@ func playReuser(count string) error {
 	}
 	reused, taken, signalled := 0, 0, 0
 	for reused < n {
-		again, same, hit, err := reuse()
+		one, same, hit, err := reuse()
 		if err != nil {
 			return err
 		}
-		reused += again
+		reused += one
 		taken += same
 		signalled += hit
 	}
@@ -71,7 +71,7 @@ func playReuser(count string) error {
 
 // reuse makes one process take the pid of another, and tries on the second what the
 // holder would do to the first.
-func reuse() (again, same, hit int, err error) {
+func reuse() (reused, same, hit int, err error) {
 	first := exec.Command("/bin/sleep", "1000")
 	first.Env = []string{EnvArm + "=reuse/1/n"}
 	if err := first.Start(); err != nil {

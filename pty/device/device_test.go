@@ -111,7 +111,7 @@ func TestChildDoesNotInheritTheMaster(t *testing.T) {
 	_ = other
 }
 
-func TestResizeTellsTheProgram(t *testing.T) {
+func TestAResizeSignalsTheProgram(t *testing.T) {
 	t.Parallel()
 	term := startShell(t, `trap 'stty size' WINCH; echo up; while :; do read line; done`,
 		Command{Env: []string{"PATH=/usr/bin:/bin"}})

@@ -134,9 +134,9 @@ func (d *Database) Entries(source record.Source, n int) []record.Entry {
 // AtTheEnd is larger than the number of events in any recording.
 const AtTheEnd = 1 << 20
 
-// Told returns the work that the source reads from the recording at path. The recording contains
+// WorkIn returns the work that the source reads from the recording at path. The recording contains
 // lines, or the rows of a database.
-func Told(t *testing.T, source record.Source, path string) []coleo.Activity {
+func WorkIn(t *testing.T, source record.Source, path string) []coleo.Activity {
 	t.Helper()
 	raw, err := read(path)
 	if err != nil {

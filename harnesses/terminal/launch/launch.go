@@ -104,8 +104,8 @@ func checkReached(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env, files
 	}
 	for _, m := range c.MCPServers {
 		quoted, _ := json.Marshal(m.Command) // a text is always encoded
-		told := func(text string) bool { return strings.Contains(text, strings.Trim(string(quoted), `"`)) }
-		if len(m.Allowed) > 0 && !slices.ContainsFunc(texts, told) {
+		namesServer := func(text string) bool { return strings.Contains(text, strings.Trim(string(quoted), `"`)) }
+		if len(m.Allowed) > 0 && !slices.ContainsFunc(texts, namesServer) {
 			return coleo.Errorf(coleo.EUnsupported,
 				"%s learns of Coleo's tools only in the hermetic profile: choose that, or add --no-tools", s.Title)
 		}

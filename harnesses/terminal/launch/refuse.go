@@ -20,7 +20,7 @@ func refuseSettings(s *rules.Spec, c *coleo.SpawnConfig, argv []string, env map[
 			continue
 		}
 		for _, sign := range setting.Seen {
-			if where, seen := findSign(sign, c, argv, env); seen {
+			if where, found := findSign(sign, c, argv, env); found {
 				return coleo.Errorf(coleo.EUnsupported, "%s was not started. %s Coleo found the setting in %s.",
 					s.Title, setting.Refused, where)
 			}

@@ -75,7 +75,7 @@ func TestAnAnsweredDialogThatSoonComesBackMustStay(t *testing.T) {
 
 // OpenCode draws the command of a permission after its box. On a loaded machine it draws
 // the command long after the box.
-func TestADialogIsToldOnceItSaysWhatItIsAbout(t *testing.T) {
+func TestADialogIsReportedOnceItHasItsSubject(t *testing.T) {
 	t.Parallel()
 	for slow, want := range map[time.Duration][]string{
 		time.Second: {"# Shell command\n$ sleep 3 && echo done"},

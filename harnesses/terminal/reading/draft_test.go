@@ -15,7 +15,7 @@ const heldFor = time.Second
 
 // A machine that stalls may show a dialog long before its subject is drawn. The dialog is not
 // reported in that time, because its fingerprint would become stale when the subject comes.
-func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
+func TestADialogWithoutItsSubjectIsNotReported(t *testing.T) {
 	t.Parallel()
 	for recording, at := range map[string]time.Duration{ // time of a picture without the subject
 		"claude-code-2.1.329/edit":           2_810 * time.Millisecond,
@@ -55,7 +55,7 @@ func TestADialogWithoutItsSubjectIsNotTold(t *testing.T) {
 
 // A question is drawn before its options. A loaded machine shows it without options for a
 // while.
-func TestADialogWithoutItsOptionsIsNotToldAtOnce(t *testing.T) {
+func TestADialogWithoutItsOptionsIsNotReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	const begin = "\x1b[2J\x1b[H=====\r\ntouch it\r\nRun it?\r\ny/n"
 	b := newBenchOf(t, strings.Replace(casttest.PlainSpec, `options = ["Yes", "No"]`,
@@ -72,8 +72,8 @@ func TestADialogWithoutItsOptionsIsNotToldAtOnce(t *testing.T) {
 	}
 }
 
-// A dialog that has neither a title nor an option is told late, because nobody can decide about it.
-func TestADialogThatSaysNothingIsToldLate(t *testing.T) {
+// A dialog that has neither a title nor an option is reported late, because nobody can decide about it.
+func TestADialogWithoutTextIsReportedLate(t *testing.T) {
 	t.Parallel()
 	b := newBenchOf(t, casttest.PlainSpec+`
 [[dialog]]

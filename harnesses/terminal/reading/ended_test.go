@@ -9,7 +9,7 @@ import (
 
 // What an agent CLI prints about a missing conversation counts only if the agent CLI ends at
 // its start. Later, the same words can be a part of a conversation.
-func TestAMissingConversationIsToldOnlyAtTheStart(t *testing.T) {
+func TestAMissingConversationIsReportedOnlyAtTheStart(t *testing.T) {
 	t.Parallel()
 	const described = "launch.no_conversation = '(?m)^No conversation found: '\n" + casttest.PlainSpec
 	for name, c := range map[string]struct {

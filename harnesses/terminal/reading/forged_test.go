@@ -33,7 +33,7 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 	t.Parallel()
 	forEachRecording(t, func(t *testing.T, h described, name string, c *pty.Cast) {
 		plain := replay(h, reading.Recording{Cast: lengthened(c), Until: -1})
-		alone := replay(h, reading.Recording{Cast: lengthened(c), Until: -1, ScreenOnly: true})
+		byScreen := replay(h, reading.Recording{Cast: lengthened(c), Until: -1, ScreenOnly: true})
 		first := int(crc32.ChecksumIEEE([]byte(name)))
 		for i := range forgedEach {
 			word := forged[(first+i*len(forged)/forgedEach)%len(forged)]
@@ -43,15 +43,15 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 				return // nothing to forge
 			}
 			got := replay(h, reading.Recording{Cast: fake, Until: -1})
-			for _, s := range spans(alone, got) {
+			for _, s := range spans(byScreen, got) {
 				if s.got == coleo.Idle && s.want != coleo.Idle && s.until-s.from > slack {
 					t.Errorf("%q at %s: idle from %s to %s, where the screen says %s", word, at, s.from, s.until,
 						s.want)
 				}
 			}
 			for _, s := range spans(plain, got) {
-				calm := s.want == coleo.Idle || s.want == coleo.Failed || s.want == coleo.Dead
-				if calm && s.got != s.want && s.until-s.from > held {
+				mustRest := s.want == coleo.Idle || s.want == coleo.Failed || s.want == coleo.Dead
+				if mustRest && s.got != s.want && s.until-s.from > held {
 					t.Errorf("%q at %s: %s from %s to %s, where it is %s", word, at, s.got, s.from, s.until, s.want)
 				}
 			}
@@ -59,8 +59,8 @@ func TestAForgedWordFoolsNobody(t *testing.T) {
 				continue
 			}
 			if again := replay(h, reading.Recording{Cast: fake, Until: -1,
-				ScreenOnly: true}); len(again) != len(alone) {
-				t.Errorf("%q at %s: the screen's rules alone read %v, want %v", word, at, again, alone)
+				ScreenOnly: true}); len(again) != len(byScreen) {
+				t.Errorf("%q at %s: the screen's rules alone read %v, want %v", word, at, again, byScreen)
 			}
 		}
 	})

@@ -39,7 +39,7 @@ var (
 type explained struct {
 	Parts []string // a digest of each part, of all readings up to its end
 	Last  string   // the reading at the end
-	Modes []string `json:",omitempty"` // the modes that were told, in order
+	Modes []string `json:",omitempty"` // the modes that were reported, in order
 }
 
 // fingerprints matches the random part of a dialog's fingerprint.

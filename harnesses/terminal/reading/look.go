@@ -124,18 +124,18 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 	if r.noteUnchanged(now) {
 		r.settlingSince = time.Time{} // the answer above the composer may be growing
 	}
-	again := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
+	wait := min(r.recognise(now), r.noteRedraw(now), r.checkWitnesses(now))
 	most, soon := r.mostCautious(now)
-	again = min(again, soon)
+	wait = min(wait, soon)
 	raised := r.raised()
 	if r.verdict.State == "" && most == nil && raised.State == "" {
 		r.strange.end()
-		return again
+		return wait
 	}
 	next := coleo.Reading{State: r.verdict.State, Rule: r.verdict.Rule, Detail: r.verdict.Detail,
 		Dialog: r.verdict.Dialog}
 	if left := r.dialogs.settling(now); next.Dialog != nil && left > 0 && !r.mode.ended {
-		next.Dialog, again = nil, min(again, left)
+		next.Dialog, wait = nil, min(wait, left)
 	}
 	if most != nil && (coleo.MoreCautious(next.State, most.claims()) != next.State || r.verdict.Late &&
 		most.claims() == next.State) {
@@ -145,7 +145,7 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		next.State, next.Rule, next.Detail = raised.State, raised.Rule, raised.Detail
 	}
 	if left := r.startupWait(next.State, now); left > 0 {
-		next.State, next.Rule, again = coleo.Initializing, ruleStarting, min(again, left)
+		next.State, next.Rule, wait = coleo.Initializing, ruleStarting, min(wait, left)
 	}
 	if next.State != coleo.Idle {
 		r.turn.unproven = ""
@@ -157,9 +157,9 @@ func (r *Reader) Judge(now time.Time) time.Duration {
 		if left := r.redraws.pending(now); left > 0 {
 			next.Dialog, soon = nil, left
 		}
-		again = min(again, soon)
+		wait = min(wait, soon)
 	}
-	return min(again, r.acceptWhenSettled(now, next))
+	return min(wait, r.acceptWhenSettled(now, next))
 }
 
 // checkWitnesses compares the claim of each witness with the screen. It emits a change for each new
@@ -169,14 +169,14 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 	next := IdleLook
 	for _, w := range r.witnesses() {
 		bound := r.lapseBound(w)
-		kind, note, again := w.check(r.verdict.State, bound, now)
+		kind, note, wait := w.check(r.verdict.State, bound, now)
 		if kind == coleo.ChangeLapse && bound == quietAfter {
 			r.turn.unproven = note
 		}
 		if kind != "" {
 			r.emit(coleo.Change{Time: now, Kind: kind, Reading: r.reading, Note: note})
 		}
-		next = min(next, again)
+		next = min(next, wait)
 	}
 	return next
 }
@@ -184,22 +184,22 @@ func (r *Reader) checkWitnesses(now time.Time) time.Duration {
 // mostCautious returns the witness that makes the most cautious claim, or nil if no claim counts.
 // While the agent CLI starts, a claim can come too early to count. mostCautious also returns how
 // long to wait until such a claim counts.
-func (r *Reader) mostCautious(now time.Time) (most *witness, again time.Duration) {
-	again = IdleLook
+func (r *Reader) mostCautious(now time.Time) (most *witness, wait time.Duration) {
+	wait = IdleLook
 	starting := r.prompt.none && r.reading.State == coleo.Initializing
 	for _, w := range r.witnesses() {
 		if w.claims() == "" {
 			continue
 		}
-		if wait := w.tooEarlyFor(now); starting && wait > 0 {
-			again = min(again, wait)
+		if left := w.tooEarlyFor(now); starting && left > 0 {
+			wait = min(wait, left)
 			continue
 		}
 		if most == nil || coleo.MoreCautious(most.claims(), w.claims()) != most.claims() {
 			most = w
 		}
 	}
-	return most, again
+	return most, wait
 }
 
 // recognise measures for how long no rule has recognized the screen. If that is too long, it emits

@@ -189,8 +189,8 @@ func compareWithPack(t *testing.T, cast *pty.Cast, spec, packed *rules.Spec, ver
 // stage feeds a Reader with pictures.
 type stage struct {
 	*Reader
-	now  time.Time
-	told []coleo.Change
+	now     time.Time
+	changes []coleo.Change
 }
 
 const packSpec = "name = \"x\"\ncommand = \"x\"\nchecked = [\"1.0\"]\n[keys]\nsubmit = \"ENTER\"\n" +
@@ -208,7 +208,7 @@ func newStage(t *testing.T, version string, readings rules.Readings) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{now: recordingStart()}
-	s.Reader = New(withReadings(t, spec, readings), 40, 6, s.now, func(c coleo.Change) { s.told = append(s.told, c) })
+	s.Reader = New(withReadings(t, spec, readings), 40, 6, s.now, func(c coleo.Change) { s.changes = append(s.changes, c) })
 	s.SetVersion(version)
 	return s
 }
@@ -302,14 +302,14 @@ func TestIdleNeedsBothWhereThePackWasJudged(t *testing.T) {
 		for range 50 {
 			s.shows("ready")
 		}
-		last := s.told[len(s.told)-1]
-		if said := strings.Contains(last.Note, "do not read this screen alike"); said != (want != coleo.Idle) {
+		last := s.changes[len(s.changes)-1]
+		if noted := strings.Contains(last.Note, "do not read this screen alike"); noted != (want != coleo.Idle) {
 			t.Errorf("version %s tells %+v at last", version, last)
 		}
 	}
 }
 
-func TestAPacksDialogIsToldAndIsStrange(t *testing.T) {
+func TestAPacksDialogIsReportedAndIsStrange(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, packVersion, rules.Readings{Dialogs: []rules.ReadDialog{{Name: "d", Kind: "permission",
 		Title: `^(Run it\?)`, Subject: "above", Option: `^(?P<number>\d)\. (?P<label>.*)`,
@@ -329,7 +329,7 @@ func TestAPacksDialogIsToldAndIsStrange(t *testing.T) {
 	}
 }
 
-func TestAVersionThatNobodyJudgedIsTold(t *testing.T) {
+func TestAVersionThatNobodyJudgedIsReported(t *testing.T) {
 	t.Parallel()
 	readings := rules.Readings{Rules: []rules.Rule{sees("i", "idle", "awaits")}}
 	for version, want := range map[string]string{"": "", "1.0": "", packVersion: "", "98": "98"} {

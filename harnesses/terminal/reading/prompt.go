@@ -71,9 +71,9 @@ func (r *Reader) AwaitsWork() bool { return !r.prompt.sentAt.IsZero() }
 // have ended before it was seen.
 func (r *Reader) ExpectNoWork() { r.prompt.sentAt = time.Time{} }
 
-// TellPromptLost emits a change that says that nothing proves that a prompt has arrived. If the
+// ReportPromptLost emits a change that says that nothing proves that a prompt has arrived. If the
 // agent CLI's record names the prompt later, the Reader also emits the turn of that prompt.
-func (r *Reader) TellPromptLost(now time.Time, note string, view *coleo.Screen) {
+func (r *Reader) ReportPromptLost(now time.Time, note string, view *coleo.Screen) {
 	r.turn.open = false // the turn may never have begun
 	if n := len(r.turn.sent); r.prompt.undecided && n > 0 {
 		r.turn.sent[n-1].lost = true

@@ -27,7 +27,7 @@ const ruleStarting = "starting"
 type readiness struct {
 	expected bool      // this agent CLI gives a sign when it is ready
 	awaited  bool      // the sign is to come
-	again    bool      // the agent CLI has announced that it will end and start again
+	restart  bool      // the agent CLI has announced that it will end and start again
 	fork     bool      // the sign is that the copy of a conversation is open
 	idle     time.Time // since when the screen has been idle without a sign; zero: it is not
 }
@@ -46,11 +46,11 @@ func (r *Reader) ExpectFork(starting bool) {
 
 // AwaitsReady reports whether the Reader still waits for the sign that the agent CLI has finished
 // its start.
-func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.again }
+func (r *Reader) AwaitsReady() bool { return r.ready.awaited && !r.ready.restart }
 
 // noteReady notes a sign that the agent CLI has finished its start.
 func (r *Reader) noteReady() {
-	if r.ready.again {
+	if r.ready.restart {
 		return // the sign may come from the start that the agent CLI gives up
 	}
 	r.ready.awaited = false
@@ -63,13 +63,13 @@ func (r *Reader) noteReady() {
 // Gemini CLI still completes its first start and gives all signs of it. It even draws its composer
 // for two seconds before it exits. The announcement itself counts as an unknown screen.
 func (r *Reader) announceStart() {
-	r.ready, r.verdict = readiness{expected: true, awaited: true, again: true}, rules.Verdict{}
+	r.ready, r.verdict = readiness{expected: true, awaited: true, restart: true}, rules.Verdict{}
 }
 
 // startupWait returns how much longer an idle screen does not count, because the agent CLI may
 // still be starting. It returns 0 if the screen counts.
 func (r *Reader) startupWait(screen coleo.State, now time.Time) time.Duration {
-	if r.ready.again && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
+	if r.ready.restart && !r.picture.Screen.Modes[string(pty.ModeBracketedPaste)] {
 		r.ready = readiness{expected: true} // the agent CLI has given the terminal back
 	}
 	sign := r.spec.Ready

@@ -58,8 +58,8 @@ func TestIdleAfterAForkNeedsTheSignOfTheCopy(t *testing.T) {
 	b.shows("\x1b[2J\x1b[Hearlier\r\n> \r\n─────────\x1b[2;3H").after(time.Second).wants(coleo.Idle, "composer")
 }
 
-// The question is told at once. When it has been answered, the start still goes on.
-func TestAQuestionOfTheStartIsToldBeforeTheStartIsOver(t *testing.T) {
+// The question is reported at once. When it has been answered, the start still goes on.
+func TestAQuestionOfTheStartIsReportedBeforeTheStartIsOver(t *testing.T) {
 	t.Parallel()
 	b := starting(t, casttest.PlainSpec)
 	b.shows("\x1b[2J\x1b[H" + asked).after(time.Second)

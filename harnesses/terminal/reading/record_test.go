@@ -49,7 +49,7 @@ func TestATurnWithoutAnEndLapsesOnlyInSilence(t *testing.T) {
 		b.wants(coleo.Processing, "record prompt")
 	}
 	b.after(quietAfter+time.Second).wants(coleo.Idle, coleo.RuleUnprovenIdle)
-	if notes := b.told(coleo.ChangeLapse); len(notes) != 1 {
+	if notes := b.notesOf(coleo.ChangeLapse); len(notes) != 1 {
 		t.Errorf("lapses: %q, want one", notes)
 	}
 }

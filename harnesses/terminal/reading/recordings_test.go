@@ -20,20 +20,20 @@ func forEachRecording(t *testing.T, f func(t *testing.T, h described, name strin
 	casttest.Each(t, func(t *testing.T, name string, c *pty.Cast) { f(t, harness(t, name), name, c) })
 }
 
-// told is one change of the state, as a label has it.
-type told struct {
+// stateChange is one change of the state, as a label has it.
+type stateChange struct {
 	at    time.Duration
 	state coleo.State
 	title string // title of a dialog
 }
 
-func replay(h described, rec reading.Recording) []told {
-	var out []told
+func replay(h described, rec reading.Recording) []stateChange {
+	var out []stateChange
 	h.Replay(rec, func(c coleo.Change) {
 		if c.Kind != coleo.ChangeState {
 			return
 		}
-		next := told{reading.RecordingOffset(c.Time), c.Reading.State, ""}
+		next := stateChange{reading.RecordingOffset(c.Time), c.Reading.State, ""}
 		if c.Reading.Dialog != nil {
 			next.title = c.Reading.Dialog.Title
 		}
@@ -94,7 +94,7 @@ func without(c *pty.Cast, re *regexp.Regexp) *pty.Cast {
 
 // compareStates reports two kinds of spans longer than slack. In the first kind got is
 // idle and want is not. In the second got misses a dialog of want.
-func compareStates(t *testing.T, what string, want, got []told) {
+func compareStates(t *testing.T, what string, want, got []stateChange) {
 	t.Helper()
 	for _, s := range spans(want, got) {
 		switch long := s.until-s.from > slack; {
@@ -114,7 +114,7 @@ type span struct {
 	asks        bool // want shows the dialog
 }
 
-func spans(want, got []told) []span {
+func spans(want, got []stateChange) []span {
 	var out []span
 	for w, g := 0, 0; w < len(want) && g < len(got); {
 		s := span{from: max(want[w].at, got[g].at), want: want[w].state, got: got[g].state, asks: want[w].title != ""}
@@ -140,7 +140,7 @@ func spans(want, got []told) []span {
 
 const forever = time.Duration(1<<63 - 1)
 
-func nextAt(list []told, i int) time.Duration {
+func nextAt(list []stateChange, i int) time.Duration {
 	if i+1 < len(list) {
 		return list[i+1].at
 	}

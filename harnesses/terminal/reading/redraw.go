@@ -51,7 +51,7 @@ type redraws struct {
 	retry   time.Time     // the earliest time of the next attempt, after a redraw that was not possible
 	vain    int           // number of redraws since the last picture that needed none
 
-	had   []string    // the pictures that had a redraw since the last picture that needed none
+	tried []string    // the pictures that had a redraw since the last picture that needed none
 	times []time.Time // when the newest redraws began, at most redrawsIn of them
 	begun time.Time
 	done  time.Time // when the newest redraw was done; zero while it is under way
@@ -68,7 +68,7 @@ func (d *redraws) needRedraw(picture, why string, after time.Duration, now time.
 
 // none records that the last picture needs no redraw. It also forgets which pictures had a redraw.
 // So a picture that is garbled again in the same way gets a redraw again.
-func (d *redraws) none() { d.picture, d.vain, d.had = "", 0, nil }
+func (d *redraws) none() { d.picture, d.vain, d.tried = "", 0, nil }
 
 // running reports whether a redraw is under way.
 func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
@@ -76,7 +76,7 @@ func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
 // wait returns the time until the redraw of the picture can begin. It returns IdleLook if the
 // picture gets no redraw.
 func (d *redraws) wait(now time.Time) time.Duration {
-	if d.picture == "" || slices.Contains(d.had, d.picture) || d.running() {
+	if d.picture == "" || slices.Contains(d.tried, d.picture) || d.running() {
 		return IdleLook
 	}
 	return max(0, d.after-now.Sub(d.since), d.notBefore().Sub(now))
@@ -109,7 +109,7 @@ func (d *redraws) pending(now time.Time) time.Duration {
 	if left := d.underWay(now); left > 0 {
 		return left
 	}
-	if d.picture == "" || slices.Contains(d.had, d.picture) || d.notBefore().After(now) {
+	if d.picture == "" || slices.Contains(d.tried, d.picture) || d.notBefore().After(now) {
 		return 0
 	}
 	return max(0, d.after+redrawStart-now.Sub(d.since))
@@ -166,7 +166,7 @@ func (r *Reader) Redrawing(now time.Time) bool {
 	if !r.WantsRedraw(now) {
 		return false
 	}
-	d.had, d.begun, d.done, d.of = appendBounded(d.had, d.picture), now, time.Time{}, d.why
+	d.tried, d.begun, d.done, d.of = appendBounded(d.tried, d.picture), now, time.Time{}, d.why
 	if d.times = append(d.times, now); len(d.times) > redrawsIn {
 		d.times = d.times[1:]
 	}
@@ -192,7 +192,7 @@ func (r *Reader) redrawnText(now time.Time) string {
 		return ""
 	}
 	text := fmt.Sprintf("%s ago, because %s", coleo.Age(now.Sub(d.begun)), d.of)
-	if d.picture != "" && slices.Contains(d.had, d.picture) && d.pending(now) == 0 {
+	if d.picture != "" && slices.Contains(d.tried, d.picture) && d.pending(now) == 0 {
 		text += "; the picture stayed as it was"
 	}
 	return text

@@ -47,7 +47,7 @@ func TestWorkThatStandsStillIsRedrawnOnce(t *testing.T) {
 	b.after(2*redrawWork).wantsRedraw("another picture of work that stands still", true)
 	b.draws(casttest.Busy).after(time.Hour).wantsRedraw("the same picture", false).wants(coleo.Processing, "busy")
 	b.shows(casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
-	if notes := b.told(coleo.ChangeRedraw); len(notes) != 2 || notes[0] !=
+	if notes := b.notesOf(coleo.ChangeRedraw); len(notes) != 2 || notes[0] !=
 		"redrawn once, because the picture showed work and stood still" {
 		t.Errorf("told: %q", notes)
 	}
@@ -60,7 +60,7 @@ func TestWorkThatWasOnlyARestIsIdleAfterARedraw(t *testing.T) {
 	b.draws(casttest.Idle).after(time.Second).wants(coleo.Idle, "composer")
 }
 
-func TestAnUnknownPictureIsToldAfterItsRedraw(t *testing.T) {
+func TestAnUnknownPictureIsReportedAfterItsRedraw(t *testing.T) {
 	t.Parallel()
 	unknown := redrawn(t).r.spec.Timing.Unknown.Duration()
 	for name, f := range map[string]func(b *bench){
@@ -71,16 +71,16 @@ func TestAnUnknownPictureIsToldAfterItsRedraw(t *testing.T) {
 		b.after(redrawUnknown).wantsRedraw("once it stands still", true)
 		f(b)
 		b.after(time.Second).wantsRedraw("again", false)
-		if told := b.told(coleo.ChangeUnrecognised); len(told) > 0 {
-			t.Errorf("a redraw %s: told too early: %q", name, told)
+		if notes := b.notesOf(coleo.ChangeUnrecognised); len(notes) > 0 {
+			t.Errorf("a redraw %s: reported too early: %q", name, notes)
 		}
-		if told := b.after(unknown).told(coleo.ChangeUnrecognised); len(told) != 1 {
-			t.Errorf("a redraw %s: told %q, want one", name, told)
+		if notes := b.after(unknown).notesOf(coleo.ChangeUnrecognised); len(notes) != 1 {
+			t.Errorf("a redraw %s: reported %q, want one", name, notes)
 		}
 	}
 }
 
-// A page with a clock never stands still. It gets its redraw before it is told. Each further
+// A page with a clock never stands still. It gets its redraw before it is reported. Each further
 // one takes longer.
 func TestAnUnknownPictureThatChangesIsNotRedrawnForEver(t *testing.T) {
 	t.Parallel()
@@ -89,15 +89,15 @@ func TestAnUnknownPictureThatChangesIsNotRedrawnForEver(t *testing.T) {
 	for n := range 3600 {
 		b.shows(fmt.Sprintf("\x1b[2J\x1b[Hcode: %d", n/10)).after(800 * time.Millisecond)
 		if b.r.WantsRedraw(b.now) {
-			if told := b.told(coleo.ChangeUnrecognised); redraws == 0 && len(told) > 0 {
-				t.Errorf("it was told before its redraw: %q", told)
+			if notes := b.notesOf(coleo.ChangeUnrecognised); redraws == 0 && len(notes) > 0 {
+				t.Errorf("it was reported before its redraw: %q", notes)
 			}
 			b.draws("")
 			redraws++
 		}
 	}
-	if told := b.told(coleo.ChangeUnrecognised); len(told) != 1 || redraws == 0 || redraws > 4 {
-		t.Errorf("%d redraws in an hour, told %q", redraws, told)
+	if notes := b.notesOf(coleo.ChangeUnrecognised); len(notes) != 1 || redraws == 0 || redraws > 4 {
+		t.Errorf("%d redraws in an hour, reported %q", redraws, notes)
 	}
 }
 
@@ -111,8 +111,8 @@ func TestAPictureThatIsGarbledAgainIsRedrawnAgainButNotForEver(t *testing.T) {
 	}
 	b.shows("\x1b[2Jgarbled").after(redrawUnknown).wantsRedraw("it is garbled all the time", false)
 	b.after(redrawsTime).wantsRedraw("later", true)
-	if told := b.told(coleo.ChangeUnrecognised); len(told) != 1 {
-		t.Errorf("told %q, want the one that got no redraw in time", told)
+	if notes := b.notesOf(coleo.ChangeUnrecognised); len(notes) != 1 {
+		t.Errorf("reported %q, want the one that got no redraw in time", notes)
 	}
 }
 
@@ -121,8 +121,8 @@ func TestWithoutAWayNoRedrawIsWanted(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).after(time.Second).shows("\x1b[2Jgarbled").after(redrawUnknown)
 	b.wantsRedraw("an unknown picture", false)
-	if told := b.after(b.r.spec.Timing.Unknown.Duration()).told(coleo.ChangeUnrecognised); len(told) != 1 {
-		t.Errorf("told %q, want one", told)
+	if notes := b.after(b.r.spec.Timing.Unknown.Duration()).notesOf(coleo.ChangeUnrecognised); len(notes) != 1 {
+		t.Errorf("reported %q, want one", notes)
 	}
 	b.shows(casttest.Busy).after(2*redrawWork).wantsRedraw("work that stands still", false)
 }

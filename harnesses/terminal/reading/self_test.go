@@ -15,7 +15,7 @@ func (b *bench) prompted(turn, text string, byUser bool) *bench {
 
 // A notice that comes after the end of a turn begins another turn. A notice without that end may be a part of the
 // running turn. So is a notice with the id of the running turn.
-func TestATurnThatBeginsByItselfTellsHowTheTurnBeforeHasEnded(t *testing.T) {
+func TestATurnThatBeginsByItselfReportsHowTheTurnBeforeEnded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		end  record.Ending // of the turn before; "" for none

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/record"
 )
 
-// proven is a bench whose record has told a turn from its prompt to its end.
+// proven is a bench whose record has reported a turn from its prompt to its end.
 func proven(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer").shows(casttest.WorkClaim)
@@ -46,12 +46,12 @@ func TestIdleNeedsASignOfTheEndOfThisTurn(t *testing.T) {
 		"an escape":         func(b *bench) { b.shows(casttest.WorkClaim + "\x1b]7501;state=idle\x07") },
 		"a may-be":          func(b *bench) { b.enters(record.Entry{Kind: record.Answer, MayEnd: true, Time: b.now}) },
 		"interrupted":       func(b *bench) { b.r.LapseClaims() },
-		"lost":              func(b *bench) { b.r.TellPromptLost(b.now, "", nil) },
+		"lost":              func(b *bench) { b.r.ReportPromptLost(b.now, "", nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := proven(t).submits().after(30*time.Second).wants(coleo.Processing, "submitted")
-			// These tell the end of the turn before.
+			// These report the end of the turn before.
 			b.enters(record.Entry{Kind: record.End, Time: b.now.Add(-time.Minute)})
 			b.reports(`{"event":"Stop","turn":"1","answer":"done"}`)
 			b.reports(`{"event":"Both","said":["before"],"answer":"done"}`)
@@ -89,8 +89,8 @@ func TestATurnThatEndsWhileItsKeyIsPressedHasEnded(t *testing.T) {
 			if b.after(3 * time.Second); b.r.Reading().State != c.want || b.r.Unproven() != "" {
 				t.Errorf("Reading = %s (rule %q, %s), want %s", b.r.Reading().State, b.r.Reading().Rule, b.r.Unproven(), c.want)
 			}
-			if told := b.told(coleo.ChangeTurn); len(told) != 1 {
-				t.Errorf("turns by hand: %q, want the one before", told)
+			if notes := b.notesOf(coleo.ChangeTurn); len(notes) != 1 {
+				t.Errorf("turns by hand: %q, want the one before", notes)
 			}
 		})
 	}
@@ -183,28 +183,28 @@ func TestAScreenThatNeverShowsWorkIsCalledBlind(t *testing.T) {
 		t.Error("a short turn makes it blind")
 	}
 	turn("", 2*blindAfter)
-	if turn("", 2*blindAfter); !blind() || len(b.told(coleo.ChangeBlind)) != 1 {
-		t.Errorf("blind: %v, and it was told %q", blind(), b.told(coleo.ChangeBlind))
+	if turn("", 2*blindAfter); !blind() || len(b.notesOf(coleo.ChangeBlind)) != 1 {
+		t.Errorf("blind: %v, and the notes are %q", blind(), b.notesOf(coleo.ChangeBlind))
 	}
 	if turn(casttest.Busy, 2*blindAfter); blind() {
 		t.Error("it is blind although it shows work")
 	}
-	if turn("", 2*blindAfter); !blind() || len(b.told(coleo.ChangeBlind)) != 2 {
-		t.Errorf("blind again: %v, and it was told %q", blind(), b.told(coleo.ChangeBlind))
+	if turn("", 2*blindAfter); !blind() || len(b.notesOf(coleo.ChangeBlind)) != 2 {
+		t.Errorf("blind again: %v, and the notes are %q", blind(), b.notesOf(coleo.ChangeBlind))
 	}
 }
 
-// A turn that Coleo has not begun is told before its states. Coleo's own prompts are not told, and
+// A turn that Coleo has not begun is reported before its states. Coleo's own prompts are not, and
 // neither are earlier entries of the record.
-func TestATurnThatSomebodyElseBeginsIsTold(t *testing.T) {
+func TestATurnThatSomebodyElseBeginsIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
 	b.enters(record.Entry{Kind: record.Prompt, Text: "of an earlier host agent", Time: b.now.Add(-time.Hour)})
 	b.records(record.End, "", record.Finished).submits()
 	b.enters(record.Entry{Kind: record.Prompt, Text: "now", ByUser: true, Time: b.now})
 	b.records(record.End, "", record.Finished).after(time.Second).wants(coleo.Idle, "composer")
-	if len(b.told(coleo.ChangeTurn)) != 0 {
-		t.Fatalf("told: %q", b.told(coleo.ChangeTurn))
+	if len(b.notesOf(coleo.ChangeTurn)) != 0 {
+		t.Fatalf("turns: %q", b.notesOf(coleo.ChangeTurn))
 	}
 	b.changes = nil
 	for _, e := range []record.Entry{ // at once
@@ -253,12 +253,12 @@ func TestIdleNeedsASignOfTheBeginningOfThisTurn(t *testing.T) {
 }
 
 // A prompt that was reported as lost arrives later, for example when a dialog has been
-// answered. Its turn is told once.
-func TestALostPromptThatArrivesIsTold(t *testing.T) {
+// answered. Its turn is reported once.
+func TestALostPromptThatArrivesIsReported(t *testing.T) {
 	t.Parallel()
 	b := newBench(t).shows(casttest.Idle).wants(coleo.Idle, "composer")
 	b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
-	b.r.TellPromptLost(b.now, "lost", nil)
+	b.r.ReportPromptLost(b.now, "lost", nil)
 	b.r.PromptDecided()
 	b.after(time.Second).records(record.Prompt, "now", "").records(record.End, "", record.Finished)
 	b.records(record.Prompt, "now", "")
@@ -296,7 +296,7 @@ func TestBackgroundWorkIsNamedBesideIdle(t *testing.T) {
 func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 	t.Parallel()
 	slow := strings.Replace(casttest.PlainSpec, "[timing]\n", "[timing]\nbegin_ms = 30000\n", 1)
-	for name, tells := range map[string]func(*bench){
+	for name, report := range map[string]func(*bench){
 		"nobody": func(*bench) {},
 		"the record": func(b *bench) {
 			b.records(record.Prompt, "now", "").records(record.End, "", record.Finished)
@@ -312,7 +312,7 @@ func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 			b.r.Submitted(Submission{Text: "now", Time: b.now}, b.now)
 			b.r.PromptDecided()
 			want := coleo.Idle
-			if tells(b); name == "nobody" {
+			if report(b); name == "nobody" {
 				want = coleo.Processing
 			}
 			if got := b.after(time.Second).r.Reading().State; got != want {
@@ -322,7 +322,7 @@ func TestATurnThatIsNamedNeedNotBeSeenAtWork(t *testing.T) {
 	}
 }
 
-// The screen settles while a witness still claims work. When the record tells the end of the
+// The screen settles while a witness still claims work. When the record reports the end of the
 // turn, no further time is needed. What could be a pause between two turns must settle.
 func TestAScreenThatHasSettledIsIdleWithTheSignOfTheEnd(t *testing.T) {
 	t.Parallel()

@@ -80,7 +80,7 @@ func (b *bench) wants(state coleo.State, rule string) *bench {
 	return b
 }
 
-func (b *bench) told(kind coleo.ChangeKind) (notes []string) {
+func (b *bench) notesOf(kind coleo.ChangeKind) (notes []string) {
 	for _, c := range b.changes {
 		if c.Kind == kind {
 			notes = append(notes, c.Note)
@@ -138,12 +138,12 @@ func TestAClaimLapsesThatTheScreenContradicts(t *testing.T) {
 	b := newBench(t).shows(casttest.Idle)
 	b.reports(`{"event":"Tool"}`)
 	b.after(lapseAfter-10*time.Millisecond).wants(coleo.Executing, "hook Tool")
-	if notes := b.told(coleo.ChangeDisagreement); len(notes) != 1 ||
+	if notes := b.notesOf(coleo.ChangeDisagreement); len(notes) != 1 ||
 		notes[0] != "hook said Tool while the screen read idle" {
 		t.Errorf("disagreements %q", notes)
 	}
 	b.after(150*time.Millisecond).wants(coleo.Idle, "composer")
-	if notes := b.told(coleo.ChangeLapse); len(notes) != 1 {
+	if notes := b.notesOf(coleo.ChangeLapse); len(notes) != 1 {
 		t.Errorf("lapses %q", notes)
 	}
 	x := b.r.Explain(b.now)

@@ -92,7 +92,7 @@ func TestSomePromptsAreNeverSent(t *testing.T) {
 }
 
 // Who sends a command to an agent CLI learns what is wrong with it, and what to do.
-func TestARefusedPromptIsToldWhy(t *testing.T) {
+func TestARefusedPromptNamesTheReason(t *testing.T) {
 	t.Parallel()
 	for harness, prompts := range map[string]map[string]string{
 		"claude-code": {"/help": `would take "/help" at the beginning of the prompt as a command`,

@@ -195,11 +195,11 @@ func (v Verdict) IsAbout(t *PolicyTool, toolName string, textInputs map[string]s
 		}
 		rows.WriteString(row)
 	}
-	seen, want := squeeze(rows.String()), squeeze(strings.Join(texts, ""))
+	onScreen, want := squeeze(rows.String()), squeeze(strings.Join(texts, ""))
 	if v.CutOff() {
-		return seen != "" && strings.Contains(want, seen)
+		return onScreen != "" && strings.Contains(want, onScreen)
 	}
-	return seen != "" && seen == want
+	return onScreen != "" && onScreen == want
 }
 
 // describesCall reports whether the dialog's text matches the pattern and fits the call. Each group

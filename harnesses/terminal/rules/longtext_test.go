@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// seen returns a frame whose composer shows the end of a text, below a transcript.
-func seen(text string) *Picture {
+// composerWithEndOf returns a picture whose composer shows the end of a text, below a transcript.
+func composerWithEndOf(text string) *Picture {
 	return &Picture{
 		spec:     &Composer{},
 		Screen:   coleo.Screen{Cols: 80},
@@ -19,10 +19,10 @@ func seen(text string) *Picture {
 	}
 }
 
-// comparing returns the shortest time in which a picture is compared with a text in every
+// timeToCompare returns the shortest time in which a picture is compared with a text in every
 // way in which a prompt is looked for.
-func comparing(text string) time.Duration {
-	f := seen(text)
+func timeToCompare(text string) time.Duration {
+	f := composerWithEndOf(text)
 	best := time.Hour
 	for range 20 {
 		start := time.Now()
@@ -40,7 +40,7 @@ func TestComparingAPictureWithAPromptCostsTheSameHoweverLongThatIs(t *testing.T)
 	prompt := func(size int) string {
 		return strings.Repeat("some words that one may send ", size/29)
 	}
-	short, long := comparing(prompt(1_000)), comparing(prompt(1_000_000))
+	short, long := timeToCompare(prompt(1_000)), timeToCompare(prompt(1_000_000))
 	if long > 10*short {
 		t.Errorf("a picture is compared with 1 kB in %s, with 1 MB in %s: %d times as long", short, long, long/short)
 	}

@@ -23,7 +23,7 @@ when = [{ where = "composer", pattern = ".*" }]
 // askLine is the beginning of a line of a catalogue.
 const askLine = "[[asks]]\nname = \"a\"\ndoc = \"A.\"\nkind = \"other\"\n"
 
-func TestAWrongSpecIsToldWithFileAndLine(t *testing.T) {
+func TestAWrongSpecIsReportedWithFileAndLine(t *testing.T) {
 	t.Parallel()
 	if _, err := ParseSpec("x.toml", []byte(goodSpec)); err != nil {
 		t.Fatalf("the good one: %v", err)

@@ -14,7 +14,7 @@ import (
 )
 
 // A style that is added to the table is offered by the error of an unknown one.
-func TestAnUnknownStyleIsToldTheKnownOnes(t *testing.T) {
+func TestTheErrorOfAnUnknownStyleNamesTheKnownOnes(t *testing.T) {
 	t.Parallel()
 	_, err := ParseSpec("x.toml", []byte(menuSpec+"select = \"mouse\"\n"))
 	if coleo.ErrorCode(err) != coleo.EInvalid {

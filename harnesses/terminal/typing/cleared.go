@@ -14,7 +14,7 @@ const (
 	// ownMost is how many of its last texts a Typist remembers. An agent CLI can put several queued
 	// prompts back into its composer after an interrupt.
 	ownMost = 8
-	// clearedMost bounds the text that a receipt tells of, in bytes. A composer seldom shows more.
+	// clearedMost bounds the text that a receipt contains, in bytes. A composer seldom shows more.
 	clearedMost = 4000
 )
 
@@ -25,7 +25,7 @@ type ownTexts struct {
 	waiting bool     // the newest text was typed, and nothing has shown that the agent CLI took it
 	torn    bool     // only the beginning of the newest text was typed
 	probed  bool     // a probe may stand in the composer
-	removed string   // removed from the composer, and not yet told; see coleo.Receipt.Cleared
+	removed string   // removed from the composer, and not yet reported; see coleo.Receipt.Cleared
 }
 
 // begin notes that the Typist is about to type a text.
@@ -65,7 +65,7 @@ func (o *ownTexts) newest() string {
 	return o.typed[0]
 }
 
-// keep keeps a text that is being removed from the composer, until a receipt or an error tells of it.
+// keep keeps a text that is being removed from the composer, until a receipt or an error contains it.
 func (o *ownTexts) keep(text string) {
 	if text == "" {
 		return
@@ -79,20 +79,20 @@ func (o *ownTexts) keep(text string) {
 	o.removed = text
 }
 
-// tell returns the removed text, and forgets it.
-func (o *ownTexts) tell() string {
+// takeRemoved returns the removed text, and forgets it.
+func (o *ownTexts) takeRemoved() string {
 	text := o.removed
 	o.removed = ""
 	return text
 }
 
-// tellIn adds the removed text to an error, and forgets it. An error without a code stays as it is.
-func (o *ownTexts) tellIn(err error) error {
+// addRemovedTo adds the removed text to an error, and forgets it. An error without a code stays as it is.
+func (o *ownTexts) addRemovedTo(err error) error {
 	var e *coleo.Error
 	if o.removed == "" || !errors.As(err, &e) {
 		return err
 	}
-	told := *e
-	told.Message = fmt.Sprintf("%s; removed from its composer before: %q", e.Message, o.tell())
-	return &told
+	longer := *e
+	longer.Message = fmt.Sprintf("%s; removed from its composer before: %q", e.Message, o.takeRemoved())
+	return &longer
 }

@@ -44,8 +44,8 @@ func (st *stage) clearsFor(prompt, held string) promptOutcome {
 	return <-done
 }
 
-// What a person has typed is told with the prompt that removed it. Coleo's own texts are not told.
-func TestTheTextThatIsClearedForAPromptIsTold(t *testing.T) {
+// What a person has typed is reported with the prompt that removed it. Coleo's own texts are not reported.
+func TestTheTextThatIsClearedForAPromptIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		own        []string // prompts before
@@ -81,8 +81,8 @@ func TestTheTextThatIsClearedForAPromptIsTold(t *testing.T) {
 }
 
 // A prompt that was not submitted stands in the composer. The next prompt clears it without a word, and
-// tells only what a person has typed before it.
-func TestAPromptThatStandsInTheComposerIsNotTold(t *testing.T) {
+// reports only what a person has typed before it.
+func TestAPromptThatStandsInTheComposerIsNotReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ held, want string }{
 		"alone":                  {"do it", ""},
@@ -121,8 +121,8 @@ func TestAPromptThatStandsInTheComposerIsNotTold(t *testing.T) {
 	}
 }
 
-// If the prompt is refused after its composer was cleared, the error tells what was removed.
-func TestARefusedPromptTellsWhatItCleared(t *testing.T) {
+// If the prompt is refused after its composer was cleared, the error says what was removed.
+func TestARefusedPromptReportsWhatItCleared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, clearsSpec, 40, 8)
@@ -138,7 +138,7 @@ func TestARefusedPromptTellsWhatItCleared(t *testing.T) {
 }
 
 // A torn paste leaves only the beginning of Coleo's text.
-func TestTheBeginningOfATornPromptIsNotTold(t *testing.T) {
+func TestTheBeginningOfATornPromptIsNotReported(t *testing.T) {
 	t.Parallel()
 	for held, want := range map[string]string{"do": "", "do mine": "do mine"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -154,23 +154,23 @@ func TestTheBeginningOfATornPromptIsNotTold(t *testing.T) {
 	}
 }
 
-// Several removed texts are told together, up to a bound.
-func TestTheToldTextIsBounded(t *testing.T) {
+// Several removed texts are reported together, up to a bound.
+func TestTheReportedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	var o ownTexts
 	o.keep("first")
 	o.keep(strings.Repeat("é", clearedMost))
-	got := o.tell()
+	got := o.takeRemoved()
 	if !strings.HasPrefix(got, "first\né") || !strings.HasSuffix(got, "é…") || len(got) > clearedMost+len("…") {
 		t.Errorf("%d bytes are told: %.20q…", len(got), got)
 	}
-	if again := o.tell(); again != "" {
+	if again := o.takeRemoved(); again != "" {
 		t.Errorf("a told text is told again: %.20q", again)
 	}
 }
 
-// If the keys clear nothing, nothing was removed, and nothing is told.
-func TestATextThatCannotBeClearedIsNotToldAsRemoved(t *testing.T) {
+// If the keys clear nothing, nothing was removed, and nothing is reported.
+func TestATextThatCannotBeClearedIsNotReportedAsRemoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, clearsSpec, 40, 8)

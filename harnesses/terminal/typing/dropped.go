@@ -25,14 +25,14 @@ func (t *Typist) submitAfterProbe(ctx context.Context, s submission) outcome {
 	if !composer.shown || t.typeIf(ctx, stands, []byte(probe)) != nil {
 		return peek(t.view, func(r *reading.Reader) outcome { return outcomeOf(r, s) })
 	}
-	if seen, ok := t.decidedOr(ctx, s, probed, heldTimeout+stallTime(s.text)); !ok {
-		return seen
+	if result, ok := t.decidedOr(ctx, s, probed, heldTimeout+stallTime(s.text)); !ok {
+		return result
 	}
 	if t.pressIf(ctx, "BACKSPACE", probed) != nil {
 		return outcome{}
 	}
-	if seen, ok := t.decidedOr(ctx, s, stands, heldTimeout); !ok {
-		return seen
+	if result, ok := t.decidedOr(ctx, s, stands, heldTimeout); !ok {
+		return result
 	}
 	if pause(ctx, t.Spec().Timing.PasteGap.Duration()) != nil || t.pressIf(ctx, t.Spec().Keys.Submit, stands) != nil {
 		return outcome{}

@@ -16,7 +16,7 @@ type dropping struct {
 	enters   int           // so many ENTER keys are dropped
 	stalls   time.Duration // from the first ENTER on it reads nothing for so long
 	asks     bool          // a dialog is on the screen after the first ENTER
-	deaf     bool          // it drops each key after the first ENTER
+	dropsAll bool          // it drops each key after the first ENTER
 	failed   bool          // its last turn has failed, and the screen still shows that
 	text     string
 	prompts  []string
@@ -27,7 +27,7 @@ type dropping struct {
 // take obeys one key, and returns what the program prints.
 func (d *dropping) take(key string) string {
 	switch {
-	case d.dialog, d.deaf && d.stallEnd.Before(time.Now()) && !d.stallEnd.IsZero():
+	case d.dialog, d.dropsAll && d.stallEnd.Before(time.Now()) && !d.stallEnd.IsZero():
 		return ""
 	case key != "\r" && key != "\x7f":
 		d.text += key
@@ -66,24 +66,24 @@ func (d *dropping) sendTo(t *testing.T, prompt string) (typed string, proof cole
 			r, err = st.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 			proof = r.Proof
 		}()
-		for seen, over := 0, false; !over; {
+		for taken, over := 0, false; !over; {
 			select {
 			case <-done:
 				over = true
 			case <-time.After(5 * time.Millisecond):
 			}
 			all := st.typed()
-			if len(all) > seen && d.stallEnd.IsZero() && all[seen] == '\r' {
+			if len(all) > taken && d.stallEnd.IsZero() && all[taken] == '\r' {
 				d.stallEnd = time.Now().Add(d.stalls)
 			}
-			if time.Now().Before(d.stallEnd) || len(all) == seen {
+			if time.Now().Before(d.stallEnd) || len(all) == taken {
 				continue
 			}
-			key := all[seen : seen+1]
-			if strings.HasPrefix(all[seen:], prompt) {
+			key := all[taken : taken+1]
+			if strings.HasPrefix(all[taken:], prompt) {
 				key = prompt
 			}
-			seen += len(key)
+			taken += len(key)
 			st.say(d.take(key))
 		}
 		typed = st.typed()
@@ -94,7 +94,7 @@ func (d *dropping) sendTo(t *testing.T, prompt string) (typed string, proof cole
 // An agent CLI that has dropped the submit key gets it a second time, and only then.
 func TestASubmitKeyThatWasDroppedIsPressedAgain(t *testing.T) {
 	t.Parallel()
-	const again = "do it\r.\x7f\r"
+	const pressedTwice = "do it\r.\x7f\r"
 	for name, tt := range map[string]struct {
 		program dropping
 		typed   string
@@ -102,13 +102,13 @@ func TestASubmitKeyThatWasDroppedIsPressedAgain(t *testing.T) {
 		proof   coleo.Proof
 	}{
 		"taken at once":           {dropping{}, "do it\r", 1, coleo.ProofStarted},
-		"dropped once":            {dropping{enters: 1}, again, 1, coleo.ProofStarted},
-		"dropped after a failure": {dropping{enters: 1, failed: true}, again, 1, coleo.ProofStarted},
-		"dropped twice":           {dropping{enters: 2}, again, 0, ""},
+		"dropped once":            {dropping{enters: 1}, pressedTwice, 1, coleo.ProofStarted},
+		"dropped after a failure": {dropping{enters: 1, failed: true}, pressedTwice, 1, coleo.ProofStarted},
+		"dropped twice":           {dropping{enters: 2}, pressedTwice, 0, ""},
 		"read late, and taken":    {dropping{stalls: 35 * time.Second}, "do it\r.", 1, coleo.ProofStarted},
-		"read late, and dropped":  {dropping{stalls: 35 * time.Second, enters: 1}, again, 1, coleo.ProofStarted},
+		"read late, and dropped":  {dropping{stalls: 35 * time.Second, enters: 1}, pressedTwice, 1, coleo.ProofStarted},
 		"not read":                {dropping{stalls: time.Hour}, "do it\r.", 0, ""},
-		"the probe is not read":   {dropping{enters: 1, deaf: true, stalls: time.Nanosecond}, "do it\r.", 0, ""},
+		"the probe is not read":   {dropping{enters: 1, dropsAll: true, stalls: time.Nanosecond}, "do it\r.", 0, ""},
 		"a dialog after it":       {dropping{enters: 1, asks: true}, "do it\r", 0, coleo.ProofStarted},
 		"a dialog, and it came late": {dropping{enters: 1, asks: true, stalls: 35 * time.Second}, "do it\r.", 0,
 			coleo.ProofStarted},

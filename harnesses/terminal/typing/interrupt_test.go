@@ -127,7 +127,7 @@ func TestAnInterruptSeesEachKeyTakeEffect(t *testing.T) {
 				if err := <-ended; err != nil || typed() != want {
 					t.Errorf("the interrupt: %v; typed was %q, want %q", err, typed(), want)
 				}
-				if told := strings.Join(did.Pressed, ""); told != strings.Replace(want, "2", "", 1) || (did.Denied != "") !=
+				if pressed := strings.Join(did.Pressed, ""); pressed != strings.Replace(want, "2", "", 1) || (did.Denied != "") !=
 					strings.Contains(want, "2") ||
 					did.State != coleo.Idle || !did.Stopped() {
 					t.Errorf("it tells %+v, and typed was %q", did, want)
@@ -152,7 +152,7 @@ func TestAnInterruptOfAnIdleArmPressesNothing(t *testing.T) {
 	})
 }
 
-// A witness can tell work before the screen shows it. The interrupt then waits for the
+// A witness can report work before the screen shows it. The interrupt then waits for the
 // screen, and presses its keys.
 func TestAnInterruptWaitsUntilTheScreenShowsTheWork(t *testing.T) {
 	t.Parallel()

@@ -140,7 +140,7 @@ func saying(err error, done string) error {
 	if !errors.As(err, &e) || !strings.Contains(e.Message, nothingTyped) {
 		return err
 	}
-	told := *e
-	told.Message = strings.ReplaceAll(e.Message, nothingTyped, done)
-	return &told
+	changed := *e
+	changed.Message = strings.ReplaceAll(e.Message, nothingTyped, done)
+	return &changed
 }

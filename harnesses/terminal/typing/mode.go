@@ -117,7 +117,7 @@ func (t *Typist) modeNow(r *reading.Reader) (string, error) {
 // the second time. It pauses between the keys, because Gemini CLI 0.61.0 lost a key that came as
 // soon as the screen showed the mode.
 func (t *Typist) cycleTo(ctx context.Context, id string, out *coleo.ModeSwitch) error {
-	seen := []string{out.From}
+	shown := []string{out.From}
 	for out.To != id {
 		if len(out.Pressed) > 0 && pause(ctx, t.Spec().Timing.DialogGap.Duration()) != nil {
 			return coleo.Errorf(coleo.ETimeout, "time was up before the next key: %s", nothingTyped)
@@ -125,10 +125,10 @@ func (t *Typist) cycleTo(ctx context.Context, id string, out *coleo.ModeSwitch) 
 		if err := t.pressMode(ctx, t.Spec().Keys.Mode, out); err != nil {
 			return err
 		}
-		if slices.Contains(seen, out.To) {
+		if slices.Contains(shown, out.To) {
 			return nil
 		}
-		seen = append(seen, out.To)
+		shown = append(shown, out.To)
 	}
 	return nil
 }

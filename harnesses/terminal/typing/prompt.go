@@ -113,10 +113,10 @@ func (t *Typist) send(ctx context.Context, text string, extraCheck Check) (coleo
 	defer done()
 	receipt, err := t.sendAlone(ctx, left, text, extraCheck)
 	if err != nil {
-		return receipt, t.turn.own.tellIn(err)
+		return receipt, t.turn.own.addRemovedTo(err)
 	}
 	t.turn.own.waiting = false
-	receipt.Cleared = t.turn.own.tell()
+	receipt.Cleared = t.turn.own.takeRemoved()
 	return receipt, nil
 }
 
@@ -227,7 +227,7 @@ func (t *Typist) lostError(ctx context.Context, why string) error {
 		e := coleo.Errorf(coleo.EPromptLost, "the prompt cannot be proven to have reached %s: %s", t.Spec().Title, why)
 		view := r.Core().View()
 		e.Screen = &view
-		r.TellPromptLost(time.Now(), e.Message, &view)
+		r.ReportPromptLost(time.Now(), e.Message, &view)
 		return e
 	})
 }

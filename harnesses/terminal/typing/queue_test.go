@@ -28,11 +28,11 @@ type sending struct {
 	err  error
 }
 
-// send begins to send a prompt to a program that shows said. It returns when the prompt's
+// send begins to send a prompt to a program that shows the given screen. It returns when the prompt's
 // text is typed.
-func (st *stage) send(said string, state coleo.State, prompt string) *sending {
+func (st *stage) send(screen string, state coleo.State, prompt string) *sending {
 	st.t.Helper()
-	st.say(said)
+	st.say(screen)
 	st.await("it is there", func() bool { return st.State().State == state })
 	return st.begin(prompt, func(ctx context.Context) (coleo.Receipt, error) {
 		return st.SendPrompt(ctx, coleo.Prompt{Text: prompt})
@@ -112,7 +112,7 @@ func (st *stage) notes(e record.Entry) {
 	synctest.Wait()
 }
 
-// setStageWithHiddenWork starts a program that works, although its screen looks idle. Only its record tells.
+// setStageWithHiddenWork starts a program that works, although its screen looks idle. Only its record reports the work.
 func setStageWithHiddenWork(t *testing.T) *stage {
 	st := setStage(t, queueSpec, 40, 8)
 	st.say(composing("type"))
@@ -231,10 +231,10 @@ func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				st := setStage(t, submitSpec, 40, 8)
-				st.hears("PostToolUse")
+				st.hookReports("PostToolUse")
 				g := st.send(atWork, coleo.Processing, "do it")
-				told := time.Now()
-				st.hears("PreToolUse")
+				reported := time.Now()
+				st.hookReports("PreToolUse")
 				st.say(redrawn("", "do it"))
 				if asks {
 					st.say("\r\x1b[2A\x1b[Jrun it?")
@@ -244,7 +244,7 @@ func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 					return
 				}
 				g.await("\r")
-				if took := time.Since(told); took < reading.ToolAsks || !strings.HasSuffix(g.typed(), "\r") {
+				if took := time.Since(reported); took < reading.ToolAsks || !strings.HasSuffix(g.typed(), "\r") {
 					t.Errorf("typed %q after %s, %v; want it submitted after %s", g.typed(), took, g.err,
 						reading.ToolAsks)
 				}
@@ -256,7 +256,7 @@ func TestAPromptIsNotSubmittedWhileAToolMayAsk(t *testing.T) {
 }
 
 // A hook that has reported nothing may be switched off.
-func TestNothingIsQueuedWhereNothingTellsOfADialog(t *testing.T) {
+func TestNothingIsQueuedIfNothingReportsDialogs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, submitSpec, 40, 8)
@@ -275,13 +275,13 @@ func TestAPromptThatIsSubmittedBehindWorkIsNotQueued(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st := setStage(t, strings.Replace(submitSpec, "settle_ms = 100", "settle_ms = 0\npaste_gap_ms = 0", 1), 40, 8)
-		st.hears("PostToolUse")
+		st.hookReports("PostToolUse")
 		g := st.send(atWork, coleo.Processing, "do it")
-		st.hears("PreToolUse")
+		st.hookReports("PreToolUse")
 		st.say(redrawn("", "do it"))
 		st.await("the tool is seen", func() bool { return st.State().State == coleo.Executing })
 		st.say("\r\x1b[2A\x1b[J" + composing("do it")) // work ends
-		st.hears("PostToolUse")
+		st.hookReports("PostToolUse")
 		st.say("\a")
 		g.await("\r")
 		st.say(redrawn("working\n", "type"))

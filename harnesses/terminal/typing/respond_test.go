@@ -107,7 +107,7 @@ func TestAListWithoutAMarkIsNotAnswered(t *testing.T) {
 	})
 }
 
-// An order that fails behind its first key does not say that nothing was typed.
+// An order that fails after its first key does not say that nothing was typed.
 func TestAnErrorSaysWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	const other = "\x1b[2J\x1b[H=====\r\nremove it\r\nRun it?\r\n 1. Yes\r\n>2. No\r\ny/n"

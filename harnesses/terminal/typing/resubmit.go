@@ -78,14 +78,14 @@ func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Chec
 		ignored bool
 	}
 	lookAt := func(r *reading.Reader) look { return look{outcomeOf(r, s), ignored(r) == nil} }
-	seen, hit := await(ctx, t.view, startTimeout+stallTime(s.text), func(r *reading.Reader) (look, bool) {
+	latest, hit := await(ctx, t.view, startTimeout+stallTime(s.text), func(r *reading.Reader) (look, bool) {
 		now := lookAt(r)
 		return now, now.outcome.decided() || now.ignored
 	})
 	if !hit {
-		return seen.outcome, false
+		return latest.outcome, false
 	}
-	seen, hit = await(ctx, t.view, ignoredGap, func(r *reading.Reader) (look, bool) {
+	latest, hit = await(ctx, t.view, ignoredGap, func(r *reading.Reader) (look, bool) {
 		now := lookAt(r)
 		return now, now.outcome.decided() || !now.ignored
 	})
@@ -94,5 +94,5 @@ func (t *Typist) submitIfIgnored(ctx context.Context, s submission, ignored Chec
 		// the prompt.
 		_ = t.pressIf(ctx, t.Spec().Keys.Submit, ignored)
 	}
-	return seen.outcome, true
+	return latest.outcome, true
 }

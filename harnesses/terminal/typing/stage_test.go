@@ -70,9 +70,9 @@ func (st *stage) say(output string) {
 func (st *stage) State() coleo.Reading { return peek(st.show, (*reading.Reader).Reading) }
 
 // await waits until a condition holds.
-func (st *stage) await(what string, there func() bool) {
+func (st *stage) await(what string, reached func() bool) {
 	st.t.Helper()
-	for end := time.Now().Add(patience); !there(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); !reached(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			st.t.Fatalf("%s: not in time; the screen is\n%s", what, strings.Join(st.show.lines(), "\n"))
 		}
@@ -155,8 +155,8 @@ func (s *show) lookAgain() {
 	if s.dead {
 		return
 	}
-	if again := s.look(time.Now()); again < reading.IdleLook {
-		time.AfterFunc(again, s.lookAgain)
+	if wait := s.look(time.Now()); wait < reading.IdleLook {
+		time.AfterFunc(wait, s.lookAgain)
 	}
 }
 
@@ -206,9 +206,9 @@ func (s *show) Await(ctx context.Context, limit time.Duration, ok func(*reading.
 
 func (s *show) Update(change func(*reading.Reader) bool) {
 	s.mu.Lock()
-	again := change(s.reader)
+	look := change(s.reader)
 	s.mu.Unlock()
-	if again {
+	if look {
 		s.lookAgain()
 	}
 }

@@ -25,8 +25,8 @@ func strangeStage(t *testing.T) (*stage, coleo.Dialog) {
 	return st, *st.State().Dialog
 }
 
-// What is asked is told, even if no rule knows the screen.
-func TestADialogThatNoRuleKnowsIsTold(t *testing.T) {
+// A question is reported even if no rule recognizes the screen.
+func TestADialogThatNoRuleKnowsIsReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, d := strangeStage(t)

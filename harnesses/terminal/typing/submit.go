@@ -109,7 +109,7 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 		if s.queued {
 			names = queue
 		}
-		seen, at, err := sequenceWhile(ctx, t, names, func(r *reading.Reader) (before, error) {
+		pressedOn, at, err := sequenceWhile(ctx, t, names, func(r *reading.Reader) (before, error) {
 			if r.MayOpenDialog(time.Now()) || queue != "" && mayWork(r) != s.queued {
 				return before{}, errChanged
 			}
@@ -122,7 +122,7 @@ func (t *Typist) pressSubmit(ctx context.Context, s submission, also Check) (sub
 		if err != nil {
 			t.view.Update(func(r *reading.Reader) bool { r.ReleaseEntries(time.Now()); return true })
 		}
-		if s.before = seen; !errors.Is(err, errChanged) || ctx.Err() != nil {
+		if s.before = pressedOn; !errors.Is(err, errChanged) || ctx.Err() != nil {
 			return s, at, err
 		}
 	}

@@ -51,8 +51,8 @@ when = [{ where = "screen", pattern = '(?m)^working$' }]
 [[rule]]
 `, 1)
 
-// hears makes the Reader read an event from the program's hook.
-func (st *stage) hears(event string) {
+// hookReports makes the Reader read an event from the program's hook.
+func (st *stage) hookReports(event string) {
 	st.show.Update(func(r *reading.Reader) bool {
 		r.AddReport(hook.Line{Payload: map[string]json.RawMessage{"event": []byte(strconv.Quote(event))}}, time.Now())
 		return false
@@ -84,7 +84,7 @@ func TestWhatAPictureWithoutAComposerProves(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				st := setStage(t, submitSpec, 40, 8)
-				st.hears("PostToolUse")
+				st.hookReports("PostToolUse")
 				st.say(tt.before + composing("type"))
 				want := coleo.Idle
 				if tt.before != "" {
@@ -165,12 +165,12 @@ func TestNothingIsTypedIntoATurnThatTheScreenDoesNotShow(t *testing.T) {
 		st := setStage(t, strings.Replace(submitSpec, "queue = true\n", "", 1), 40, 8)
 		st.say(composing("type"))
 		st.awaitState(coleo.Idle)
-		st.hears("PreToolUse")
+		st.hookReports("PreToolUse")
 		_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})
 		if coleo.ErrorCode(err) != coleo.EBusy || st.typed() != "" {
 			t.Errorf("it was told %v, and %q was typed", err, st.typed())
 		}
-		st.hears("PostToolUse")
+		st.hookReports("PostToolUse")
 		sent := make(chan error, 1)
 		go func() {
 			_, err := st.SendPrompt(t.Context(), coleo.Prompt{Text: "do it"})

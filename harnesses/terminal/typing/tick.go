@@ -58,9 +58,9 @@ func (t *Typist) tickAll(ctx context.Context, same Check, v rules.Verdict, how r
 	if err == nil || !errors.As(err, &e) {
 		return err
 	}
-	told := *e
-	told.Message = fmt.Sprintf("nothing was submitted, %s: %s", k.ticked(), e.Message)
-	return saying(&told, "keys may have been typed before")
+	longer := *e
+	longer.Message = fmt.Sprintf("nothing was submitted, %s: %s", k.ticked(), e.Message)
+	return saying(&longer, "keys may have been typed before")
 }
 
 // ticked returns a text for people that says which options are ticked.
@@ -108,11 +108,11 @@ func (k *ticker) press(ctx context.Context, key, keyName string, mayType, hasWor
 	if err != nil {
 		return err
 	}
-	seen := k.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
+	worked := k.view.Await(ctx, tickTimeout, func(r *reading.Reader) bool {
 		l, err := k.readList(r)
 		return err == nil && hasWorked(l)
 	})
-	if !seen {
+	if !worked {
 		if _, err := k.awaitList(ctx); err != nil {
 			return err
 		}
@@ -372,8 +372,8 @@ func (k *ticker) move(ctx context.Context, key string, oldList listView) (err er
 }
 
 func (k *ticker) moveOnce(ctx context.Context, key string, from listView) error {
-	still := func(l listView) bool { return l.submit == from.submit && l.dialog.Default == from.dialog.Default }
-	return k.press(ctx, key, "the key "+key, still, func(l listView) bool {
-		return !still(l) && (l.submit || l.dialog.Default >= 0)
+	unmoved := func(l listView) bool { return l.submit == from.submit && l.dialog.Default == from.dialog.Default }
+	return k.press(ctx, key, "the key "+key, unmoved, func(l listView) bool {
+		return !unmoved(l) && (l.submit || l.dialog.Default >= 0)
 	})
 }

@@ -1,4 +1,4 @@
-package told
+package workcheck
 
 import (
 	"errors"
@@ -80,13 +80,13 @@ func (l Log) CheckCalls(made []Made) error {
 		switch {
 		case i >= len(made):
 			c := l.Calls[i]
-			wrong = append(wrong, fmt.Errorf("the call %s of %s is told, and the model has not made it", c.ID, c.Name))
+			wrong = append(wrong, fmt.Errorf("the call %s of %s is reported, and the model has not made it", c.ID, c.Name))
 		case i >= len(l.Calls):
-			wrong = append(wrong, fmt.Errorf("the call %s of %s is not told", made[i].ID, made[i].Name))
+			wrong = append(wrong, fmt.Errorf("the call %s of %s is not reported", made[i].ID, made[i].Name))
 		default:
 			err := l.Calls[i].is(made[i])
 			if err == nil && !l.inRunOf(l.Calls[i].Run, made[i].Prompt, made[i].Notice) {
-				err = fmt.Errorf("%s (%s) is told in the run of %q, and belongs to %q", made[i].ID, made[i].Name,
+				err = fmt.Errorf("%s (%s) is reported in the run of %q, and belongs to %q", made[i].ID, made[i].Name,
 					l.runs[l.Calls[i].Run].Text, made[i].Prompt)
 			}
 			if err != nil {
@@ -101,17 +101,17 @@ func (l Log) CheckCalls(made []Made) error {
 func (c Call) is(m Made) error {
 	switch {
 	case c.Name != m.Name:
-		return fmt.Errorf("its name is told as %s, the model has called %s", c.Name, m.Name)
+		return fmt.Errorf("its name is reported as %s, the model has called %s", c.Name, m.Name)
 	case c.ID != m.ID && c.ID != m.Name+"__"+m.ID: // some agent CLIs put the name before the model's id
-		return fmt.Errorf("its id is told as %s, the model's is %s", c.ID, m.ID)
+		return fmt.Errorf("its id is reported as %s, the model's is %s", c.ID, m.ID)
 	case c.End == nil && m.Outcome == Unfinished:
 		return nil
 	case c.End == nil:
-		return fmt.Errorf("the end of %s (%s) is not told", c.ID, c.Name)
+		return fmt.Errorf("the end of %s (%s) is not reported", c.ID, c.Name)
 	case m.Outcome == Unfinished:
-		return fmt.Errorf("%s (%s) is told as %s, and was never carried out", c.ID, c.Name, c.End.Outcome)
+		return fmt.Errorf("%s (%s) is reported as %s, and was never carried out", c.ID, c.Name, c.End.Outcome)
 	case c.End.Outcome != m.Outcome:
-		return fmt.Errorf("%s (%s) is told as %s, and was %s", c.ID, c.Name, c.End.Outcome, m.Outcome)
+		return fmt.Errorf("%s (%s) is reported as %s, and was %s", c.ID, c.Name, c.End.Outcome, m.Outcome)
 	}
 	return nil
 }
@@ -123,14 +123,14 @@ func (l Log) CheckTexts(sent []Sent) error {
 	for i := range max(len(sent), len(l.Replies)) {
 		switch {
 		case i >= len(sent):
-			wrong = append(wrong, fmt.Errorf("the text %q is told, and the model has not sent it", l.Replies[i].Text))
+			wrong = append(wrong, fmt.Errorf("the text %q is reported, and the model has not sent it", l.Replies[i].Text))
 		case i >= len(l.Replies):
-			wrong = append(wrong, fmt.Errorf("the text %q is not told", sent[i].Text))
+			wrong = append(wrong, fmt.Errorf("the text %q is not reported", sent[i].Text))
 		case withoutBlanks(l.Replies[i].Text) != withoutBlanks(sent[i].Text):
-			wrong = append(wrong, fmt.Errorf("text %d is told as %q, the model has sent %q", i+1, l.Replies[i].Text,
+			wrong = append(wrong, fmt.Errorf("text %d is reported as %q, the model has sent %q", i+1, l.Replies[i].Text,
 				sent[i].Text))
 		case !l.inRunOf(l.Replies[i].Run, sent[i].Prompt, sent[i].Notice):
-			wrong = append(wrong, fmt.Errorf("the text %q is told in the run of %q, and belongs to %q", sent[i].Text,
+			wrong = append(wrong, fmt.Errorf("the text %q is reported in the run of %q, and belongs to %q", sent[i].Text,
 				l.runs[l.Replies[i].Run].Text, sent[i].Prompt))
 		}
 	}

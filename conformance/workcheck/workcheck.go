@@ -1,6 +1,6 @@
-// Package told compares the events of an arm with the record of the model server. It compares calls
+// Package workcheck compares the events of an arm with the record of the model server. It compares calls
 // of tools, texts and subagents. The package is pure, and reports what is wrong, but not why.
-package told
+package workcheck
 
 import (
 	"encoding/json"
@@ -27,7 +27,7 @@ type Log struct {
 type Call struct {
 	coleo.ToolCall
 	Run string
-	End *coleo.ToolEnd // nil if no end is told
+	End *coleo.ToolEnd // nil if the events contain no end
 }
 
 // Reply is one reply of the model that has a text.
@@ -106,9 +106,9 @@ func (r *reader) checkPlace(e coleo.Event) {
 		}
 		r.log.runs[e.Run] = begun
 	case r.ended[e.Run]:
-		r.fail("event %d, a %s, is told behind the end of its run %s", e.Seq, e.Kind, e.Run)
+		r.fail("event %d, a %s, is reported after the end of its run %s", e.Seq, e.Kind, e.Run)
 	case !r.open[e.Run]:
-		r.fail("event %d, a %s, is told before its run %s begins", e.Seq, e.Kind, e.Run)
+		r.fail("event %d, a %s, is reported before its run %s begins", e.Seq, e.Kind, e.Run)
 	case e.Kind == coleo.EventRunEnd:
 		delete(r.open, e.Run)
 		r.ended[e.Run] = true

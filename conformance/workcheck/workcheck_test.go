@@ -1,4 +1,4 @@
-package told
+package workcheck
 
 import (
 	"encoding/json"
@@ -63,7 +63,7 @@ func judge(events []coleo.Event) string {
 	return strings.Join(out, "\n")
 }
 
-func TestWhatIsToldIsComparedWithTheRecord(t *testing.T) {
+func TestTheEventsAreComparedWithTheRecord(t *testing.T) {
 	t.Parallel()
 	if wrong := judge(run(t)); wrong != "" {
 		t.Errorf("a sound run is judged: %s", wrong)
@@ -76,18 +76,18 @@ func TestWhatIsToldIsComparedWithTheRecord(t *testing.T) {
 		change func([]coleo.Event) []coleo.Event
 		says   string
 	}{
-		"no start":     {func(l []coleo.Event) []coleo.Event { return l[1:] }, "is told before its run r1 begins"},
+		"no start":     {func(l []coleo.Event) []coleo.Event { return l[1:] }, "is reported before its run r1 begins"},
 		"no end":       {func(l []coleo.Event) []coleo.Event { return l[:9] }, "run r1 has no end"},
-		"a late end":   {late, "is told behind the end of its run r1"},
+		"a late end":   {late, "is reported after the end of its run r1"},
 		"an open call": {func(l []coleo.Event) []coleo.Event { return slices.Delete(l, 5, 6) }, "and they are [a]"},
 		"two starts":   {func(l []coleo.Event) []coleo.Event { return slices.Insert(l, 3, l[2]) }, "begins twice"},
 		"two ends":     {func(l []coleo.Event) []coleo.Event { return slices.Insert(l, 6, l[5]) }, "ends twice"},
 		"no call":      {func(l []coleo.Event) []coleo.Event { return slices.Delete(l, 2, 3) }, "ends, and has not begun"},
 		"a text less": {func(l []coleo.Event) []coleo.Event { return slices.Delete(l, 1, 2) },
-			`"It is done." is not told`},
+			`"It is done." is not reported`},
 		"a text twice": {func(l []coleo.Event) []coleo.Event { return slices.Insert(l, 1, l[1]) },
-			`told as "I will.I will."`},
-		"another order": {func(l []coleo.Event) []coleo.Event { l[1], l[8] = l[8], l[1]; return l }, "text 1 is told as"},
+			`reported as "I will.I will."`},
+		"another order": {func(l []coleo.Event) []coleo.Event { l[1], l[8] = l[8], l[1]; return l }, "text 1 is reported as"},
 		"no subagent": {func(l []coleo.Event) []coleo.Event { return slices.Delete(l, 4, 5) },
 			"0 subagents begin and 1 end"},
 		"an endless one": {func(l []coleo.Event) []coleo.Event { return slices.Delete(l, 7, 8) },
@@ -96,7 +96,7 @@ func TestWhatIsToldIsComparedWithTheRecord(t *testing.T) {
 			return append([]coleo.Event{event(t, "r0", coleo.EventRunStart, coleo.Receipt{ID: "r0", Text: "do it"}),
 				event(t, "r0", coleo.EventRunEnd, coleo.RunEnd{Status: coleo.Idle}),
 				event(t, "r1", coleo.EventRunStart, coleo.Receipt{ID: "r1", Text: "do something else"})}, l[1:]...)
-		}, `is told in the run of "do something else", and belongs to "do it"`},
+		}, `is reported in the run of "do something else", and belongs to "do it"`},
 		"a subagent's call": {func(l []coleo.Event) []coleo.Event {
 			return slices.Insert(l, 5, event(t, "r1", coleo.EventToolStart, coleo.ToolCall{ID: "c", Name: "bash"}),
 				event(t, "r1", coleo.EventToolEnd, coleo.ToolEnd{ID: "c", Outcome: coleo.ToolSuccess}))

@@ -1,4 +1,4 @@
-package told
+package workcheck
 
 import (
 	"errors"
@@ -73,16 +73,16 @@ func (l Log) CheckSubagents(started, below []Made) error {
 	}
 	for i, c := range l.Subagents[:min(len(l.Subagents), len(started))] {
 		if m := started[i]; c.ID != m.ID && c.ID != m.Name+"__"+m.ID {
-			wrong = append(wrong, fmt.Errorf("the subagent of call %s is told, the model has started one with %s", c.ID, m.ID))
+			wrong = append(wrong, fmt.Errorf("the subagent of call %s is reported, the model has started one with %s", c.ID, m.ID))
 		}
 		if _, ended := l.ended[c.ID]; !ended {
-			wrong = append(wrong, fmt.Errorf("the end of the subagent of call %s is not told", c.ID))
+			wrong = append(wrong, fmt.Errorf("the end of the subagent of call %s is not reported", c.ID))
 		}
 	}
 	for _, m := range below {
 		for _, c := range l.Calls {
 			if c.ID == m.ID || c.ID == m.Name+"__"+m.ID {
-				wrong = append(wrong, fmt.Errorf("the call %s of %s is told as the arm's, and a subagent has made it", m.ID,
+				wrong = append(wrong, fmt.Errorf("the call %s of %s is reported as the arm's, and a subagent has made it", m.ID,
 					m.Name))
 			}
 		}
