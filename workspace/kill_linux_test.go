@@ -100,7 +100,7 @@ func killAll(s *stage, first string) {
 	s.Helper()
 	main := s.Person()
 	times := map[string]time.Duration{"prune": 500 * time.Millisecond}
-	for round := -1; round < *rounds; round++ { // the first round measures
+	for round := -1; round < gittest.Repeats(*rounds); round++ { // the first round measures
 		do := func(step string) {
 			began := time.Now()
 			if round < 0 {

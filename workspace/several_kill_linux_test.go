@@ -84,7 +84,7 @@ func (k *killing) killRemovals() {
 		before[w.ID] = k.WorkFiles(w.Path)
 	}
 	calls := k.step("remove", 0)
-	for call := 0; call <= calls; call += max(1, calls/(*atCalls*2+1)) {
+	for call := 0; call <= calls; call += max(1, calls/(gittest.Repeats(*atCalls)*2+1)) {
 		if call > 0 {
 			k.step("remove", call)
 		}
@@ -175,7 +175,7 @@ func TestM28AKillAtAnyMomentLosesNothingOfSeveralRepositories(t *testing.T) {
 	s.Check(doStep("make-several", s.Root))
 	within := time.Since(began) + 200*time.Millisecond // the start of the other process
 	s.Check(doStep("remove", s.Root))
-	for round := range *rounds * 2 {
+	for round := range gittest.Repeats(*rounds) * 2 {
 		s.killed("make-several", round%2 == 1, within)
 		s.killed("prune", round%2 == 1, within/2)
 		s.Check(doStep("prune", s.Root))

@@ -49,7 +49,7 @@ func (k *killing) step(name string, call int) int {
 func chosen(calls int) (out []int) {
 	every := 1
 	if *atCalls > 0 {
-		every = max(1, calls / *atCalls)
+		every = max(1, calls/gittest.Repeats(*atCalls))
 	}
 	for call := 1 + rand.IntN(every); call <= calls; call += every {
 		out = append(out, call)

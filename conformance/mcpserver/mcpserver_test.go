@@ -33,7 +33,8 @@ func startServer(t *testing.T, record string) *client {
 	return c
 }
 
-// send writes one message; with an id, it returns the answer's line.
+// send writes one message. With an id, it returns the line of the answer, or of a question to the user. It
+// passes over notifications: the server sends one when its tools change.
 func (c *client) send(message string) string {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, message+"\n"); err != nil {
@@ -42,10 +43,13 @@ func (c *client) send(message string) string {
 	if !strings.Contains(message, `"id"`) {
 		return ""
 	}
-	if !c.answers.Scan() {
-		c.t.Fatalf("no answer to %s: %v", message, c.answers.Err())
+	for c.answers.Scan() {
+		if strings.Contains(c.answers.Text(), `"id":`) {
+			return c.answers.Text()
+		}
 	}
-	return c.answers.Text()
+	c.t.Fatalf("no answer to %s: %v", message, c.answers.Err())
+	return ""
 }
 
 const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +

@@ -28,7 +28,7 @@ func (s *session) Interrupt(ctx context.Context) (coleo.Interruption, error) {
 // Prove looks for a prompt that Coleo was about to type at the time r.Time. See
 // typing.Typist.Prove.
 func (s *session) Prove(ctx context.Context, r coleo.Receipt) (coleo.Proof, error) {
-	return s.typist.Prove(ctx, r, func() (*pty.Core, error) { return past.ScreenAt(s.handle, r.Time) })
+	return s.typist.Prove(ctx, r, func() (*pty.Core, error) { return past.ScreenBeforeTyping(s.handle, r.Time) })
 }
 
 // Compact makes the agent CLI shorten its conversation. It returns when the agent CLI has

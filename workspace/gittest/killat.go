@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -101,31 +100,29 @@ func (g FatalGit) Calls() int {
 }
 
 // Chosen returns the numbers of the calls since Plan at which a test should kill. These are all
-// calls. With -short, it returns only one call of each command that only reads, at random: nothing
-// has changed between two of these calls.
+// calls. With -short, these are the first call, the last call, and some between them at random.
 func (g FatalGit) Chosen() (numbers []int) {
-	data, _ := os.ReadFile(filepath.Join(g.dir, "calls"))
-	reads := map[string][]int{}
-	number := 0
-	for line := range strings.Lines(string(data)) {
-		number++
-		command, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if testing.Short() && slices.Contains(readers, command) {
-			reads[command] = append(reads[command], number)
-			continue
+	calls := g.Calls()
+	for number := 1; number <= calls; number++ {
+		if !testing.Short() || number == 1 || number == calls || rand.IntN(shortPart) == 0 {
+			numbers = append(numbers, number)
 		}
-		numbers = append(numbers, number)
 	}
-	for _, of := range reads {
-		numbers = append(numbers, of[rand.IntN(len(of))])
-	}
-	slices.Sort(numbers)
 	return numbers
 }
 
-// readers lists git commands that change nothing.
-var readers = []string{"cat-file", "check-ref-format", "config", "diff-index", "diff-tree", "for-each-ref", "log", "ls-files",
-	"ls-tree", "merge-base", "rev-list", "rev-parse", "status", "symbolic-ref"}
+// shortPart is the part of its kills that a test does with -short. All of them take most of the time of
+// `make test-short`.
+const shortPart = 6
+
+// Repeats returns how often a test kills something that it kills n times. With -short, that is a part of n,
+// and at least one.
+func Repeats(n int) int {
+	if testing.Short() {
+		return min(n, 1+n/shortPart)
+	}
+	return n
+}
 
 // Killed returns the moment and the arguments of the fatal call. It returns "" if no call was
 // fatal.

@@ -144,7 +144,7 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 	g, moments := s.NewFatalGit(), []gittest.Moment{gittest.BeforeGit, gittest.DuringGit, gittest.AfterGit}
 	calls, kills := map[changes.MergeWay]int{}, map[gittest.Moment]int{}
 	// The first rounds count the git calls of each way.
-	for round := -len(ways); round < *rounds; round++ {
+	for round := -len(ways); round < gittest.Repeats(*rounds); round++ {
 		// The arm begins anew on the branch, so that a rebase meets no merge commit.
 		s.Git(w.Path, "reset", "-q", "--hard", "base")
 		name := fmt.Sprintf("file-%d", round)

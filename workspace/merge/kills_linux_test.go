@@ -368,7 +368,7 @@ func TestM28KillsAtRandomMomentsLoseNothing(t *testing.T) {
 	}
 	person, owned := s.Files(s.Repo), owns()
 	for ; ; l.number++ {
-		if all, several := l.total(); all >= *randomKills && several >= *randomKills/2 {
+		if all, several := l.total(); all >= gittest.Repeats(*randomKills) && several >= gittest.Repeats(*randomKills)/2 {
 			break
 		}
 		l.life()

@@ -64,8 +64,8 @@ func (s *stage) sameFolder(at string, now, want folder) {
 }
 
 // TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge kills a merge that updates a person's work
-// folder, at each of its git calls. With -short, it leaves out some calls that only read. Recover makes
-// the work folder whole.
+// folder, at each of its git calls. With -short, it leaves out most of them. Recover makes the work folder
+// whole.
 func TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -46,6 +46,17 @@ func (a *archive) close() { _ = a.index.Close() }
 // The terminal includes the rows that had scrolled off the screen. The error is EInvalid if the
 // moment is in the future, or before the oldest screen that is kept.
 func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
+	return screenAt(handle, at, (*archive).endAt)
+}
+
+// ScreenBeforeTyping returns the terminal at a moment, as ScreenAt does. Its precision is better if keys
+// were typed soon after the moment: what the program wrote after the first of these keys is not part of
+// the terminal, but their echo is.
+func ScreenBeforeTyping(handle coleo.Handle, at time.Time) (*pty.Core, error) {
+	return screenAt(handle, at, (*archive).endBeforeTyping)
+}
+
+func screenAt(handle coleo.Handle, at time.Time, endAt func(a *archive, at time.Time) (int64, int)) (*pty.Core, error) {
 	a, err := openArchive(handle)
 	if err != nil {
 		return nil, err
@@ -58,7 +69,7 @@ func ScreenAt(handle coleo.Handle, at time.Time) (*pty.Core, error) {
 	if !ok || at.Before(oldest) {
 		return nil, tooOld(at, oldest, ok)
 	}
-	until, last := a.endAt(at)
+	until, last := endAt(a, at)
 	snapshot := a.folder.Newest(a.start, until)
 	var screen *pty.Core
 	from := a.start
@@ -78,6 +89,18 @@ func (a *archive) endAt(at time.Time) (offset int64, marks int) {
 		}
 	}
 	return a.end, marks
+}
+
+// endBeforeTyping is endAt, but it returns the offset at which the first keys after the moment were typed, if
+// that is earlier.
+func (a *archive) endBeforeTyping(at time.Time) (offset int64, marks int) {
+	offset, marks = a.endAt(at)
+	for m := range a.index.From(marks) {
+		if m.Kind == journal.MarkInput {
+			return max(min(offset, m.Offset), a.start), marks
+		}
+	}
+	return offset, marks
 }
 
 // oldestTime returns the time of the oldest screen that can be shown. The bool is false if
