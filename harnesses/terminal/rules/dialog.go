@@ -67,9 +67,9 @@ type DialogRule struct {
 	// options can be ticked.
 	Option patternText `toml:"option"`
 	// Unnumbered is the pattern of the marked row of a list without numbers: `^ *(?P<mark>❯)
-	// (?P<label>\S.*)$`. Coleo uses this pattern if no row matches `option`. The options are the
-	// marked row and the rows next to it whose text begins in the same column. The group `label` is
-	// required. In such a list Coleo moves the mark, whatever `select` says.
+	// (?P<label>\S.*)$`. Coleo uses this pattern without `option`, or if no row matches `option`.
+	// The options are the marked row and the rows next to it whose text begins in the same column.
+	// The group `label` is required. In such a list Coleo moves the mark, whatever `select` says.
 	Unnumbered patternText `toml:"unnumbered"`
 	// Options are the labels of the options, if the labels are always the same: `["Yes", "No"]`.
 	// This key replaces `option`. The labels are part of the dialog's identity.
@@ -80,6 +80,10 @@ type DialogRule struct {
 	Choice patternText `toml:"choice"`
 	// End is the pattern of the row after the options or the subject: `^ Esc to cancel`.
 	End patternText `toml:"end"`
+	// Bottom is the pattern of the dialog's last row: `^╰─{20,}╯`. Coleo searches for that row from
+	// the bottom of the screen up, and applies the pattern before `strip`. The rows below it, such
+	// as a status line of the user, are not part of the dialog.
+	Bottom patternText `toml:"bottom"`
 
 	// The next keys describe state: what can change while the dialog is open. The fingerprint
 	// ignores state.
@@ -181,6 +185,7 @@ type DialogRule struct {
 	DenyKeys keysText `toml:"deny_keys"`
 
 	strip, title, top, option, end *regexp.Regexp
+	bottom                         *regexp.Regexp
 	choice, chosen                 *regexp.Regexp
 	gutter, changed                *regexp.Regexp
 	state, tail, text, unnumbered  *regexp.Regexp
@@ -220,7 +225,7 @@ func (c *compiler) readsDialog(path string, d *DialogRule) {
 	c.regexps(at, map[string]pattern{
 		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top},
 		"option": {d.Option, &d.option},
-		"end":    {d.End, &d.end}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
+		"end":    {d.End, &d.end}, "bottom": {d.Bottom, &d.bottom}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 		"state": {d.State, &d.state}, "tail": {d.Tail, &d.tail}, "text": {d.Text, &d.text},
 		"unnumbered": {d.Unnumbered, &d.unnumbered},

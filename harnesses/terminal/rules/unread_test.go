@@ -120,6 +120,43 @@ func TestACommandHidesNoneOfItsRows(t *testing.T) {
 	}
 }
 
+// A status line of the user may be below a dialog, with any rows. They are no part of the dialog.
+func TestAStatusLineIsNoPartOfADialog(t *testing.T) {
+	t.Parallel()
+	const frame = "────────────────────────────"
+	const asked = "╭" + frame + "╮\n│ Run a command              │\n│ rm -rf build               │\n" +
+		"│ Do you want to allow this? │\n│                            │\n│ ❯ 1. Yes                   │\n" +
+		"│   2. No                    │\n│                            │\n" +
+		"│ ↑/↓ to navigate · enter to select · esc to cancel │\n╰" + frame + "╯"
+	options := []string{"Yes", "No"}
+	for _, status := range []string{"", "\nmain", "\nmock │ main │ 12%", "\none\ntwo\nthree\n four",
+		"\n╭──╮\n│ a │\n╰──╯", "\nmain\n Is it late?\n ❯ 1. Yes\n ↑/↓ to navigate"} {
+		checkDialogs(t, "copilot", []dialogCase{
+			{asked + status, "permission", "Do you want to allow this?", options, false},
+		})
+		if v := readDialog(t, "copilot", asked+status); v.Dialog == nil ||
+			v.Dialog.Subject != "Run a command\nrm -rf build" {
+			t.Errorf("the dialog is %+v above %q", v.Dialog, status)
+		}
+	}
+}
+
+// The message of an MCP server may look like the title, the options or the keys of its question.
+func TestAMessageChangesNoQuestion(t *testing.T) {
+	t.Parallel()
+	const line = "────────────────────────────"
+	const title = " coleo needs information.\n"
+	const keys = " ↑/↓ select · enter accept · ctrl+d decline · esc cancel\n"
+	const list = "\n Colour:\n ❯ Red\n   Blue\n\n" + keys + line
+	options := []string{"Red", "Blue"}
+	checkDialogs(t, "copilot", []dialogCase{
+		{line + "\n" + title + " Go on?\n" + list, "choice", "coleo needs information.", options, false},
+		{line + "\n" + title + " Go on?\n ❯ 1. Yes\n 2. No\n" + list, "choice", "coleo needs information.", options, false},
+		{line + "\n" + title + " rm -rf ~\n" + title + " ls\n" + list, "choice", "coleo needs information.", options, true},
+		{line + "\n" + title + " rm -rf ~\n" + keys + " ls\n" + list, "choice", "coleo needs information.", nil, true},
+	})
+}
+
 // readDialog reads a screen with the rules of the built-in harness in the given folder.
 func readDialog(t *testing.T, folder, screen string) Verdict {
 	t.Helper()

@@ -54,8 +54,9 @@ func (s *Spec) Read(p *Picture) Verdict {
 // empty, and the dialog still counts. parse also returns the visible rows of the subject, and what
 // the dialog shows beside the labels of its options.
 func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, options optionRows) {
-	rows := make([]string, len(p.rows))
-	for i, row := range p.rows {
+	plain := d.aboveBottom(p.rows)
+	rows := make([]string, len(plain))
+	for i, row := range plain {
 		if d.strip != nil {
 			row = d.strip.ReplaceAllString(row, "")
 		}
@@ -65,7 +66,7 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 	if d.Mark == "background" {
 		out.Default = p.markedOption(d.Options)
 	}
-	w := wrappedRows{rows, p.rows, p.Screen.Cols}
+	w := wrappedRows{rows, plain, p.Screen.Cols}
 	at, last := d.findTitle(w, out)
 	if at < 0 {
 		out.Truncated = d.Subject != "" // the subject is out of sight
@@ -92,6 +93,17 @@ func (d *DialogRule) parse(p *Picture) (out *coleo.Dialog, shown []string, optio
 	out.Subject = joinRows(shown)
 	out.Truncated = clipped || d.cutsOff(p, shown)
 	return out, shown, options
+}
+
+// aboveBottom returns the rows down to the dialog's last row. Without the key `bottom`, or if no row
+// matches it, it returns all rows.
+func (d *DialogRule) aboveBottom(rows []string) []string {
+	for i := len(rows) - 1; i >= 0 && d.bottom != nil; i-- {
+		if d.bottom.MatchString(rows[i]) {
+			return rows[:i+1]
+		}
+	}
+	return rows
 }
 
 // withoutState returns rows without the text that matches the key `state`.
@@ -138,5 +150,6 @@ func (d *DialogRule) isDraft(p *Picture) bool {
 // isPartial reports whether a dialog lacks its title or its options, although its rule has them.
 // Such a dialog may be half drawn.
 func (d *DialogRule) isPartial(shown *coleo.Dialog) bool {
-	return shown.Title == "" || len(shown.Options) == 0 && (d.option != nil || d.choice != nil)
+	return shown.Title == "" || len(shown.Options) == 0 &&
+		(d.option != nil || d.unnumbered != nil || d.choice != nil)
 }
