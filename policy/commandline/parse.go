@@ -20,6 +20,12 @@ const (
 	mostCommands = 500
 	// deepest is the deepest allowed nesting of groups, loops and substitutions.
 	deepest = 20
+	// mostExpanded is the largest size of all words after their expansion, in bytes. A line such as
+	// x=$x$x can double a word again and again.
+	mostExpanded = 1 << 20
+	// mostPiped is the largest number of commands in a row of pipes. Many programs can print more than
+	// they read, and each command can do that again.
+	mostPiped = 10
 )
 
 // Shell is a kind of shell.
@@ -93,7 +99,7 @@ func Parse(line string, shell Shell, dir string, names Names) ([]Command, error)
 	if hasComment(file) && strings.Contains(line, "$(") {
 		return nil, unclear("the line has a comment and a substitution: shells differ in where such a comment ends")
 	}
-	w := walker{shell: shell, names: names, count: new(int), dir: dir, set: map[string]string{}}
+	w := walker{shell: shell, names: names, count: new(int), expanded: new(int), dir: dir, set: map[string]string{}}
 	if err := w.list(file.Stmts); err != nil {
 		return nil, err
 	}
@@ -164,7 +170,11 @@ type walker struct {
 	names Names
 	out   []Command
 	count *int // commands so far, also those of substitutions
-	depth int
+	// expanded is the size of all words so far.
+	expanded *int
+	depth    int
+	// piped is how many pipes there are around the present command.
+	piped int
 	// substituted is how many substitutions enclose the present part of the line.
 	substituted int
 
@@ -244,6 +254,12 @@ func (w *walker) binary(c *syntax.BinaryCmd) error {
 	}
 	if c.Op != syntax.OrStmt && c.Op != syntax.Pipe {
 		return unclear("the line has the operator %s", c.Op)
+	}
+	if c.Op == syntax.Pipe {
+		if w.piped++; w.piped >= mostPiped {
+			return unclear("the line has more than %d commands in a row of pipes", mostPiped)
+		}
+		defer func() { w.piped-- }()
 	}
 	return w.inside(func(w *walker) error { return w.list([]*syntax.Stmt{c.X, c.Y}) })
 }
