@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -123,45 +121,6 @@ func variantOf(shell Shell) syntax.LangVariant {
 		return syntax.LangPOSIX
 	}
 	return syntax.LangBash
-}
-
-// checkText refuses invisible characters, and lines that are too long.
-func checkText(line string) error {
-	switch {
-	case len(line) > MaxLine:
-		return unclear("the line has %d bytes, more than %d", len(line), MaxLine)
-	case !utf8.ValidString(line):
-		return unclear("the line is not valid UTF-8")
-	}
-	for _, r := range line {
-		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
-			return unclear("the line has the character %U, which is not shown", r)
-		}
-	}
-	return nil
-}
-
-// checkDialect refuses syntax that different implementations of the same shell interpret
-// differently.
-func checkDialect(line string, shell Shell) error {
-	switch {
-	case shell == Zsh:
-		return checkZsh(line)
-	case shell == POSIX && strings.Contains(line, "(("):
-		return unclear("bash as sh calculates what is within ((")
-	case strings.Contains(line, "<<") && strings.Contains(line, "\\\n"):
-		return unclear("the line has a here-document and continues after a backslash")
-	}
-	return nil
-}
-
-// checkZsh refuses every character whose meaning differs between zsh and bash, even within
-// quotes.
-func checkZsh(line string) error {
-	if i := strings.IndexAny(line, "*?[](){}~^#=<>!$`\\\n"); i >= 0 {
-		return unclear("%q can mean something else in zsh", line[i])
-	}
-	return nil
 }
 
 // walker goes through the syntax tree of a line.
