@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -20,6 +18,12 @@ const (
 	mostCommands = 500
 	// deepest is the deepest allowed nesting of groups, loops and substitutions.
 	deepest = 20
+	// mostExpanded is the largest size of all words after their expansion, in bytes. A line such as
+	// x=$x$x can double a word again and again.
+	mostExpanded = 1 << 20
+	// mostPiped is the largest number of commands in a row of pipes. Many programs can print more than
+	// they read, and each command can do that again.
+	mostPiped = 10
 )
 
 // Shell is a kind of shell.
@@ -93,7 +97,7 @@ func Parse(line string, shell Shell, dir string, names Names) ([]Command, error)
 	if hasComment(file) && strings.Contains(line, "$(") {
 		return nil, unclear("the line has a comment and a substitution: shells differ in where such a comment ends")
 	}
-	w := walker{shell: shell, names: names, count: new(int), dir: dir, set: map[string]string{}}
+	w := walker{shell: shell, names: names, count: new(int), expanded: new(int), dir: dir, set: map[string]string{}}
 	if err := w.list(file.Stmts); err != nil {
 		return nil, err
 	}
@@ -119,52 +123,17 @@ func variantOf(shell Shell) syntax.LangVariant {
 	return syntax.LangBash
 }
 
-// checkText refuses invisible characters, and lines that are too long.
-func checkText(line string) error {
-	switch {
-	case len(line) > MaxLine:
-		return unclear("the line has %d bytes, more than %d", len(line), MaxLine)
-	case !utf8.ValidString(line):
-		return unclear("the line is not valid UTF-8")
-	}
-	for _, r := range line {
-		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
-			return unclear("the line has the character %U, which is not shown", r)
-		}
-	}
-	return nil
-}
-
-// checkDialect refuses syntax that different implementations of the same shell interpret
-// differently.
-func checkDialect(line string, shell Shell) error {
-	switch {
-	case shell == Zsh:
-		return checkZsh(line)
-	case shell == POSIX && strings.Contains(line, "(("):
-		return unclear("bash as sh calculates what is within ((")
-	case strings.Contains(line, "<<") && strings.Contains(line, "\\\n"):
-		return unclear("the line has a here-document and continues after a backslash")
-	}
-	return nil
-}
-
-// checkZsh refuses every character whose meaning differs between zsh and bash, even within
-// quotes.
-func checkZsh(line string) error {
-	if i := strings.IndexAny(line, "*?[](){}~^#=<>!$`\\\n"); i >= 0 {
-		return unclear("%q can mean something else in zsh", line[i])
-	}
-	return nil
-}
-
 // walker goes through the syntax tree of a line.
 type walker struct {
 	shell Shell
 	names Names
 	out   []Command
 	count *int // commands so far, also those of substitutions
-	depth int
+	// expanded is the size of all words so far.
+	expanded *int
+	depth    int
+	// piped is how many pipes there are around the present command.
+	piped int
 	// substituted is how many substitutions enclose the present part of the line.
 	substituted int
 
@@ -244,6 +213,12 @@ func (w *walker) binary(c *syntax.BinaryCmd) error {
 	}
 	if c.Op != syntax.OrStmt && c.Op != syntax.Pipe {
 		return unclear("the line has the operator %s", c.Op)
+	}
+	if c.Op == syntax.Pipe {
+		if w.piped++; w.piped >= mostPiped {
+			return unclear("the line has more than %d commands in a row of pipes", mostPiped)
+		}
+		defer func() { w.piped-- }()
 	}
 	return w.inside(func(w *walker) error { return w.list([]*syntax.Stmt{c.X, c.Y}) })
 }

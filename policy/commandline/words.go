@@ -169,11 +169,23 @@ func (w *walker) parts(parts []syntax.WordPart, inQuotes bool) (pieces, error) {
 		default:
 			err = unclear("the line has %s", kindOf(part))
 		}
+		if err == nil {
+			err = w.checkSize(len(p.raw))
+		}
 		if err != nil {
 			return p, err
 		}
 	}
+	*w.expanded += len(p.raw)
 	return p, nil
+}
+
+// checkSize refuses a line if the words so far and the given number of further bytes are too large.
+func (w *walker) checkSize(more int) error {
+	if *w.expanded+more > mostExpanded {
+		return unclear("the words of the line have more than %d bytes", mostExpanded)
+	}
+	return nil
 }
 
 // opensAfterDollar reports whether a $ directly before the part has a meaning in some shell.
@@ -296,8 +308,12 @@ func (w *walker) match(p pieces) ([]Word, error) {
 	}
 	var out []Word
 	for _, name := range names {
-		if wild(p.raw[last:], p.special[last:], name) {
-			out = append(out, Word{Text: folder + name, Matched: true})
+		if !wild(p.raw[last:], p.special[last:], name) {
+			continue
+		}
+		out = append(out, Word{Text: folder + name, Matched: true})
+		if *w.expanded += len(folder + name); *w.expanded > mostExpanded {
+			return nil, w.checkSize(0)
 		}
 	}
 	if len(out) > mostMatches {

@@ -2,6 +2,7 @@ package reading
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,8 +70,22 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 	if c.texts {
 		return nil
 	}
-	if err := onlyPlainRevisions(a); err != nil {
+	if err := w.onlyPlainRevisions(dir, a); err != nil {
 		return err
+	}
+	if c.patches && a.showsContent(c) {
+		if err := w.onlyCommits(c, dir, a); err != nil {
+			return err
+		}
+	}
+	isFolder := func(path commandline.Word) bool {
+		resolved, err := w.readable(dir, path.Text)
+		return err == nil && w.Machine.IsFolder(resolved)
+	}
+	if a.readsAttributes() && (len(a.files) == 0 || slices.ContainsFunc(a.files, isFolder)) {
+		if err := w.checkAllAttributes(dir); err != nil {
+			return err
+		}
 	}
 	for _, path := range a.files {
 		if path.Unknown || !plainFile.MatchString(path.Text) {
@@ -83,8 +98,15 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 		if err := w.checkAttributes(dir, path.Text); err != nil {
 			return err
 		}
-		if c.patches && a.showsContent(c) && (w.Machine.IsFolder(resolved) || !w.exists(resolved)) {
-			return fmt.Errorf("%s is or was a folder, which can have had private files", path.Text)
+		if !c.patches || !a.showsContent(c) {
+			continue
+		}
+		isTracked, err := w.inIndex(dir, path.Text)
+		if err != nil {
+			return err
+		}
+		if !isTracked || w.Machine.IsFolder(resolved) {
+			return fmt.Errorf("%s can be or can have been a folder with private files: git's index has no such file", path.Text)
 		}
 	}
 	if a.given["follow"] && a.showsContent(c) {
@@ -97,9 +119,9 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 }
 
 // onlyPlainRevisions refuses operands that are not revisions, and private files of a revision.
-func onlyPlainRevisions(a arguments) error {
+func (w Workspace) onlyPlainRevisions(dir string, a arguments) error {
 	for _, o := range a.operands {
-		_, file, isFile := strings.Cut(o.Text, ":")
+		rev, file, isFile := strings.Cut(o.Text, ":")
 		switch {
 		case o.Matched || !revision.MatchString(o.Text):
 			return fmt.Errorf("%s is not a plain revision", shortened(o.Text))
@@ -109,9 +131,57 @@ func onlyPlainRevisions(a arguments) error {
 			if name := privateName(file); name != "" {
 				return fmt.Errorf("%s is private: %s", o.Text, name)
 			}
+			if err := w.checkRevisionFile(dir, rev, file); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// checkRevisionFile checks the file of an operand REVISION:FILE. Git reads the lists of attributes beside the
+// file, from the top of the work tree or, after ./ or ../, from the folder dir.
+func (w Workspace) checkRevisionFile(dir, rev, file string) error {
+	if err := w.checkCommit(dir, rev); err != nil {
+		return err
+	}
+	if !strings.HasPrefix(file, "./") && !strings.HasPrefix(file, "../") {
+		repository, err := w.repository(dir)
+		if err != nil {
+			return err
+		}
+		dir = filepath.Dir(repository)
+	}
+	return w.checkAttributes(dir, file)
+}
+
+// onlyCommits refuses revisions that may be the content of a file or of a folder. Without an operand, git takes
+// HEAD.
+func (w Workspace) onlyCommits(c gitCommand, dir string, a arguments) error {
+	operands := a.operands
+	if c.always && len(operands) == 0 {
+		operands = []commandline.Word{{Text: "HEAD"}}
+	}
+	for _, o := range operands {
+		if strings.Contains(o.Text, ":") {
+			continue // its revision is checked with its file
+		}
+		for rev := range strings.SplitSeq(strings.ReplaceAll(o.Text, "...", ".."), "..") {
+			if rev == "" {
+				rev = "HEAD"
+			}
+			if err := w.checkCommit(dir, rev); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readsAttributes reports whether the command reads lists of attributes to compare files.
+func (a arguments) readsAttributes() bool {
+	return slices.ContainsFunc([]string{"stat", "shortstat", "numstat", "dirstat", "compact-summary", "S", "G", "p",
+		"patch", "U", "unified"}, func(option string) bool { return a.given[option] })
 }
 
 // showsContent reports whether the command shows the content of files.

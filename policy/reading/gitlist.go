@@ -4,7 +4,7 @@ package reading
 // that can write the index, such as status, are not in this list.
 var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true, paths: true},
-	"show": {options: gitLog, patches: true, always: true, named: true, paths: true, check: onlyCommits},
+	"show": {options: gitLog, patches: true, always: true, named: true, paths: true, check: shownCommits},
 	"diff": {options: gitLog, patches: true, always: true, paths: true, check: onlyRevisions},
 	// A stash list is the log of refs/stash. Git starts itself for it.
 	"stash list": {options: options{counts: "n", digits: true, long: map[string]value{"oneline": none, "stat": optional,

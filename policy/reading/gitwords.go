@@ -96,7 +96,7 @@ func oneBlamed(w Workspace, dir string, a arguments) error {
 			return err
 		}
 	}
-	return onlyPlainRevisions(arguments{operands: revisions})
+	return w.onlyPlainRevisions(dir, arguments{operands: revisions})
 }
 
 // checkAttributes refuses lists of attributes that are no plain files. Git reads such a list in each
@@ -127,25 +127,12 @@ func oneObject(w Workspace, dir string, a arguments) error {
 	if !a.given["p"] {
 		return nil
 	}
-	return onlyCommits(w, dir, a)
+	return w.onlyCommits(gitCommand{}, dir, a)
 }
 
-// anyObject matches names that do not always name a commit. They can also name another kind of
-// object. Behind the name can be a word in braces that asks for an object of another kind.
-var (
-	anyObject = regexp.MustCompile(`^(.*-g)?[0-9a-fA-F]{4,}(\^\{[^}]*\})*$`)
-	ofCommit  = regexp.MustCompile(`^[^^]*\^\{commit\}$`)
-	otherKind = regexp.MustCompile(`\^\{(blob|object)\}`)
-)
-
-// onlyCommits refuses a hash, because git show prints objects of any kind, including files.
-func onlyCommits(_ Workspace, _ string, a arguments) error {
-	for _, o := range a.operands {
-		if anyObject.MatchString(o.Text) && !ofCommit.MatchString(o.Text) || otherKind.MatchString(o.Text) {
-			return fmt.Errorf("%s can be the content of a file: write REVISION^{commit}", o.Text)
-		}
-	}
-	return nil
+// shownCommits refuses what may be no commit, because git show prints objects of any kind, including files.
+func shownCommits(w Workspace, dir string, a arguments) error {
+	return w.onlyCommits(gitCommand{always: true}, dir, a)
 }
 
 // wholeBraces matches a revision in which each brace that opens is closed.

@@ -105,6 +105,16 @@ func (Here) Text(path string) (string, error) {
 	return string(data), err
 }
 
+// Part returns up to size bytes of a file from an offset.
+func (Here) Part(path string, offset int64, size int) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not stop us
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.NewSectionReader(f, offset, int64(size)))
+}
+
 // Names returns the names in a folder.
 func (Here) Names(dir string) ([]string, error) {
 	f, err := os.Open(dir)

@@ -19,6 +19,8 @@ type Machine interface {
 	Special(path string) string
 	// Text returns the content of a small file.
 	Text(path string) (string, error)
+	// Part returns up to size bytes of a file from an offset.
+	Part(path string, offset int64, size int) ([]byte, error)
 	// Names returns the names in a folder.
 	Names(dir string) ([]string, error)
 	// Program returns the resolved path of the program that a shell starts for a name.

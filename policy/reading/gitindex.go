@@ -1,0 +1,102 @@
+package reading
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// largestIndex is the largest size of git's index that is read, in bytes. The index of a repository with
+	// 100,000 files has about 10 megabytes.
+	largestIndex = 1 << 26
+	// indexHead is the size of the head of the index, and indexEntry the size of an entry before its name.
+	indexHead, indexEntry = 12, 62
+	// indexStep is the size of which the size of each entry is a multiple.
+	indexStep = 8
+)
+
+// indexed returns the paths of the files in git's index. The paths are relative to the top of the work tree.
+// There are none if the repository has no index.
+func (w Workspace) indexed(repository string) (map[string]bool, error) {
+	path := filepath.Join(repository, "index")
+	data, err := w.Machine.Part(path, 0, largestIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	unknown := fmt.Errorf("%s has an unknown form", path)
+	if len(data) < indexHead || string(data[:7]) != "DIRC\x00\x00\x00" || data[7] != 2 && data[7] != 3 {
+		return nil, unknown
+	}
+	out := map[string]bool{}
+	rest := data[indexHead:]
+	for range binary.BigEndian.Uint32(data[8:]) {
+		if len(rest) < indexEntry+indexStep {
+			return nil, unknown
+		}
+		begin := indexEntry
+		const hasMoreFlags = 0x40
+		if rest[indexEntry-2]&hasMoreFlags != 0 {
+			begin += 2
+		}
+		length := bytes.IndexByte(rest[begin:], 0)
+		size := (begin + length + indexStep) / indexStep * indexStep
+		if length <= 0 || size > len(rest) {
+			return nil, unknown
+		}
+		const ofMode, isFile, isLink = 26, 0x80, 0xa0
+		if kind := rest[ofMode] & 0xf0; kind == isFile || kind == isLink {
+			out[string(rest[begin:begin+length])] = true
+		}
+		rest = rest[size:]
+	}
+	return out, nil
+}
+
+// inIndex reports whether git's index has a file at a path that is relative to dir. A link on the way to the
+// file makes it another path.
+func (w Workspace) inIndex(dir, path string) (bool, error) {
+	resolved, err := w.readable(dir, ".")
+	if err != nil {
+		return false, err
+	}
+	repository, err := w.repository(dir)
+	if err != nil {
+		return false, err
+	}
+	names, err := w.indexed(repository)
+	below, isBelow := strings.CutPrefix(filepath.Join(resolved, path), filepath.Dir(repository)+"/")
+	return isBelow && names[below], err
+}
+
+// checkAllAttributes refuses lists of attributes that are no plain files. Git reads the list in each folder in
+// which a shown commit changes a file. Folders without files of the index are left out.
+func (w Workspace) checkAllAttributes(dir string) error {
+	repository, err := w.repository(dir)
+	if err != nil {
+		return err
+	}
+	names, err := w.indexed(repository)
+	if err != nil {
+		return err
+	}
+	folders := map[string]bool{}
+	for name := range names {
+		for at := filepath.Dir(name); at != "." && !folders[at]; at = filepath.Dir(at) {
+			folders[at] = true
+		}
+	}
+	for folder := range folders {
+		if err := w.plainOrMissing(filepath.Join(filepath.Dir(repository), folder, ".gitattributes")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
