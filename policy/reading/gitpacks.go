@@ -112,8 +112,8 @@ func (p gitPack) offset(number, all int64) (int64, error) {
 // of them in a row.
 const mostDeltas = 4095
 
-// object returns the kind of the object at an offset of the pack, and the beginning of its content if git has stored the
-// content whole.
+// object returns the kind of the object at an offset of the pack. It also returns the beginning of its content
+// if git has stored the content whole.
 func (p gitPack) object(offset int64, deltas int) (kind, content string, err error) {
 	data, err := p.machine.Part(p.path+".pack", offset, firstBytes)
 	if err != nil {

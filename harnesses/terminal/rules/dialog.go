@@ -225,7 +225,8 @@ func (c *compiler) readsDialog(path string, d *DialogRule) {
 	c.regexps(at, map[string]pattern{
 		"strip": {d.Strip, &d.strip}, "title": {d.Title, &d.title}, "top": {d.Top, &d.top},
 		"option": {d.Option, &d.option},
-		"end":    {d.End, &d.end}, "bottom": {d.Bottom, &d.bottom}, "gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
+		"end":    {d.End, &d.end}, "bottom": {d.Bottom, &d.bottom},
+		"gutter": {d.Gutter, &d.gutter}, "changed": {d.Changed, &d.changed},
 		"choice": {d.Choice, &d.choice}, "chosen": {d.Chosen, &d.chosen},
 		"state": {d.State, &d.state}, "tail": {d.Tail, &d.tail}, "text": {d.Text, &d.text},
 		"unnumbered": {d.Unnumbered, &d.unnumbered},
