@@ -83,6 +83,9 @@ func (w Workspace) JudgeCommand(c commandline.Command, shadowed []string) error 
 	if err := w.checkFiles(c.Dir, c.Inputs); err != nil {
 		return err
 	}
+	if err := checkWidths(name, c.Words[1:]); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	if p.own == nil {
 		p.own = p.judge
 	}
