@@ -142,12 +142,14 @@ func (l *live) modelGot(words ...string) bool {
 	})
 }
 
-// around returns a word and what stands around it in a request to the model, or "" if no request has it.
-func (l *live) around(word string) string {
+// around returns a word and what stands around it in a request to the model, or "" if no request has it. The
+// word does not count where it is part of the text except.
+func (l *live) around(word, except string) string {
 	const context = 400 // bytes on each side
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, body := range l.bodies {
+		body = strings.ReplaceAll(body, except, "")
 		if at := strings.Index(body, word); at >= 0 {
 			return body[max(0, at-context):min(len(body), at+len(word)+context)]
 		}
