@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// guide is the page in which each named file must be there, and in which a step can begin with its file.
+// guide is the page with the strictest rules: each file that it names must be there. A step of it can begin
+// with its file.
 const guide = "docs/how-to-add.md"
 
 var (
