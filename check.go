@@ -84,7 +84,7 @@ const (
 
 // Teller is a harness that knows how its agent CLI reports answers.
 type Teller interface {
-	// TellsAnswers reports whether the agent CLI reports its answers through its hook, its record
+	// ReadsAnswers reports whether the agent CLI reports its answers through its hook, its record
 	// or its server. Such an answer is complete. An answer from the screen may be incomplete.
-	TellsAnswers() bool
+	ReadsAnswers() bool
 }

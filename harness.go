@@ -78,7 +78,7 @@ type Info struct {
 	Transport     Transport    `json:"transport"`
 	DaemonManaged bool         `json:"daemon_managed"` // needs a host agent, unless the user allows a start without one
 	Capabilities  Capabilities `json:"capabilities"`
-	Work          WorkTold     `json:"-"`       // for the conformance suite and for budgets
+	Work          ReportedWork `json:"-"`       // for the conformance suite and for budgets
 	Command       string       `json:"command"` // the program that is looked up on PATH
 	Install       string       `json:"install"` // one line that tells the user how to install the agent CLI
 	// Package is the package that 'coleo harness install' installs, as "npm:NAME" or "pip:NAME". It

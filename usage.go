@@ -137,10 +137,10 @@ type UsageEntry struct {
 	Usage
 }
 
-// WorkTold says which work of an agent CLI appears in the events of its runs. The conformance suite
+// ReportedWork says which work of an agent CLI appears in the events of its runs. The conformance suite
 // compares the reported work with the model server's record, and skips the rest.
 // docs/harness-reference.md repeats the comments on the fields.
-type WorkTold struct {
+type ReportedWork struct {
 	// If this key is `true`, the events report each tool call, with its end and its outcome.
 	Calls bool `toml:"calls"`
 	// If this key is `true` and the arguments of a call are not JSON, the agent CLI asks the model

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// fakeTold is a session with prepared states, because a live session cannot be stopped
+// fakeStory is a session with prepared states, because a live session cannot be stopped
 // between two changes.
-type fakeTold struct {
+type fakeStory struct {
 	Session
 	story []State
 	then  []State // the states that follow while somebody follows
 }
 
-func (f *fakeTold) State() Reading { return Reading{State: f.story[len(f.story)-1]} }
+func (f *fakeStory) State() Reading { return Reading{State: f.story[len(f.story)-1]} }
 
-func (f *fakeTold) Changes(ctx context.Context, from Cursor) iter.Seq2[Change, error] {
+func (f *fakeStory) Changes(ctx context.Context, from Cursor) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for i, s := range append(f.story, f.then...) {
 			if i >= len(f.story) && ctx.Err() != nil {
@@ -51,7 +51,7 @@ func TestWaitingLooksAtThePresentAndTheFuture(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // its clock stands still while anything runs
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				got, err := WaitForIdle(ctx, &fakeTold{story: c.story, then: c.then})
+				got, err := WaitForIdle(ctx, &fakeStory{story: c.story, then: c.then})
 				if ErrorCode(err) != c.code || err == nil && got.State != Idle {
 					t.Errorf("reading %+v, error %v; want %q", got, err, c.code)
 				}

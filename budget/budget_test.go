@@ -118,7 +118,7 @@ func TestWhichBudgetsCanBeKept(t *testing.T) {
 		info coleo.Info
 		want Telling
 	}{
-		{coleo.Info{Work: coleo.WorkTold{Usage: true}}, TellsReplies},
+		{coleo.Info{Work: coleo.ReportedWork{Usage: true}}, TellsReplies},
 		{coleo.Info{Capabilities: coleo.Capabilities{Usage: true}}, TellsTurns},
 		{coleo.Info{}, TellsNothing},
 	} {

@@ -63,7 +63,7 @@ func TestTheEventsOfManyTurnsReportWhatTheModelDid(t *testing.T) {
 }
 
 // manyDeeds returns n turns: calls of all kinds, again and again, and then a last text.
-func manyDeeds(w coleo.WorkTold, n int) (out []deed) {
+func manyDeeds(w coleo.ReportedWork, n int) (out []deed) {
 	for len(out) < n-1 {
 		for _, d := range callDeeds(w) {
 			d.prompt = strings.NewReplacer("touch ", fmt.Sprintf("touch turn%d-", len(out)),

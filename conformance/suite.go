@@ -27,7 +27,7 @@ type Check struct {
 	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
 	// Reports says whether the harness's events contain what the check compares. If Reports is nil,
 	// the check needs no events.
-	Reports func(coleo.WorkTold) bool
+	Reports func(coleo.ReportedWork) bool
 	Skip    string // the reason that is reported if Needs or Reports returns false
 	NoModel bool   // the check also runs for a harness that asks no model
 	Stops   bool   // if this check fails, no later check is run

@@ -28,13 +28,13 @@ type Follower struct {
 	asked  chan chan<- struct{} // each channel is a look that CatchUp waits for; it is closed after the look
 	ended  chan struct{}        // closed when Run has returned
 
-	ready atomic.Bool            // true if nobody waits for the entry Ready
-	path  atomic.Pointer[string] // path of the record; nil until the record is found
-	found Where                  // result of where when the record was found
-	tail  Tail
-	below *subagentRecords         // the records of subagents; nil until the record is found
-	also  atomic.Pointer[[]string] // further files and folders whose changes count: those of below
-	from  string                   // path of the record whose entries take gets
+	ready     atomic.Bool            // true if nobody waits for the entry Ready
+	path      atomic.Pointer[string] // path of the record; nil until the record is found
+	found     Where                  // result of where when the record was found
+	tail      Tail
+	subagents *subagentRecords         // the records of subagents; nil until the record is found
+	also      atomic.Pointer[[]string] // further files and folders whose changes count: those of subagents
+	from      string                   // path of the record whose entries take gets
 }
 
 // NewFollower returns a Follower. findRecord says which record the Follower reads. Run calls
@@ -128,7 +128,7 @@ func (f *Follower) rest(ctx context.Context, w *Watcher, gap time.Duration) bool
 func (f *Follower) close() {
 	if f.tail != nil {
 		f.tail.Close()
-		f.below.close()
+		f.subagents.close()
 	}
 }
 
@@ -145,22 +145,22 @@ func (f *Follower) look(w *Watcher) {
 		f.close()
 		f.path.Store(&path)
 		f.found, f.tail, f.from = where, f.source.Open(path, where), path
-		f.below = newBelow(f.source.Subagents, path, where)
+		f.subagents = newSubagentRecords(f.source.Subagents, path, where)
 		f.also.Store(nil)
 		w.watch(f, []string{filepath.Dir(path)})
 	}
 	f.lookWhetherReady()
-	for f.below.search() {
+	for f.subagents.search() {
 		f.watchBelow(w)
 	}
 	own := f.tail.Next()
-	f.takeBoth(own, f.below.next(own))
+	f.takeBoth(own, f.subagents.next(own))
 }
 
 // takeBoth passes on entries of the conversation and of its subagents, in the order of their times.
-func (f *Follower) takeBoth(own []Entry, below []subagentEntry) {
+func (f *Follower) takeBoth(own []Entry, subagents []subagentEntry) {
 	path := *f.path.Load()
-	for _, b := range below {
+	for _, b := range subagents {
 		n := 0
 		for n < len(own) && !own[n].Time.After(b.Time) {
 			n++
@@ -209,10 +209,10 @@ func (f *Follower) concerns(path string) bool {
 
 // watchBelow watches the folders of the records of subagents too.
 func (f *Follower) watchBelow(w *Watcher) {
-	also := f.below.places()
+	also := f.subagents.places()
 	f.also.Store(&also)
-	folders := append([]string{filepath.Dir(*f.path.Load())}, f.below.folders...)
-	for _, path := range f.below.records {
+	folders := append([]string{filepath.Dir(*f.path.Load())}, f.subagents.folders...)
+	for _, path := range f.subagents.records {
 		folders = append(folders, filepath.Dir(path))
 	}
 	slices.Sort(folders)

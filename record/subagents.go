@@ -73,7 +73,7 @@ type subagentEntry struct {
 	Entry
 }
 
-func newBelow(s Subagents, path string, w Where) *subagentRecords {
+func newSubagentRecords(s Subagents, path string, w Where) *subagentRecords {
 	b := &subagentRecords{source: s, since: w.Since, tails: map[string]Tail{}, counted: map[string]bool{}}
 	if s.Find != nil {
 		b.find = s.Find(path, w)

@@ -105,7 +105,7 @@ func TestTheTokensOfSubagentsAreFollowed(t *testing.T) {
 func TestAFolderOfSubagentsIsWatchedBeforeItHasARecord(t *testing.T) {
 	t.Parallel()
 	f := newFamily(t, time.Time{})
-	below := newBelow(f.follower.source.Subagents, f.path("one"), Where{Conversation: "one"})
+	below := newSubagentRecords(f.follower.source.Subagents, f.path("one"), Where{Conversation: "one"})
 	for _, step := range []struct {
 		name string
 		do   func()

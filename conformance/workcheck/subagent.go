@@ -25,7 +25,7 @@ func (t Task) Answer() string { return "It is done: " + t.Below }
 // Script returns a script in which the model starts a subagent after the prompt. The subagent calls
 // a tool that does not exist, and then answers. Some agent CLIs give this answer to the model in a
 // separate turn. In that turn, the model says a few words.
-func (t Task) Script(w coleo.WorkTold) modelserver.Script {
+func (t Task) Script(w coleo.ReportedWork) modelserver.Script {
 	yes, no := true, false
 	rule := func(word string, after *bool, step modelserver.Step) modelserver.Rule {
 		return modelserver.Rule{Name: "subagent", When: modelserver.When{Contains: word, ToolResult: after},

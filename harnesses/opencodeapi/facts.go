@@ -244,7 +244,7 @@ func (s *Session) takePart(raw json.RawMessage) {
 	}
 	if part.Type == "text" && !part.Synthetic {
 		s.mu.Lock()
-		s.tellTurn(part.MessageID, part.Text)
+		s.reportTurn(part.MessageID, part.Text)
 		s.mu.Unlock()
 	}
 	s.update(func(f *facts) {

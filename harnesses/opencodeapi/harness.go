@@ -39,8 +39,8 @@ var (
 	_ coleo.Teller     = (*Harness)(nil)
 )
 
-// TellsAnswers returns true, because the server reports each message.
-func (h *Harness) TellsAnswers() bool { return true }
+// ReadsAnswers returns true, because the server reports each message.
+func (h *Harness) ReadsAnswers() bool { return true }
 
 // New returns the harness. holdCommand is the command that starts a holder. The Watcher reports
 // changes of OpenCode's database. New fails only if a built-in harness.toml is invalid.

@@ -91,7 +91,7 @@ func (s *Session) begin() {
 		if err == nil {
 			break
 		}
-		s.tellTrouble(err, failing, srv.bounds.trouble)
+		s.reportTrouble(err, failing, srv.bounds.trouble)
 		if !s.waitWhileOpen(followRetry) {
 			return
 		}
@@ -122,7 +122,7 @@ func (s *Session) followEvents(srv *server) {
 			failing = attempt
 		}
 		if !connected {
-			s.tellTrouble(err, failing, srv.bounds.trouble)
+			s.reportTrouble(err, failing, srv.bounds.trouble)
 		}
 		if !s.waitWhileOpen(followRetry) {
 			return
@@ -130,9 +130,9 @@ func (s *Session) followEvents(srv *server) {
 	}
 }
 
-// tellTrouble makes the reading say why the server cannot be followed. A fault that may pass is
+// reportTrouble makes the reading say why the server cannot be followed. A fault that may pass is
 // told only if it has lasted for minDuration: a server that ends refuses connections first.
-func (s *Session) tellTrouble(err error, faultBegan time.Time, minDuration time.Duration) {
+func (s *Session) reportTrouble(err error, faultBegan time.Time, minDuration time.Duration) {
 	refused := coleo.ErrorCode(err) == coleo.EUnauthorized
 	if s.ctx.Err() != nil || !refused && time.Since(faultBegan) < minDuration {
 		return

@@ -36,10 +36,10 @@ func (s *Session) takeID(message string) {
 	}
 }
 
-// tellTurn reports a turn that Coleo has not begun. It waits until the text of the turn's prompt is
-// known. The server and the record both report the prompt. tellTurn uses the report that comes
+// reportTurn reports a turn that Coleo has not begun. It waits until the text of the turn's prompt is
+// known. The server and the record both report the prompt. reportTurn uses the report that comes
 // first. The caller holds mu.
-func (s *Session) tellTurn(message, text string) {
+func (s *Session) reportTurn(message, text string) {
 	if message != s.prompted || !s.untold || text == "" {
 		return
 	}

@@ -51,16 +51,16 @@ func (s *Session) worked(entries []record.Entry) {
 		if e.Kind != record.Prompt || e.Time.Before(s.opened) { // an earlier host agent has reported that turn
 			continue
 		}
-		s.tellWork(name, entries[told:i])
+		s.addWork(name, entries[told:i])
 		told = i
 		s.takeID(e.Turn)
-		s.tellTurn(e.Turn, e.Text)
+		s.reportTurn(e.Turn, e.Text)
 	}
-	s.tellWork(name, entries[told:])
+	s.addWork(name, entries[told:])
 }
 
-// tellWork adds the work that the entries describe to the list of changes. The caller holds mu.
-func (s *Session) tellWork(name string, entries []record.Entry) {
+// addWork adds the work that the entries describe to the list of changes. The caller holds mu.
+func (s *Session) addWork(name string, entries []record.Entry) {
 	if work := record.Activities(entries); len(work) > 0 {
 		s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeWork, Reading: s.reading, Work: work, Record: name})
 	}

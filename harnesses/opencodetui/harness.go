@@ -31,8 +31,8 @@ var (
 	_ coleo.Teller     = (*Harness)(nil)
 )
 
-// TellsAnswers returns true, because the server reports each message.
-func (h *Harness) TellsAnswers() bool { return true }
+// ReadsAnswers returns true, because the server reports each message.
+func (h *Harness) ReadsAnswers() bool { return true }
 
 // New returns the harness. holdCommand is the command that becomes a holder. The program of this
 // command also runs in the window, with the verb of package pane. The Watcher reports changes of

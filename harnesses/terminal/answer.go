@@ -38,9 +38,9 @@ func (s *session) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, er
 	return coleo.Answer{Text: s.rules().Answer.Read(s.rowsAbove(), r.Text), Source: "screen"}, nil
 }
 
-// TellsAnswers reports whether Coleo can read the agent CLI's answers from its hook or its own
+// ReadsAnswers reports whether Coleo can read the agent CLI's answers from its hook or its own
 // record, and not only from its screen.
-func (h *Harness) TellsAnswers() bool {
+func (h *Harness) ReadsAnswers() bool {
 	return h.hooks.Answer != nil || h.spec.Transcript.File != "" ||
 		slices.ContainsFunc(h.spec.Hook.Reports, func(r rules.Report) bool { return r.Answer != "" })
 }

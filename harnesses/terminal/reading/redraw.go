@@ -44,18 +44,18 @@ const (
 // the picture, or the picture shows work and does not change. The same picture gets a second redraw
 // only after a picture that needed no redraw.
 type redraws struct {
-	picture string        // the picture that needs a redraw, as text; "" if the last picture needs none
-	why     string        // why the picture needs it
-	since   time.Time     // since when the picture has not changed
-	after   time.Duration // how long the picture must not change before its redraw
-	retry   time.Time     // the earliest time of the next attempt, after a redraw that was not possible
-	vain    int           // number of redraws since the last picture that needed none
+	picture  string        // the picture that needs a redraw, as text; "" if the last picture needs none
+	why      string        // why the picture needs it
+	since    time.Time     // since when the picture has not changed
+	after    time.Duration // how long the picture must not change before its redraw
+	retry    time.Time     // the earliest time of the next attempt, after a redraw that was not possible
+	unhelped int           // number of redraws since the last picture that needed none
 
-	tried []string    // the pictures that had a redraw since the last picture that needed none
-	times []time.Time // when the newest redraws began, at most redrawsIn of them
-	begun time.Time
-	done  time.Time // when the newest redraw was done; zero while it is under way
-	of    string    // why the newest redraw was made
+	tried  []string    // the pictures that had a redraw since the last picture that needed none
+	times  []time.Time // when the newest redraws began, at most redrawsIn of them
+	begun  time.Time
+	done   time.Time // when the newest redraw was done; zero while it is under way
+	reason string    // why the newest redraw was made
 }
 
 // needRedraw records that a picture needs a redraw, and why.
@@ -63,12 +63,12 @@ func (d *redraws) needRedraw(picture, why string, after time.Duration, now time.
 	if picture != d.picture || why != d.why {
 		d.picture, d.why, d.since, d.retry = picture, why, now, time.Time{}
 	}
-	d.after = after << min(d.vain, redrawDoublings)
+	d.after = after << min(d.unhelped, redrawDoublings)
 }
 
-// none records that the last picture needs no redraw. It also forgets which pictures had a redraw.
+// needNone records that the last picture needs no redraw. It also forgets which pictures had a redraw.
 // So a picture that is garbled again in the same way gets a redraw again.
-func (d *redraws) none() { d.picture, d.vain, d.tried = "", 0, nil }
+func (d *redraws) needNone() { d.picture, d.unhelped, d.tried = "", 0, nil }
 
 // running reports whether a redraw is under way.
 func (d *redraws) running() bool { return !d.begun.IsZero() && d.done.IsZero() }
@@ -119,7 +119,7 @@ func (d *redraws) pending(now time.Time) time.Duration {
 // wait until the redraw is due.
 func (r *Reader) noteRedraw(now time.Time) time.Duration {
 	if r.spec.Redraw == "" || r.mode.noProcess || r.reading.State == coleo.Dead {
-		r.redraws.none()
+		r.redraws.needNone()
 		return IdleLook
 	}
 	text := func() string { return r.picture.Screen.Title + "\n" + strings.Join(r.picture.Screen.Lines, "\n") }
@@ -128,14 +128,14 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 		r.redraws.needRedraw(text(), "no rule knew the picture", r.spec.Timing.Start.Duration(), now)
 	case r.verdict.State == "":
 		after := redrawUnknown
-		if r.redraws.vain == 0 && now.Sub(r.unknown.since) >= r.spec.Timing.Unknown.Duration() {
+		if r.redraws.unhelped == 0 && now.Sub(r.unknown.since) >= r.spec.Timing.Unknown.Duration() {
 			after = 0 // the picture never stops changing
 		}
 		r.redraws.needRedraw(text(), "no rule knew the picture", after, now)
 	case r.verdict.State.Working():
 		r.redraws.needRedraw(text(), "the picture showed work and stood still", redrawWork, now)
 	default:
-		r.redraws.none()
+		r.redraws.needNone()
 	}
 	if left := r.redraws.wait(now); left > 0 {
 		return left
@@ -148,7 +148,7 @@ func (r *Reader) noteRedraw(now time.Time) time.Duration {
 // this after the time maxUnknown.
 func (r *Reader) awaitRedraw(maxUnknown time.Duration, now time.Time) time.Duration {
 	d := &r.redraws
-	if left := d.underWay(now); left > 0 || d.vain > 0 {
+	if left := d.underWay(now); left > 0 || d.unhelped > 0 {
 		return left
 	}
 	return min(d.pending(now), maxUnknown+redrawStart-now.Sub(r.unknown.since))
@@ -166,11 +166,11 @@ func (r *Reader) Redrawing(now time.Time) bool {
 	if !r.WantsRedraw(now) {
 		return false
 	}
-	d.tried, d.begun, d.done, d.of = appendBounded(d.tried, d.picture), now, time.Time{}, d.why
+	d.tried, d.begun, d.done, d.reason = appendBounded(d.tried, d.picture), now, time.Time{}, d.why
 	if d.times = append(d.times, now); len(d.times) > redrawsIn {
 		d.times = d.times[1:]
 	}
-	d.vain++
+	d.unhelped++
 	return true
 }
 
@@ -179,7 +179,7 @@ func (r *Reader) Redrawing(now time.Time) bool {
 func (r *Reader) Redrawn(now time.Time) {
 	r.redraws.done = now
 	r.emit(coleo.Change{Time: now, Kind: coleo.ChangeRedraw, Reading: r.reading,
-		Note: "redrawn once, because " + r.redraws.of})
+		Note: "redrawn once, because " + r.redraws.reason})
 }
 
 // RedrawRefused tells the Reader that no redraw is possible now.
@@ -191,7 +191,7 @@ func (r *Reader) redrawnText(now time.Time) string {
 	if d.begun.IsZero() {
 		return ""
 	}
-	text := fmt.Sprintf("%s ago, because %s", coleo.Age(now.Sub(d.begun)), d.of)
+	text := fmt.Sprintf("%s ago, because %s", coleo.Age(now.Sub(d.begun)), d.reason)
 	if d.picture != "" && slices.Contains(d.tried, d.picture) && d.pending(now) == 0 {
 		text += "; the picture stayed as it was"
 	}

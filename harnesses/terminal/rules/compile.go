@@ -293,7 +293,7 @@ func (c *compiler) rule(path string, r *Rule) {
 }
 
 // work checks the table [work], which describes the events of the harness's runs.
-func (c *compiler) work(w coleo.WorkTold) {
+func (c *compiler) work(w coleo.ReportedWork) {
 	if (w.SubagentTool == "") != (w.SubagentInput == "") {
 		c.fail("work", "[work] needs both subagent_tool and subagent_input, or neither")
 	}

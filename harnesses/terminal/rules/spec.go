@@ -95,7 +95,7 @@ type Spec struct {
 	// The kinds of the agent CLI's work that the events of its runs contain. `coleo harness test`
 	// compares these events with the model server's record. Leave the table out if Coleo reads no
 	// record of the agent CLI.
-	Work coleo.WorkTold `toml:"work"`
+	Work coleo.ReportedWork `toml:"work"`
 	// How Coleo starts the agent CLI.
 	Launch Launch `toml:"launch"`
 	// A setting that users of the agent CLI may have chosen, and that changes its

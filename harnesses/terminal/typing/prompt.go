@@ -318,8 +318,8 @@ func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 	if err != nil {
 		return err
 	}
-	own, vain, first, keptBefore := &t.turn.own, 0, "", t.turn.own.removed
-	for round := 0; round < clearMost && vain < clearTries; round++ {
+	own, failures, first, keptBefore := &t.turn.own, 0, "", t.turn.own.removed
+	for round := 0; round < clearMost && failures < clearTries; round++ {
 		before, _, err := find(ctx, t.view, func(r *reading.Reader) (content, error) {
 			return contentOf(r), may(r)
 		})
@@ -342,8 +342,8 @@ func (t *Typist) clearWhile(ctx context.Context, may Check) error {
 			now := contentOf(r)
 			return now.shown && (now.empty || now.text != before.text)
 		}
-		if vain++; t.view.Await(ctx, clearTimeout, cleared) {
-			vain = 0
+		if failures++; t.view.Await(ctx, clearTimeout, cleared) {
+			failures = 0
 		}
 	}
 	return peek(t.view, func(r *reading.Reader) error {
