@@ -33,12 +33,16 @@ type Harness struct {
 
 // Shared holds what all harnesses of a host agent share.
 type Shared struct {
-	floods  *Floods
-	records *record.Watcher
+	floods        *Floods
+	records       *record.Watcher
+	conversations takenConversations
 }
 
 // NewShared returns a Shared that no session uses yet.
-func NewShared() *Shared { return &Shared{floods: NewFloods(), records: record.NewWatcher()} }
+func NewShared() *Shared {
+	return &Shared{floods: NewFloods(), records: record.NewWatcher(),
+		conversations: takenConversations{by: map[string]*session{}}}
+}
 
 // Records returns the Watcher of all records.
 func (s *Shared) Records() *record.Watcher { return s.records }

@@ -95,6 +95,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 		client.Close()
 		return nil, err
 	}
+	h.shared.conversations.take(s, handle.Conversation)
 	s.hook = followHook(h.spec, handle.Dir)
 	s.record = s.followRecord()
 	if s.record.follower != nil {
@@ -108,7 +109,7 @@ func (h *Harness) open(handle coleo.Handle, facts Facts, at holder.Status, justS
 	case len(h.spec.Ready) > 0 || h.hooks.Record.ReportsReady:
 		reader.ExpectReady(starting)
 	}
-	s.live = newLive(reader, s.hook.lines, s.record, s.worked)
+	s.live = newLive(reader, s.hookLines, s.record, s.worked)
 	s.view = view{live: s.live, log: s.log, client: client}
 	s.typist = typing.New(s.view, h.spec)
 	go s.follow(stream, replay)
@@ -217,6 +218,7 @@ func (s *session) Kill(context.Context) error {
 // Close first waits for a call that is still typing. Close writes a last snapshot. It
 // returns the error of closing the connection to the holder.
 func (s *session) Close() error {
+	s.harness.shared.conversations.leave(s)
 	s.redrawing.stop()
 	s.resizePostponed()
 	s.cancel()
@@ -256,45 +258,4 @@ func (s *session) Reload(h coleo.Harness) error {
 		default: // another look is already pending
 		}
 	})
-}
-
-// conversation is the id of the agent CLI's conversation.
-type conversation struct {
-	mu sync.Mutex
-	id string // "" as long as the id is not known
-}
-
-func (c *conversation) get() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.id
-}
-
-func (c *conversation) set(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.id = id
-}
-
-// findConversation asks the harness's code for the id of a conversation that the agent
-// CLI began by itself. It is called when a turn has ended.
-func (s *session) findConversation() {
-	f := s.factsNow()
-	if s.harness.hooks.Conversation == nil || f.Conversation != "" {
-		return
-	}
-	id, err := s.harness.hooks.Conversation(s.ctx, f)
-	if err != nil || id == "" {
-		return
-	}
-	r, unlock := s.live.lock()
-	defer unlock()
-	s.conversation.set(id)
-	s.log.Add(coleo.Change{Time: time.Now(), Kind: coleo.ChangeConversation, Reading: r.Reading(), Note: id})
-}
-
-func (s *session) factsNow() Facts {
-	f := s.facts
-	f.Conversation = s.conversation.get()
-	return f
 }

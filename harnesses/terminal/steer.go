@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"time"
 
 	"coleo.dev"
 	"coleo.dev/harnesses/terminal/past"
@@ -11,7 +12,13 @@ import (
 // SendPrompt types a prompt and submits it. It returns when the agent CLI has taken the
 // prompt. See typing.Typist.SendPrompt for the errors.
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
-	return s.typist.SendPrompt(ctx, p)
+	sent := time.Now()
+	receipt, err := s.typist.SendPrompt(ctx, p)
+	switch coleo.ErrorCode(err) {
+	case "", coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout:
+		go s.followPrompt(p.Text, sent) // the prompt may have been submitted
+	}
+	return receipt, err
 }
 
 // Respond answers one appearance of one dialog. It returns when the dialog is gone from

@@ -95,6 +95,11 @@ func (r *Reader) PromptReported(text string, sentAt time.Time) bool {
 	return r.hook.turn(text, sentAt) != nil || r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
 }
 
+// PromptRecorded is like PromptReported, but without the hook.
+func (r *Reader) PromptRecorded(text string, sentAt time.Time) bool {
+	return r.recorded.confirmsPrompt(r.hook.spec.Bare(text), sentAt)
+}
+
 // HookAnswer returns the answer that the hook reported for the prompt text. It considers only turns
 // that the hook reported since the time sentAt. HookAnswer returns "" if there is no answer.
 func (r *Reader) HookAnswer(text string, sentAt time.Time) string {

@@ -73,6 +73,10 @@ type Report struct {
 	// The key whose value is the text of the prompt that the agent CLI took. An event with this key
 	// proves that the prompt arrived.
 	Prompt string `toml:"prompt"`
+	// The key whose value is the id of the conversation, such as `session_id`. A person can begin or
+	// continue another conversation inside the agent CLI. Set this key only for an event of a prompt,
+	// because a conversation without a prompt cannot be continued later.
+	Conversation string `toml:"conversation"`
 	// The key whose value is a list of prompts. The last prompt in the list is the prompt of the
 	// turn.
 	Prompts string `toml:"prompts"`

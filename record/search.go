@@ -1,0 +1,69 @@
+package record
+
+import (
+	"context"
+	"os"
+	"slices"
+	"time"
+)
+
+// Taken describes a prompt that an agent CLI has taken.
+type Taken struct {
+	Home   string    // HOME of the agent CLI
+	Folder string    // the folder of work
+	Since  time.Time // the agent CLI has taken the prompt at this time or later
+	// Is reports whether a text in a record is the prompt.
+	Is func(text string) bool
+}
+
+// mostSearched limits the number of conversations that one search reads. All of them have changed
+// since the prompt was typed, so usually there are only a few.
+const mostSearched = 64
+
+// WithPrompt returns the ids of the conversations that contain a prompt. It leaves out the
+// conversations of subagents and of other folders. It returns no error if a single record cannot be
+// read. It returns an error if the conversations cannot be listed, or if ctx ends.
+func (c Conversations) WithPrompt(ctx context.Context, p Taken) ([]string, error) {
+	if c.List == nil || c.Source.Open == nil {
+		return nil, nil
+	}
+	found, err := c.List.Find(ctx, p.Home)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	searched := 0
+	for _, f := range found {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if info, err := os.Stat(f.Path); err != nil || f.Name == "" && info.ModTime().Before(p.Since) {
+			continue
+		}
+		if searched++; searched > mostSearched {
+			break
+		}
+		if id := c.tookPrompt(f, p); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+// tookPrompt returns the id of the given conversation if it contains the prompt. Otherwise it
+// returns "".
+func (c Conversations) tookPrompt(f Found, p Taken) (id string) {
+	h, err := c.List.Header(p.Home, f)
+	if err != nil || h.Folder != p.Folder || h.Hidden == HiddenSubagent || h.Last.Before(p.Since) {
+		return ""
+	}
+	tail := c.Source.Open(f.Path, Where{Home: p.Home, Conversation: h.ID, Since: p.Since})
+	defer tail.Close()
+	if slices.ContainsFunc(tail.Next(), func(e Entry) bool {
+		return (e.Kind == Prompt || e.Kind == Queued) && !e.Time.IsZero() && !e.Time.Before(p.Since) && p.Is(e.Text)
+	}) {
+		return h.ID
+	}
+	return ""
+}
