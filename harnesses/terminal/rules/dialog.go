@@ -45,8 +45,8 @@ type DialogRule struct {
 	// is part of the dialog's identity. One of `title`, `block` and `heading` is required.
 	Title patternText `toml:"title"`
 	// Block reports whether the title is the whole paragraph above the numbered options. The
-	// paragraph can have any text. This key replaces `title`, and needs the group `number` in
-	// `option`.
+	// paragraph can have any text. This key needs the group `number` in `option`. Coleo uses `title`
+	// only if there is no such paragraph.
 	Block bool `toml:"block"`
 	// Heading reports whether the first row below the row of `top` is the title if no row matches
 	// `title`. This key needs `top`.

@@ -13,7 +13,9 @@ import (
 // -1 if there is no title.
 func (d *DialogRule) findTitle(w wrappedRows, out *coleo.Dialog) (first, last int) {
 	if d.Block {
-		return d.findBlock(w, out)
+		if first, last = d.findBlock(w, out); out.Title != "" || d.title == nil {
+			return first, last
+		}
 	}
 	for i := len(w.rows) - 1; i >= 0 && d.title != nil; i-- {
 		text := w.rows[i]
