@@ -21,6 +21,8 @@ type Unsaved struct {
 	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
 	Untracked   []string `json:"untracked,omitempty"`
 	Ignored     []string `json:"ignored,omitempty"` // made or changed after the end of the set-up
+	// Unseen are files that git never shows: git folders among the files, and folders that nobody can read.
+	Unseen []string `json:"unseen,omitempty"`
 	// Commits are the new commits of the worktree that no remote branch, no other local branch and
 	// no tag contains. Commits from before the worktree do not count.
 	Commits    []string `json:"commits,omitempty"`
@@ -32,11 +34,14 @@ type Unsaved struct {
 	// replaced lists the commits that only the worktree's reflog contains, such as those before an
 	// amend. They are no reason to refuse a removal, but they are kept.
 	replaced []string
+
+	// nested lists the folders, with a slash at the end, that git takes for repositories of their own.
+	nested map[string]bool
 }
 
 // Empty reports whether nothing would be lost.
 func (u Unsaved) Empty() bool {
-	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Commits)+len(u.Stashed)+len(u.InProgress)+
+	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Unseen)+len(u.Commits)+len(u.Stashed)+len(u.InProgress)+
 		len(u.Submodules) == 0
 }
 
@@ -53,6 +58,7 @@ func (u Unsaved) String() string {
 		{"uncommitted file", "uncommitted files", u.Uncommitted},
 		{"untracked file", "untracked files", u.Untracked},
 		{"ignored file", "ignored files", u.Ignored},
+		{"file or folder that git does not show", "files or folders that git does not show", u.Unseen},
 		{"commit that no other branch has", "commits that no other branch has", u.Commits},
 		{"stash", "stashes", u.Stashed},
 		{"operation in progress", "operations in progress", u.InProgress},
@@ -191,7 +197,10 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	if err != nil {
 		return err
 	}
-	if err := u.addStatus(out, ours); err != nil || !born { // without a commit, every file is untracked already
+	if err := u.addStatus(out, ours); err != nil {
+		return err
+	}
+	if err := u.takeUnseen(ctx, r); err != nil || !born { // every file is untracked already
 		return err
 	}
 	return u.takeIndex(ctx, r)
@@ -216,6 +225,9 @@ func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) boo
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		kind, rest, _ := strings.Cut(entry, " ")
+		if strings.HasSuffix(rest, "/") {
+			u.addNested(rest)
+		}
 		switch kind {
 		case "", "#":
 		case "1":
@@ -235,6 +247,13 @@ func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) boo
 		}
 	}
 	return nil
+}
+
+func (u *Unsaved) addNested(folder string) {
+	if u.nested == nil {
+		u.nested = map[string]bool{}
+	}
+	u.nested[folder] = true
 }
 
 // lastField returns the last of n fields, which are separated by blanks. The last field is a path,
@@ -258,17 +277,22 @@ func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
 	return nil
 }
 
+// ownRefs lists the refs that each worktree has for itself. They go with the worktree.
+var ownRefs = []string{"refs/worktree/*", "refs/bisect/*", "refs/rewritten/*"}
+
 // unsavedCommits looks for commits that only this worktree contains.
 func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
 	if w.Clone {
 		return s.unsavedInClone(ctx, r, w, u)
 	}
-	head, err := commitOf(ctx, r, "HEAD")
-	if err != nil {
-		return nil //nolint:nilerr // a branch without a commit
-	}
 	own := r.Head()
-	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z", head}
+	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z"}
+	if head, err := commitOf(ctx, r, "HEAD"); err == nil { // otherwise a branch without a commit
+		args = append(args, head)
+	}
+	for _, refs := range ownRefs {
+		args = append(args, "--glob="+refs)
+	}
 	if begin := w.begin(); begin != "" {
 		args = append(args, "^"+begin)
 	}

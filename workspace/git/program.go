@@ -149,6 +149,7 @@ var forced = []setting{
 	{"status.showStash", "false"},
 	{"log.showRoot", "true"},
 	{"log.follow", "false"},
+	{"log.mailmap", "false"}, // git would read .mailmap, which can be a pipe
 	{"rerere.enabled", "false"},
 }
 

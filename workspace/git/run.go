@@ -113,9 +113,14 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 			return nil, coleo.Errorf(coleo.EInternal, "git may not get the variable %s", name)
 		}
 	}
-	env := r.program.environment()
+	var more []setting
+	if r.main != "" {
+		more = cloneOnly
+	}
+	env := r.program.environment(more...)
 	if c.OwnIndex != "" {
-		env = append(r.program.environment(ownIndex...), "GIT_INDEX_FILE="+c.OwnIndex, "GIT_OPTIONAL_LOCKS=1")
+		env = append(r.program.environment(slices.Concat(more, ownIndex)...), "GIT_INDEX_FILE="+c.OwnIndex,
+			"GIT_OPTIONAL_LOCKS=1")
 	}
 	env = append(env, "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work)
 	if c.NoReflog {

@@ -143,6 +143,7 @@ type job struct {
 	arm     workspace.Workspace
 	wish    changes.MergeWish
 	options Options
+	within  bool // the branch is that of the arm's clone, and not that of the main repository
 
 	tree   *git.Repo // the arm's worktree
 	repo   *git.Repo // the repository, without a work folder
@@ -163,7 +164,11 @@ func (j *job) open(ctx context.Context) error {
 	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil { // before OpenRepository, because OpenTree checks the clone
 		return err
 	}
-	if j.repo, err = j.trees.OpenRepository(ctx, j.arm); err != nil {
+	open := j.trees.OpenRepository
+	if j.within {
+		open = j.trees.OpenCloneRepository
+	}
+	if j.repo, err = open(ctx, j.arm); err != nil {
 		return err
 	}
 	if j.own, err = j.trees.TempDir(); err != nil {
