@@ -151,10 +151,7 @@ const mostRef = 8 << 10
 func rebased(gitDir string) string {
 	for _, kind := range []string{"rebase-merge", "rebase-apply"} {
 		path := filepath.Join(gitDir, kind, "head-name")
-		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > mostRef {
-			continue
-		}
-		if data, err := os.ReadFile(path); err == nil {
+		if data, err := git.ReadRegular(path, mostRef); err == nil {
 			return strings.TrimSpace(string(data))
 		}
 	}

@@ -135,9 +135,12 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 	if most == 0 {
 		most = defaultMost
 	}
-	return r.program.run(ctx, call{args: args, dir: r.Work, stdin: c.Stdin, env: append(env, c.Env...), most: most,
-		stdout: c.Stdout})
+	return r.program.run(ctx, call{args: args, dir: r.Work, gitDirs: r.gitDirs(), stdin: c.Stdin,
+		env: append(env, c.Env...), most: most, stdout: c.Stdout})
 }
+
+// gitDirs returns the git folders of the repository.
+func (r *Repo) gitDirs() []string { return []string{r.Git, r.Common} }
 
 // arguments returns the given arguments together with the arguments that their git command always
 // gets.
@@ -180,11 +183,13 @@ func checkOption(command, option string) error {
 
 // call is one start of the program.
 type call struct {
-	args  []string
-	dir   string
-	stdin io.Reader
-	env   []string
-	most  int64
+	args []string
+	dir  string
+	// gitDirs are the git folders that git reads. No file there may be a pipe.
+	gitDirs []string
+	stdin   io.Reader
+	env     []string
+	most    int64
 	// stdout gets the output if stdout is set. Otherwise run returns the output.
 	stdout io.Writer
 }
@@ -213,7 +218,7 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 		cmd.ExtraFiles = []*os.File{p.held}
 	}
 	var pipe atomic.Pointer[string]
-	go p.awaitPipe(ctx, c.dir, func(path string) {
+	go p.awaitPipe(ctx, c.dir, c.gitDirs, func(path string) {
 		pipe.Store(&path)
 		cancel()
 	})
