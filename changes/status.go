@@ -22,6 +22,8 @@ type Entry struct {
 	Mode, ID string
 	// Submodule means that the path is a submodule in the index.
 	Submodule bool
+	// Gone means that the work folder has nothing at the path, or something that git cannot store.
+	Gone bool
 
 	Staged, Unstaged, Untracked, Conflict bool
 }
@@ -73,7 +75,8 @@ func (s *Status) changed(rest string) bool {
 	if len(f) != 8 || len(f[0]) != 2 {
 		return false
 	}
-	e := Entry{Path: f[7], Staged: f[0][0] != '.', Unstaged: f[0][1] != '.', Submodule: f[3] == submodule}
+	e := Entry{Path: f[7], Staged: f[0][0] != '.', Unstaged: f[0][1] != '.', Gone: f[0][1] == 'D',
+		Submodule: f[3] == submodule}
 	if f[2] != noMode {
 		e.Mode, e.ID = f[2], f[5]
 	}

@@ -63,8 +63,11 @@ func (r *Repo) linkInfo() error {
 	return nil
 }
 
-// cloneOnly lists the settings with which git runs in a clone. Git finds the commits and objects themselves.
+// cloneOnly lists the settings with which git runs in a clone. Git finds commits and objects itself. It takes no
+// names that another system takes for .git, because Bring refuses them.
 var cloneOnly = []setting{
+	{"core.protectHFS", "true"},
+	{"core.protectNTFS", "true"},
 	{"core.commitGraph", "false"},
 	{"core.multiPackIndex", "false"},
 }

@@ -40,7 +40,6 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	if j.wish.Way == changes.WayCommit {
 		return made, nil
 	}
-	j.wish.Commit = "" // it has been done
 	m, err := j.do(ctx)
 	if m.Committed == "" {
 		m.Committed = made.Committed
