@@ -155,7 +155,11 @@ var forced = []setting{
 
 // ownIndex lists the settings for an index that belongs to Coleo alone: see Call.OwnIndex.
 var ownIndex = []setting{
+	{"core.splitIndex", "false"}, // git would write a part of the index into the git folder
+}
+
+// ownLists lists more settings for such an index: see Call.OwnLists.
+var ownLists = []setting{
 	{"core.untrackedCache", "true"},
 	{"status.showUntrackedFiles", "all"}, // git keeps its list only for the value of this setting
-	{"core.splitIndex", "false"},         // git would write a part of the index into the git folder
 }

@@ -36,9 +36,10 @@ type Call struct {
 	// Most is the size of the largest output in bytes. If it is 0, the limit is 64 MiB.
 	Most int64
 	// OwnIndex is the path of an index that only Coleo writes. Git uses it in place of the index of the
-	// work folder. In this index git stores the times of the files, and which files are untracked, so
-	// that the next call is faster. If OwnIndex is "", git writes no index by itself.
+	// work folder. In this index git stores the times of the files, so that the next call is faster. With
+	// OwnLists git also stores which files are untracked. If OwnIndex is "", git writes no index by itself.
 	OwnIndex string
+	OwnLists bool
 	// NoReflog means that git writes no reflog. Coleo's own refs in an arm's repository need none.
 	NoReflog bool
 	// Stdout gets the output while git writes it, without a limit. It can be nil.
@@ -117,10 +118,15 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 	if r.main != "" {
 		more = cloneOnly
 	}
+	if c.OwnIndex != "" {
+		more = slices.Concat(more, ownIndex)
+	}
+	if c.OwnLists {
+		more = slices.Concat(more, ownLists)
+	}
 	env := r.program.environment(more...)
 	if c.OwnIndex != "" {
-		env = append(r.program.environment(slices.Concat(more, ownIndex)...), "GIT_INDEX_FILE="+c.OwnIndex,
-			"GIT_OPTIONAL_LOCKS=1")
+		env = append(env, "GIT_INDEX_FILE="+c.OwnIndex, "GIT_OPTIONAL_LOCKS=1")
 	}
 	env = append(env, "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work)
 	if c.NoReflog {
