@@ -105,3 +105,59 @@ func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 		t.Errorf("the file inside is %q", raw)
 	}
 }
+
+// TestARestoreWritesThroughNoLinkThatGitIgnores: the link leads into the git folder, or to files that no checkpoint
+// has. It stays where it is.
+func TestARestoreWritesThroughNoLinkThatGitIgnores(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{".git/hooks", "ignored"} {
+		s := newStage(t)
+		s.Write(".gitignore", "ignored\n")
+		s.Write("ignored/pre-commit", "mine\n")
+		s.Write(".git/hooks/pre-commit", "mine\n")
+		s.commit("base")
+		s.Write("dir/pre-commit", "the arm's\n")
+		s.Check(os.Chmod(filepath.Join(s.Repo, "dir/pre-commit"), 0o755))
+		f := s.open()
+		c := s.keep(f, folder.Note{})
+		s.link(target, "dir")
+		s.Write(".gitignore", "ignored\ndir\n")
+		r, err := f.Restore(t.Context(), arm, c.N, folder.Note{Time: now}, func() error { return nil })
+		s.Check(err)
+		for _, name := range []string{"ignored/pre-commit", ".git/hooks/pre-commit"} {
+			if raw, err := os.ReadFile(filepath.Join(s.Repo, name)); err != nil || string(raw) != "mine\n" {
+				t.Errorf("%s is %q, %v", name, raw, err)
+			}
+		}
+		if len(r.Left) == 0 || r.Left[len(r.Left)-1].Path != "dir/pre-commit" {
+			t.Errorf("the restore has left out %+v", r.Left)
+		}
+	}
+}
+
+// TestAForgedCheckpointWritesIntoNoGitFolder: an arm without a sandbox can write the refs of its checkpoints.
+func TestAForgedCheckpointWritesIntoNoGitFolder(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Write("file", "x\n")
+	s.commit("base")
+	f := s.open()
+	c := s.keep(f, folder.Note{})
+	blob := s.git("rev-parse", "HEAD:file")
+	tree := func(entry string) string {
+		t.Helper()
+		made := s.Command(s.Repo, "mktree")
+		made.Stdin = strings.NewReader(entry + "\n")
+		out, err := made.Output()
+		s.Check(err)
+		return strings.TrimSpace(string(out))
+	}
+	forged := tree("040000 tree " + tree("100755 blob "+blob+"\tpre-commit") + "\t.git")
+	message := s.git("log", "-1", "--format=%B", c.Commit)
+	s.git("update-ref", "refs/coleo/checkpoints/"+arm+"/1", s.git("commit-tree", "-m", message, "-p", "HEAD", forged))
+	r, err := f.Restore(t.Context(), arm, 1, folder.Note{Time: now}, func() error { return nil })
+	s.Check(err)
+	if _, err := os.Lstat(filepath.Join(s.Repo, ".git/pre-commit")); err == nil || len(r.Left) != 1 {
+		t.Errorf("the restore has written into the git folder; it has left out %+v", r.Left)
+	}
+}
