@@ -164,13 +164,13 @@ func TestTheGitFolderOfACloneIsKnownByEachFolderInIt(t *testing.T) {
 	s := newStage(t)
 	w := s.made("fix", clone)
 	for folder, want := range map[string]string{w.Path: w.Git, w.Path + "/sub": w.Git, s.Repo: "", w.Path + "-other": ""} {
-		if got, err := s.trees.CloneGit(t.Context(), folder); got != want || err != nil {
-			t.Errorf("%s: %q, %v", folder, got, err)
+		if got, err := s.trees.CloneOf(t.Context(), folder); got.Git != want || err != nil {
+			t.Errorf("%s: %+v, %v", folder, got, err)
 		}
 	}
 	s.Check(os.RemoveAll(w.Git))
 	s.Write(w.Git, "gitdir: "+s.Repo+"/.git\n")
-	if _, err := s.trees.CloneGit(t.Context(), w.Path); coleo.ErrorCode(err) != coleo.EConflict {
+	if _, err := s.trees.CloneOf(t.Context(), w.Path); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("with another .git: %v", err)
 	}
 }

@@ -70,12 +70,12 @@ func TestM28GitDoesNotRunBesideTheClonesOfAnArm(t *testing.T) {
 	s.Check(os.Mkdir(own, 0o755))
 	s.Check(os.Symlink(filepath.Join(s.Repo, ".git"), filepath.Join(own, ".git")))
 	for _, folder := range []string{own, w.Top} {
-		if dir, err := s.trees.CloneGit(t.Context(), folder); coleo.ErrorCode(err) != coleo.EUnsupported {
+		if dir, err := s.trees.CloneOf(t.Context(), folder); coleo.ErrorCode(err) != coleo.EUnsupported {
 			t.Errorf("git may run in %s with the git folder %q, %v", folder, dir, err)
 		}
 	}
 	for _, one := range s.group("fix") {
-		if dir, err := s.trees.CloneGit(t.Context(), one.Path+"/sub"); dir != one.Git || err != nil {
+		if dir, err := s.trees.CloneOf(t.Context(), one.Path+"/sub"); dir.Git != one.Git || err != nil {
 			t.Errorf("the git folder of %s is %s, %v", one.Repo, dir, err)
 		}
 	}

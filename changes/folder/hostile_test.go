@@ -3,11 +3,14 @@ package folder_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
 	"coleo.dev/changes"
 	"coleo.dev/changes/folder"
+	"coleo.dev/workspace/git"
 )
 
 // plant lets the repository start programs, each of which leaves a mark. It returns the
@@ -159,5 +162,59 @@ func TestAForgedCheckpointWritesIntoNoGitFolder(t *testing.T) {
 	s.Check(err)
 	if _, err := os.Lstat(filepath.Join(s.Repo, ".git/pre-commit")); err == nil || len(r.Left) != 1 {
 		t.Errorf("the restore has written into the git folder; it has left out %+v", r.Left)
+	}
+}
+
+// openClone makes a clone of the repository, as an arm in a sandbox gets it, and returns its work folder.
+func (s *stage) openClone(change func(work string)) (string, *folder.Folder) {
+	s.Helper()
+	work := filepath.Join(s.Root, "clone")
+	s.Git(s.Root, "clone", "-q", s.Repo, work)
+	change(work)
+	program, err := git.Find(s.Environ, "")
+	s.Check(err)
+	open := folder.OpenerOf(git.Clone{Work: work, Git: filepath.Join(work, ".git"), Main: filepath.Join(s.Repo, ".git"),
+		Arm: arm, Begin: s.base})
+	f, err := open(s.Context(), program, work, s.Root)
+	s.Check(err)
+	s.Cleanup(f.Close)
+	return work, f
+}
+
+// TestAnArmCannotChangeWhatADiffOfItsCloneShows: its settings, attributes and refs are in the clone.
+func TestAnArmCannotChangeWhatADiffOfItsCloneShows(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Write("committed", "old\n")
+	s.Write("mode", "x\n")
+	s.Write("lines", "a\nb\n")
+	s.base = s.commit("base")
+	_, f := s.openClone(func(work string) {
+		s.Write(work+"/committed", "new\n")
+		s.Git(work, "commit", "-qam", "the arm's")
+		s.Git(work, "update-ref", "refs/coleo/base/"+arm, "HEAD")
+		for key, value := range map[string]string{"core.fileMode": "false", "core.autocrlf": "true",
+			"core.bigFileThreshold": "1", "core.ignoreCase": "true"} {
+			s.Git(work, "config", key, value)
+		}
+		s.Check(os.Chmod(work+"/mode", 0o755))
+		s.Write(work+"/lines", "a\r\nb\r\n")
+		s.Write(work+"/MODE", "new\n")
+		s.Write(work+"/.git/info/attributes", "* -diff text\n")
+	})
+	d, err := f.DiffOf(t.Context(), arm, changes.Wish{}, now)
+	s.Check(err)
+	got := map[string]int{}
+	for _, file := range d.Files {
+		if got[file.Path] = file.LinesAdded; file.Binary {
+			t.Errorf("the diff does not show %s", file.Path)
+		}
+	}
+	want := map[string]int{"committed": 1, "mode": 0, "lines": 2, "MODE": 1}
+	if runtime.GOOS != "linux" {
+		delete(want, "MODE") // it can be the file mode
+	}
+	if d.Base != s.base || !reflect.DeepEqual(got, want) {
+		t.Errorf("the diff since %s has %v, want %v since %s", d.Base, got, want, s.base)
 	}
 }
