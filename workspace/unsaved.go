@@ -118,9 +118,22 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 		return u, err
 	}
 	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
-		return u, nil
+		return u, errors.Join(checkNotMoved(r, w), u.takeIndex(ctx, r))
 	}
 	return u, s.unsavedFiles(ctx, r, w, &u)
+}
+
+// checkNotMoved checks a worktree whose folder is gone. It returns EConflict if somebody has moved the folder by git
+// worktree move. A removal would take its index away.
+func checkNotMoved(r *git.Repo, w Workspace) error {
+	all, err := r.Worktrees()
+	for _, at := range all {
+		if at.Git == w.Git && at.Path != w.Path && !at.Gone() {
+			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s was moved to %s: nothing was removed; move it back to %s "+
+				"('git worktree move')", w.Name, at.Path, w.Path)
+		}
+	}
+	return err
 }
 
 // checkFolderGone checks a worktree whose git folder is gone. It returns EConflict if the
@@ -138,12 +151,13 @@ func (s Workspaces) checkFolderGone(w Workspace) error {
 var unfinished = []struct{ file, name string }{
 	{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
 	{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},
+	{"sequencer", "cherry-pick"}, {"MERGE_AUTOSTASH", "merge"},
 }
 
 func inProgress(gitDir string) []string {
 	var out []string
 	for _, u := range unfinished {
-		if _, err := os.Lstat(filepath.Join(gitDir, u.file)); err == nil {
+		if exists(filepath.Join(gitDir, u.file)) && !slices.Contains(out, u.name) {
 			out = append(out, u.name)
 		}
 	}
@@ -188,8 +202,7 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	}
 	defer os.RemoveAll(dir)
 	fresh := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
-	born, err := readHead(ctx, r, fresh)
-	if err != nil {
+	if err := readHead(ctx, r, fresh); err != nil {
 		return err
 	}
 	out, err := r.Run(ctx, git.Call{Env: fresh,
@@ -200,23 +213,21 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	if err := u.addStatus(out, ours); err != nil {
 		return err
 	}
-	if err := u.takeUnseen(ctx, r); err != nil || !born { // every file is untracked already
-		return err
-	}
-	return u.takeIndex(ctx, r)
+	return errors.Join(u.takeUnseen(ctx, r), u.takeIndex(ctx, r))
 }
 
-// readHead fills the index that env names with the files of the checked-out commit. It reports
-// whether there is such a commit. The index is empty if there is none.
-func readHead(ctx context.Context, r *git.Repo, env []string) (born bool, err error) {
-	if _, err = r.Run(ctx, git.Call{Args: []string{"read-tree", "HEAD"}, Env: env}); err == nil {
-		return true, nil
+// readHead fills the index that env names with the files of the checked-out commit. The index is empty if there
+// is no commit.
+func readHead(ctx context.Context, r *git.Repo, env []string) error {
+	_, err := r.Run(ctx, git.Call{Args: []string{"read-tree", "HEAD"}, Env: env})
+	if err == nil {
+		return nil
 	}
 	if _, none := commitOf(ctx, r, "HEAD"); none == nil {
-		return true, err
+		return err
 	}
 	_, err = r.Run(ctx, git.Call{Args: []string{"read-tree", "--empty"}, Env: env})
-	return false, err
+	return err
 }
 
 // addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out each
@@ -265,16 +276,25 @@ func lastField(entry string, n int) string {
 
 // takeIndex adds changes that are only in the work folder's own index.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
-	out, err := r.Output(ctx, "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
+	args := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD"}
+	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
+		args = []string{"ls-files", "--cached", "-z"} // without a commit, each file is new
+	}
+	out, err := r.Output(ctx, args...)
 	if err != nil {
 		u.Uncommitted = append(u.Uncommitted, "the index, which git cannot read: "+err.Error())
 	}
+	known := map[string]bool{"": true}
+	for _, name := range slices.Concat(u.Uncommitted, u.Untracked, u.Ignored) {
+		known[name] = true
+	}
 	for name := range strings.SplitSeq(string(out), "\x00") {
-		if name != "" && !slices.Contains(u.Uncommitted, name) {
+		if !known[name] {
+			known[name] = true // a file in conflict comes several times
 			u.Uncommitted = append(u.Uncommitted, name)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
 
 // ownRefs lists the refs that each worktree has for itself. They go with the worktree.
@@ -346,14 +366,25 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 
 // replaced returns the newest commits of the worktree's reflog that nothing else contains.
 func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
-	data, err := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog)
-	if err != nil {
-		return nil, nil //nolint:nilerr // there is no reflog
-	}
+	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {
 		return nil, err
 	}
 	defer common.Close()
-	return newestUnreachable(ctx, common, idsIn(data))
+	return newestUnreachable(ctx, common, append(idsIn(data), headsIn(r.Git)...))
+}
+
+// headsIn returns the ids in files such as ORIG_HEAD. With reflogs turned off, they can be the only trace of a
+// commit. What is in FETCH_HEAD comes from elsewhere.
+func headsIn(gitDir string) (ids []string) {
+	entries, _ := os.ReadDir(gitDir)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "_HEAD") || e.Name() == "FETCH_HEAD" {
+			continue
+		}
+		data, _ := git.ReadRegular(filepath.Join(gitDir, e.Name()), mostRef)
+		ids = append(ids, idsIn(data)...)
+	}
+	return ids
 }

@@ -32,6 +32,18 @@ var unseen = []struct {
 	{"a commit on a ref of a bisect", "commit that no other branch has (", func(s *stage, w workspace.Workspace) {
 		s.Git(w.Path, "update-ref", "refs/bisect/mine", s.newCommit(w))
 	}},
+	{"a cherry-pick between two commits", "operation in progress (cherry-pick)",
+		func(s *stage, w workspace.Workspace) { s.Write(w.Git+"/sequencer/todo", "pick 1\n") }},
+	{"a stash of a merge", "operation in progress (merge)",
+		func(s *stage, w workspace.Workspace) { s.Write(w.Git+"/MERGE_AUTOSTASH", s.newCommit(w)+"\n") }},
+	{"a file that is only staged, on a branch without a commit", "uncommitted file (new)",
+		func(s *stage, w workspace.Workspace) {
+			s.Git(w.Path, "checkout", "-q", "--orphan", "empty")
+			s.Git(w.Path, "rm", "-rfq", ".")
+			s.Write(w.Path+"/new", "x")
+			s.Git(w.Path, "add", "new")
+			s.Check(os.Remove(w.Path + "/new"))
+		}},
 }
 
 // newCommit makes a commit to which nothing points.
@@ -179,6 +191,90 @@ func TestTheReflogIsKeptWithoutACheckedOutCommit(t *testing.T) {
 	s.Git(s.Repo, "merge-base", "--is-ancestor", id, done.Kept)
 }
 
+// With reflogs turned off, only ORIG_HEAD has a commit after a reset.
+func TestACommitInOrigHeadIsKept(t *testing.T) {
+	t.Parallel()
+	for _, change := range []func(*workspace.Order){branch(""), clone} {
+		s := newStage(t)
+		w := s.made("fix", change)
+		id := s.newCommit(w)
+		s.Git(w.Path, "-c", "core.logAllRefUpdates=false", "update-ref", "ORIG_HEAD", id)
+		done, err := s.trees.Remove(t.Context(), w.ID, false)
+		s.Check(err)
+		if done.Kept == "" {
+			t.Fatal("nothing was kept")
+		}
+		s.Git(s.Repo, "merge-base", "--is-ancestor", id, done.Kept)
+	}
+}
+
+// Somebody has deleted the folder of a worktree. Its index has a file that nothing else has.
+func TestAStagedFileOfADeletedFolderIsNotLost(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix")
+	s.Write(w.Path+"/new", "x")
+	s.Git(w.Path, "add", "new")
+	blob := s.Git(w.Path, "rev-parse", ":new")
+	s.Check(os.RemoveAll(w.Path))
+	_, err := s.trees.Remove(t.Context(), w.ID, false)
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "uncommitted file (new)") {
+		t.Errorf("the error is %v", err)
+	}
+	_, err = s.trees.Remove(t.Context(), w.ID, true)
+	s.Check(err)
+	s.Git(s.Repo, "gc", "-q", "--prune=now")
+	if got := s.Git(s.Repo, "cat-file", "blob", blob); got != "x" {
+		t.Errorf("the staged file has %q", got)
+	}
+}
+
+func TestAMovedWorktreeKeepsItsGitFolder(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	w := s.made("fix")
+	s.Git(s.Repo, "worktree", "unlock", w.Path)
+	moved := filepath.Join(s.Root, "moved")
+	s.Git(s.Repo, "worktree", "move", w.Path, moved)
+	for _, force := range []bool{false, true} {
+		_, err := s.trees.Remove(t.Context(), w.ID, force)
+		if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), moved) {
+			t.Errorf("force %v: the error is %v", force, err)
+		}
+	}
+	s.Git(moved, "status")
+	s.Git(s.Repo, "worktree", "move", moved, w.Path)
+	_, err := s.trees.Remove(t.Context(), w.ID, false)
+	s.Check(err)
+	s.nothingLeft()
+}
+
+// An error of git alone does not say what became of the worktree.
+func TestABrokenGitFolderIsOneClearLine(t *testing.T) {
+	t.Parallel()
+	for _, change := range []func(*workspace.Order){branch(""), clone} {
+		for name, do := range map[string]func(s *stage, w workspace.Workspace){
+			"no HEAD":   func(s *stage, w workspace.Workspace) { s.Check(os.Remove(w.Git + "/HEAD")) },
+			"odd HEAD":  func(s *stage, w workspace.Workspace) { s.Write(w.Git+"/HEAD", "nothing") },
+			"no config": func(s *stage, w workspace.Workspace) { s.Write(w.Common+"/config", "[core\n") },
+		} {
+			s := newStage(t)
+			w := s.made("fix", change)
+			do(s, w)
+			for _, force := range []bool{false, true} {
+				_, err := s.trees.Remove(t.Context(), w.ID, force)
+				if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "nothing was removed") ||
+					strings.Contains(err.Error(), "\n") {
+					t.Errorf("%s: the error is %v", name, err)
+				}
+			}
+			if !isThere(w.Path + "/file") {
+				t.Errorf("%s: the worktree is gone", name)
+			}
+		}
+	}
+}
+
 // A pipe in the shared git folder must not hold a call until the caller gives up.
 func TestNoPipeInAGitFolderStopsARemoval(t *testing.T) {
 	t.Parallel()
@@ -196,7 +292,7 @@ func TestNoPipeInAGitFolderStopsARemoval(t *testing.T) {
 			os.Remove(pipe)
 			s.Check(syscall.Mkfifo(pipe, 0o644))
 			_, err := s.trees.Remove(t.Context(), w.ID, false)
-			if coleo.ErrorCode(err) != coleo.EInvalid || !strings.Contains(err.Error(), pipe) {
+			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), pipe) {
 				t.Errorf("the error is %v", err)
 			}
 		})
