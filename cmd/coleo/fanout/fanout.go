@@ -25,6 +25,7 @@ import (
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/verb"
+	"coleo.dev/printable"
 	"coleo.dev/wire"
 )
 
@@ -327,4 +328,6 @@ func printStarted(c *cobra.Command, out begun) error {
 	return err
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLine(err error) string {
+	return printable.Escaped(strings.Join(strings.Fields(err.Error()), " "))
+}

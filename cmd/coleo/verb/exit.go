@@ -81,9 +81,9 @@ func ExitCode(code coleo.Code) int {
 	return 1
 }
 
-// shown returns the lines of a message without characters that a terminal obeys. A message can contain the name of a
+// Shown returns the lines of a message without characters that a terminal obeys. A message can contain the name of a
 // file or of a branch, which an arm chooses.
-func shown(message string) string {
+func Shown(message string) string {
 	lines := strings.Split(message, "\n")
 	for n, line := range lines {
 		parts := strings.Split(line, "\t")
@@ -105,7 +105,7 @@ func printError(w io.Writer, err error, asJSON bool) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"error": e})
 		return
 	}
-	fmt.Fprintln(w, "coleo:", shown(e.Message))
+	fmt.Fprintln(w, "coleo:", Shown(e.Message))
 	if e.Screen != nil {
 		for _, line := range e.Screen.Lines {
 			if line != "" {
