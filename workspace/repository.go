@@ -75,12 +75,17 @@ func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo,
 // OpenCloneRepository is like OpenRepository, but opens the repository of an arm's clone. The caller must have
 // opened the clone with OpenTree, which checks it.
 func (s Workspaces) OpenCloneRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
+	return s.OpenCloneWith(ctx, w, w.Git)
+}
+
+// OpenCloneWith is like OpenCloneRepository, but with another work folder than that of the arm.
+func (s Workspaces) OpenCloneWith(ctx context.Context, w Workspace, work string) (*git.Repo, error) {
 	p, err := s.git()
 	if err != nil {
 		return nil, err
 	}
 	c := w.asClone()
-	c.Work = c.Git
+	c.Work = work
 	return p.OpenClone(ctx, c)
 }
 

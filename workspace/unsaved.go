@@ -276,16 +276,16 @@ func lastField(entry string, n int) string {
 
 // takeIndex adds changes that are only in the work folder's own index.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
-	args := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD"}
-	if _, err := commitOf(ctx, r, "HEAD"); err != nil {
-		args = []string{"ls-files", "--cached", "-z"} // without a commit, each file is new
+	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD"}, u.Uncommitted
+	if _, err := commitOf(ctx, r, "HEAD"); err != nil { // without a commit, each file is new
+		args, found = []string{"ls-files", "--cached", "-z"}, slices.Concat(u.Uncommitted, u.Untracked, u.Ignored)
 	}
 	out, err := r.Output(ctx, args...)
 	if err != nil {
 		u.Uncommitted = append(u.Uncommitted, "the index, which git cannot read: "+err.Error())
 	}
 	known := map[string]bool{"": true}
-	for _, name := range slices.Concat(u.Uncommitted, u.Untracked, u.Ignored) {
+	for _, name := range found {
 		known[name] = true
 	}
 	for name := range strings.SplitSeq(string(out), "\x00") {

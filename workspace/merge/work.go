@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -107,25 +108,46 @@ func (j *job) stage(ctx context.Context, env, names []string) error {
 	if err != nil {
 		return err
 	}
-	var gone, present strings.Builder
+	var gone, present []changes.Entry
 	for _, e := range differing {
 		if e.Gone {
-			gone.WriteString(e.Path + "\x00")
+			gone = append(gone, e)
 		} else {
-			present.WriteString(e.Path + "\x00")
+			present = append(present, e)
 		}
 	}
 	// A link can be in place of the folder of deleted files, and git looks at no file beyond a link. So the deleted
 	// ones come first, and git does not look for them.
-	for _, one := range []struct{ how, paths string }{{"--force-remove", gone.String()}, {"--remove", present.String()}} {
-		_, err := j.tree.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", one.how, "--replace", "--stdin"},
-			Env: env, Stdin: strings.NewReader(one.paths)})
+	if err := j.update(ctx, j.tree, env, "--force-remove", gone); err != nil {
+		return err
+	}
+	if j.within {
+		var files []changes.Entry
+		files, present = filesAndSubmodules(present)
+		copies, err := j.copied(ctx, files)
 		if err != nil {
-			return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w",
-				j.arm.Name, err)
+			return fmt.Errorf("read the work of arm %s: %w; nothing was merged", j.arm.Name, err)
+		}
+		defer copies.Close()
+		if err := j.update(ctx, copies, env, "--remove", files); err != nil {
+			return err
 		}
 	}
+	if err := j.update(ctx, j.tree, env, "--remove", present); err != nil {
+		return err
+	}
 	return j.checkStaged(ctx, env, names)
+}
+
+// update puts the entries as they are in a work folder into the index that env names.
+func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string, entries []changes.Entry) error {
+	_, err := r.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", how, "--replace", "--stdin"}, Env: env,
+		Stdin: strings.NewReader(list(entries))})
+	if err != nil {
+		return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w",
+			j.arm.Name, err)
+	}
+	return nil
 }
 
 // checkStaged returns EConflict if the index lacks one of the named files. Git only says on its error output that
