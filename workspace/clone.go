@@ -278,7 +278,7 @@ func (s Workspaces) disarm(ctx context.Context, gitDir string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err != nil || !d.IsDir() || !exists(filepath.Join(path, "HEAD")) || !exists(filepath.Join(path, "objects")) {
+		if err != nil || !d.IsDir() || !exists(filepath.Join(path, "HEAD")) && !exists(filepath.Join(path, "commondir")) {
 			return err
 		}
 		return program.Disarm(ctx, path)

@@ -133,14 +133,15 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	if err := k.list(areaWork, w.Path, func(path string) bool { return path == ".git" && intact }); err != nil {
 		return err
 	}
-	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "HEAD.lock": true}
+	// In lower case, because some file systems take COMMONDIR for commondir.
+	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "head.lock": true}
 	if w.Clone { // the main repository gets the objects
 		for _, name := range []string{"objects", "config", "config.worktree", "hooks", "refs/coleo", "logs/refs/coleo"} {
 			own[name] = true
 		}
-		own[filepath.Base(ownerFile(w))] = true
+		own[strings.ToLower(filepath.Base(ownerFile(w)))] = true
 	}
-	if err := k.list(areaGit, tree.Git, func(path string) bool { return own[path] }); err != nil {
+	if err := k.list(areaGit, tree.Git, func(path string) bool { return own[strings.ToLower(path)] }); err != nil {
 		return err
 	}
 	if err := k.checkWhole(); err != nil {

@@ -162,8 +162,9 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Disarm removes from a repository what can start a program when the user's own git runs there: hooks, and all
-// settings except the harmless ones. The caller must have written the repository itself, because
+// Disarm removes from a repository what can start a program when the user's own git runs there: hooks, all
+// settings except the harmless ones, and the file that names another repository, which has such things too. Without
+// that file, git does not run if the objects are in the other repository. The caller must have written the repository itself, because
 // Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")
@@ -171,7 +172,7 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	if err != nil { // the settings are lost, and the repository is not
 		settings = nil
 	}
-	for _, name := range []string{"hooks", "config.worktree", "config"} {
+	for _, name := range []string{"hooks", "config.worktree", "config", "commondir"} {
 		if err := os.RemoveAll(filepath.Join(gitDir, name)); err != nil {
 			return err
 		}
