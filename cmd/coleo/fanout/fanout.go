@@ -25,7 +25,6 @@ import (
 	"coleo.dev/cmd/coleo/show"
 	"coleo.dev/cmd/coleo/template"
 	"coleo.dev/cmd/coleo/verb"
-	"coleo.dev/printable"
 	"coleo.dev/wire"
 )
 
@@ -329,5 +328,5 @@ func printStarted(c *cobra.Command, out begun) error {
 }
 
 func oneLine(err error) string {
-	return printable.Escaped(strings.Join(strings.Fields(err.Error()), " "))
+	return verb.Shown(strings.Join(strings.Fields(err.Error()), " "))
 }
