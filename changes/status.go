@@ -33,6 +33,26 @@ type Status struct {
 	Head    string // the commit id; "" before the first commit
 	Entries []Entry
 	Nested  []string // folders with a repository of their own, with a slash at the end
+	Unread  []Left   // folders that git could not read
+}
+
+// unread begins git's warning about a folder that it cannot read. Git then leaves out the files in it. The name
+// of the folder, a quotation mark, a colon and the reason follow. Git cuts off a long line.
+const unread = "warning: could not open directory '"
+
+// AddWarnings adds what git status has written on its error output.
+func (s *Status) AddWarnings(text string) {
+	for line := range strings.Lines(text) {
+		rest, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), unread)
+		if !is {
+			continue
+		}
+		name, why, whole := strings.Cut(rest, "': ")
+		if !whole {
+			why = "its path is too long"
+		}
+		s.Unread = append(s.Unread, LeaveOut(name, "it cannot be read: "+strings.ToLower(why)))
+	}
 }
 
 // ParseStatus reads the output of git status --porcelain=v2 --branch -z --no-renames.

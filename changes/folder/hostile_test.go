@@ -218,3 +218,36 @@ func TestAnArmCannotChangeWhatADiffOfItsCloneShows(t *testing.T) {
 		t.Errorf("the diff since %s has %v, want %v since %s", d.Base, got, want, s.base)
 	}
 }
+
+// TestAFolderThatGitCannotReadIsNamed: git leaves out its files, and only warns. The path here is too long for the
+// system, because root can read every other folder.
+func TestAFolderThatGitCannotReadIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Write("file", "x\n")
+	s.base = s.commit("base")
+	const parts, length = 30, 200
+	at, err := os.OpenRoot(s.Repo)
+	s.Check(err)
+	for range parts {
+		name := strings.Repeat("d", length)
+		s.Check(at.Mkdir(name, 0o755))
+		inner, err := at.OpenRoot(name)
+		s.Check(err)
+		at.Close()
+		at = inner
+	}
+	s.Check(at.WriteFile("work", []byte("x"), 0o600))
+	at.Close()
+	x, _ := s.copying()
+	for _, x := range []*folder.Indexes{nil, x, x} {
+		d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+		s.Check(err)
+		if len(d.Left) != 1 || !strings.HasPrefix(d.Left[0].Path, "ddd") || !strings.HasPrefix(d.Left[0].Why, "it cannot be read: ") {
+			t.Errorf("the diff leaves out %.400v", d.Left)
+		}
+	}
+	if c := s.keep(s.open(), folder.Note{}); len(c.Left) != 1 {
+		t.Errorf("the checkpoint leaves out %.400v", c.Left)
+	}
+}

@@ -63,31 +63,34 @@ type identity struct {
 
 // status asks git for the status of a folder. Git uses a copy of the folder's index.
 func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, error) {
-	call := git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
-		"--no-ahead-behind"}}
 	own, err := x.lockCopy(ctx, f)
 	if err == nil && own != nil {
 		defer own.mu.Unlock()
-		call.OwnIndex, call.OwnLists = own.path, keepsTimes(f.repo.Work)
-		out, err := f.repo.Run(ctx, call)
-		if err == nil {
-			return changes.ParseStatus(out)
+		s, err := f.statusWith(ctx, own.path, keepsTimes(f.repo.Work))
+		if err == nil || ctx.Err() != nil {
+			return s, err
 		}
-		own.forget()
-		if ctx.Err() != nil {
-			return changes.Status{}, err
-		}
-		call.OwnLists = false // the fault may be in the copy
+		own.forget() // the fault may be in the copy
 	}
-	call.OwnIndex = filepath.Join(f.own, "status")
-	if err := f.copyIndex(ctx, call.OwnIndex); err != nil {
+	path := filepath.Join(f.own, "status")
+	if err := f.copyIndex(ctx, path); err != nil {
 		return changes.Status{}, err
 	}
-	out, err := f.repo.Run(ctx, call)
+	return f.statusWith(ctx, path, false)
+}
+
+// statusWith asks git for the status of a folder, with a copy of its index.
+func (f *Folder) statusWith(ctx context.Context, index string, lists bool) (changes.Status, error) {
+	warnings := ""
+	out, err := f.repo.Run(ctx, git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z",
+		"--untracked-files=all", "--no-renames", "--no-ahead-behind"}, OwnIndex: index, OwnLists: lists,
+		Warn: func(text string) { warnings = text }})
 	if err != nil {
 		return changes.Status{}, err
 	}
-	return changes.ParseStatus(out)
+	s, err := changes.ParseStatus(out)
+	s.AddWarnings(warnings)
+	return s, err
 }
 
 // lockCopy returns the copy of a folder's index, and locks the copy. It first copies the index if it

@@ -44,6 +44,8 @@ type Call struct {
 	NoReflog bool
 	// Stdout gets the output while git writes it, without a limit. It can be nil.
 	Stdout io.Writer
+	// Warn is called with the beginning of the error output if git succeeds and has written there. It can be nil.
+	Warn func(text string)
 }
 
 // callerEnv lists the variables that a Call may set.
@@ -142,7 +144,7 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 		most = defaultMost
 	}
 	return r.program.run(ctx, call{args: args, dir: r.Work, gitDirs: r.gitDirs(), stdin: c.Stdin,
-		env: append(env, c.Env...), most: most, stdout: c.Stdout})
+		env: append(env, c.Env...), most: most, stdout: c.Stdout, warn: c.Warn})
 }
 
 // gitDirs returns the git folders of the repository.
@@ -198,6 +200,7 @@ type call struct {
 	most    int64
 	// stdout gets the output if stdout is set. Otherwise run returns the output.
 	stdout io.Writer
+	warn   func(text string) // see Call
 }
 
 // run starts git and waits for its end. If ctx ends, it ends git and git's children.
@@ -240,6 +243,9 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 		// git continues without the filter.
 		return nil, fmt.Errorf("git %s: %w", c.args[0], ctx.Err())
 	case err == nil:
+		if text := stderr.kept.String(); c.warn != nil && text != "" {
+			c.warn(text)
+		}
 		return out.kept.Bytes(), nil
 	}
 	var exit *exec.ExitError
