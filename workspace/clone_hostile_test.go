@@ -108,7 +108,7 @@ func TestARestoredCloneBringsNoProgramOfTheArm(t *testing.T) {
 		t.Errorf("the status is %q", got)
 	}
 	s.Git(filepath.Join(back.Workspace.Path, "lib"), "checkout", "-q", "--detach")
-	if exists(mark) {
+	if isThere(mark) {
 		t.Error("a program of the arm ran")
 	}
 }
@@ -137,7 +137,7 @@ func TestARestoredSubmoduleOfACloneLeadsToNoOtherRepository(t *testing.T) {
 		s.Write(module+"/gitdir", w.Path+"/lib/.git\n")
 		s.Write(w.Path+"/lib/.git", "gitdir: "+module+"\n")
 		_, _ = s.Try(w.Path+"/lib", "status")
-		if !exists(mark) {
+		if !isThere(mark) {
 			t.Fatal("the program does not run in the clone either, so this test proves nothing")
 		}
 		s.Check(os.Remove(mark))
@@ -148,7 +148,7 @@ func TestARestoredSubmoduleOfACloneLeadsToNoOtherRepository(t *testing.T) {
 		back, err := s.trees.Restore(t.Context(), kept[0], "")
 		s.Check(err)
 		_, _ = s.Try(back.Workspace.Path+"/lib", "status")
-		if exists(mark) {
+		if isThere(mark) {
 			t.Errorf("%q: a program of the arm ran", part)
 		}
 	}
