@@ -172,7 +172,7 @@ var mayImport = map[string][]string{
 	"cmd/coleo": {".", "api", "wire", "armtools", "operatortools", "config", "holder", "holder/journal", "holder/process",
 		"hook", "sandbox", "sandbox/container", "sandbox/inside", "window/pane", "modelresolver", "wholefile",
 		"cmd/coleo/"},
-	"cmd/coleo/verb":       {"."},
+	"cmd/coleo/verb":       {".", "printable"},
 	"cmd/coleo/show":       {".", "pty", "cmd/coleo/verb"},
 	"cmd/coleo/watch":      {".", "pty", "cmd/coleo/show", "printable"},
 	"cmd/coleo/executable": {"config", "conformance/netns", "cmd/coleo/verb"},

@@ -94,3 +94,12 @@ func FuzzParse(f *testing.F) {
 		ReadMessage(string(out))
 	})
 }
+
+func TestAFolderThatGitCannotReadIsLeftOut(t *testing.T) {
+	t.Parallel()
+	var s Status
+	s.AddWarnings("warning: CRLF will be replaced\nwarning: could not open directory 'a/it's/': Permission denied\n")
+	if len(s.Unread) != 1 || s.Unread[0].Path != "a/it's/" || s.Unread[0].Why != "it cannot be read: permission denied" {
+		t.Errorf("left out: %+v", s.Unread)
+	}
+}

@@ -22,6 +22,8 @@ type Entry struct {
 	Mode, ID string
 	// Submodule means that the path is a submodule in the index.
 	Submodule bool
+	// Gone means that the work folder has nothing at the path, or something that git cannot store.
+	Gone bool
 
 	Staged, Unstaged, Untracked, Conflict bool
 }
@@ -31,6 +33,26 @@ type Status struct {
 	Head    string // the commit id; "" before the first commit
 	Entries []Entry
 	Nested  []string // folders with a repository of their own, with a slash at the end
+	Unread  []Left   // folders that git could not read
+}
+
+// unread begins git's warning about a folder that it cannot read. Git then leaves out the files in it. The name
+// of the folder, a quotation mark, a colon and the reason follow. Git cuts off a long line.
+const unread = "warning: could not open directory '"
+
+// AddWarnings adds what git status has written on its error output.
+func (s *Status) AddWarnings(text string) {
+	for line := range strings.Lines(text) {
+		rest, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), unread)
+		if !is {
+			continue
+		}
+		name, why, whole := strings.Cut(rest, "': ")
+		if !whole {
+			why = "its path is too long"
+		}
+		s.Unread = append(s.Unread, LeaveOut(name, "it cannot be read: "+strings.ToLower(why)))
+	}
 }
 
 // ParseStatus reads the output of git status --porcelain=v2 --branch -z --no-renames.
@@ -73,7 +95,8 @@ func (s *Status) changed(rest string) bool {
 	if len(f) != 8 || len(f[0]) != 2 {
 		return false
 	}
-	e := Entry{Path: f[7], Staged: f[0][0] != '.', Unstaged: f[0][1] != '.', Submodule: f[3] == submodule}
+	e := Entry{Path: f[7], Staged: f[0][0] != '.', Unstaged: f[0][1] != '.', Gone: f[0][1] == 'D',
+		Submodule: f[3] == submodule}
 	if f[2] != noMode {
 		e.Mode, e.ID = f[2], f[5]
 	}

@@ -114,7 +114,7 @@ func New(c Config) *Host {
 		began: time.Now(), threads: newThreads(c)}
 	h.desk = h.newDesk()
 	h.diffs = &diffs.Diffs{Environ: c.Environ, Scratch: filepath.Join(c.Dir, "scratch"), Log: c.Log, Now: c.Now,
-		CloneGit: c.Workspaces.CloneGit}
+		CloneOf: c.Workspaces.CloneOf}
 	if c.Registry != nil {
 		h.diffs.Files = c.Registry.Files()
 	}

@@ -95,25 +95,25 @@ func checkClone(ctx context.Context, w Workspace) error {
 		"save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)
 }
 
-// CloneGit returns the git folder of the clone that contains a folder, after checkClone has checked it. It
-// returns "" if the folder is in no clone. It returns EUnsupported if the folder is beside the clones of several
+// CloneOf returns the clone that contains a folder, after checkClone has checked it. The result is the zero value
+// if the folder is in no clone. CloneOf returns EUnsupported if the folder is beside the clones of several
 // repositories, because the arm can put there whatever leads into another repository. Whoever opens a
-// repository by a folder of an arm must check that git's folder is this one.
-func (s Workspaces) CloneGit(ctx context.Context, folder string) (string, error) {
+// repository by a folder of an arm must check that git's folder is that of the clone.
+func (s Workspaces) CloneOf(ctx context.Context, folder string) (git.Clone, error) {
 	all, _ := s.List() // a record that cannot be read says nothing
 	top := ""
 	for _, w := range all {
 		if w.Clone && paths.Within(w.Path, folder) {
-			return w.Git, checkClone(ctx, w)
+			return w.asClone(), checkClone(ctx, w)
 		}
 		if w.Clone && w.Top != "" && paths.Within(w.Top, folder) {
 			top = w.Top
 		}
 	}
 	if top != "" {
-		return "", coleo.Errorf(coleo.EUnsupported, "%s is in none of the clones in %s: git is not run there", folder, top)
+		return git.Clone{}, coleo.Errorf(coleo.EUnsupported, "%s is in none of the clones in %s: git is not run there", folder, top)
 	}
-	return "", nil
+	return git.Clone{}, nil
 }
 
 // unsavedInClone looks for commits and stashes that only a clone contains. What is on the arm's own
@@ -278,7 +278,7 @@ func (s Workspaces) disarm(ctx context.Context, gitDir string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		if err != nil || !d.IsDir() || !exists(filepath.Join(path, "HEAD")) || !exists(filepath.Join(path, "objects")) {
+		if err != nil || !d.IsDir() || !exists(filepath.Join(path, "HEAD")) && !exists(filepath.Join(path, "commondir")) {
 			return err
 		}
 		return program.Disarm(ctx, path)

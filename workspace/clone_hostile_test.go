@@ -108,8 +108,49 @@ func TestARestoredCloneBringsNoProgramOfTheArm(t *testing.T) {
 		t.Errorf("the status is %q", got)
 	}
 	s.Git(filepath.Join(back.Workspace.Path, "lib"), "checkout", "-q", "--detach")
-	if exists(mark) {
+	if isThere(mark) {
 		t.Error("a program of the arm ran")
+	}
+}
+
+// The repository of a submodule can name another one, whose settings the person's own git would read.
+func TestARestoredSubmoduleOfACloneLeadsToNoOtherRepository(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"", "worktrees/inner"} {
+		s := newStage(t)
+		s.Git(s.Root, "init", "-q", "lib")
+		s.Git(filepath.Join(s.Root, "lib"), "commit", "-q", "--allow-empty", "-m", "lib")
+		s.Git(s.Repo, "submodule", "--quiet", "add", filepath.Join(s.Root, "lib"), "lib")
+		s.Git(s.Repo, "commit", "-qm", "with a submodule")
+		w := s.made("fix", clone)
+		mark := filepath.Join(s.Root, "mark")
+		evil, module := w.Path+"/evil", filepath.Join(w.Git, "modules/lib", part)
+		s.Git(w.Path, "init", "-q", "--bare", evil)
+		s.Write(evil+"/config", "[core]\n\trepositoryFormatVersion = 0\n\tbare = false\n\tfsmonitor = \"touch "+mark+" #\"\n")
+		head, err := os.ReadFile(filepath.Join(w.Git, "modules/lib/HEAD"))
+		s.Check(err)
+		if part == "" {
+			s.Check(os.RemoveAll(module))
+		}
+		s.Write(module+"/HEAD", string(head))
+		s.Write(module+"/commondir", evil+"\n")
+		s.Write(module+"/gitdir", w.Path+"/lib/.git\n")
+		s.Write(w.Path+"/lib/.git", "gitdir: "+module+"\n")
+		_, _ = s.Try(w.Path+"/lib", "status")
+		if !isThere(mark) {
+			t.Fatal("the program does not run in the clone either, so this test proves nothing")
+		}
+		s.Check(os.Remove(mark))
+		_, err = s.trees.Remove(t.Context(), w.ID, true)
+		s.Check(err)
+		kept, err := s.trees.Kept(t.Context())
+		s.Check(err)
+		back, err := s.trees.Restore(t.Context(), kept[0], "")
+		s.Check(err)
+		_, _ = s.Try(back.Workspace.Path+"/lib", "status")
+		if isThere(mark) {
+			t.Errorf("%q: a program of the arm ran", part)
+		}
 	}
 }
 
@@ -164,13 +205,13 @@ func TestTheGitFolderOfACloneIsKnownByEachFolderInIt(t *testing.T) {
 	s := newStage(t)
 	w := s.made("fix", clone)
 	for folder, want := range map[string]string{w.Path: w.Git, w.Path + "/sub": w.Git, s.Repo: "", w.Path + "-other": ""} {
-		if got, err := s.trees.CloneGit(t.Context(), folder); got != want || err != nil {
-			t.Errorf("%s: %q, %v", folder, got, err)
+		if got, err := s.trees.CloneOf(t.Context(), folder); got.Git != want || err != nil {
+			t.Errorf("%s: %+v, %v", folder, got, err)
 		}
 	}
 	s.Check(os.RemoveAll(w.Git))
 	s.Write(w.Git, "gitdir: "+s.Repo+"/.git\n")
-	if _, err := s.trees.CloneGit(t.Context(), w.Path); coleo.ErrorCode(err) != coleo.EConflict {
+	if _, err := s.trees.CloneOf(t.Context(), w.Path); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("with another .git: %v", err)
 	}
 }

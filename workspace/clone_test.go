@@ -43,7 +43,7 @@ func TestAnArmInASandboxGetsACloneOfItsOwn(t *testing.T) {
 	s.Same("what belongs to the person", s.Person(), person)
 	s.Git(s.Repo, "fsck")
 	s.Git(s.Repo, "rev-parse", "side")
-	if dir := filepath.Join(s.Repo, ".git/worktrees"); exists(dir) {
+	if dir := filepath.Join(s.Repo, ".git/worktrees"); isThere(dir) {
 		t.Errorf("the repository has %s", dir)
 	}
 }
@@ -362,7 +362,7 @@ func TestAnArmThatFindsItsPlaceTakenLeavesTheOtherCloneAlone(t *testing.T) {
 	s.Write(filepath.Join(s.trees.Dir, second+".worktree.json"), text)
 	_, err = s.trees.Prune(t.Context(), func(other workspace.Workspace) bool { return other.ID == w.ID })
 	s.Check(err)
-	if all, err := s.trees.List(); err != nil || len(all) != 1 || !exists(w.Path+"/work") {
-		t.Errorf("there are %v, %v; the work is there: %v", all, err, exists(w.Path+"/work"))
+	if all, err := s.trees.List(); err != nil || len(all) != 1 || !isThere(w.Path+"/work") {
+		t.Errorf("there are %v, %v; the work is there: %v", all, err, isThere(w.Path+"/work"))
 	}
 }

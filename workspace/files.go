@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"coleo.dev"
 )
@@ -103,7 +104,7 @@ func planCopy(from, to *os.Root, name string, list *[]Placed) error {
 }
 
 func hashFile(root *os.Root, path string) (string, error) {
-	f, err := root.Open(path)
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it can have become a pipe
 	if err != nil {
 		return "", err
 	}

@@ -73,6 +73,7 @@ func (s Workspaces) keep(ctx context.Context, w Workspace, at time.Time) (string
 	}
 	defer tree.Close()
 	k := keeping{header: header{Version: keptVersion, Workspace: w, Time: at.UTC()}}
+	defer k.close()
 	if err := k.findAll(ctx, tree, common); err != nil {
 		return "", err
 	}
@@ -111,12 +112,13 @@ type keeping struct {
 	objects map[string]string // other objects, with their types
 	tags    map[string][]byte // the contents of annotated tags, because a commit cannot refer to a tag
 	failed  error             // why write has stopped
+	roots   []*os.Root        // the folders of the areas
 }
 
-// file is a file that is kept.
-type file struct {
-	entry
-	at string // its path on this machine
+func (k *keeping) close() {
+	for _, root := range k.roots {
+		root.Close()
+	}
 }
 
 // findAll finds everything that is kept.
@@ -131,14 +133,15 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	if err := k.list(areaWork, w.Path, func(path string) bool { return path == ".git" && intact }); err != nil {
 		return err
 	}
-	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "HEAD.lock": true}
+	// In lower case, because some file systems take COMMONDIR for commondir.
+	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "head.lock": true}
 	if w.Clone { // the main repository gets the objects
 		for _, name := range []string{"objects", "config", "config.worktree", "hooks", "refs/coleo", "logs/refs/coleo"} {
 			own[name] = true
 		}
-		own[filepath.Base(ownerFile(w))] = true
+		own[strings.ToLower(filepath.Base(ownerFile(w)))] = true
 	}
-	if err := k.list(areaGit, tree.Git, func(path string) bool { return own[path] }); err != nil {
+	if err := k.list(areaGit, tree.Git, func(path string) bool { return own[strings.ToLower(path)] }); err != nil {
 		return err
 	}
 	if err := k.checkWhole(); err != nil {
@@ -180,48 +183,6 @@ func (k *keeping) checkWhole() error {
 	return nil
 }
 
-// list adds the files of a folder.
-func (k *keeping) list(area, dir string, skip func(string) bool) error {
-	var bytes int64
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil || rel == "." {
-			return err
-		}
-		if skip(rel) {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		if kind := info.Mode().Type(); kind != 0 && kind != fs.ModeDir && kind != fs.ModeSymlink {
-			return nil // a pipe, a socket or a device has no bytes
-		}
-		f := file{entry: entry{Area: area, Path: []byte(rel), Mode: uint32(info.Mode())}, at: path}
-		if info.Mode().IsRegular() {
-			f.Size = info.Size()
-		}
-		bytes += f.Size
-		k.files = append(k.files, f)
-		if len(k.files) > mostKeptFiles || bytes > mostKeptBytes {
-			return coleo.Errorf(coleo.EConflict, "the worktree %s has more than %d files or %d MiB, which is too much to keep: "+
-				"nothing was removed; delete what a build can make again", dir, mostKeptFiles, mostKeptBytes>>20)
-		}
-		return nil
-	})
-	if errors.Is(err, fs.ErrNotExist) && area == areaWork && !exists(dir) {
-		return nil // the folder is gone, and its git folder is not
-	}
-	return err
-}
-
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
@@ -239,7 +200,12 @@ func (k *keeping) idsOfGitFiles() ([]string, error) {
 		if f.Area != areaGit || f.Size == 0 || f.Size > mostIDFile || string(f.Path) == "index" || string(f.Path) == "packed-refs" {
 			continue
 		}
-		data, err := os.ReadFile(f.at)
+		in, err := f.open()
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(in, mostIDFile))
+		in.Close()
 		if err != nil {
 			return nil, err
 		}
@@ -249,40 +215,6 @@ func (k *keeping) idsOfGitFiles() ([]string, error) {
 		ids = append(ids, k.header.Head)
 	}
 	return ids, nil
-}
-
-// staged returns the blobs in the worktree's index. If the arm has a clone, staged also returns those in the
-// indexes of the worktrees that the arm has made of the clone.
-func staged(ctx context.Context, tree *git.Repo, w Workspace) ([]string, error) {
-	ids := stagedIn(ctx, tree, "")
-	if !w.Clone {
-		return ids, nil
-	}
-	inner, err := tree.Worktrees()
-	for _, at := range inner {
-		ids = append(ids, stagedIn(ctx, tree, filepath.Join(at.Git, "index"))...)
-	}
-	return ids, err
-}
-
-// stagedIn returns the blobs in an index. The path "" stands for the index of the worktree. If git cannot read
-// the index, nobody can use its blobs, and the result is empty.
-func stagedIn(ctx context.Context, tree *git.Repo, index string) (ids []string) {
-	call := git.Call{Args: []string{"ls-files", "--stage", "-z"}}
-	if index != "" {
-		call.Env = []string{"GIT_INDEX_FILE=" + index}
-	}
-	out, err := tree.Run(ctx, call)
-	if err != nil {
-		return nil
-	}
-	for _, line := range fields(out) {
-		const submodule = "160000"
-		if f := strings.Fields(line); len(f) > 1 && f[0] != submodule {
-			ids = append(ids, f[1])
-		}
-	}
-	return ids
 }
 
 // write writes the stream that git fast-import reads.
@@ -369,32 +301,4 @@ func (k *keeping) manifest() ([]byte, error) {
 		}
 	}
 	return []byte(out.String()), nil
-}
-
-// writeFile writes the bytes of a file, or the target of a symbolic link. If the file changes
-// meanwhile, writeFile returns an error.
-func writeFile(out *bufio.Writer, f *file) error {
-	if fs.FileMode(f.Mode)&fs.ModeSymlink != 0 {
-		target, err := os.Readlink(f.at)
-		if err != nil {
-			return err
-		}
-		f.Size = int64(len(target))
-		_, err = fmt.Fprintf(out, "data %d\n%s\n", len(target), target)
-		return err
-	}
-	in, err := os.Open(f.at)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	fmt.Fprintf(out, "data %d\n", f.Size)
-	n, err := io.CopyN(out, in, f.Size)
-	if err == nil {
-		_, err = in.Read(make([]byte, 1))
-	}
-	if n != f.Size || !errors.Is(err, io.EOF) {
-		return coleo.Errorf(coleo.EBusy, "%s changes while it is kept", f.at)
-	}
-	return out.WriteByte('\n')
 }

@@ -31,18 +31,62 @@ func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error
 	if err := checkClone(ctx, w); err != nil {
 		return nil, err
 	}
-	r, err := s.openAt(ctx, w.Path, w.Git)
-	if err == nil && w.Clone && r.Common != w.Git { // the arm has changed it meanwhile
-		r.Close()
-		return nil, coleo.Errorf(coleo.EConflict, "%s leads to %s: git is not run there", w.Git, r.Common)
+	r, err := s.openOwn(ctx, w)
+	if err != nil {
+		return nil, err
 	}
-	return r, err
+	if w.Clone && r.Common != w.Git || !w.Clone && !sameFolder(r.Common, w.Common) { // the arm has changed it
+		r.Close()
+		return nil, coleo.Errorf(coleo.EConflict, "%s leads to %s, which is not the repository of arm %s: git is not run "+
+			"there", w.Git, r.Common, w.Name)
+	}
+	return r, nil
+}
+
+// openOwn opens the worktree or the clone of an arm.
+func (s Workspaces) openOwn(ctx context.Context, w Workspace) (*git.Repo, error) {
+	if !w.Clone {
+		return s.openAt(ctx, w.Path, w.Git)
+	}
+	p, err := s.git()
+	if err != nil {
+		return nil, err
+	}
+	return p.OpenClone(ctx, w.asClone())
+}
+
+// asClone returns what package git needs to know of a clone.
+func (w Workspace) asClone() git.Clone {
+	return git.Clone{Work: w.Path, Git: w.Git, Main: w.Common, Arm: w.ArmID(), Begin: w.begin()}
+}
+
+func sameFolder(a, b string) bool {
+	one, err := os.Stat(a)
+	other, failed := os.Stat(b)
+	return err == nil && failed == nil && os.SameFile(one, other)
 }
 
 // OpenRepository opens the repository of an arm's worktree, but without a work folder. So git does
 // not read a .gitattributes file that the arm has written.
 func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
 	return s.openCommon(ctx, w.Common)
+}
+
+// OpenCloneRepository is like OpenRepository, but opens the repository of an arm's clone. The caller must have
+// opened the clone with OpenTree, which checks it.
+func (s Workspaces) OpenCloneRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
+	return s.OpenCloneWith(ctx, w, w.Git)
+}
+
+// OpenCloneWith is like OpenCloneRepository, but with another work folder than that of the arm.
+func (s Workspaces) OpenCloneWith(ctx context.Context, w Workspace, work string) (*git.Repo, error) {
+	p, err := s.git()
+	if err != nil {
+		return nil, err
+	}
+	c := w.asClone()
+	c.Work = work
+	return p.OpenClone(ctx, c)
 }
 
 // OpenFolder opens a person's work folder, for example the main work folder of a repository.
@@ -112,10 +156,7 @@ const mostRef = 8 << 10
 func rebased(gitDir string) string {
 	for _, kind := range []string{"rebase-merge", "rebase-apply"} {
 		path := filepath.Join(gitDir, kind, "head-name")
-		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Size() > mostRef {
-			continue
-		}
-		if data, err := os.ReadFile(path); err == nil {
+		if data, err := git.ReadRegular(path, mostRef); err == nil {
 			return strings.TrimSpace(string(data))
 		}
 	}

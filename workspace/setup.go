@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,8 +116,12 @@ func (s Workspaces) SetupOutput(id string) string { return filepath.Join(s.Dir, 
 const setupSuffix = ".setup.txt"
 
 // stateOf describes a file in one text. The text contains the type, size and modification time of
-// the file, or the target of a link.
+// the file, or the target of a link. If a slash ends the name, it is a repository of its own, of which git
+// names only the folder. The text then stands for each file in the folder.
 func stateOf(root *os.Root, name string) (string, error) {
+	if strings.HasSuffix(name, "/") {
+		return stateOfAll(root, strings.TrimSuffix(name, "/"))
+	}
 	info, err := root.Lstat(name)
 	if err != nil {
 		return "", err
@@ -126,6 +131,20 @@ func stateOf(root *os.Root, name string) (string, error) {
 		return "link to " + target, err
 	}
 	return fmt.Sprintf("%v %d %d", info.Mode(), info.Size(), info.ModTime().UnixNano()), nil
+}
+
+// stateOfAll describes all files in a folder in one text.
+func stateOfAll(root *os.Root, folder string) (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(root.FS(), folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		state, err := stateOf(root, path)
+		fmt.Fprintf(sum, "%q %s\n", path, state)
+		return err
+	})
+	return fmt.Sprintf("folder %x", sum.Sum(nil)), err
 }
 
 // asMade returns a function that reports whether an ignored file is unchanged since the end of the

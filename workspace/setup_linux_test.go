@@ -63,7 +63,7 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 	s.project(script.Setup, "#!/bin/sh\nmkdir -p build/deep\nprintf made > build/deep/one\nprintf $API_KEY$COLEO_BRANCH "+
 		"> .env\n")
 	s.refused("one", coleo.EForbidden, "is not trusted")
-	if w := s.made("none", noSetup); exists(filepath.Join(w.Path, "build")) {
+	if w := s.made("none", noSetup); isThere(filepath.Join(w.Path, "build")) {
 		t.Error("--no-setup ran the set-up")
 	}
 	first := s.trusts(script.Setup)
@@ -104,11 +104,6 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 	s.made("two")
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // TestM28ATrustIsForOneRepository copies a repository with its trusted set-up.
 func TestM28ATrustIsForOneRepository(t *testing.T) {
 	t.Parallel()
@@ -139,7 +134,7 @@ func TestM28TheSetUpIsNeverTheArms(t *testing.T) {
 	s.Git(s.Repo, "checkout", "-q", "main")
 	s.refused("one", coleo.EForbidden, "tool is not the same", branch("arms"))
 	s.Write(script.Setup, "#!/bin/sh\ntouch planted\n")
-	if w := s.made("two"); exists(filepath.Join(w.Path, "planted")) || !exists(filepath.Join(w.Path, ".env")) {
+	if w := s.made("two"); isThere(filepath.Join(w.Path, "planted")) || !isThere(filepath.Join(w.Path, ".env")) {
 		t.Error("the set-up came from the work folder")
 	}
 }
@@ -152,7 +147,7 @@ func TestTheSetUpIsNeverThatOfAPullRequest(t *testing.T) {
 	s.trusts(script.Setup)
 	s.withPull("git@github.com:owner/project.git", "refs/pull/12/head")
 	contributor := filepath.Join(s.Root, "contributor")
-	if w := s.made("one", branch("pr/12")); !exists(filepath.Join(w.Path, ".env")) {
+	if w := s.made("one", branch("pr/12")); !isThere(filepath.Join(w.Path, ".env")) {
 		t.Error("the project's set-up did not run")
 	}
 	_, err := s.trees.Remove(t.Context(), s.ArmID("one"), false)
@@ -163,7 +158,7 @@ func TestTheSetUpIsNeverThatOfAPullRequest(t *testing.T) {
 	s.refused("two", coleo.EForbidden, ".coleo/setup is not the same", branch("pr/13"))
 	s.Git(s.Repo, "rm", "-q", script.Setup)
 	s.Git(s.Repo, "commit", "-qm", "no set-up")
-	if w := s.made("three", branch("pr/13")); exists(filepath.Join(w.Path, ".env")) {
+	if w := s.made("three", branch("pr/13")); isThere(filepath.Join(w.Path, ".env")) {
 		t.Error("the set-up of the pull request ran")
 	}
 }

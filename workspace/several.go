@@ -112,7 +112,7 @@ func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsa
 		var u Unsaved
 		if w.Status == Ready {
 			if u, err = s.Unsaved(ctx, w); err != nil {
-				return nil, nil, err
+				return nil, nil, notExamined(ctx, w, err)
 			}
 		}
 		each = append(each, u)
@@ -137,6 +137,15 @@ func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsa
 	}
 	return each, coleo.Errorf(coleo.EConflict, "the worktrees of arm %s in %s have unsaved work: %s: nothing was removed; %s",
 		all[0].Name, all[0].Workdir(), strings.Join(parts, "; "), advice), nil
+}
+
+// notExamined adds to an error of git that nothing was removed. Coleo's own refusals say it.
+func notExamined(ctx context.Context, w Workspace, err error) error {
+	if code := coleo.ErrorCode(err); ctx.Err() != nil || code != coleo.EInternal && code != coleo.EInvalid {
+		return err
+	}
+	return coleo.Errorf(coleo.EConflict, "git cannot say what is unsaved in the worktree of arm %s at %s: nothing was removed; "+
+		"mend its repository, or save what you need and delete the folder: %w", w.Name, w.Path, err)
 }
 
 // looseFiles returns the names of what is in the folder above the worktrees of several repositories, and in

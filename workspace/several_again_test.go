@@ -57,7 +57,7 @@ func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 				t.Fatalf("the making: %v, want %s with %q", err, code, what)
 			}
 			if now := s.group("fix"); len(now) != 2 || now[1].Branch != w.Branch || now[1].Status != workspace.Ready ||
-				exists(w.Path) {
+				isThere(w.Path) {
 				t.Fatalf("after the failure there is %+v", now)
 			}
 			if tip := s.Git(library, "rev-parse", w.Branch); tip != commit {
@@ -106,11 +106,11 @@ func TestM28AWorktreeKeepsItsIDWhateverTheOrderIs(t *testing.T) {
 	s.Check(os.RemoveAll(before[2].Path))
 	s.made("fix", with(tools, library))
 	for n, now := range s.group("fix") {
-		if w := before[n]; now.ID != w.ID || now.Repo != w.Repo || now.Path != w.Path || !exists(now.Path+"/.git") {
+		if w := before[n]; now.ID != w.ID || now.Repo != w.Repo || now.Path != w.Path || !isThere(now.Path+"/.git") {
 			t.Errorf("the worktree of %s is now %+v", w.Repo, now)
 		}
 	}
-	if !exists(before[1].Path + "/new") {
+	if !isThere(before[1].Path + "/new") {
 		t.Error("the file in library is lost")
 	}
 	s.Check(os.RemoveAll(filepath.Join(tools, ".git"))) // its worktree can stay as it is
@@ -129,7 +129,7 @@ func TestM28ALostRecordTakesNoOtherRepository(t *testing.T) {
 	s.Check(os.RemoveAll(before[2].Path))
 	s.made("fix")
 	now := s.group("fix")
-	if len(now) != 2 || now[1].ID != before[2].ID || now[1].Repo != "tools" || !exists(before[2].Path+"/.git") {
+	if len(now) != 2 || now[1].ID != before[2].ID || now[1].Repo != "tools" || !isThere(before[2].Path+"/.git") {
 		t.Errorf("without folders, the arm gets %+v", now)
 	}
 	order := workspace.Order{ID: before[0].ID, Name: "fix", Folder: s.Repo, With: []string{library, tools},

@@ -57,7 +57,7 @@ func TestM28AFirstWorktreeThatWasNotMadeAgainGetsItsOldPlaceLater(t *testing.T) 
 	}
 	s.trusts(script.Setup)
 	again := s.made("fix", with(furtherRepo(s.Root)))
-	if again.Top != w.Top || again.Path != w.Path || !exists(all[1].Path+"/new") {
+	if again.Top != w.Top || again.Path != w.Path || !isThere(all[1].Path+"/new") {
 		t.Errorf("the first worktree was at %s, and is now at %s", w.Path, again.Path)
 	}
 }
@@ -70,12 +70,12 @@ func TestM28GitDoesNotRunBesideTheClonesOfAnArm(t *testing.T) {
 	s.Check(os.Mkdir(own, 0o755))
 	s.Check(os.Symlink(filepath.Join(s.Repo, ".git"), filepath.Join(own, ".git")))
 	for _, folder := range []string{own, w.Top} {
-		if dir, err := s.trees.CloneGit(t.Context(), folder); coleo.ErrorCode(err) != coleo.EUnsupported {
+		if dir, err := s.trees.CloneOf(t.Context(), folder); coleo.ErrorCode(err) != coleo.EUnsupported {
 			t.Errorf("git may run in %s with the git folder %q, %v", folder, dir, err)
 		}
 	}
 	for _, one := range s.group("fix") {
-		if dir, err := s.trees.CloneGit(t.Context(), one.Path+"/sub"); dir != one.Git || err != nil {
+		if dir, err := s.trees.CloneOf(t.Context(), one.Path+"/sub"); dir.Git != one.Git || err != nil {
 			t.Errorf("the git folder of %s is %s, %v", one.Repo, dir, err)
 		}
 	}
@@ -110,7 +110,7 @@ func TestM28AFolderWithOtherFilesAboveDeletedWorktreesIsUsedAgain(t *testing.T) 
 		s.Check(os.RemoveAll(one.Path))
 	}
 	s.Write(w.Top+"/notes", "outside\n")
-	if again := s.made("fix", with(furtherRepo(s.Root))); again.Top != w.Top || !exists(w.Top+"/notes") {
+	if again := s.made("fix", with(furtherRepo(s.Root))); again.Top != w.Top || !isThere(w.Top+"/notes") {
 		t.Errorf("the arm now works in %s, and no longer in %s", again.Top, w.Top)
 	}
 }
@@ -124,7 +124,7 @@ func TestM28AnUnreadableFirstRecordUndoesNothing(t *testing.T) {
 	s.rewrite(all[1], func(record map[string]any) { record["status"] = workspace.Making })
 	s.Check(os.WriteFile(filepath.Join(s.trees.Dir, all[0].ID+".worktree.json"), []byte("{"), 0o600))
 	_, err := s.trees.Prune(t.Context(), func(workspace.Workspace) bool { return false })
-	if err == nil || !exists(all[1].Path+"/new") {
+	if err == nil || !isThere(all[1].Path+"/new") {
 		t.Errorf("a worktree with work was undone: %v", err)
 	}
 }
@@ -160,7 +160,7 @@ func TestM28ARestoredWorktreeCannotHaveTheIDOfAPath(t *testing.T) {
 	if _, err := s.trees.Restore(t.Context(), k, ""); coleo.ErrorCode(err) != coleo.EInternal {
 		t.Errorf("the restoring: %v", err)
 	}
-	if exists(filepath.Join(s.trees.Dir, "../escaped.worktree.json")) {
+	if isThere(filepath.Join(s.trees.Dir, "../escaped.worktree.json")) {
 		t.Error("a record was written outside of the folder of the records")
 	}
 }
@@ -188,7 +188,7 @@ func TestM28ArmsWhoseIDsOverlapKeepTheirWorktrees(t *testing.T) {
 	if _, err := s.trees.Remove(t.Context(), other, false); err != nil {
 		t.Error(err)
 	}
-	if all, err := s.trees.Group(one + "-2"); err != nil || len(all) != 1 || !exists(all[0].Path+"/new") {
+	if all, err := s.trees.Group(one + "-2"); err != nil || len(all) != 1 || !isThere(all[0].Path+"/new") {
 		t.Errorf("the other arm has %+v, %v", all, err)
 	}
 }

@@ -156,14 +156,14 @@ func TestM28AWorktreeIsReadyAsSoonAsTheFirstRecordSaysSo(t *testing.T) {
 	} {
 		s.rewrite(all[1], making)
 		mend()
-		if now := s.group("fix"); len(now) != 2 || now[1].Status != workspace.Ready || !exists(all[1].Path+"/new") {
+		if now := s.group("fix"); len(now) != 2 || now[1].Status != workspace.Ready || !isThere(all[1].Path+"/new") {
 			t.Fatalf("a worktree with work was undone: %+v", now)
 		}
 	}
 	s.rewrite(all[1], making)
 	s.rewrite(all[0], func(record map[string]any) { delete(record, "whole") })
 	s.Check(doStep("prune", s.Root))
-	if now := s.group("fix"); len(now) != 1 || exists(all[1].Path) {
+	if now := s.group("fix"); len(now) != 1 || isThere(all[1].Path) {
 		t.Errorf("a worktree in the making was not undone: %+v", now)
 	}
 }

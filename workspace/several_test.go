@@ -40,7 +40,7 @@ func (s *stage) repository(dir string) {
 func (s *stage) DropLocks() {
 	s.Helper()
 	s.Stage.DropLocks()
-	if library := furtherRepo(s.Root); exists(library) {
+	if library := furtherRepo(s.Root); isThere(library) {
 		s.Check(filepath.WalkDir(filepath.Join(library, ".git"), func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".lock") {
 				return os.Remove(path)
@@ -90,7 +90,7 @@ func TestM28AnArmCanHaveAWorktreeOfEachOfSeveralRepositories(t *testing.T) {
 			{furtherRepo(s.Root), "trunk", "code"}} {
 			one := all[n]
 			if one.Branch != "coleo/fix" || one.Status != workspace.Ready || one.From != want.from || one.Onto != want.onto ||
-				one.ArmID() != w.ID || one.Start != s.Git(want.from, "rev-parse", "HEAD") || !exists(filepath.Join(one.Path, want.file)) {
+				one.ArmID() != w.ID || one.Start != s.Git(want.from, "rev-parse", "HEAD") || !isThere(filepath.Join(one.Path, want.file)) {
 				t.Errorf("worktree %d is %+v", n, one)
 			}
 		}
@@ -206,7 +206,7 @@ func TestM28ARemovalLooksAtAllRepositoriesAndKeepsEach(t *testing.T) {
 			t.Fatalf("the removal: %v", err)
 		}
 	}
-	if len(s.group("fix")) != 2 || !exists(all[0].Path) {
+	if len(s.group("fix")) != 2 || !isThere(all[0].Path) {
 		t.Fatal("a refused removal has removed something")
 	}
 	s.Write(all[0].Path+"/new", "new\n")
@@ -266,7 +266,7 @@ func TestM28AWorktreeThatSomebodyHasDeletedIsMadeAgainBesideTheOther(t *testing.
 		s.Check(os.RemoveAll(all[n].Path))
 		s.made("fix", with(furtherRepo(s.Root)))
 		now := s.group("fix")
-		if len(now) != 2 || now[n].Branch != "coleo/fix" || !exists(all[n].Path+"/.git") || !exists(all[1-n].Path+"/new") {
+		if len(now) != 2 || now[n].Branch != "coleo/fix" || !isThere(all[n].Path+"/.git") || !isThere(all[1-n].Path+"/new") {
 			t.Errorf("after %s was deleted: %+v", all[n].Repo, now)
 		}
 		s.Check(os.Remove(all[1-n].Path + "/new"))
@@ -288,7 +288,7 @@ func TestM28AnArmCannotPutALinkInPlaceOfItsClone(t *testing.T) {
 	if _, err := s.trees.Remove(t.Context(), w.ID, true); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("remove a link: %v", err)
 	}
-	if !exists(other + "/code") {
+	if !isThere(other + "/code") {
 		t.Error("the other repository has lost a file")
 	}
 }

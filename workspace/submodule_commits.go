@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"coleo.dev/workspace/git"
@@ -220,10 +221,11 @@ const mostReflog = 16 << 20
 
 // compareReflogs looks for commits that only the reflogs of the submodule contain.
 func (c counterpart) compareReflogs(ctx context.Context, r *git.Repo, one *repository) error {
-	var logged []string
+	logged := headsIn(one.dir)
 	for _, name := range []string{"HEAD", "refs/heads", "refs/stash"} {
 		err := filepath.WalkDir(filepath.Join(one.dir, "logs", name), func(path string, d fs.DirEntry, err error) error {
-			if errors.Is(err, fs.ErrNotExist) || err == nil && !d.Type().IsRegular() {
+			absent := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+			if absent || err == nil && !d.Type().IsRegular() {
 				return nil
 			}
 			if err != nil {

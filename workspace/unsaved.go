@@ -21,6 +21,8 @@ type Unsaved struct {
 	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
 	Untracked   []string `json:"untracked,omitempty"`
 	Ignored     []string `json:"ignored,omitempty"` // made or changed after the end of the set-up
+	// Unseen are files that git never shows: git folders among the files, and folders that nobody can read.
+	Unseen []string `json:"unseen,omitempty"`
 	// Commits are the new commits of the worktree that no remote branch, no other local branch and
 	// no tag contains. Commits from before the worktree do not count.
 	Commits    []string `json:"commits,omitempty"`
@@ -32,11 +34,14 @@ type Unsaved struct {
 	// replaced lists the commits that only the worktree's reflog contains, such as those before an
 	// amend. They are no reason to refuse a removal, but they are kept.
 	replaced []string
+
+	// nested lists the folders, with a slash at the end, that git takes for repositories of their own.
+	nested map[string]bool
 }
 
 // Empty reports whether nothing would be lost.
 func (u Unsaved) Empty() bool {
-	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Commits)+len(u.Stashed)+len(u.InProgress)+
+	return len(u.Uncommitted)+len(u.Untracked)+len(u.Ignored)+len(u.Unseen)+len(u.Commits)+len(u.Stashed)+len(u.InProgress)+
 		len(u.Submodules) == 0
 }
 
@@ -53,6 +58,7 @@ func (u Unsaved) String() string {
 		{"uncommitted file", "uncommitted files", u.Uncommitted},
 		{"untracked file", "untracked files", u.Untracked},
 		{"ignored file", "ignored files", u.Ignored},
+		{"file or folder that git does not show", "files or folders that git does not show", u.Unseen},
 		{"commit that no other branch has", "commits that no other branch has", u.Commits},
 		{"stash", "stashes", u.Stashed},
 		{"operation in progress", "operations in progress", u.InProgress},
@@ -112,9 +118,22 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 		return u, err
 	}
 	if _, err := os.Lstat(w.Path); errors.Is(err, fs.ErrNotExist) {
-		return u, nil
+		return u, errors.Join(checkNotMoved(r, w), u.takeIndex(ctx, r))
 	}
 	return u, s.unsavedFiles(ctx, r, w, &u)
+}
+
+// checkNotMoved checks a worktree whose folder is gone. It returns EConflict if somebody has moved the folder by git
+// worktree move. A removal would take its index away.
+func checkNotMoved(r *git.Repo, w Workspace) error {
+	all, err := r.Worktrees()
+	for _, at := range all {
+		if at.Git == w.Git && at.Path != w.Path && !at.Gone() {
+			return coleo.Errorf(coleo.EConflict, "the worktree of arm %s was moved to %s: nothing was removed; move it back to %s "+
+				"('git worktree move')", w.Name, at.Path, w.Path)
+		}
+	}
+	return err
 }
 
 // checkFolderGone checks a worktree whose git folder is gone. It returns EConflict if the
@@ -132,12 +151,13 @@ func (s Workspaces) checkFolderGone(w Workspace) error {
 var unfinished = []struct{ file, name string }{
 	{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
 	{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},
+	{"sequencer", "cherry-pick"}, {"MERGE_AUTOSTASH", "merge"},
 }
 
 func inProgress(gitDir string) []string {
 	var out []string
 	for _, u := range unfinished {
-		if _, err := os.Lstat(filepath.Join(gitDir, u.file)); err == nil {
+		if exists(filepath.Join(gitDir, u.file)) && !slices.Contains(out, u.name) {
 			out = append(out, u.name)
 		}
 	}
@@ -182,8 +202,7 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	}
 	defer os.RemoveAll(dir)
 	fresh := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
-	born, err := readHead(ctx, r, fresh)
-	if err != nil {
+	if err := readHead(ctx, r, fresh); err != nil {
 		return err
 	}
 	out, err := r.Run(ctx, git.Call{Env: fresh,
@@ -191,23 +210,24 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	if err != nil {
 		return err
 	}
-	if err := u.addStatus(out, ours); err != nil || !born { // without a commit, every file is untracked already
+	if err := u.addStatus(out, ours); err != nil {
 		return err
 	}
-	return u.takeIndex(ctx, r)
+	return errors.Join(u.takeUnseen(ctx, r), u.takeIndex(ctx, r))
 }
 
-// readHead fills the index that env names with the files of the checked-out commit. It reports
-// whether there is such a commit. The index is empty if there is none.
-func readHead(ctx context.Context, r *git.Repo, env []string) (born bool, err error) {
-	if _, err = r.Run(ctx, git.Call{Args: []string{"read-tree", "HEAD"}, Env: env}); err == nil {
-		return true, nil
+// readHead fills the index that env names with the files of the checked-out commit. The index is empty if there
+// is no commit.
+func readHead(ctx context.Context, r *git.Repo, env []string) error {
+	_, err := r.Run(ctx, git.Call{Args: []string{"read-tree", "HEAD"}, Env: env})
+	if err == nil {
+		return nil
 	}
 	if _, none := commitOf(ctx, r, "HEAD"); none == nil {
-		return true, err
+		return err
 	}
 	_, err = r.Run(ctx, git.Call{Args: []string{"read-tree", "--empty"}, Env: env})
-	return false, err
+	return err
 }
 
 // addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out each
@@ -216,6 +236,9 @@ func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) boo
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		kind, rest, _ := strings.Cut(entry, " ")
+		if strings.HasSuffix(rest, "/") {
+			u.addNested(rest)
+		}
 		switch kind {
 		case "", "#":
 		case "1":
@@ -237,6 +260,13 @@ func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) boo
 	return nil
 }
 
+func (u *Unsaved) addNested(folder string) {
+	if u.nested == nil {
+		u.nested = map[string]bool{}
+	}
+	u.nested[folder] = true
+}
+
 // lastField returns the last of n fields, which are separated by blanks. The last field is a path,
 // and can contain blanks.
 func lastField(entry string, n int) string {
@@ -246,29 +276,43 @@ func lastField(entry string, n int) string {
 
 // takeIndex adds changes that are only in the work folder's own index.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
-	out, err := r.Output(ctx, "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD")
+	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD"}, u.Uncommitted
+	if _, err := commitOf(ctx, r, "HEAD"); err != nil { // without a commit, each file is new
+		args, found = []string{"ls-files", "--cached", "-z"}, slices.Concat(u.Uncommitted, u.Untracked, u.Ignored)
+	}
+	out, err := r.Output(ctx, args...)
 	if err != nil {
 		u.Uncommitted = append(u.Uncommitted, "the index, which git cannot read: "+err.Error())
 	}
+	known := map[string]bool{"": true}
+	for _, name := range found {
+		known[name] = true
+	}
 	for name := range strings.SplitSeq(string(out), "\x00") {
-		if name != "" && !slices.Contains(u.Uncommitted, name) {
+		if !known[name] {
+			known[name] = true // a file in conflict comes several times
 			u.Uncommitted = append(u.Uncommitted, name)
 		}
 	}
-	return nil
+	return ctx.Err()
 }
+
+// ownRefs lists the refs that each worktree has for itself. They go with the worktree.
+var ownRefs = []string{"refs/worktree/*", "refs/bisect/*", "refs/rewritten/*"}
 
 // unsavedCommits looks for commits that only this worktree contains.
 func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
 	if w.Clone {
 		return s.unsavedInClone(ctx, r, w, u)
 	}
-	head, err := commitOf(ctx, r, "HEAD")
-	if err != nil {
-		return nil //nolint:nilerr // a branch without a commit
-	}
 	own := r.Head()
-	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z", head}
+	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z"}
+	if head, err := commitOf(ctx, r, "HEAD"); err == nil { // otherwise a branch without a commit
+		args = append(args, head)
+	}
+	for _, refs := range ownRefs {
+		args = append(args, "--glob="+refs)
+	}
 	if begin := w.begin(); begin != "" {
 		args = append(args, "^"+begin)
 	}
@@ -322,14 +366,25 @@ func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error 
 
 // replaced returns the newest commits of the worktree's reflog that nothing else contains.
 func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]string, error) {
-	data, err := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog)
-	if err != nil {
-		return nil, nil //nolint:nilerr // there is no reflog
-	}
+	data, _ := git.ReadRegular(filepath.Join(r.Git, "logs", "HEAD"), mostReflog) // there may be no reflog
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {
 		return nil, err
 	}
 	defer common.Close()
-	return newestUnreachable(ctx, common, idsIn(data))
+	return newestUnreachable(ctx, common, append(idsIn(data), headsIn(r.Git)...))
+}
+
+// headsIn returns the ids in files such as ORIG_HEAD. With reflogs turned off, they can be the only trace of a
+// commit. What is in FETCH_HEAD comes from elsewhere.
+func headsIn(gitDir string) (ids []string) {
+	entries, _ := os.ReadDir(gitDir)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), "_HEAD") || e.Name() == "FETCH_HEAD" {
+			continue
+		}
+		data, _ := git.ReadRegular(filepath.Join(gitDir, e.Name()), mostRef)
+		ids = append(ids, idsIn(data)...)
+	}
+	return ids
 }

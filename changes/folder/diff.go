@@ -67,6 +67,11 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 		c.where[p.name] = p.entry
 		c.head += headSize + 2*maxNames*len(p.name)
 	}
+	for _, l := range status.Unread {
+		if covers(only, strings.TrimSuffix(l.Name(), "/")) {
+			d.Left = append(d.Left, l)
+		}
+	}
 	for _, n := range status.Nested {
 		if covers(only, strings.TrimSuffix(n, "/")) {
 			d.Left = append(d.Left, changes.LeaveOut(n, "it is a repository of its own"))

@@ -1,9 +1,25 @@
 package folder
 
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
 // StoreFirst makes each diff store the files before git compares them.
 func (f *Folder) StoreFirst() { f.snapshots = true }
 
-// WithoutLists returns an index as it is copied.
-func WithoutLists(data []byte, format string) ([]byte, error) {
-	return withoutLists(data, store{format: format})
+// CleanIndex returns an index as it is copied. The folder is the work folder of the index.
+func CleanIndex(data []byte, format string, folder *os.Root) ([]byte, error) {
+	c := copying{hash: store{format: format}, in: &parents{files: folder}}
+	return c.copy(data)
+}
+
+// CopyIndex copies the index over the only copy in a folder.
+func (f *Folder) CopyIndex(ctx context.Context, dir string) error {
+	copies, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(copies) != 1 {
+		return err
+	}
+	return f.copyIndex(ctx, copies[0])
 }

@@ -22,11 +22,12 @@ import (
 // Folder is a folder in a repository. Close it after use.
 type Folder struct {
 	repo   *git.Repo
-	dir    string   // the folder, without symbolic links
-	asked  string   // the folder as the caller names it
-	files  *os.Root // the top folder of the repository
-	own    string   // a temporary folder with the index and the objects of this Folder
-	format string   // of objects, sha1 or sha256
+	clone  git.Clone // if the repository is the clone of an arm
+	dir    string    // the folder, without symbolic links
+	asked  string    // the folder as the caller names it
+	files  *os.Root  // the top folder of the repository
+	own    string    // a temporary folder with the index and the objects of this Folder
+	format string    // of objects, sha1 or sha256
 
 	below     string // what the paths in a patch begin with: "" or a folder with a slash at its end
 	indexes   *Indexes
@@ -37,14 +38,27 @@ type Folder struct {
 // or in the system's temporary folder if tempDir is "". Open returns EUnsupported if no repository
 // contains the folder dir.
 func Open(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
-	repo, err := program.Open(ctx, dir)
+	return open(ctx, program, git.Clone{}, dir, tempDir)
+}
+
+// OpenerOf returns a function like Open, for folders in a clone. The arm can write to the clone's git folder, so
+// it changes neither the base of a diff nor how git reads files. The function returns EUnsupported if the
+// .git of the folder leads elsewhere.
+func OpenerOf(c git.Clone) func(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
+	return func(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
+		return open(ctx, program, c, dir, tempDir)
+	}
+}
+
+func open(ctx context.Context, program git.Program, c git.Clone, dir, tempDir string) (*Folder, error) {
+	repo, err := openRepository(ctx, program, c, dir)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s is in no git repository, so its changes are not known", dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{repo: repo, asked: filepath.Clean(dir), format: repo.ObjectFormat()}
+	f := &Folder{repo: repo, clone: c, asked: filepath.Clean(dir), format: repo.ObjectFormat()}
 	if emptyTree[f.format] == "" {
 		repo.Close()
 		return nil, coleo.Errorf(coleo.EUnsupported, "%s has objects of the format %q, which Coleo does not know",
@@ -61,6 +75,20 @@ func Open(ctx context.Context, program git.Program, dir, tempDir string) (*Folde
 		return nil, err
 	}
 	return f, nil
+}
+
+func openRepository(ctx context.Context, program git.Program, c git.Clone, dir string) (*git.Repo, error) {
+	repo, err := program.Open(ctx, dir)
+	if err != nil || c.Git == "" {
+		return repo, err
+	}
+	repo.Close()
+	if repo.Git != c.Git { // the arm has changed it, or works in another repository in its clone
+		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not lead to %s, the git folder of the arm's clone: git "+
+			"is not run there", dir, c.Git)
+	}
+	c.Work = repo.Work
+	return program.OpenClone(ctx, c)
 }
 
 // Using returns the same Folder. From now on, it keeps a copy of a large index in x.

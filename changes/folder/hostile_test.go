@@ -3,11 +3,14 @@ package folder_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
 	"coleo.dev/changes"
 	"coleo.dev/changes/folder"
+	"coleo.dev/workspace/git"
 )
 
 // plant lets the repository start programs, each of which leaves a mark. It returns the
@@ -103,5 +106,148 @@ func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 	}
 	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "dir/file")); string(raw) != "1\n" {
 		t.Errorf("the file inside is %q", raw)
+	}
+}
+
+// TestARestoreWritesThroughNoLinkThatGitIgnores: the link leads into the git folder, or to files that no checkpoint
+// has. It stays where it is.
+func TestARestoreWritesThroughNoLinkThatGitIgnores(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{".git/hooks", "ignored"} {
+		s := newStage(t)
+		s.Write(".gitignore", "ignored\n")
+		s.Write("ignored/pre-commit", "mine\n")
+		s.Write(".git/hooks/pre-commit", "mine\n")
+		s.commit("base")
+		s.Write("dir/pre-commit", "the arm's\n")
+		s.Check(os.Chmod(filepath.Join(s.Repo, "dir/pre-commit"), 0o755))
+		f := s.open()
+		c := s.keep(f, folder.Note{})
+		s.link(target, "dir")
+		s.Write(".gitignore", "ignored\ndir\n")
+		r, err := f.Restore(t.Context(), arm, c.N, folder.Note{Time: now}, func() error { return nil })
+		s.Check(err)
+		for _, name := range []string{"ignored/pre-commit", ".git/hooks/pre-commit"} {
+			if raw, err := os.ReadFile(filepath.Join(s.Repo, name)); err != nil || string(raw) != "mine\n" {
+				t.Errorf("%s is %q, %v", name, raw, err)
+			}
+		}
+		if len(r.Left) == 0 || r.Left[len(r.Left)-1].Path != "dir/pre-commit" {
+			t.Errorf("the restore has left out %+v", r.Left)
+		}
+	}
+}
+
+// TestAForgedCheckpointWritesIntoNoGitFolder: an arm without a sandbox can write the refs of its checkpoints.
+func TestAForgedCheckpointWritesIntoNoGitFolder(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Write("file", "x\n")
+	s.commit("base")
+	f := s.open()
+	c := s.keep(f, folder.Note{})
+	blob := s.git("rev-parse", "HEAD:file")
+	tree := func(entry string) string {
+		t.Helper()
+		made := s.Command(s.Repo, "mktree")
+		made.Stdin = strings.NewReader(entry + "\n")
+		out, err := made.Output()
+		s.Check(err)
+		return strings.TrimSpace(string(out))
+	}
+	forged := tree("040000 tree " + tree("100755 blob "+blob+"\tpre-commit") + "\t.git")
+	message := s.git("log", "-1", "--format=%B", c.Commit)
+	s.git("update-ref", "refs/coleo/checkpoints/"+arm+"/1", s.git("commit-tree", "-m", message, "-p", "HEAD", forged))
+	r, err := f.Restore(t.Context(), arm, 1, folder.Note{Time: now}, func() error { return nil })
+	s.Check(err)
+	if _, err := os.Lstat(filepath.Join(s.Repo, ".git/pre-commit")); err == nil || len(r.Left) != 1 {
+		t.Errorf("the restore has written into the git folder; it has left out %+v", r.Left)
+	}
+}
+
+// openClone makes a clone of the repository, as an arm in a sandbox gets it, and returns its work folder.
+func (s *stage) openClone(change func(work string)) (string, *folder.Folder) {
+	s.Helper()
+	work := filepath.Join(s.Root, "clone")
+	s.Git(s.Root, "clone", "-q", s.Repo, work)
+	change(work)
+	program, err := git.Find(s.Environ, "")
+	s.Check(err)
+	open := folder.OpenerOf(git.Clone{Work: work, Git: filepath.Join(work, ".git"), Main: filepath.Join(s.Repo, ".git"),
+		Arm: arm, Begin: s.base})
+	f, err := open(s.Context(), program, work, s.Root)
+	s.Check(err)
+	s.Cleanup(f.Close)
+	return work, f
+}
+
+// TestAnArmCannotChangeWhatADiffOfItsCloneShows: its settings, attributes and refs are in the clone.
+func TestAnArmCannotChangeWhatADiffOfItsCloneShows(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Write("committed", "old\n")
+	s.Write("mode", "x\n")
+	s.Write("lines", "a\nb\n")
+	s.base = s.commit("base")
+	_, f := s.openClone(func(work string) {
+		s.Write(work+"/committed", "new\n")
+		s.Git(work, "commit", "-qam", "the arm's")
+		s.Git(work, "update-ref", "refs/coleo/base/"+arm, "HEAD")
+		for key, value := range map[string]string{"core.fileMode": "false", "core.autocrlf": "true",
+			"core.bigFileThreshold": "1", "core.ignoreCase": "true"} {
+			s.Git(work, "config", key, value)
+		}
+		s.Check(os.Chmod(work+"/mode", 0o755))
+		s.Write(work+"/lines", "a\r\nb\r\n")
+		s.Write(work+"/MODE", "new\n")
+		s.Write(work+"/.git/info/attributes", "* -diff text\n")
+	})
+	d, err := f.DiffOf(t.Context(), arm, changes.Wish{}, now)
+	s.Check(err)
+	got := map[string]int{}
+	for _, file := range d.Files {
+		if got[file.Path] = file.LinesAdded; file.Binary {
+			t.Errorf("the diff does not show %s", file.Path)
+		}
+	}
+	want := map[string]int{"committed": 1, "mode": 0, "lines": 2, "MODE": 1}
+	if runtime.GOOS != "linux" {
+		delete(want, "MODE") // it can be the file mode
+	}
+	if d.Base != s.base || !reflect.DeepEqual(got, want) {
+		t.Errorf("the diff since %s has %v, want %v since %s", d.Base, got, want, s.base)
+	}
+}
+
+// TestAFolderThatGitCannotReadIsNamed: git leaves out its files, and only warns. The path here is too long for the
+// system, because root can read every other folder.
+func TestAFolderThatGitCannotReadIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.Write("file", "x\n")
+	s.base = s.commit("base")
+	const parts, length = 30, 200
+	at, err := os.OpenRoot(s.Repo)
+	s.Check(err)
+	for range parts {
+		name := strings.Repeat("d", length)
+		s.Check(at.Mkdir(name, 0o755))
+		inner, err := at.OpenRoot(name)
+		s.Check(err)
+		at.Close()
+		at = inner
+	}
+	s.Check(at.WriteFile("work", []byte("x"), 0o600))
+	at.Close()
+	x, _ := s.copying()
+	for _, x := range []*folder.Indexes{nil, x, x} {
+		d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+		s.Check(err)
+		if len(d.Left) != 1 || !strings.HasPrefix(d.Left[0].Path, "ddd") || !strings.HasPrefix(d.Left[0].Why, "it cannot be read: ") {
+			t.Errorf("the diff leaves out %.400v", d.Left)
+		}
+	}
+	if c := s.keep(s.open(), folder.Note{}); len(c.Left) != 1 {
+		t.Errorf("the checkpoint leaves out %.400v", c.Left)
 	}
 }

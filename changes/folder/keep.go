@@ -117,6 +117,7 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 			return "", nil, err
 		}
 	}
+	k.left = append(k.left, status.Unread...)
 	for _, n := range status.Nested {
 		k.left = append(k.left, changes.LeaveOut(n, "it is a repository of its own"))
 	}

@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+
+	"coleo.dev/changes"
 )
 
 // gitlink is the mode that git gives a submodule.
@@ -103,4 +106,43 @@ func (f *Folder) odd(name string, in *parents) bool {
 		return err != nil
 	}
 	return !info.IsDir() || f.isSubmodule(name)
+}
+
+// realFolder opens a folder below files. It follows no symbolic link, also if an arm makes one meanwhile: a file of a
+// checkpoint must not get into another folder, such as .git/hooks. With create, it makes the folders that are missing.
+func realFolder(files *os.Root, dir string, create bool) (*os.Root, error) {
+	at, err := files.OpenRoot(".")
+	for part := range strings.SplitSeq(dir, "/") {
+		if err != nil || part == "." {
+			return at, err
+		}
+		above := at
+		at, err = openReal(above, part, create)
+		above.Close()
+	}
+	return at, err
+}
+
+func openReal(above *os.Root, name string, create bool) (*os.Root, error) {
+	if create {
+		if err := above.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	info, err := above.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s, which is above it, is no folder", changes.Show(name))
+	}
+	inner, err := above.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if now, err := inner.Stat("."); err != nil || !os.SameFile(now, info) {
+		inner.Close()
+		return nil, errors.Join(err, errChanged)
+	}
+	return inner, nil
 }

@@ -1,17 +1,13 @@
 package folder
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"coleo.dev/changes"
@@ -20,9 +16,8 @@ import (
 
 const (
 	// leastIndex is the size in bytes of the smallest index of which Indexes keeps a copy. It has
-	// about 10,000 files. In a smaller repository, git looks for untracked files within some
-	// milliseconds.
-	leastIndex = 1 << 20
+	// about 300 files. In a smaller repository, git reads all files within some milliseconds.
+	leastIndex = 32 << 10
 	// mostIndex is the size in bytes of the largest index of which Indexes keeps a copy. It has about
 	// 2 million files.
 	mostIndex = 256 << 20
@@ -31,18 +26,18 @@ const (
 	mostIndexes = 16
 )
 
-// Indexes keeps a copy of the index of each large work folder. Git writes into the copy which
-// folders contain untracked files. So the next diff does not read the names of all files again.
+// Indexes keeps a copy of the index of each work folder. Git writes into the copy when it has read which
+// file, and which folders contain untracked files. So the next diff does not read all files again.
 //
-// Indexes never trusts such a list that it finds in the index of the work folder, because an arm can
-// write a false one. The zero value keeps no copies. Several goroutines can call its methods at the
+// Indexes never trusts what it finds about the files in the index of the work folder, because an arm can write
+// it: see copyIndex. The zero value keeps no copies. Several goroutines can call its methods at the
 // same time.
 type Indexes struct {
 	// Dir is a folder for the copies. If Dir is "", there are no copies. Only one process at a time may
 	// use the folder. Indexes deletes what an earlier process has left in it.
 	Dir string
 	// Least is the size in bytes of the smallest index of which Indexes keeps a copy. If Least is 0,
-	// that is about 10,000 files.
+	// that is about 300 files.
 	Least int64
 
 	mu   sync.Mutex
@@ -66,61 +61,69 @@ type identity struct {
 	written, made time.Time // the time of the content, and of the inode
 }
 
-// status asks git for the status of a folder. It uses the copy of the folder's index if it can.
+// status asks git for the status of a folder. Git uses a copy of the folder's index.
 func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, error) {
-	call := git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames",
-		"--no-ahead-behind"}}
-	if own := x.lockCopy(f); own != nil {
+	own, err := x.lockCopy(ctx, f)
+	if err == nil && own != nil {
 		defer own.mu.Unlock()
-		call.OwnIndex = own.path
-		out, err := f.repo.Run(ctx, call)
-		if err == nil {
-			return changes.ParseStatus(out)
+		s, err := f.statusWith(ctx, own.path, keepsTimes(f.repo.Work))
+		if err == nil || ctx.Err() != nil {
+			return s, err
 		}
-		own.forget()
-		if ctx.Err() != nil {
-			return changes.Status{}, err
-		}
-		call.OwnIndex = "" // the fault may be in the copy
+		own.forget() // the fault may be in the copy
 	}
-	out, err := f.repo.Run(ctx, call)
+	path := filepath.Join(f.own, "status")
+	if err := f.copyIndex(ctx, path); err != nil {
+		return changes.Status{}, err
+	}
+	return f.statusWith(ctx, path, false)
+}
+
+// statusWith asks git for the status of a folder, with a copy of its index.
+func (f *Folder) statusWith(ctx context.Context, index string, lists bool) (changes.Status, error) {
+	warnings := ""
+	out, err := f.repo.Run(ctx, git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z",
+		"--untracked-files=all", "--no-renames", "--no-ahead-behind"}, OwnIndex: index, OwnLists: lists,
+		Warn: func(text string) { warnings = text }})
 	if err != nil {
 		return changes.Status{}, err
 	}
-	return changes.ParseStatus(out)
+	s, err := changes.ParseStatus(out)
+	s.AddWarnings(warnings)
+	return s, err
 }
 
 // lockCopy returns the copy of a folder's index, and locks the copy. It first copies the index if it
 // has changed. It returns nil if there is no copy, or if another diff uses the copy.
-func (x *Indexes) lockCopy(f *Folder) *ownIndex {
-	if x == nil || x.Dir == "" || !keepsTimes(f.repo.Work) {
-		return nil
+func (x *Indexes) lockCopy(ctx context.Context, f *Folder) (*ownIndex, error) {
+	if x == nil || x.Dir == "" {
+		return nil, nil
 	}
-	file, err := os.OpenFile(filepath.Join(f.repo.Git, "index"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	info, err := file.Stat()
+	info, err := os.Lstat(f.index())
 	least := x.Least
 	if least == 0 {
 		least = leastIndex
 	}
-	if err != nil || !info.Mode().IsRegular() || info.Size() < least || info.Size() > mostIndex {
-		return nil
+	if err != nil || info.Size() < least {
+		return nil, err
 	}
 	own, err := x.copyOf(f.repo.Git)
 	if err != nil || !own.mu.TryLock() {
-		return nil
+		return nil, err
 	}
-	if now := identify(info); own.of != now || !exists(own.path) {
-		if err := own.copy(file, info, f.format); err != nil {
-			own.mu.Unlock()
-			return nil
-		}
-		own.of = now
+	now := identify(info)
+	if known := now != (identity{}) && own.of == now; known && exists(own.path) {
+		return own, nil
 	}
-	return own
+	own.of = identity{}
+	_ = os.Remove(own.path + ".lock") // a killed git leaves it behind
+	if err := f.copyIndex(ctx, own.path); err != nil {
+		own.forget()
+		own.mu.Unlock()
+		return nil, err
+	}
+	own.of = now
+	return own, nil
 }
 
 // copyOf returns the record of the copy for a git folder. If there are too many copies, it forgets
@@ -171,101 +174,7 @@ func (o *ownIndex) forget() {
 	_ = os.Remove(o.path + ".lock") // a killed git leaves it behind
 }
 
-// copy copies an index, and gives the copy the time of the original. Git compares this time with
-// the times of files, to recognize a file that changed at the moment when the index was written.
-func (o *ownIndex) copy(file io.Reader, info os.FileInfo, format string) error {
-	o.forget()
-	data, err := io.ReadAll(io.LimitReader(file, mostIndex))
-	if err == nil {
-		data, err = withoutLists(data, store{format: format})
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(o.path, data, 0o600); err != nil {
-		return err
-	}
-	return os.Chtimes(o.path, info.ModTime(), info.ModTime())
-}
-
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// errIndex says that an index has a form that Coleo does not know.
-var errIndex = errors.New("the index has an unknown form")
-
-// keptParts lists the extensions of an index that git needs. These are the trees, the parts of a
-// split index, the resolved conflicts and the folders of a sparse index. The other extensions are
-// lists that make git faster.
-var keptParts = []string{"TREE", "link", "REUC", "sdir"}
-
-// withoutLists returns an index without the lists that an arm could have written to hide files.
-func withoutLists(data []byte, s store) ([]byte, error) {
-	end, err := endOfEntries(data, s.hash().Size())
-	if err != nil {
-		return nil, err
-	}
-	out := append(make([]byte, 0, len(data)), data[:end]...)
-	rest := data[end : len(data)-s.hash().Size()]
-	for len(rest) > 0 {
-		const head = 8 // the signature, and the size of what follows
-		if len(rest) < head || int(binary.BigEndian.Uint32(rest[4:])) > len(rest)-head {
-			return nil, errIndex
-		}
-		size := head + int(binary.BigEndian.Uint32(rest[4:]))
-		for _, name := range keptParts {
-			if string(rest[:4]) == name {
-				out = append(out, rest[:size]...)
-			}
-		}
-		rest = rest[size:]
-	}
-	sum := s.hash()
-	sum.Write(out)
-	return sum.Sum(out), nil
-}
-
-// endOfEntries returns the offset of the first byte after the entries of an index.
-func endOfEntries(data []byte, idSize int) (int, error) {
-	if len(data) < indexHeader+idSize || string(data[:4]) != indexSignature {
-		return 0, errIndex
-	}
-	version, count := binary.BigEndian.Uint32(data[4:]), binary.BigEndian.Uint32(data[8:])
-	if version < 2 || version > 4 {
-		return 0, errIndex
-	}
-	at, last := indexHeader, len(data)-idSize
-	for range count {
-		name := at + statSize + idSize + 2
-		if name > last {
-			return 0, errIndex
-		}
-		if binary.BigEndian.Uint16(data[name-2:])&extended != 0 {
-			name += 2
-		}
-		length := bytes.IndexByte(data[min(name, last):last], 0)
-		if length < 0 {
-			return 0, errIndex
-		}
-		if version < 4 {
-			at += (name - at + length + alignment) / alignment * alignment
-			continue
-		}
-		// In version 4, a number says how much of the previous name is cut off.
-		// The number's last byte is the first one below 0x80, and can be zero.
-		for name < last && data[name] >= 0x80 {
-			name++
-		}
-		name++
-		if length = bytes.IndexByte(data[min(name, last):last], 0); length < 0 {
-			return 0, errIndex
-		}
-		at = name + length + 1
-	}
-	if at > last {
-		return 0, errIndex
-	}
-	return at, nil
 }

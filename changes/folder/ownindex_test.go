@@ -97,9 +97,18 @@ func TestACopyIsUsedAndTrustsNoListOfTheArm(t *testing.T) {
 	s.git("-c", "status.showUntrackedFiles=all", "status", "-uall")
 	if with := read(index); !bytes.Contains(with, list) {
 		t.Fatal("git has written no list, so this test proves nothing")
-	} else if out, err := folder.WithoutLists(with, "sha1"); err != nil || bytes.Contains(out, list) {
+	} else if out, err := folder.CleanIndex(with, "sha1", s.root()); err != nil || bytes.Contains(out, list) {
 		t.Errorf("the list of the arm is in the copy: %v", err)
 	}
+}
+
+// root opens the work folder.
+func (s *stage) root() *os.Root {
+	s.Helper()
+	files, err := os.OpenRoot(s.Repo)
+	s.Check(err)
+	s.Cleanup(func() { files.Close() })
+	return files
 }
 
 // TestALockThatWasLeftBehindStopsNoDiff: neither that of the work folder nor that of a copy.
@@ -132,8 +141,13 @@ func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00TREE\x00\x00\x00\x0001234567890123456789"))
 	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01" + string(make([]byte, 62)) + "\x80\x01name\x00" +
 		string(make([]byte, 20))))
+	files, err := os.OpenRoot(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { files.Close() })
 	f.Fuzz(func(_ *testing.T, data []byte) {
-		_, _ = folder.WithoutLists(data, "sha1")
-		_, _ = folder.WithoutLists(data, "sha256")
+		_, _ = folder.CleanIndex(data, "sha1", files)
+		_, _ = folder.CleanIndex(data, "sha256", files)
 	})
 }

@@ -61,6 +61,11 @@ func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	if err := checkID(arm); err != nil {
 		return "", err
 	}
+	if f.clone.Arm == arm && f.clone.Begin != "" { // the arm can write the ref
+		if base, err := f.commit(ctx, f.clone.Begin); err != nil || base != "" {
+			return base, err
+		}
+	}
 	if base, err := f.commit(ctx, baseRefs+arm); err != nil || base != "" {
 		return base, err
 	}

@@ -115,6 +115,8 @@ func (p *putting) putAll(ctx context.Context, entries []changes.RawEntry) error 
 		switch {
 		case p.left[e.Path]:
 			p.leave(e.Path, "a checkpoint does not have it")
+		case inGitFolder(e.Path): // an arm can write the ref of a checkpoint
+			p.leave(e.Path, "a checkpoint of Coleo has no such file")
 		case e.OldMode == gitlink || e.NewMode == gitlink:
 			p.leave(e.Path, "it is a submodule")
 		case filepath.Base(e.Path) == ".gitignore":
@@ -148,6 +150,11 @@ func (p *putting) putAll(ctx context.Context, entries []changes.RawEntry) error 
 	return p.write(ctx, present)
 }
 
+// inGitFolder reports whether a path names a git folder, or a file in one, on any system.
+func inGitFolder(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
+}
+
 func (p *putting) leave(path, why string) { p.r.Left = append(p.r.Left, changes.LeaveOut(path, why)) }
 
 // ignored returns which of the paths git ignores now.
@@ -173,7 +180,7 @@ func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[str
 
 // delete deletes a file, and then the folders that have become empty.
 func (p *putting) delete(name string) {
-	err := p.f.files.Remove(name)
+	err := p.remove(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -182,9 +189,19 @@ func (p *putting) delete(name string) {
 		return
 	}
 	p.r.Deleted = append(p.r.Deleted, changes.Show(name))
-	for dir := filepath.Dir(name); dir != "." && p.f.files.Remove(dir) == nil; {
+	for dir := filepath.Dir(name); dir != "." && p.remove(dir) == nil; {
 		dir = filepath.Dir(dir)
 	}
+}
+
+// remove removes a file or an empty folder.
+func (p *putting) remove(name string) error {
+	in, err := realFolder(p.f.files, filepath.Dir(name), false)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return in.Remove(filepath.Base(name))
 }
 
 func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
@@ -253,19 +270,20 @@ func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEn
 // replaceEntry replaces what is at the entry's path with one file or symbolic link. It writes a
 // draft first and then renames it, so no reader sees half of a file.
 func (p *putting) replaceEntry(e changes.RawEntry, text []byte) error {
-	files := p.f.files
-	if err := files.MkdirAll(filepath.Dir(e.Path), 0o777); err != nil {
+	files, err := realFolder(p.f.files, filepath.Dir(e.Path), true)
+	if err != nil {
 		return err
 	}
+	defer files.Close()
 	mode := fs.FileMode(0o666) // without the umask
 	if e.NewMode == "100755" {
 		mode = 0o777
 	}
-	draft := filepath.Join(filepath.Dir(e.Path), ".coleo-restores-"+p.target.Commit)
+	name, draft := filepath.Base(e.Path), ".coleo-restores-"+p.target.Commit
 	if err := files.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) { // a kill has left it
 		return err
 	}
-	was, err := files.Lstat(e.Path)
+	was, err := files.Lstat(name)
 	switch {
 	case err == nil && was.IsDir():
 		return coleo.Errorf(coleo.EConflict, "a folder with other files is in its place")
@@ -277,7 +295,7 @@ func (p *putting) replaceEntry(e changes.RawEntry, text []byte) error {
 		}
 	}
 	if err == nil {
-		err = files.Rename(draft, e.Path)
+		err = files.Rename(draft, name)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"coleo.dev"
 	"coleo.dev/bus"
 	"coleo.dev/changes"
+	"coleo.dev/workspace/git"
 )
 
 // An arm in a sandbox can write the .git of its clone. Without the check, a checkpoint would write refs into the
@@ -17,7 +18,9 @@ func TestTheGitFolderOfACloneLeadsToNoOtherRepository(t *testing.T) {
 	t.Parallel()
 	other, s := newStage(t), newStage(t)
 	own := filepath.Join(s.arm.Folder, ".git")
-	s.diffs.CloneGit = func(context.Context, string) (string, error) { return own, nil }
+	s.diffs.CloneOf = func(context.Context, string) (git.Clone, error) {
+		return git.Clone{Work: s.arm.Folder, Git: own, Main: filepath.Join(other.arm.Folder, ".git")}, nil
+	}
 	s.diffs.Keep(t.Context(), s.arm, changes.AtStart, "")
 	if list, err := s.diffs.Checkpoints(t.Context(), s.arm); err != nil || len(list) != 1 {
 		t.Fatalf("the checkpoints of the clone: %v, %v", list, err)

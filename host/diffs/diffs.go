@@ -60,14 +60,14 @@ type Repo struct {
 // Diffs reads the changes in the files of a host's arms, and keeps checkpoints of the files.
 // Several goroutines can call its methods at the same time.
 type Diffs struct {
-	// CloneGit returns the git folder to which a folder must lead, or "" if it can lead to any. An arm in a
-	// sandbox can write the .git of its clone, and git must not be led into another repository. CloneGit can be
-	// nil.
-	CloneGit func(ctx context.Context, folder string) (string, error)
-	Environ  []string // the user's environment; its PATH leads to git
-	Scratch  string   // a folder for temporary files
-	Log      *slog.Logger
-	Now      func() time.Time
+	// CloneOf returns the clone to which a folder must lead, or the zero value if it can lead to any repository.
+	// An arm in a sandbox can write the .git of its clone, and git must not be led into another repository.
+	// CloneOf can be nil.
+	CloneOf func(ctx context.Context, folder string) (git.Clone, error)
+	Environ []string // the user's environment; its PATH leads to git
+	Scratch string   // a folder for temporary files
+	Log     *slog.Logger
+	Now     func() time.Time
 	// Files watches the folders of arms that somebody follows. A process uses one Watcher for all
 	// folders. If Files is nil, Diffs makes a Watcher.
 	Files *filewatch.Watcher
@@ -118,20 +118,19 @@ func (d *Diffs) open(ctx context.Context, dir string) (*folder.Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := ""
-	if d.CloneGit != nil {
-		if own, err = d.CloneGit(ctx, dir); err != nil {
+	var clone git.Clone
+	if d.CloneOf != nil {
+		if clone, err = d.CloneOf(ctx, dir); err != nil {
 			return nil, err
 		}
 	}
-	f, err := folder.Open(ctx, program, dir, d.Scratch)
+	open := folder.Open
+	if clone.Git != "" {
+		open = folder.OpenerOf(clone)
+	}
+	f, err := open(ctx, program, dir, d.Scratch)
 	if err != nil {
 		return nil, err
-	}
-	if own != "" && f.GitFolder() != own { // the arm has changed it meanwhile, or works in a repository in its clone
-		f.Close()
-		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not lead to %s, the git folder of the arm's clone: git "+
-			"is not run there", dir, own)
 	}
 	return f.Using(d.copies()), nil
 }

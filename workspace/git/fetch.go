@@ -47,7 +47,7 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 	}
 	args := []string{"fetch", "--quiet", "--no-tags", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance",
 		"--no-show-forced-updates", "--refmap=", "--", f.URL, f.Ref}
-	_, err = r.program.run(ctx, call{args: args, dir: own, env: env, most: maxStderr})
+	_, err = r.program.run(ctx, call{args: args, dir: own, gitDirs: r.gitDirs(), env: env, most: maxStderr})
 	if said := (*Error)(nil); errors.As(err, &said) && strings.Contains(said.Stderr, "couldn't find remote ref") {
 		return "", coleo.Errorf(coleo.ENotFound, "the other repository has no %s", f.Ref)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"coleo.dev"
@@ -115,10 +116,33 @@ func (r *Repo) checkRefs() error {
 			case d.Type()&fs.ModeSymlink != 0:
 				return r.stays(path)
 			}
-			return coleo.Errorf(coleo.EInvalid, "%s is no regular file: git is not run in this repository", path)
+			return notRegular(path)
 		})
 		if err != nil {
 			return err
+		}
+	}
+	return r.checkPipes()
+}
+
+func notRegular(path string) error {
+	return coleo.Errorf(coleo.EInvalid, "%s is no regular file: git is not run in this repository", path)
+}
+
+// checkPipes checks the git folders for pipes in the folders whose files git opens first. A pipe among the objects,
+// or one that an arm makes later, ends the git that waits for it: see awaitPipe.
+func (r *Repo) checkPipes() error {
+	for _, name := range []string{"", "info", "objects/info", "objects/pack"} {
+		for _, gitDir := range slices.Compact(r.gitDirs()) {
+			entries, err := os.ReadDir(filepath.Join(gitDir, name))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			for _, e := range entries {
+				if e.Type()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 {
+					return notRegular(filepath.Join(gitDir, name, e.Name()))
+				}
+			}
 		}
 	}
 	return nil
@@ -138,8 +162,9 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Disarm removes from a repository what can start a program when the user's own git runs there: hooks, and all
-// settings except the harmless ones. The caller must have written the repository itself, because
+// Disarm removes from a repository what can start a program when the user's own git runs there: hooks, all
+// settings except the harmless ones, and the file that names another repository, which has such things too. Without
+// that file, git does not run if the objects are in the other repository. The caller must have written the repository itself, because
 // Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")
@@ -147,7 +172,7 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	if err != nil { // the settings are lost, and the repository is not
 		settings = nil
 	}
-	for _, name := range []string{"hooks", "config.worktree", "config"} {
+	for _, name := range []string{"hooks", "config.worktree", "config", "commondir"} {
 		if err := os.RemoveAll(filepath.Join(gitDir, name)); err != nil {
 			return err
 		}

@@ -8,34 +8,53 @@ import (
 	"time"
 )
 
-// pipesAfter is how long git runs before Coleo looks for pipes in its work folder, and the pause
-// between two looks. Most calls of git end within a second, so most calls are never looked at.
+// pipesAfter is how long git runs before Coleo looks for pipes in its folders. Each pause after that is twice
+// as long, so that the looks take little of a long call. Most calls of git end within a second.
 const pipesAfter = 5 * time.Second
 
-// readByGit lists the names of files that git opens in a work folder, whatever they are. In an arm's
-// folder each of them can be a pipe. Git would wait for a writer as long as its caller lets it.
-var readByGit = []string{".gitattributes", ".gitignore", ".gitmodules"}
+// readByGit lists the names of files that git, or the filter of Git LFS, opens in a work folder, whatever they
+// are. In an arm's folder each of them can be a pipe. Git would wait for a writer as long as its caller lets it.
+var readByGit = []string{".gitattributes", ".gitignore", ".gitmodules", ".lfsconfig"}
 
 // awaitPipe looks for a pipe in place of a file that git reads, again and again until ctx ends. It then
-// calls found with the path of the pipe.
-func (p Program) awaitPipe(ctx context.Context, dir string, found func(path string)) {
+// calls found with the path of the pipe. In the git folders, any file can be one that git reads.
+func (p Program) awaitPipe(ctx context.Context, dir string, gitDirs []string, found func(path string)) {
 	pause := p.pipesAfter
 	if pause == 0 {
 		pause = pipesAfter
 	}
-	tick := time.NewTicker(pause)
-	defer tick.Stop()
-	for {
+	for ; ; pause *= 2 {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(pause):
 		}
-		if path := pipeIn(ctx, dir); path != "" {
+		path := pipeIn(ctx, dir)
+		for _, gitDir := range gitDirs {
+			if path == "" {
+				path = pipeInGit(ctx, gitDir)
+			}
+		}
+		if path != "" {
 			found(path)
 			return
 		}
 	}
+}
+
+// pipeInGit returns the path of a pipe in a git folder. It returns "" if there is none, or if ctx ends.
+func pipeInGit(ctx context.Context, gitDir string) (pipe string) {
+	_ = filepath.WalkDir(gitDir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return fs.SkipAll
+		case err == nil && d.Type()&fs.ModeNamedPipe != 0:
+			pipe = path
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return pipe
 }
 
 // pipeIn returns the path of a pipe below dir that git would open. It returns "" if there is none, or

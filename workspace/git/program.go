@@ -149,12 +149,17 @@ var forced = []setting{
 	{"status.showStash", "false"},
 	{"log.showRoot", "true"},
 	{"log.follow", "false"},
+	{"log.mailmap", "false"}, // git would read .mailmap, which can be a pipe
 	{"rerere.enabled", "false"},
 }
 
 // ownIndex lists the settings for an index that belongs to Coleo alone: see Call.OwnIndex.
 var ownIndex = []setting{
+	{"core.splitIndex", "false"}, // git would write a part of the index into the git folder
+}
+
+// ownLists lists more settings for such an index: see Call.OwnLists.
+var ownLists = []setting{
 	{"core.untrackedCache", "true"},
 	{"status.showUntrackedFiles", "all"}, // git keeps its list only for the value of this setting
-	{"core.splitIndex", "false"},         // git would write a part of the index into the git folder
 }

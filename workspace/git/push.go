@@ -46,8 +46,9 @@ func (r *Repo) Push(ctx context.Context, p Push) (string, error) {
 	}
 	args := []string{"push", "--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--no-force-with-lease",
 		"--recurse-submodules=no", "--", p.URL, p.Commit + ":refs/heads/" + p.Branch}
-	out, err := r.program.run(ctx, call{args: args, dir: r.Work, env: append(r.program.networkEnvironment(p.Environ),
-		"GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work), most: maxStderr})
+	env := append(r.program.networkEnvironment(p.Environ), "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn,
+		"GIT_WORK_TREE="+r.Work)
+	out, err := r.program.run(ctx, call{args: args, dir: r.Work, gitDirs: r.gitDirs(), env: env, most: maxStderr})
 	flag, word := readPush(string(out))
 	switch {
 	case flag == '!':

@@ -26,6 +26,7 @@ type Repo struct {
 
 	program Program
 	standIn string // the folder that git takes for Common
+	main    string // the common folder of the user's repository, if this is a clone of it; otherwise ""
 
 	settings []setting // the harmless settings of the repository
 }
@@ -62,11 +63,15 @@ func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 // OpenAt opens a work folder whose git folder the caller knows. It does not read the .git in the
 // work folder, because an arm can change it.
 func (p Program) OpenAt(ctx context.Context, work, gitDir string) (*Repo, error) {
+	return p.openAt(ctx, work, gitDir, "")
+}
+
+func (p Program) openAt(ctx context.Context, work, gitDir, main string) (*Repo, error) {
 	common, err := commonOf(gitDir)
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{Work: work, Git: gitDir, Common: common, program: p}
+	r := &Repo{Work: work, Git: gitDir, Common: common, program: p, main: main}
 	for _, dir := range []string{"objects", "refs"} {
 		if info, err := os.Stat(filepath.Join(common, dir)); err != nil || !info.IsDir() {
 			return nil, coleo.Errorf(coleo.EInvalid, "%s is not a git repository: it has no folder %s", common, dir)
@@ -183,11 +188,7 @@ var linked = []string{"HEAD", "objects", "refs", "packed-refs", "reftable", "log
 
 // makeStandIn makes the folder that git uses as the common folder.
 func (r *Repo) makeStandIn(ctx context.Context) error {
-	settings, err := r.program.readHarmless(ctx, filepath.Join(r.Common, "config"))
-	if err != nil {
-		return err
-	}
-	own, err := r.program.readHarmless(ctx, filepath.Join(r.Git, "config.worktree"))
+	settings, err := r.readSettings(ctx)
 	if err != nil {
 		return err
 	}
@@ -196,20 +197,44 @@ func (r *Repo) makeStandIn(ctx context.Context) error {
 		return fmt.Errorf("make a folder for git: %w", err)
 	}
 	for _, name := range linked {
-		target := filepath.Join(r.Common, name)
-		if err := r.stays(target); err != nil {
+		if err := r.link(name); err != nil {
 			return err
-		}
-		if err := os.Symlink(target, filepath.Join(r.standIn, name)); err != nil {
-			return fmt.Errorf("make a folder for git: %w", err)
 		}
 	}
 	if err := errors.Join(r.stays(filepath.Join(r.Git, "index")), r.checkRefs()); err != nil {
 		return err
 	}
-	r.settings = append(settings, own...)
+	r.settings = settings
 	config := writeSettings(r.settings)
 	return os.WriteFile(filepath.Join(r.standIn, "config"), config, 0o600)
+}
+
+// readSettings returns the harmless settings of the repository.
+func (r *Repo) readSettings(ctx context.Context) ([]setting, error) {
+	settings, err := r.program.readHarmless(ctx, filepath.Join(r.Common, "config"))
+	if err != nil {
+		return nil, err
+	}
+	if r.main != "" {
+		return r.cloneSettings(ctx, settings)
+	}
+	own, err := r.program.readHarmless(ctx, filepath.Join(r.Git, "config.worktree"))
+	return append(settings, own...), err
+}
+
+// link lets the stand-in lead to one of the names in linked.
+func (r *Repo) link(name string) error {
+	target := filepath.Join(r.Common, name)
+	if err := r.stays(target); err != nil {
+		return err
+	}
+	if r.main != "" && name == "info" {
+		return r.linkInfo()
+	}
+	if err := os.Symlink(target, filepath.Join(r.standIn, name)); err != nil {
+		return fmt.Errorf("make a folder for git: %w", err)
+	}
+	return nil
 }
 
 // stays checks that a file of the git folder is not a symbolic link to a place outside. Otherwise

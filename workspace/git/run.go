@@ -36,13 +36,16 @@ type Call struct {
 	// Most is the size of the largest output in bytes. If it is 0, the limit is 64 MiB.
 	Most int64
 	// OwnIndex is the path of an index that only Coleo writes. Git uses it in place of the index of the
-	// work folder. In this index git stores the times of the files, and which files are untracked, so
-	// that the next call is faster. If OwnIndex is "", git writes no index by itself.
+	// work folder. In this index git stores the times of the files, so that the next call is faster. With
+	// OwnLists git also stores which files are untracked. If OwnIndex is "", git writes no index by itself.
 	OwnIndex string
+	OwnLists bool
 	// NoReflog means that git writes no reflog. Coleo's own refs in an arm's repository need none.
 	NoReflog bool
 	// Stdout gets the output while git writes it, without a limit. It can be nil.
 	Stdout io.Writer
+	// Warn is called with the beginning of the error output if git succeeds and has written there. It can be nil.
+	Warn func(text string)
 }
 
 // callerEnv lists the variables that a Call may set.
@@ -113,9 +116,19 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 			return nil, coleo.Errorf(coleo.EInternal, "git may not get the variable %s", name)
 		}
 	}
-	env := r.program.environment()
+	var more []setting
+	if r.main != "" {
+		more = cloneOnly
+	}
 	if c.OwnIndex != "" {
-		env = append(r.program.environment(ownIndex...), "GIT_INDEX_FILE="+c.OwnIndex, "GIT_OPTIONAL_LOCKS=1")
+		more = slices.Concat(more, ownIndex)
+	}
+	if c.OwnLists {
+		more = slices.Concat(more, ownLists)
+	}
+	env := r.program.environment(more...)
+	if c.OwnIndex != "" {
+		env = append(env, "GIT_INDEX_FILE="+c.OwnIndex, "GIT_OPTIONAL_LOCKS=1")
 	}
 	env = append(env, "GIT_DIR="+r.Git, "GIT_COMMON_DIR="+r.standIn, "GIT_WORK_TREE="+r.Work)
 	if c.NoReflog {
@@ -130,9 +143,12 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 	if most == 0 {
 		most = defaultMost
 	}
-	return r.program.run(ctx, call{args: args, dir: r.Work, stdin: c.Stdin, env: append(env, c.Env...), most: most,
-		stdout: c.Stdout})
+	return r.program.run(ctx, call{args: args, dir: r.Work, gitDirs: r.gitDirs(), stdin: c.Stdin,
+		env: append(env, c.Env...), most: most, stdout: c.Stdout, warn: c.Warn})
 }
+
+// gitDirs returns the git folders of the repository.
+func (r *Repo) gitDirs() []string { return []string{r.Git, r.Common} }
 
 // arguments returns the given arguments together with the arguments that their git command always
 // gets.
@@ -175,13 +191,16 @@ func checkOption(command, option string) error {
 
 // call is one start of the program.
 type call struct {
-	args  []string
-	dir   string
-	stdin io.Reader
-	env   []string
-	most  int64
+	args []string
+	dir  string
+	// gitDirs are the git folders that git reads. No file there may be a pipe.
+	gitDirs []string
+	stdin   io.Reader
+	env     []string
+	most    int64
 	// stdout gets the output if stdout is set. Otherwise run returns the output.
 	stdout io.Writer
+	warn   func(text string) // see Call
 }
 
 // run starts git and waits for its end. If ctx ends, it ends git and git's children.
@@ -208,7 +227,7 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 		cmd.ExtraFiles = []*os.File{p.held}
 	}
 	var pipe atomic.Pointer[string]
-	go p.awaitPipe(ctx, c.dir, func(path string) {
+	go p.awaitPipe(ctx, c.dir, c.gitDirs, func(path string) {
 		pipe.Store(&path)
 		cancel()
 	})
@@ -224,6 +243,9 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 		// git continues without the filter.
 		return nil, fmt.Errorf("git %s: %w", c.args[0], ctx.Err())
 	case err == nil:
+		if text := stderr.kept.String(); c.warn != nil && text != "" {
+			c.warn(text)
+		}
 		return out.kept.Bytes(), nil
 	}
 	var exit *exec.ExitError

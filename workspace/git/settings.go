@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -31,7 +32,7 @@ type setting struct{ key, value string }
 var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|protecthfs|protectntfs|symlinks)`,
 	`core\.(autocrlf|eol|safecrlf|checkroundtripencoding|logallrefupdates|sharedrepository)`,
-	`core\.(compression|loosecompression|bigfilethreshold|abbrev|sparsecheckout|sparsecheckoutcone)`,
+	`core\.(compression|loosecompression|abbrev|sparsecheckout|sparsecheckoutcone)`,
 	`index\.(sparse|version|threads)`,
 	`extensions\.(objectformat|refstorage|noop|compatobjectformat|relativeworktrees|preciousobjects)`,
 	`branch\..*\.(remote|merge|rebase|pushremote|description)`,
@@ -70,6 +71,7 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 			value = "true" // a key without a value
 		}
 		switch {
+		case onlyElsewhere(key):
 		case harmless.MatchString(key):
 			kept = append(kept, setting{key, value})
 		case strings.HasPrefix(key, "extensions.") && !slices.Contains(leftOut, key):
@@ -79,6 +81,12 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 	}
 	parsed.put(key, kept)
 	return kept, nil
+}
+
+// onlyElsewhere reports whether a setting is for a system whose file names are not those that a program has given.
+// Linux keeps names as they are. There the setting would only let an arm hide a file, such as FILE beside file.
+func onlyElsewhere(key string) bool {
+	return runtime.GOOS == "linux" && (key == "core.ignorecase" || key == "core.precomposeunicode")
 }
 
 // readConfig reads a regular file. It refuses a pipe or a device, because reading one might never

@@ -99,7 +99,7 @@ func (j *job) commitOnly(ctx context.Context) (changes.Merged, error) {
 	m := changes.Merged{MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch, Into: j.into}}
 	work, err := j.work(ctx)
 	if err != nil {
-		return m, err
+		return m, nothingMerged(err)
 	}
 	m.Before, m.After, m.Commit, m.Committed = work.head, work.commit, work.commit, work.made
 	if m.Nothing = work.made == ""; m.Nothing {

@@ -18,8 +18,8 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	var made changes.Merged
 	if j.wish.Commit != "" && !j.wish.DryRun {
 		var err error
-		own := job{trees: j.trees, arm: j.arm, wish: changes.MergeWish{Way: changes.WayCommit, Commit: j.wish.Commit}}
-		own.arm.Common = own.arm.Git
+		own := job{trees: j.trees, arm: j.arm, within: true,
+			wish: changes.MergeWish{Way: changes.WayCommit, Commit: j.wish.Commit}}
 		own.options.OwnFiles = j.options.OwnFiles
 		if j.wish.Way == changes.WayCommit {
 			own.options = j.options
@@ -40,7 +40,6 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	if j.wish.Way == changes.WayCommit {
 		return made, nil
 	}
-	j.wish.Commit = "" // it has been done
 	m, err := j.do(ctx)
 	if m.Committed == "" {
 		m.Committed = made.Committed

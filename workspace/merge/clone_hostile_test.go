@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,5 +145,51 @@ func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	s.Check(os.Truncate(filepath.Join(w.Git, "index"), 1<<40))
 	if _, err := s.merge(w, changes.MergeWish{Commit: "x"}); err == nil {
 		t.Error("there is no error")
+	}
+}
+
+// The arm can read every object of its clone, so no file of the person may get there. A program of the arm replaces
+// files by links to such a file while Coleo commits.
+func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
+	t.Parallel()
+	s := withClones(t, true)
+	w := s.arm("fix")
+	const names, commits = 20, 30
+	public, secret := strings.Repeat("p", 1<<16), strings.Repeat("s", 1<<16)
+	outside := filepath.Join(s.Root, "secret")
+	s.Write(outside, secret)
+	s.Write(filepath.Join(s.Root, "public"), public)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	replace := func(n int, link bool) {
+		name := filepath.Join(w.Path, "work", strconv.Itoa(n))
+		if draft := filepath.Join(w.Git, "draft"); link {
+			_ = os.Symlink(outside, draft)
+			_ = os.Rename(draft, name)
+		} else {
+			_ = os.Link(filepath.Join(s.Root, "public"), draft)
+			_ = os.Rename(draft, name)
+			_ = os.Remove(draft) // the name was the same file already
+		}
+	}
+	s.Write(filepath.Join(w.Path, "work/0"), public)
+	go func() {
+		defer close(ended)
+		for n := 0; ctx.Err() == nil; n++ {
+			replace(n%names, n/names%2 == 0)
+		}
+	}()
+	id := s.Git(s.Root, "hash-object", outside)
+	leaked := false
+	for n := 0; n < commits && !leaked; n++ {
+		s.Write(filepath.Join(w.Path, "new"), strconv.Itoa(n))
+		_, _ = s.merge(w, changes.MergeWish{Way: changes.WayCommit, Commit: "x"})
+		_, err := s.Try(w.Path, "cat-file", "-e", id)
+		leaked = err == nil
+	}
+	stop()
+	<-ended
+	if leaked {
+		t.Error("the clone has the file of the person")
 	}
 }

@@ -143,6 +143,7 @@ type job struct {
 	arm     workspace.Workspace
 	wish    changes.MergeWish
 	options Options
+	within  bool // the branch is that of the arm's clone, and not that of the main repository
 
 	tree   *git.Repo // the arm's worktree
 	repo   *git.Repo // the repository, without a work folder
@@ -163,7 +164,11 @@ func (j *job) open(ctx context.Context) error {
 	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil { // before OpenRepository, because OpenTree checks the clone
 		return err
 	}
-	if j.repo, err = j.trees.OpenRepository(ctx, j.arm); err != nil {
+	open := j.trees.OpenRepository
+	if j.within {
+		open = j.trees.OpenCloneRepository
+	}
+	if j.repo, err = open(ctx, j.arm); err != nil {
 		return err
 	}
 	if j.own, err = j.trees.TempDir(); err != nil {
@@ -259,32 +264,48 @@ func (j *job) checkBranches(ctx context.Context) error {
 // once computes the merge for the present commit of the branch, and then moves the branch. It
 // returns errMoved if somebody has moved the branch meanwhile.
 func (j *job) once(ctx context.Context) (changes.Merged, error) {
+	m, work, err := j.prepare(ctx)
+	if err != nil || m.Nothing || m.Conflicts != nil || j.wish.DryRun {
+		return m, nothingMerged(err)
+	}
+	return m, j.move(ctx, m, work)
+}
+
+// nothingMerged adds to an error of git that nothing was merged. Coleo's own errors say it.
+func nothingMerged(err error) error {
+	var own *coleo.Error
+	var said *git.Error
+	if errors.As(err, &own) || !errors.As(err, &said) {
+		return err
+	}
+	return coleo.Errorf(coleo.EConflict, "nothing was merged: %w", err)
+}
+
+// prepare computes the merge for the present commit of the branch. It moves no branch.
+func (j *job) prepare(ctx context.Context) (changes.Merged, work, error) {
 	m := changes.Merged{DryRun: j.wish.DryRun, MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch,
 		Into: j.into}}
 	tip, err := j.target(ctx, &m)
 	if err != nil {
-		return m, err
+		return m, work{}, err
 	}
 	work, err := j.work(ctx)
 	if err != nil {
-		return m, err
+		return m, work, err
 	}
 	m.Commit, m.Committed = work.commit, work.made
 	if m.Nothing, err = j.has(ctx, tip, m.Commit); err != nil || m.Nothing {
-		return unchanged(m, work), err
+		return unchanged(m, work), work, err
 	}
 	after, err := j.compute(ctx, &m, tip)
 	if err != nil || m.Conflicts != nil {
-		return unchanged(m, work), err
+		return unchanged(m, work), work, err
 	}
 	if m.Nothing = after == tip; m.Nothing {
-		return unchanged(m, work), nil
+		return unchanged(m, work), work, nil
 	}
 	m.After = after
-	if err := j.files(ctx, &m, tip); err != nil || j.wish.DryRun {
-		return m, err
-	}
-	return m, j.move(ctx, m, work)
+	return m, work, j.files(ctx, &m, tip)
 }
 
 // unchanged returns the result of a merge that changes nothing. So no branch gets the commit of the

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -81,15 +82,8 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	if _, err := j.tree.Run(ctx, git.Call{Args: []string{"read-tree", w.head}, Env: env}); err != nil {
 		return err
 	}
-	paths, err := j.changed(ctx, env, names)
-	if err != nil {
+	if err := j.stage(ctx, env, names); err != nil {
 		return err
-	}
-	_, err = j.tree.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", "--remove", "--replace", "--stdin"},
-		Env: env, Stdin: strings.NewReader(paths)})
-	if err != nil {
-		return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w",
-			j.arm.Name, err)
 	}
 	tree, err := j.tree.Run(ctx, git.Call{Args: []string{"write-tree"}, Env: env})
 	if err != nil {
@@ -99,38 +93,100 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	if same, err := j.sameTree(ctx, w.tree, w.head); err != nil || same {
 		return err // only its index differs
 	}
+	if j.arm.Clone && !j.within && !j.wish.DryRun { // the clone has the commit of all of its work
+		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was merged; "+
+			"try again when the arm is idle", j.arm.Name)
+	}
 	w.made, err = j.commitTree(ctx, w.tree, j.wish.Commit, nil, w.head)
 	w.commit = w.made
 	return err
 }
 
-// changed returns those of the named files that differ from the index in env. A zero byte follows
-// each name. changed skips files that are not named, because Coleo has put them there.
-func (j *job) changed(ctx context.Context, env, names []string) (string, error) {
+// stage puts the named files as they are now into the index that env names.
+func (j *job) stage(ctx context.Context, env, names []string) error {
+	differing, err := j.changed(ctx, env, names)
+	if err != nil {
+		return err
+	}
+	var gone, present []changes.Entry
+	for _, e := range differing {
+		if e.Gone {
+			gone = append(gone, e)
+		} else {
+			present = append(present, e)
+		}
+	}
+	// A link can be in place of the folder of deleted files, and git looks at no file beyond a link. So the deleted
+	// ones come first, and git does not look for them.
+	if err := j.update(ctx, j.tree, env, "--force-remove", gone); err != nil {
+		return err
+	}
+	if j.within {
+		var files []changes.Entry
+		files, present = filesAndSubmodules(present)
+		copies, err := j.copied(ctx, files)
+		if err != nil {
+			return fmt.Errorf("read the work of arm %s: %w; nothing was merged", j.arm.Name, err)
+		}
+		defer copies.Close()
+		if err := j.update(ctx, copies, env, "--remove", files); err != nil {
+			return err
+		}
+	}
+	if err := j.update(ctx, j.tree, env, "--remove", present); err != nil {
+		return err
+	}
+	return j.checkStaged(ctx, env, names)
+}
+
+// update puts the entries as they are in a work folder into the index that env names.
+func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string, entries []changes.Entry) error {
+	_, err := r.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", how, "--replace", "--stdin"}, Env: env,
+		Stdin: strings.NewReader(list(entries))})
+	if err != nil {
+		return coleo.Errorf(coleo.EConflict, "the work of arm %s could not be committed: nothing was merged: %w",
+			j.arm.Name, err)
+	}
+	return nil
+}
+
+// checkStaged returns EConflict if the index lacks one of the named files. Git only says on its error output that
+// it ignores a name such as .GIT.
+func (j *job) checkStaged(ctx context.Context, env, names []string) error {
+	left, err := j.changed(ctx, env, names)
+	if err != nil {
+		return err
+	}
+	for _, e := range left {
+		if e.Untracked {
+			return coleo.Errorf(coleo.EConflict, "git takes no file with the name %s: nothing was merged; rename it, or let "+
+				"git ignore it, and try again", changes.Show(e.Path))
+		}
+	}
+	return nil
+}
+
+// changed returns those of the named files that differ from the index in env. It skips files that are not named,
+// because Coleo has put them there.
+func (j *job) changed(ctx context.Context, env, names []string) ([]changes.Entry, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	status, err := changes.ParseStatus(out)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if len(status.Nested) > 0 {
-		return "", coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot be "+
+		return nil, coleo.Errorf(coleo.EConflict, "the worktree of arm %s has a repository of its own in %s, which cannot be "+
 			"committed: nothing was merged; move it elsewhere, or let git ignore it", j.arm.Name, changes.Show(status.Nested[0]))
 	}
 	wanted := map[string]bool{}
 	for _, name := range names {
 		wanted[name] = true
 	}
-	var paths strings.Builder
-	for _, e := range status.Entries {
-		if wanted[e.Path] {
-			paths.WriteString(e.Path + "\x00")
-		}
-	}
-	return paths.String(), nil
+	return slices.DeleteFunc(status.Entries, func(e changes.Entry) bool { return !wanted[e.Path] }), nil
 }
 
 // checkHidden refuses a worktree whose index marks files as left out of the worktree. A commit of

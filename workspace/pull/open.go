@@ -114,6 +114,9 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("nothing was pushed: %w", err)
 	}
+	if err := p.checkOwn(ctx, name, branch); err != nil {
+		return err
+	}
 	if p.record.Remote != "" && p.record.Remote != address {
 		return coleo.Errorf(coleo.EConflict, "the branch was pushed to %s before, and the remote is now %s: nothing was "+
 			"pushed, because an arm can change the remote; 'git remote set-url' sets it back",
@@ -132,6 +135,20 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	}
 	p.record.Program, p.forge = program.name, forgeOf(program, p.place)
 	return nil
+}
+
+// checkOwn refuses a branch that the remote has already, unless the worktree was made for it or Coleo has pushed
+// it. An arm can check out any branch. A push would change that branch for everybody, without a pull request.
+func (p *proposal) checkOwn(ctx context.Context, remote, branch string) error {
+	if branch == p.arm.Branch || branch == p.before.Branch {
+		return nil
+	}
+	_, err := p.repo.Output(ctx, "rev-parse", "--verify", "--quiet", "refs/remotes/"+remote+"/"+branch)
+	if err != nil {
+		return nil //nolint:nilerr // as far as this repository knows, the branch is new
+	}
+	return coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, which %s has already: nothing was pushed; "+
+		"let the arm work on a branch of its own, or push that branch yourself", p.arm.Name, shown(branch), shown(remote))
 }
 
 // commits finds the tip of the branch, and the commits that the base does not have.

@@ -222,3 +222,29 @@ func TestM28AKillOfAPullRequestMakesNoSecondOne(t *testing.T) {
 	}
 	t.Logf("killed at each of %d calls of gh, twice, and at %d of %d calls of git", calls, len(chosen), gits)
 }
+
+// TestNoBranchOfOthersIsPushed: an arm can check out any branch, and a push would change it without a pull request.
+func TestNoBranchOfOthersIsPushed(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, "gh")
+	s.Git(s.Repo, "branch", "release")
+	s.Git(s.Repo, "push", "-q", s.upstream, "release:release")
+	s.Git(s.Repo, "update-ref", "refs/remotes/origin/release", "release")
+	at := s.Git(s.upstream, "rev-parse", "release")
+	s.Git(s.arm.Path, "checkout", "-q", "release")
+	s.commit("evil", "not reviewed")
+	if o, err := s.open(pull.Wish{}); coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "nothing was pushed") {
+		t.Errorf("the result is %+v, %v", o, err)
+	}
+	if now := s.Git(s.upstream, "rev-parse", "release"); now != at {
+		t.Errorf("the remote's branch is at %s", now)
+	}
+	s.Git(s.arm.Path, "checkout", "-q", "-b", "own")
+	o, err := s.open(pull.Wish{})
+	s.Check(err)
+	s.Git(s.Repo, "update-ref", "refs/remotes/origin/own", "own") // as after a fetch
+	s.commit("more", "more")
+	if o, err = s.open(pull.Wish{}); err != nil || o.Branch != "own" {
+		t.Errorf("the second result is %+v, %v", o, err)
+	}
+}

@@ -327,4 +327,6 @@ func printStarted(c *cobra.Command, out begun) error {
 	return err
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+func oneLine(err error) string {
+	return verb.Shown(strings.Join(strings.Fields(err.Error()), " "))
+}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"coleo.dev"
+	"coleo.dev/printable"
 )
 
 // exitCodes maps error codes to exit codes. For an error code that is not in the map, the exit code
@@ -79,6 +81,20 @@ func ExitCode(code coleo.Code) int {
 	return 1
 }
 
+// Shown returns the lines of a message without characters that a terminal obeys. A message can contain the name of a
+// file or of a branch, which an arm chooses.
+func Shown(message string) string {
+	lines := strings.Split(message, "\n")
+	for n, line := range lines {
+		parts := strings.Split(line, "\t")
+		for m, part := range parts {
+			parts[m] = printable.Escaped(part)
+		}
+		lines[n] = strings.Join(parts, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
 // printError writes an error for users, as one line. If asJSON is true, it writes JSON instead.
 func printError(w io.Writer, err error, asJSON bool) {
 	var e *coleo.Error
@@ -89,7 +105,7 @@ func printError(w io.Writer, err error, asJSON bool) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"error": e})
 		return
 	}
-	fmt.Fprintln(w, "coleo:", e.Message)
+	fmt.Fprintln(w, "coleo:", Shown(e.Message))
 	if e.Screen != nil {
 		for _, line := range e.Screen.Lines {
 			if line != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"coleo.dev"
 	"coleo.dev/cmd/coleo/verb"
 )
 
@@ -70,5 +71,16 @@ func TestAnInterruptedVerbSaysWhatContinues(t *testing.T) {
 	code, text := executed(ctx, func(ctx context.Context) error { return ctx.Err() })
 	if code != 1 || strings.Contains(text, "context canceled") || !strings.Contains(text, "arms continue to run") {
 		t.Errorf("exit code %d, %s", code, text)
+	}
+}
+
+// TestATerminalObeysNothingInAnError: an arm chooses the names of its files and branches.
+func TestATerminalObeysNothingInAnError(t *testing.T) {
+	t.Parallel()
+	_, got := executed(t.Context(), func(context.Context) error {
+		return coleo.Errorf(coleo.EConflict, "refs/heads/\x1b]0;x\aname\u202e is a link\n\tthe file ä \xff")
+	})
+	if want := "coleo: refs/heads/\\x1b]0;x\\x07name\\u202e is a link\n\tthe file ä \\xff\n"; got != want {
+		t.Errorf("the error is %q, want %q", got, want)
 	}
 }

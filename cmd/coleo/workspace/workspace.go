@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,9 +142,17 @@ func printList(c *cobra.Command, all []listed) error {
 		if l.Clone {
 			branch += " (clone)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", name, l.Status, branch, l.Path, unsaved)
+		printRow(w, name, string(l.Status), branch, l.Path, unsaved)
 	}
 	return w.Flush()
+}
+
+// printRow prints a row of a table. An arm chooses the names of branches and refs, and they can be in an error.
+func printRow(w io.Writer, cells ...string) {
+	for n, cell := range cells {
+		cells[n] = printable.Escaped(cell)
+	}
+	fmt.Fprintln(w, strings.Join(cells, "\t"))
 }
 
 func newPruneCommand() *cobra.Command {
@@ -198,7 +207,7 @@ func prunedLines(done []workspace.Pruned, merges []merge.Recovered) string {
 		}
 		lines = append(lines, line)
 	}
-	return strings.Join(lines, "\n")
+	return verb.Shown(strings.Join(lines, "\n"))
 }
 
 // prepared returns the setup for a verb that changes worktrees. Inside an arm, it returns an error,
@@ -262,7 +271,7 @@ func removedText(arm string, done workspace.Removal) string {
 	if done.Stays != "" {
 		lines = append(lines, done.Stays+" stays, because it has other files.")
 	}
-	return strings.Join(lines, "\n")
+	return verb.Shown(strings.Join(lines, "\n"))
 }
 
 func newKeptCommand() *cobra.Command {
@@ -295,7 +304,7 @@ func printKept(c *cobra.Command, all []workspace.Kept) error {
 	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ARM\tKEPT AT\tREPOSITORY\tREF")
 	for _, k := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", k.Name, k.Time.Local().Format(time.DateTime), k.Common, k.Ref)
+		printRow(w, k.Name, k.Time.Local().Format(time.DateTime), k.Common, k.Ref)
 	}
 	return w.Flush()
 }
@@ -341,7 +350,7 @@ git update-ref -d REF.`,
 				line += "\nKept together with it, from " + printable.Escaped(other.Common) + ": coleo workspace restore " + more +
 					printable.ShellWord(other.Ref)
 			}
-			return verb.Say(c, line, restored{done, others})
+			return verb.Say(c, verb.Shown(line), restored{done, others})
 		},
 	}
 	c.Flags().StringVar(&path, "path", "",

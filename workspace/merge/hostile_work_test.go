@@ -1,0 +1,111 @@
+package merge_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coleo.dev"
+	"coleo.dev/changes"
+)
+
+// Git leaves out a file with such a name, and only its error output says so. The merge must not say that it has
+// committed all of the work.
+func TestAFileThatGitDoesNotTakeIsNotLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, clones := range []bool{false, true} {
+		for _, name := range []string{".GIT", "git~1", ".git ", "dir/.GIT/config"} {
+			s := withClones(t, clones)
+			w := s.arm("fix")
+			s.Write(filepath.Join(w.Path, name), "x")
+			s.Write(filepath.Join(w.Path, "other"), "x")
+			refs, person := s.refs(), s.Person()
+			_, err := s.merge(w, changes.MergeWish{Commit: "all"})
+			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), name) ||
+				!strings.Contains(err.Error(), "nothing was merged") {
+				t.Errorf("%q, clone %v: the error is %v", name, clones, err)
+			}
+			if s.refs() != refs {
+				t.Errorf("%q, clone %v: the refs are %s", name, clones, s.refs())
+			}
+			s.Same("what belongs to the person", s.Person(), person)
+			if _, err := os.Lstat(filepath.Join(w.Path, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A name that a Mac takes for .git is not committed in a clone, because it could not be fetched from there.
+func TestAClonesNameForGitOnAMacIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := withClones(t, true)
+	w := s.arm("fix")
+	s.Write(filepath.Join(w.Path, ".g\u200cit"), "x")
+	head := s.Git(w.Path, "rev-parse", "HEAD")
+	_, err := s.merge(w, changes.MergeWish{Commit: "all"})
+	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), `.g\u200cit`) {
+		t.Errorf("the error is %v", err)
+	}
+	if now := s.Git(w.Path, "rev-parse", "HEAD"); now != head {
+		t.Errorf("the clone has the commit %s", now)
+	}
+}
+
+func TestALinkInPlaceOfAFolderIsCommitted(t *testing.T) {
+	t.Parallel()
+	for _, clones := range []bool{false, true} {
+		s := withClones(t, clones)
+		w := s.arm("fix")
+		s.commit(w, "dir/deep/file", "x\n", "a folder")
+		s.Check(os.RemoveAll(filepath.Join(w.Path, "dir")))
+		s.Check(os.Symlink("file", filepath.Join(w.Path, "dir")))
+		s.merged(w, changes.MergeWish{Commit: "a link"})
+		if got := s.Git(s.Repo, "ls-tree", "-r", "--name-only", "base"); got != ".gitignore\ndir\nfile" {
+			t.Errorf("clone %v: the branch has %q", clones, got)
+		}
+		if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
+			t.Errorf("clone %v: the worktree has %q", clones, got)
+		}
+	}
+}
+
+// The index alone can be in conflict. There is nothing to commit then, and --commit must not ask for --commit.
+func TestAnUnmergedIndexWithoutOtherWorkStopsNoMerge(t *testing.T) {
+	t.Parallel()
+	for _, clones := range []bool{false, true} {
+		s := withClones(t, clones)
+		w := s.arm("fix")
+		s.commit(w, "new", "x\n", "work")
+		id := s.Git(w.Path, "rev-parse", "HEAD:file")
+		conflict := s.Command(w.Path, "update-index", "--index-info")
+		conflict.Stdin = strings.NewReader("0 " + strings.Repeat("0", len(id)) + "\tfile\n100644 " + id +
+			" 1\tfile\n100644 " + id + " 2\tfile\n")
+		s.Check(conflict.Run())
+		if m := s.merged(w, changes.MergeWish{Commit: "all"}); m.Nothing || m.Committed != "" {
+			t.Errorf("clone %v: %+v", clones, m)
+		}
+		if got := s.show("base", "new"); got != "x" {
+			t.Errorf("clone %v: the file is %q", clones, got)
+		}
+	}
+}
+
+// An error of git alone does not say what became of the merge.
+func TestAnErrorOfGitSaysThatNothingWasMerged(t *testing.T) {
+	t.Parallel()
+	for _, clones := range []bool{false, true} {
+		s := withClones(t, clones)
+		w := s.arm("fix")
+		s.commit(w, "new", "x\n", "work")
+		s.Append(s.Settings(), "[filter \"lfs\"]\n\tclean = false\n\trequired = true\n")
+		s.Write(filepath.Join(w.Path, ".gitattributes"), "* filter=lfs\n")
+		for _, wish := range []changes.MergeWish{{}, {Commit: "all"}, {Way: changes.WayCommit, Commit: "all"}, {DryRun: true}} {
+			_, err := s.merge(w, wish)
+			if err == nil || !strings.Contains(err.Error(), "nothing was merged") || !strings.Contains(err.Error(), "filter") {
+				t.Errorf("clone %v: the error is %v", clones, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"coleo.dev/workspace/git"
+)
+
+// takeUnseen adds to u what git does not show in a work folder, and what a removal would delete. Git leaves out a
+// git folder among the files, and a folder that it cannot read. It says nothing about the first, and only warns
+// of the second. Submodules and the repositories that git names are examined otherwise.
+func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo) error {
+	links, err := gitlinks(ctx, r, "HEAD")
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		u.addNested(l.path + "/")
+	}
+	return filepath.WalkDir(r.Work, func(path string, d fs.DirEntry, err error) error {
+		name, failed := filepath.Rel(r.Work, path)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case failed != nil:
+			return failed
+		case errors.Is(err, fs.ErrNotExist), name == ".git", u.nested[name+"/"]:
+			return passing(d)
+		case err != nil: // for example the permissions, or a path that is too long for the system
+			u.Unseen = append(u.Unseen, "unreadable: "+reason(err)+": "+name+"/")
+			return passing(d)
+		case d.Name() == ".git":
+			u.Unseen = append(u.Unseen, name)
+			return passing(d)
+		}
+		return nil
+	})
+}
+
+// passing returns what makes filepath.WalkDir leave out a file, or a folder with everything in it.
+func passing(d fs.DirEntry) error {
+	if d != nil && d.IsDir() {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+// reason returns the cause of an error without the path of the file, which can be very long.
+func reason(err error) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return err.Error()
+}
