@@ -1,8 +1,10 @@
 package reading
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 )
 
 // shortLoop matches a number of steps that takes little time.
@@ -28,6 +30,9 @@ func (r *awkReader) loop() error {
 			return r.wrong()
 		}
 		r.at += 2
+		r.uses(setsName, name.text, []awkWord{{awkSign, "$"}, {awkNumber, "0"}})
+		r.around = append(r.around, awkLoop{name: name.text, steps: 1, keys: true})
+		defer func() { r.around = r.around[:len(r.around)-1] }()
 		r.lines()
 		return r.statement()
 	}
@@ -35,8 +40,16 @@ func (r *awkReader) loop() error {
 	if !ok {
 		return r.wrong()
 	}
-	r.loops, r.inFor = append(r.loops, name.text, bound), r.inFor+1
-	defer func() { r.loops, r.inFor = r.loops[:len(r.loops)-2], r.inFor-1 }()
+	around := awkLoop{name: name.text, steps: 1}
+	if n, err := strconv.Atoi(bound); err == nil {
+		around.steps = n
+	} else if bound != "NF" {
+		around.bound = bound
+	}
+	r.loops, r.inFor, r.around = append(r.loops, name.text, bound), r.inFor+1, append(r.around, around)
+	defer func() {
+		r.loops, r.inFor, r.around = r.loops[:len(r.loops)-2], r.inFor-1, r.around[:len(r.around)-1]
+	}()
 	r.lines()
 	return r.statement()
 }
@@ -90,9 +103,21 @@ func (r *awkReader) isLimit(limit awkWord) bool {
 // assigns are the signs that set a variable.
 var assigns = []string{"=", "+=", "-=", "*=", "%=", "++", "--"}
 
-// expression reads the words of an expression up to the end of the statement, to a block, or to a
-// parenthesis that the expression has not opened. In the expression of print, > would write a file.
+// expression reads an expression, as parts does. It must not name the same value very often.
 func (r *awkReader) expression(prints bool) error {
+	begin := r.at
+	if err := r.parts(prints); err != nil {
+		return err
+	}
+	if namesOften(r.words[begin:r.at]) {
+		return fmt.Errorf("its script names a value more than %d times in one expression", mostNamed)
+	}
+	return nil
+}
+
+// parts reads the words of an expression up to the end of the statement, to a block, or to a
+// parenthesis that the expression has not opened. In the expression of print, > would write a file.
+func (r *awkReader) parts(prints bool) error {
 	var open []string
 	for begin := r.at; ; r.at++ {
 		word := r.look(0)
@@ -103,7 +128,7 @@ func (r *awkReader) expression(prints bool) error {
 			}
 			return nil
 		case word.kind == awkName:
-			if err := r.name(); err != nil {
+			if err := r.name(begin); err != nil {
 				return err
 			}
 		case word.kind != awkSign:
@@ -115,6 +140,9 @@ func (r *awkReader) expression(prints bool) error {
 		case word.text == "[" && r.look(-1).kind != awkName:
 			return r.wrong()
 		case word.text == "(", word.text == "[":
+			if word.text == "[" {
+				r.uses(isIndex, "", r.words[r.at+1:closing(r.words, r.at)])
+			}
 			open = append(open, map[string]string{"(": ")", "[": "]"}[word.text])
 		case word.text == ")", word.text == "]":
 			if len(open) == 0 || open[len(open)-1] != word.text {
@@ -124,6 +152,8 @@ func (r *awkReader) expression(prints bool) error {
 		case word.text == ">" && (prints || r.at == begin), word.text == "$" && !r.isField(),
 			slices.Contains(assigns, word.text) && !r.mayAssign():
 			return r.wrong()
+		case word.text == "=":
+			r.sets(begin)
 		}
 	}
 }
@@ -154,7 +184,7 @@ func (r *awkReader) isWhole() bool {
 }
 
 // name looks at a name in an expression.
-func (r *awkReader) name() error {
+func (r *awkReader) name(begin int) error {
 	name, called := r.look(0).text, r.isAt(1, "(")
 	switch {
 	case name == "in" && !called:
@@ -167,6 +197,9 @@ func (r *awkReader) name() error {
 		}
 		if name == "sub" || name == "gsub" {
 			r.setsThird()
+		}
+		if name == "sub" || name == "gsub" || name == "split" {
+			r.calls(name, begin)
 		}
 		if name == "sprintf" {
 			r.at++

@@ -20,9 +20,14 @@ type awkReader struct {
 	at    int
 	deep  int
 	// loops has the variable and the bound of each loop around the statement.
-	loops []string
-	inFor int // how many loops that count are around the statement
-	inAny int // how many loops of both kinds are around it
+	loops  []string
+	inFor  int       // how many loops that count are around the statement
+	inAny  int       // how many loops of both kinds are around it
+	around []awkLoop // these loops
+	isOnce bool      // the statement is in BEGIN or END
+	// fresh has the variables that hold only parts of the present record.
+	fresh  map[string]bool
+	growth awkGrowth
 	// bounds lists the variables that are bounds of loops.
 	bounds []string
 	// counted has the variables that only split sets, and set has those that are set otherwise.
@@ -48,7 +53,7 @@ func readAwk(script string, given []string) error {
 			return fmt.Errorf("its script has a loop up to %s, which can be large", name)
 		}
 	}
-	return nil
+	return r.growth.check()
 }
 
 func (r *awkReader) look(ahead int) awkWord {
@@ -97,18 +102,21 @@ func (r *awkReader) lines() {
 // script reads pairs of a pattern and a block.
 func (r *awkReader) script() error {
 	for r.ends(); r.at < len(r.words); r.ends() {
+		r.isOnce, r.fresh = false, nil
 		switch {
 		case r.is("{"):
 		case r.take("BEGIN"), r.take("END"):
 			if !r.is("{") {
 				return r.wrong()
 			}
+			r.isOnce = true
 		default:
 			if err := r.expression(false); err != nil {
 				return err
 			}
 		}
 		if r.is("{") {
+			r.fresh = map[string]bool{}
 			if err := r.block(); err != nil {
 				return err
 			}

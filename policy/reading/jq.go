@@ -31,6 +31,8 @@ type jqReader struct {
 	rest string
 	last string   // the last word, without blanks
 	open []string // the signs that close what is open
+	// words has all words so far, without blanks. A text begins with ", and a filter within a text with \(.
+	words []string
 	// slow is true if a text of the filter can be a slow pattern, and searches if the filter uses patterns.
 	slow, searches bool
 }
@@ -49,7 +51,7 @@ func readJQ(filter string) error {
 	if r.slow && r.searches {
 		return fmt.Errorf("its filter has a pattern that can take very long")
 	}
-	return nil
+	return r.checkGrowth()
 }
 
 func (r *jqReader) word() error {
@@ -78,8 +80,10 @@ func (r *jqReader) word() error {
 	}
 	r.last = word
 	if isKey {
+		r.words = append(r.words, jqKey)
 		return nil
 	}
+	r.words = append(r.words, word)
 	return r.nest(word)
 }
 
@@ -116,12 +120,14 @@ func (r *jqReader) text() error {
 	plain := jqPlainText.FindString(r.rest)
 	r.rest = r.rest[len(plain):]
 	r.slow = r.slow || slowPattern.MatchString(plain)
+	r.words = append(r.words, `"`+plain)
 	switch {
 	case strings.HasPrefix(r.rest, `"`):
 		r.rest, r.open, r.last = r.rest[1:], r.open[:len(r.open)-1], `"`
 		return nil
 	case strings.HasPrefix(r.rest, `\(`):
 		r.rest, r.last = r.rest[2:], "("
+		r.words = append(r.words, `\(`)
 		r.open, r.slow = append(r.open, ")"), true
 		return nil
 	}

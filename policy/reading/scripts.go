@@ -13,17 +13,29 @@ import (
 // bracketed matches a bracket expression of a pattern. In some programs [/] matches a slash, and in others
 // this slash ends the pattern. So a bracket expression must not contain a slash. After [ and [^ a ] is a
 // plain character, so the expression [^] is not yet whole.
-const bracketed = `\[\^?(\[:[a-z]+:\]|[^]^[/\\;\n])(\[:[a-z]+:\]|[^][/\\;\n])*\]`
+const bracketed = `\[\^?(?:\[:[a-z]+:\]|[^]^[/\\;\n])(?:\[:[a-z]+:\]|[^][/\\;\n])*\]`
 
 // sedScript matches a sed script that prints, leaves out or changes lines of sed's output. It does
 // not match the commands w, e and r, nor the flags of s with these letters. They would write, start
-// a program or read another file.
-var sedScript = func() *regexp.Regexp {
-	const text = `([^][/\\;\n]|\\[^/;\n]|` + bracketed + `)*`
-	const address = `([0-9]+|\$|/` + text + `/)`
-	const addresses = `(` + address + `(,(` + address + `|\+[0-9]+))?!?)?`
-	return regexp.MustCompile(`^(\s*` + addresses + `\s*([pdq=]|s/` + text + `/` + text + `/[gpiI0-9]*)\s*(;|$))+\s*$`)
+// a program or read another file. sedCommand matches one command of such a script.
+var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
+	const text = `(?:[^][/\\;\n]|\\[^/;\n]|` + bracketed + `)*`
+	const address = `(?:[0-9]+|\$|/` + text + `/)`
+	const addresses = `(?:` + address + `(?:,(?:` + address + `|\+[0-9]+))?!?)?`
+	const command = `\s*` + addresses + `\s*(?:[pdq=]|s/(` + text + `)/(` + text + `)/([gpiI0-9]*))\s*`
+	return regexp.MustCompile(`^(` + command + `(;|$))+\s*$`), regexp.MustCompile(`^` + command + `$`)
 }()
+
+// sedGrowth returns how many times as long a line can become by the substitutions of a script.
+func sedGrowth(script string) int {
+	times := 1
+	for command := range strings.SplitSeq(script, ";") {
+		if m := sedCommand.FindStringSubmatch(command); m != nil {
+			times = min(times*growthBy(m[1], m[2], strings.Contains(m[3], "g")), mostGrowth+1)
+		}
+	}
+	return times
+}
 
 func sed(w Workspace, dir string, words []commandline.Word) error {
 	a, err := options{flags: "nErsz", texts: "e", long: longOptions([]string{"quiet", "silent", "regexp-extended"},
@@ -38,6 +50,9 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 	isWrong := func(script string) bool { return !sedScript.MatchString(script) }
 	if len(scripts) == 0 || slices.ContainsFunc(scripts, isWrong) {
 		return fmt.Errorf("its script does more than print lines")
+	}
+	if sedGrowth(strings.Join(scripts, ";")) > mostGrowth {
+		return fmt.Errorf("its script can make a line more than %d times as long", mostGrowth)
 	}
 	isOption := func(word commandline.Word) bool { return strings.HasPrefix(word.Text, "-") }
 	if a.given["e"] && slices.ContainsFunc(a.behind, isOption) {
@@ -56,6 +71,9 @@ var awkScript = func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +
 		field + `)*)?\s*;?\s*\})?\s*$`)
 }()
+
+// longestPlain is the length up to which a script is matched with awkScript. A longer one can print a line very often.
+const longestPlain = 200
 
 // awkGiven matches a variable that the option -v sets, and its value.
 var awkGiven = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
@@ -88,7 +106,7 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 			return fmt.Errorf("%s sets a variable between two files", shortened(f.Text))
 		}
 	}
-	if script := a.operands[0].Text; !awkScript.MatchString(script) {
+	if script := a.operands[0].Text; len(script) > longestPlain || !awkScript.MatchString(script) {
 		if err := readAwk(script, given); err != nil {
 			return err
 		}

@@ -1,0 +1,225 @@
+package reading
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// jqKey stands for the name of a member of an object that the filter makes.
+const jqKey = "key"
+
+// jqTimes says how many times as long as its input the result of a word of jq can be.
+var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3, "@csv": 2,
+	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "fromjson": 2}
+
+// jqInput lists the words of jq whose result has parts of their input, although the filter does not name it.
+var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max min_by
+	max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr rtrimstr split
+	join del paths keys arrays objects iterables strings scalars sub @text @json @csv @tsv @html @uri @sh @base64 @base64d`)
+
+// jqPlain lists the words of jq that need a plain text or a plain number as their first argument.
+var jqPlain = strings.Fields("flatten join split range limit nth sub")
+
+// jqMixes lists the signs that make one value of each pair of two streams, and the words that make a text or
+// an array of many values.
+var (
+	jqMixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
+	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
+	// jqGoesOn lists the words that go through many values.
+	jqGoesOn = strings.Fields(`.. map map_values with_entries paths range any all reduce foreach scalars`)
+	// jqInStep lists the words that may be in a step of reduce and foreach, besides signs.
+	jqInStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
+)
+
+// jqGrowth adds up how much longer than its input the result of a filter can become.
+type jqGrowth struct {
+	words  []string
+	factor int
+	bound  bool // a variable was set with `as`
+	many   bool // the variable goes through many values
+}
+
+// checkGrowth refuses a filter that can make very much of a small input.
+func (r *jqReader) checkGrowth() error {
+	g := jqGrowth{words: r.words, factor: 1}
+	refused := fmt.Errorf("its filter can make a value that fills the memory")
+	begin := 0
+	for i := 0; i <= len(g.words); i++ {
+		if i < len(g.words) && (g.words[i] == "reduce" || g.words[i] == "foreach") {
+			end, ok := g.steps(i)
+			if !ok {
+				return refused
+			}
+			g.words = slices.Delete(slices.Clone(g.words), i+1, end)
+			continue
+		}
+		if i == len(g.words) || g.words[i] == "|" {
+			if !g.segment(g.words[begin:i]) {
+				return refused
+			}
+			begin = i + 1
+		}
+	}
+	g.lists()
+	if g.factor > mostGrowth {
+		return refused
+	}
+	return nil
+}
+
+// isPath reports whether a word ends a path, so that the next .name or [ belongs to it.
+func isPath(word string) bool {
+	return len(word) > 1 && word[0] == '.' || word == "." || word == "]" || word == "?" || word == ")" || word == "}" ||
+		strings.HasPrefix(word, "$") || strings.HasPrefix(word, `"`) || slices.Contains(jqInput, word)
+}
+
+// segment looks at the words between two pipes. A word of the input may be there several times, and the
+// result is as many times as long.
+func (g *jqGrowth) segment(words []string) bool {
+	named, bare, goesOn, mixes, makes := map[string]int{}, 0, 0, false, false
+	for i, word := range words {
+		before, after := "", ""
+		if i > 0 {
+			before = words[i-1]
+		}
+		if i+1 < len(words) {
+			after = words[i+1]
+		}
+		isIteration := word == "[" && after == "]" && isPath(before)
+		switch {
+		case isIteration || slices.Contains(jqGoesOn, word):
+			goesOn++
+		case word == "." || word == "..":
+			bare++
+		case word[0] == '.' && !isPath(before), word[0] == '$' && before != "as":
+			named[word]++
+		case slices.Contains(jqInput, word):
+			bare++
+		}
+		g.factor = min(g.factor*max(1, jqTimes[word]), mostGrowth+1)
+		mixes = mixes || slices.Contains(jqMixes, word) || word == `\(`
+		makes = makes || slices.Contains(jqMakes, word)
+		if slices.Contains(jqPlain, word) && after == "(" && !g.hasPlainArgument(word, words[i+2:]) {
+			return false
+		}
+	}
+	most := bare
+	for _, n := range named {
+		most = max(most, bare+n)
+	}
+	g.factor = min(g.factor*max(1, most), mostGrowth+1)
+	wasBound := g.bound
+	if slices.Contains(words, "as") {
+		if g.bound && goesOn > 0 {
+			return false
+		}
+		g.bound, g.many = true, g.many || goesOn > 0
+	} else if g.bound && goesOn > 0 && g.many {
+		return false
+	}
+	return !(goesOn > 1 && mixes) && !(wasBound && makes && slices.ContainsFunc(g.words, isIteratingWord))
+}
+
+func isIteratingWord(word string) bool { return slices.Contains(jqGoesOn, word) }
+
+// hasPlainArgument looks at the first argument of a function. A text that is put between or in place of others
+// makes the result longer.
+func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
+	if len(words) < 2 {
+		return false
+	}
+	first, next := words[0], words[1]
+	if next != ")" && next != ";" {
+		return false
+	}
+	n, err := strconv.Atoi(first)
+	isText := first[0] == '"'
+	switch name {
+	case "join":
+		g.factor = min(g.factor*max(1, len(first)-1), mostGrowth+1)
+		return isText
+	case "split", "sub":
+		return isText
+	case "range":
+		if next == ";" && len(words) > 3 && words[3] == ")" {
+			to, err := strconv.Atoi(words[2])
+			n, next = max(n, to), ")"
+			if err != nil {
+				return false
+			}
+		}
+		g.factor = min(g.factor*max(1, n), mostGrowth+1)
+		return err == nil && next == ")"
+	}
+	return err == nil
+}
+
+// lists multiplies by the number of values in each list with commas, except in objects.
+func (g *jqGrowth) lists() {
+	open := []string{"("}
+	commas := []int{0}
+	ends := func(i int) {
+		g.factor = min(g.factor*(commas[i]+1), mostGrowth+1)
+		commas[i] = 0
+	}
+	for _, word := range g.words {
+		last := len(open) - 1
+		switch word {
+		case "(", "[", "{", `\(`:
+			open, commas = append(open, word), append(commas, 0)
+		case ")", "]", "}":
+			ends(last)
+			if last > 0 {
+				open, commas = open[:last], commas[:last]
+			}
+		case "|", ";":
+			ends(last)
+		case ",":
+			if open[last] != "{" {
+				commas[last]++
+			}
+		}
+	}
+	for i := range commas {
+		ends(i)
+	}
+}
+
+// steps looks at `reduce SOURCE as $x (BEGIN; STEP)` and at foreach. A step may name its input once, and
+// nothing that was set outside. It returns where the expression ends.
+func (g *jqGrowth) steps(at int) (int, bool) {
+	as := slices.Index(g.words[at:], "as")
+	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {
+		return 0, false
+	}
+	variable, begin := g.words[at+as+1], at+as+3
+	depth, part, inputs := 1, 0, 0
+	for i := begin; i < len(g.words); i++ {
+		word := g.words[i]
+		switch {
+		case word == "(" || word == "[" || word == "{":
+			depth++
+		case word == ")" || word == "]" || word == "}":
+			if depth--; depth == 0 {
+				return begin, part > 0
+			}
+		case word == ";":
+			part, inputs = part+1, 0
+		case part == 0:
+		case word[0] == '.' && !isPath(g.words[i-1]):
+			inputs++
+		case word[0] == '$' && word != variable, word == "|", word == `\(`, word[0] == '@',
+			word[0] >= 'a' && word[0] <= 'z' && word != jqKey && !slices.Contains(jqInStep, word):
+			return 0, false
+		}
+		isWhole := word == "[" || word == "{" || word[0] == '"'
+		if inputs > 1 || g.words[at] == "foreach" && (isWhole || i == begin && !isNumber(word)) {
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
+func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
