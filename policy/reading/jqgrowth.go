@@ -10,6 +10,9 @@ import (
 // jqKey stands for the name of a member of an object that the filter makes.
 const jqKey = "key"
 
+// ofStep is how many times as long a number is in the memory of jq.
+const ofStep = 10
+
 // jqTimes says how many times as long as its input the result of a word of jq can be.
 var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3, "@csv": 2,
 	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "fromjson": 2}
@@ -28,7 +31,7 @@ var (
 	jqMixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
 	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
 	// jqGoesOn lists the words that go through many values.
-	jqGoesOn = strings.Fields(`.. map map_values with_entries paths range any all reduce foreach scalars`)
+	jqGoesOn = strings.Fields(`.. map map_values with_entries paths range any all scalars`)
 	// jqInStep lists the words that may be in a step of reduce and foreach, besides signs.
 	jqInStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
 )
@@ -39,21 +42,27 @@ type jqGrowth struct {
 	factor int
 	bound  bool // a variable was set with `as`
 	many   bool // the variable goes through many values
+	repeat bool // the filter goes through many values while the variable is set
 }
 
 // checkGrowth refuses a filter that can make very much of a small input.
 func (r *jqReader) checkGrowth() error {
-	g := jqGrowth{words: r.words, factor: 1}
+	g := jqGrowth{words: slices.Clone(r.words), factor: 1}
 	refused := fmt.Errorf("its filter can make a value that fills the memory")
-	begin := 0
+	begin, texts := 0, 0
+	for _, word := range g.words {
+		if word[0] == '"' {
+			texts += len(word)
+		}
+	}
+	if texts > mostGrowth {
+		return refused
+	}
 	for i := 0; i <= len(g.words); i++ {
 		if i < len(g.words) && (g.words[i] == "reduce" || g.words[i] == "foreach") {
-			end, ok := g.steps(i)
-			if !ok {
+			if !g.steps(i) {
 				return refused
 			}
-			g.words = slices.Delete(slices.Clone(g.words), i+1, end)
-			continue
 		}
 		if i == len(g.words) || g.words[i] == "|" {
 			if !g.segment(g.words[begin:i]) {
@@ -93,7 +102,7 @@ func (g *jqGrowth) segment(words []string) bool {
 			goesOn++
 		case word == "." || word == "..":
 			bare++
-		case word[0] == '.' && !isPath(before), word[0] == '$' && before != "as":
+		case word[0] == '.' && !isPath(before), word[0] == '$' && before != "as" && before != ";":
 			named[word]++
 		case slices.Contains(jqInput, word):
 			bare++
@@ -119,10 +128,9 @@ func (g *jqGrowth) segment(words []string) bool {
 	} else if g.bound && goesOn > 0 && g.many {
 		return false
 	}
-	return !(goesOn > 1 && mixes) && !(wasBound && makes && slices.ContainsFunc(g.words, isIteratingWord))
+	g.repeat = g.repeat || wasBound && goesOn > 0
+	return !(goesOn > 1 && mixes) && !(g.repeat && makes)
 }
-
-func isIteratingWord(word string) bool { return slices.Contains(jqGoesOn, word) }
 
 // hasPlainArgument looks at the first argument of a function. A text that is put between or in place of others
 // makes the result longer.
@@ -140,7 +148,9 @@ func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 	case "join":
 		g.factor = min(g.factor*max(1, len(first)-1), mostGrowth+1)
 		return isText
-	case "split", "sub":
+	case "sub": // with a third argument, it can replace all matches, which takes jq very much memory
+		return isText && len(words) > 3 && words[2][0] == '"' && words[3] == ")"
+	case "split":
 		return isText
 	case "range":
 		if next == ";" && len(words) > 3 && words[3] == ")" {
@@ -150,7 +160,7 @@ func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 				return false
 			}
 		}
-		g.factor = min(g.factor*max(1, n), mostGrowth+1)
+		g.factor = min(g.factor*max(1, n)*ofStep, mostGrowth+1)
 		return err == nil && next == ")"
 	}
 	return err == nil
@@ -188,12 +198,13 @@ func (g *jqGrowth) lists() {
 }
 
 // steps looks at `reduce SOURCE as $x (BEGIN; STEP)` and at foreach. A step may name its input once, and
-// nothing that was set outside. It returns where the expression ends.
-func (g *jqGrowth) steps(at int) (int, bool) {
+// nothing that was set outside.
+func (g *jqGrowth) steps(at int) bool {
 	as := slices.Index(g.words[at:], "as")
 	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {
-		return 0, false
+		return false
 	}
+	g.words[at+as] = ";" // this variable ends with the expression
 	variable, begin := g.words[at+as+1], at+as+3
 	depth, part, inputs := 1, 0, 0
 	for i := begin; i < len(g.words); i++ {
@@ -203,7 +214,7 @@ func (g *jqGrowth) steps(at int) (int, bool) {
 			depth++
 		case word == ")" || word == "]" || word == "}":
 			if depth--; depth == 0 {
-				return begin, part > 0
+				return part > 0
 			}
 		case word == ";":
 			part, inputs = part+1, 0
@@ -212,14 +223,14 @@ func (g *jqGrowth) steps(at int) (int, bool) {
 			inputs++
 		case word[0] == '$' && word != variable, word == "|", word == `\(`, word[0] == '@',
 			word[0] >= 'a' && word[0] <= 'z' && word != jqKey && !slices.Contains(jqInStep, word):
-			return 0, false
+			return false
 		}
 		isWhole := word == "[" || word == "{" || word[0] == '"'
 		if inputs > 1 || g.words[at] == "foreach" && (isWhole || i == begin && !isNumber(word)) {
-			return 0, false
+			return false
 		}
 	}
-	return 0, false
+	return false
 }
 
 func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
