@@ -43,7 +43,7 @@ func (r *awkReader) loop() error {
 	around := awkLoop{name: name.text, steps: 1}
 	if n, err := strconv.Atoi(bound); err == nil {
 		around.steps = n
-	} else if bound != "NF" {
+	} else if bound != "NF" && bound != "NR" {
 		around.bound = bound
 	}
 	r.loops, r.inFor, r.around = append(r.loops, name.text, bound), r.inFor+1, append(r.around, around)
@@ -93,8 +93,10 @@ func (r *awkReader) isLimit(limit awkWord) bool {
 		return shortLoop.MatchString(limit.text)
 	case limit.kind != awkName:
 		return false
+	case limit.text == "NR":
+		return r.isOnce && r.inAny == 1
 	case limit.text != "NF":
-		r.bounds = append(r.bounds, limit.text)
+		r.bounds = append(r.bounds, awkBound{limit.text, r.isOnce && r.inAny == 1})
 		return isSettable(limit.text)
 	}
 	return true
@@ -244,6 +246,7 @@ func (r *awkReader) isField() bool {
 func (r *awkReader) mayAssign() bool {
 	before, after := r.look(-1), r.look(1)
 	isStep := r.is("++") || r.is("--")
+	r.isCount = r.is("++") && r.inAny == 0
 	ofNext := isStep && after.kind == awkName
 	if ofNext && !r.setsVariable(after.text, false) {
 		return false
@@ -277,9 +280,12 @@ func (r *awkReader) onlySplits() bool {
 
 // setsVariable records that a variable is set. It returns false if the script must not set it.
 func (r *awkReader) setsVariable(name string, counts bool) bool {
-	if counts {
+	switch {
+	case counts:
 		r.counted[name] = true
-	} else {
+	case r.isCount:
+		r.stepped[name] = true
+	default:
 		r.set[name] = true
 	}
 	return isSettable(name) && !r.isBound(name)

@@ -28,10 +28,17 @@ type awkReader struct {
 	// fresh has the variables that hold only parts of the present record.
 	fresh  map[string]bool
 	growth awkGrowth
-	// bounds lists the variables that are bounds of loops.
-	bounds []string
-	// counted has the variables that only split sets, and set has those that are set otherwise.
-	counted, set map[string]bool
+	bounds []awkBound
+	// counted has the variables that split sets, stepped has those that ++ sets outside of loops, and set has
+	// those that are set otherwise.
+	counted, stepped, set map[string]bool
+	isCount               bool // the present sign is such a ++
+}
+
+// awkBound is a variable that is the bound of a loop.
+type awkBound struct {
+	name   string
+	isOnce bool // the loop is in END or BEGIN, and not in another loop
 }
 
 // readAwk returns an error if an awk script can do more than calculate and print. Given is the list
@@ -41,16 +48,17 @@ func readAwk(script string, given []string) error {
 	if err != nil {
 		return err
 	}
-	r := awkReader{words: words, counted: map[string]bool{}, set: map[string]bool{}}
+	r := awkReader{words: words, counted: map[string]bool{}, stepped: map[string]bool{},
+		set: map[string]bool{}}
 	for _, name := range given {
 		r.set[name] = true
 	}
 	if err := r.script(); err != nil {
 		return err
 	}
-	for _, name := range r.bounds {
-		if r.set[name] || !r.counted[name] {
-			return fmt.Errorf("its script has a loop up to %s, which can be large", name)
+	for _, bound := range r.bounds {
+		if r.set[bound.name] || !r.counted[bound.name] && !bound.isOnce || r.stepped[bound.name] && !bound.isOnce {
+			return fmt.Errorf("its script has a loop up to %s, which can be large", bound.name)
 		}
 	}
 	return r.growth.check()

@@ -55,14 +55,14 @@ var (
 
 // format checks the arguments of printf. It refuses the option -v, which would set a variable.
 func format(_ Workspace, _ string, words []commandline.Word) error {
-	if err := allKnown(words); err != nil {
-		return err
-	}
-	if len(words) == 0 || strings.HasPrefix(words[0].Text, "-") || words[0].Matched ||
+	if len(words) == 0 || words[0].Unknown || strings.HasPrefix(words[0].Text, "-") || words[0].Matched ||
 		!formatText.MatchString(words[0].Text) {
 		return fmt.Errorf("its format does more than print")
 	}
 	for _, word := range words[1:] {
+		if word.Variable || word.Unknown && ofNumber.MatchString(words[0].Text) {
+			return fmt.Errorf("an argument is not known before the command runs")
+		}
 		if ofNumber.MatchString(words[0].Text) && !plainNumber.MatchString(word.Text) {
 			return fmt.Errorf("%s is no number, and some shells calculate it", shortened(word.Text))
 		}
@@ -87,15 +87,17 @@ var (
 
 // condition checks the arguments of test. Some operators of test run code in their operands.
 func condition(w Workspace, dir string, words []commandline.Word) error {
-	if err := allKnown(words); err != nil {
-		return err
-	}
 	var args []string
-	for _, word := range words {
-		args = append(args, word.Text)
+	if len(words) > 1 && words[0].Text == "!" {
+		words = words[1:]
 	}
-	if len(args) > 1 && args[0] == "!" {
-		args = args[1:]
+	for i, word := range words {
+		isText := i == 1 && len(words) == 2 && slices.Contains(ofTexts, words[0].Text) ||
+			i != 1 && len(words) == 3 && slices.Contains(between, words[1].Text)
+		if word.Variable || word.Unknown && !isText {
+			return fmt.Errorf("an argument is not known before the command runs")
+		}
+		args = append(args, word.Text)
 	}
 	switch {
 	case len(args) == 2 && slices.Contains(ofFiles, args[0]):

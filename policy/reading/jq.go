@@ -15,11 +15,12 @@ var (
 		with_entries sort sort_by group_by unique unique_by min max min_by max_by add any all flatten reverse first
 		last nth contains inside startswith endswith ltrimstr rtrimstr split join ascii_downcase ascii_upcase tostring
 		tonumber tojson fromjson not empty null true false and or if then elif else end del paths index rindex indices
-		floor ceil round sqrt test as reduce foreach try arrays objects iterables booleans numbers strings nulls scalars limit range sub`)
+		floor ceil round sqrt test as reduce foreach try arrays objects iterables booleans numbers strings nulls scalars limit range sub
+		leaf_paths IN utf8bytelength`)
 	jqFormats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
 	// jqWords matches the first word of a filter, except a text. Group 1 is a field, and group 2 a name.
 	jqWords = regexp.MustCompile(`^(?:[ \t\n]+|\.([A-Za-z_][A-Za-z0-9_]*)|([A-Za-z_][A-Za-z0-9_]*)|\$[a-z][a-z0-9_]*|` +
-		`@[a-z0-9]+|[0-9]{1,6}(\.[0-9]{1,6})?|\.\.|\?//|//|==|!=|<=|>=|[.?|,:;<>()\[\]{}+%/-])`)
+		`@[a-z0-9]+|[0-9]{1,6}(\.[0-9]{1,6})?|\.\.|\?//|//|==|!=|<=|>=|[.?|,:;<>()\[\]{}+%*/-])`)
 	jqPlainText = regexp.MustCompile(`^([^"\\\x00-\x1f]|\\["\\/nrt])+`)
 	jqAfterWord = regexp.MustCompile(`^[A-Za-z0-9_]`)
 	// slowPattern matches a text that can take a regular expression very long.
@@ -139,7 +140,7 @@ func jq(w Workspace, dir string, words []commandline.Word) error {
 	if err != nil {
 		return err
 	}
-	a, err := options{flags: "rcSMCjesna", long: longOptions([]string{"raw-output", "compact-output", "sort-keys", "slurp",
+	a, err := options{flags: "rRcSMCjesna", long: longOptions([]string{"raw-output", "raw-input", "compact-output", "sort-keys", "slurp",
 		"null-input", "exit-status", "join-output", "monochrome-output", "tab"}, nil)}.divide(words)
 	if err != nil {
 		return err

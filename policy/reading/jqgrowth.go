@@ -15,7 +15,7 @@ const ofStep = 10
 
 // jqTimes says how many times as long as its input the result of a word of jq can be.
 var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3, "@csv": 2,
-	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "fromjson": 2}
+	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "leaf_paths": 100, "fromjson": 2}
 
 // jqInput lists the words of jq whose result has parts of their input, although the filter does not name it.
 var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max min_by
@@ -31,7 +31,7 @@ var (
 	jqMixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
 	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
 	// jqGoesOn lists the words that go through many values.
-	jqGoesOn = strings.Fields(`.. map map_values with_entries paths range any all scalars`)
+	jqGoesOn = strings.Fields(`.. map map_values with_entries paths leaf_paths range scalars`)
 	// jqInStep lists the words that may be in a step of reduce and foreach, besides signs.
 	jqInStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
 )
@@ -108,6 +108,13 @@ func (g *jqGrowth) segment(words []string) bool {
 			bare++
 		}
 		g.factor = min(g.factor*max(1, jqTimes[word]), mostGrowth+1)
+		if word == "*" { // a text times a number is the text so many times
+			n, err := strconv.Atoi(after)
+			if err != nil {
+				return false
+			}
+			g.factor = min(g.factor*max(1, n), mostGrowth+1)
+		}
 		mixes = mixes || slices.Contains(jqMixes, word) || word == `\(`
 		makes = makes || slices.Contains(jqMakes, word)
 		if slices.Contains(jqPlain, word) && after == "(" && !g.hasPlainArgument(word, words[i+2:]) {

@@ -218,6 +218,14 @@ func noFolders(w Workspace, dir string, a arguments) error {
 	return nil
 }
 
+// onlyNamed refuses standard input. The program would write it to a file for a time.
+func onlyNamed(_ Workspace, _ string, a arguments) error {
+	if len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w commandline.Word) bool { return w.Text == "-" }) {
+		return fmt.Errorf("it writes its standard input to a file")
+	}
+	return nil
+}
+
 // noFollowing refuses tail's old syntax +5f. With this syntax, tail follows the file and never
 // ends.
 func noFollowing(_ Workspace, _ string, a arguments) error {

@@ -18,6 +18,7 @@ const (
 	count                     // it is a number
 	file                      // the value is a path that the program reads
 	optional                  // the value is optional, comes after =, and is no path
+	lastText                  // it is no path, and is optional if the option is the last word
 )
 
 // options lists those options of a program that change only the program's output.
@@ -78,7 +79,10 @@ func (o options) divide(words []commandline.Word) (arguments, error) {
 		if takes == 0 {
 			continue
 		}
-		if i++; i == len(words) || words[i].Unknown || words[i].Matched {
+		if i++; i == len(words) && takes == lastText {
+			continue
+		}
+		if i == len(words) || words[i].Unknown || words[i].Matched {
 			return a, fmt.Errorf("the value of %s is not known", word.Text)
 		}
 		if takes == count && !numberOf.MatchString(words[i].Text) {

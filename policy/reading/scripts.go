@@ -15,14 +15,27 @@ import (
 // plain character, so the expression [^] is not yet whole.
 const bracketed = `\[\^?(?:\[:[a-z]+:\]|[^]^[/\\;\n])(?:\[:[a-z]+:\]|[^][/\\;\n])*\]`
 
+// sedText returns an expression for a pattern, or for what replaces it, that ends with the given sign.
+func sedText(end string) string {
+	if end == "/" {
+		return `(?:[^][/\\;\n]|\\[^;\n]|` + bracketed + `)*`
+	}
+	return `(?:[^][` + end + `\\;\n]|\\[^` + end + `;\n]|` + strings.ReplaceAll(bracketed, `/\\`, end+`/\\`) + `)*`
+}
+
 // sedScript matches a sed script that prints, leaves out or changes lines of sed's output. It does
 // not match the commands w, e and r, nor the flags of s with these letters. They would write, start
-// a program or read another file. sedCommand matches one command of such a script.
+// a program or read another file. It does not match the commands that keep text from line to line either.
+// sedCommand matches one command of such a script.
 var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
-	const text = `(?:[^][/\\;\n]|\\[^/;\n]|` + bracketed + `)*`
-	const address = `(?:[0-9]+|\$|/` + text + `/)`
-	const addresses = `(?:` + address + `(?:,(?:` + address + `|\+[0-9]+))?!?)?`
-	const command = `\s*` + addresses + `\s*(?:[pdq=]|s/(` + text + `)/(` + text + `)/([gpiI0-9]*))\s*`
+	text := sedText("/")
+	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + text + `/I?)`
+	addresses := `(?:` + address + `(?:,(?:` + address + `|\+[0-9]+))?\s*!?\s*)?`
+	replaces := `y/` + text + `/` + text + `/`
+	for _, end := range []string{"/", `\|`, "#", ",", "@"} {
+		replaces += `|s` + end + `(` + sedText(end) + `)` + end + `(` + sedText(end) + `)` + end + `([gpiI0-9]*)`
+	}
+	command := `\s*` + addresses + `(?:[pdq=GN]|\{\s*[pdqn=](?:\s*;\s*[pdqn=])*\s*;?\s*\}|` + replaces + `)\s*`
 	return regexp.MustCompile(`^(` + command + `(;|$))+\s*$`), regexp.MustCompile(`^` + command + `$`)
 }()
 
@@ -30,8 +43,9 @@ var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
 func sedGrowth(script string) int {
 	times := 1
 	for command := range strings.SplitSeq(script, ";") {
-		if m := sedCommand.FindStringSubmatch(command); m != nil {
-			times = min(times*growthBy(m[1], m[2], strings.Contains(m[3], "g")), mostGrowth+1)
+		m := sedCommand.FindStringSubmatch(command)
+		for i := 1; i+2 < len(m); i += 3 {
+			times = min(times*growthBy(m[i], m[i+1], strings.Contains(m[i+2], "g")), mostGrowth+1)
 		}
 	}
 	return times
