@@ -156,6 +156,10 @@ func (r *awkReader) parts(prints bool) error {
 			return r.wrong()
 		case word.text == "=":
 			r.sets(begin)
+		case word.text == "~", word.text == "!~":
+			if value := r.valueFrom(r.at + 1); !r.isPattern(value) {
+				return r.wrong()
+			}
 		}
 	}
 }
@@ -200,8 +204,10 @@ func (r *awkReader) name(begin int) error {
 		if name == "sub" || name == "gsub" {
 			r.setsThird()
 		}
-		if name == "sub" || name == "gsub" || name == "split" {
-			r.calls(name, begin)
+		if name == "sub" || name == "gsub" || name == "split" || name == "match" {
+			if !r.calls(name, begin) {
+				return r.wrong()
+			}
 		}
 		if name == "sprintf" {
 			r.at++
@@ -235,10 +241,32 @@ func (r *awkReader) setsThird() {
 	}
 }
 
-// isField reports whether a number, a variable or a parenthesis follows the sign $.
+// isField reports whether a small number, the number of fields, the variable of a loop that counts, or a variable
+// that the script never sets follows the sign $, or a sum of these in parentheses. Some awk programs make all
+// fields up to a large number.
 func (r *awkReader) isField() bool {
-	next := r.look(1)
-	return next.kind == awkNumber || next.kind == awkName && isVariable(next.text) || r.isAt(1, "(")
+	if !r.isAt(1, "(") {
+		return r.isSmall(r.look(1))
+	}
+	for i := 2; !r.isAt(i, ")"); i++ {
+		if !r.isAt(i, "+") && !r.isAt(i, "-") && !r.isSmall(r.look(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSmall reports whether a word is a number that is small enough for a field.
+func (r *awkReader) isSmall(word awkWord) bool {
+	switch {
+	case word.kind == awkNumber:
+		return shortLoop.MatchString(word.text)
+	case word.kind != awkName || !isVariable(word.text):
+		return false
+	case word.text != "NF" && !r.isBound(word.text):
+		r.fixed = append(r.fixed, word.text)
+	}
+	return true
 }
 
 // mayAssign looks at what a sign sets. It can be a variable, a member of an array, or a field with a

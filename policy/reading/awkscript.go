@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 const (
@@ -28,7 +29,12 @@ type awkReader struct {
 	// fresh has the variables that hold only parts of the present record.
 	fresh  map[string]bool
 	growth awkGrowth
-	bounds []awkBound
+	// given has the variables that the command sets, fixed lists the variables that the script must not set,
+	// and patterns lists those of them that are patterns.
+	given           map[string]bool
+	fixed, patterns []string
+	large           []string // the given variables that can be a large number
+	bounds          []awkBound
 	// counted has the variables that split sets, stepped has those that ++ sets outside of loops, and set has
 	// those that are set otherwise.
 	counted, stepped, set map[string]bool
@@ -42,7 +48,7 @@ type awkBound struct {
 }
 
 // readAwk returns an error if an awk script can do more than calculate and print. Given is the list
-// of variables that the command sets.
+// of variables that the command sets, with their values.
 func readAwk(script string, given []string) error {
 	words, err := awkSplit(script)
 	if err != nil {
@@ -50,15 +56,31 @@ func readAwk(script string, given []string) error {
 	}
 	r := awkReader{words: words, counted: map[string]bool{}, stepped: map[string]bool{},
 		set: map[string]bool{}}
-	for _, name := range given {
-		r.set[name] = true
+	r.given = map[string]bool{}
+	for _, g := range given {
+		name, value, _ := strings.Cut(g, "=")
+		r.given[name] = true
+		if !shortLoop.MatchString(value) && strings.ContainsAny(value, "0123456789") {
+			r.large = append(r.large, name)
+		}
 	}
 	if err := r.script(); err != nil {
 		return err
 	}
 	for _, bound := range r.bounds {
-		if r.set[bound.name] || !r.counted[bound.name] && !bound.isOnce || r.stepped[bound.name] && !bound.isOnce {
+		if r.set[bound.name] || r.given[bound.name] || !r.counted[bound.name] && !bound.isOnce || r.stepped[bound.name] && !bound.isOnce {
 			return fmt.Errorf("its script has a loop up to %s, which can be large", bound.name)
+		}
+	}
+	for _, name := range r.fixed {
+		if r.set[name] || r.counted[name] || r.stepped[name] || slices.Contains(r.large, name) {
+			return fmt.Errorf("its script can have a very large number of a field in %s", name)
+		}
+	}
+	for _, name := range r.patterns {
+		isSet := func(u awkUse) bool { return u.target == name && !(isSettingOfAwk(name) && len(u.words) == 1) }
+		if slices.ContainsFunc(r.growth.uses, isSet) || r.stepped[name] {
+			return fmt.Errorf("its script makes the pattern %s itself", name)
 		}
 	}
 	return r.growth.check()

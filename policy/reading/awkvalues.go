@@ -258,8 +258,21 @@ func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 	}
 }
 
-// calls records what a call of sub, gsub or split sets.
-func (r *awkReader) calls(name string, begin int) {
+// isPattern reports whether the words begin with a pattern that the command itself contains: a pattern, a text,
+// or a variable that only the option -v sets. Other patterns could need very much memory.
+func (r *awkReader) isPattern(words []awkWord) bool {
+	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == awkSign || words[0].kind == awkNumber {
+		return false
+	}
+	if words[0].kind != awkName {
+		return true
+	}
+	r.patterns = append(r.patterns, words[0].text)
+	return isVariable(words[0].text) && (len(words) == 1 || words[1].text != "[")
+}
+
+// calls records what a call of sub, gsub or split sets. It returns false if the pattern of the call is not known.
+func (r *awkReader) calls(name string, begin int) bool {
 	var args [][]awkWord
 	for at := r.at + 2; ; at++ {
 		arg := r.valueFrom(at)
@@ -268,26 +281,40 @@ func (r *awkReader) calls(name string, begin int) {
 			break
 		}
 	}
-	if name == "split" {
+	pattern := map[string]int{"split": 2, "match": 1}[name]
+	if pattern < len(args) && (len(args[pattern]) != 1 || !r.isPattern(args[pattern])) {
+		return false
+	}
+	switch name {
+	case "match":
+	case "split":
+		r.splits(args, begin)
+	default:
+		words := []awkWord{r.look(0)}
 		if len(args) > 1 && len(args[1]) == 1 {
-			r.uses(splitsText, args[1][0].text, args[0])
-			isFirst := begin == r.at || begin == r.at-2 && r.isAt(-1, "=")
-			if len(r.around) > 0 {
-				delete(r.fresh, args[1][0].text)
-			}
-			r.freshen(args[1][0].text, args[0], r.deep == 1 && isFirst)
+			words = slices.Concat(words, args[0], args[1])
 		}
+		target := "$"
+		if len(args) > 2 && len(args[2]) > 0 {
+			target = args[2][0].text
+		}
+		r.uses(substitutes, target, words)
+	}
+	return true
+}
+
+// splits records that a call of split fills an array.
+func (r *awkReader) splits(args [][]awkWord, begin int) {
+	if len(args) < 2 || len(args[1]) != 1 {
 		return
 	}
-	words := []awkWord{r.look(0)}
-	if len(args) > 1 && len(args[1]) == 1 {
-		words = slices.Concat(words, args[0], args[1])
+	array := args[1][0].text
+	r.uses(splitsText, array, args[0])
+	if len(r.around) > 0 {
+		delete(r.fresh, array)
 	}
-	target := "$"
-	if len(args) > 2 && len(args[2]) > 0 {
-		target = args[2][0].text
-	}
-	r.uses(substitutes, target, words)
+	isFirst := begin == r.at || begin == r.at-2 && r.isAt(-1, "=")
+	r.freshen(array, args[0], r.deep == 1 && isFirst)
 }
 
 // namesOften reports whether the words name the same value very often. Such a text is far longer than the value.

@@ -49,8 +49,9 @@ func exitCode(_ Workspace, _ string, words []commandline.Word) error {
 var formatText = regexp.MustCompile(`^([^%\\]|\\[\\nrt"'0-7]|%%|%[-+ #0]*[0-9]*(\.[0-9]+)?[sdiuoxXcbq])*$`)
 
 var (
-	ofNumber    = regexp.MustCompile(`%[-+ #0]*[0-9]*(\.[0-9]+)?[diuoxX]`)
-	plainNumber = regexp.MustCompile(`^[-+0-9A-Za-z_.:/ ]*$`)
+	// directive matches a part of a format that takes an argument. Group 1 is the kind.
+	directive   = regexp.MustCompile(`%[-+ #0]*[0-9]*(?:\.[0-9]+)?([sdiuoxXcbq])`)
+	plainNumber = regexp.MustCompile(`^[-+]?(0[xX][0-9a-fA-F]+|[0-9]*)$`)
 )
 
 // format checks the arguments of printf. It refuses the option -v, which would set a variable.
@@ -59,11 +60,13 @@ func format(_ Workspace, _ string, words []commandline.Word) error {
 		!formatText.MatchString(words[0].Text) {
 		return fmt.Errorf("its format does more than print")
 	}
-	for _, word := range words[1:] {
-		if word.Variable || word.Unknown && ofNumber.MatchString(words[0].Text) {
+	kinds := directive.FindAllStringSubmatch(strings.ReplaceAll(words[0].Text, "%%", ""), -1)
+	for i, word := range words[1:] {
+		isNumber := len(kinds) > 0 && strings.Contains("diuoxX", kinds[i%len(kinds)][1])
+		switch {
+		case word.Variable || word.Unknown && isNumber:
 			return fmt.Errorf("an argument is not known before the command runs")
-		}
-		if ofNumber.MatchString(words[0].Text) && !plainNumber.MatchString(word.Text) {
+		case isNumber && !plainNumber.MatchString(word.Text):
 			return fmt.Errorf("%s is no number, and some shells calculate it", shortened(word.Text))
 		}
 	}

@@ -228,7 +228,7 @@ func (g *jqGrowth) steps(at int) bool {
 		case part == 0:
 		case word[0] == '.' && !isPath(g.words[i-1]):
 			inputs++
-		case word[0] == '$' && word != variable, word == "|", word == `\(`, word[0] == '@',
+		case word[0] == '$' && word != variable, word == "|", word == "*", word == `\(`, word[0] == '@',
 			word[0] >= 'a' && word[0] <= 'z' && word != jqKey && !slices.Contains(jqInStep, word):
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"coleo.dev/policy/commandline"
@@ -177,14 +178,54 @@ var (
 	// %w(99999) in git. One such field can fill the memory of the machine.
 	wideField = regexp.MustCompile(`%([A-Za-z]+\([^)%]*|[^%A-Za-z\s]*)[0-9]{5,}`)
 	// wideOption matches a word with such a number alone, or behind an option.
-	wideOption = regexp.MustCompile(`^(-[A-Za-z]+|--[a-z-]+=)?[0-9,+/]*[0-9]{5,}[0-9,+/]*$`)
+	wideOption = regexp.MustCompile(`^(-[A-Za-z]+|--[a-z-]+=)?[0-9,+/\s]*[0-9]{5,}[0-9,+/\s]*$`)
 	// widened lists the programs with an option for a width of what they write.
 	widened = []string{"diff", "expand", "nl", "unexpand"}
+	// repeats matches how often a pattern repeats its last part. Group 1 is not empty if this part is a group or
+	// repeats something itself. Groups 2 and 3 are the numbers.
+	repeats = regexp.MustCompile(`(?:^|[^@])([)}*+?]?)(?:\\?\{)([0-9]*)(?:,([0-9]*))?\\?\}`)
+	// matching lists the programs that read patterns with repetitions.
+	matching = []string{"grep", "rg", "sed", "awk", "find", "nl", "git", "jq", "tac"}
 )
+
+// mostRepeated is how many parts a pattern may have after its repetitions. Programs make tables of the parts,
+// and with 30,000 parts such a table takes gigabytes.
+const mostRepeated = 2000
+
+// repeatsTooOften reports whether the repetitions of a pattern make it too large.
+func repeatsTooOften(pattern string) bool {
+	parts, times := 0, 1
+	for at := 0; at < len(pattern); {
+		m := repeats.FindStringSubmatchIndex(pattern[at:])
+		if m == nil {
+			break
+		}
+		n := 0
+		for _, i := range []int{4, 6} {
+			if m[i] < 0 || m[i] == m[i+1] {
+				continue
+			}
+			number, err := strconv.Atoi(pattern[at+m[i] : at+m[i+1]])
+			if n = max(n, number); err != nil {
+				return true
+			}
+		}
+		if m[2] < m[3] {
+			times = min(times*max(1, n), mostRepeated+1)
+		} else {
+			parts = min(parts+n, mostRepeated+1)
+		}
+		at += m[1] - 1 // the last sign of one repetition can be the first of the next one
+	}
+	return max(1, parts)*times > mostRepeated
+}
 
 // checkWidths refuses a width with which a program writes far more than it reads.
 func checkWidths(name string, words []commandline.Word) error {
 	for _, w := range words {
+		if slices.Contains(matching, name) && repeatsTooOften(w.Text) {
+			return fmt.Errorf("%s repeats parts of a pattern very often", shortened(w.Text))
+		}
 		if wideField.MatchString(w.Text) || slices.Contains(widened, name) && wideOption.MatchString(w.Text) {
 			return fmt.Errorf("%s has a width of five digits or more", shortened(w.Text))
 		}

@@ -80,7 +80,7 @@ var programs = map[string]program{
 	"realpath": {options: options{flags: "eq", long: plainLong}, operands: toFiles},
 	"basename": {options: options{flags: "az", texts: "s", long: plainLong}, operands: toTexts},
 	"dirname":  {options: options{flags: "z", long: plainLong}, operands: toTexts},
-	"seq":      {options: options{flags: "w", texts: "fs", long: plainLong}, operands: toTexts, check: smallNumbers},
+	"seq":      {options: options{flags: "w", texts: "fs", long: plainLong}, operands: toTexts, check: shortSequence},
 	"uname":    {options: options{flags: "asnrvmpio", long: longOptions([]string{"all"}, nil)}, operands: toNothing},
 	"date": {options: options{flags: "uR", long: longOptions([]string{"utc"}, nil)}, operands: toTexts,
 		check: onlyFormat},

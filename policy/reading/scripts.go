@@ -78,8 +78,8 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 // awkScript matches an awk script that prints some fields of some lines. It does not match
 // functions, pipes, files or variables of the environment.
 var awkScript = func() *regexp.Regexp {
-	const field = `(\$[0-9]+|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
-	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]+|length(\(\$0\))?)\s*(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
+	const field = `(\$[0-9]{1,3}|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
+	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]{1,3}|length(\(\$0\))?)\s*(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
 	const matches = `/([^][/\\\n]|` + bracketed + `)*/`
 	const pattern = `(END|` + matches + `|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
 	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +
@@ -112,7 +112,7 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 		if m == nil || !isSettable(m[1]) {
 			return fmt.Errorf("-v %s sets more than a variable of its own", shortened(v))
 		}
-		given = append(given, m[1])
+		given = append(given, v)
 	}
 	files := slices.Concat(a.operands[1:], a.behind)
 	for _, f := range files {
