@@ -154,6 +154,9 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 		if err := refusePrivateNames(words, i); err != nil {
 			return err
 		}
+		if word == "-printf" && slices.ContainsFunc(tellsMounts.FindAllString(words[i].Text, -1), opensKernel) {
+			return fmt.Errorf("its format %s opens files of the kernel", shortened(words[i].Text))
+		}
 		if isFile {
 			if err := w.CheckPath(dir, words[i].Text); err != nil {
 				return err
@@ -162,6 +165,9 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 	}
 	return nil
 }
+
+// opensKernel reports whether find opens a file of the kernel for a part of a format.
+func opensKernel(part string) bool { return part[len(part)-1] != 'm' }
 
 // refusePrivateNames refuses a test of find that looks for private names. The value of the test is
 // words[i]. A test may exclude private names: `! -name .git`, or `-name .git -prune`.

@@ -228,6 +228,20 @@ func onlyNamed(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
+// tellsMounts matches a format of stat or find that tells where a disk is mounted, of which kind it is, or which
+// label a file has. For these, the programs open files of the kernel.
+var tellsMounts = regexp.MustCompile(`%[-+ #0-9.']*[mFZ]`)
+
+// noMounts refuses the format %m of stat.
+func noMounts(_ Workspace, _ string, a arguments) error {
+	for _, format := range slices.Concat(a.values["c"], a.values["format"], a.values["printf"]) {
+		if slices.ContainsFunc(tellsMounts.FindAllString(format, -1), func(m string) bool { return m[len(m)-1] == 'm' }) {
+			return fmt.Errorf("its format %s can tell about mounts", shortened(format))
+		}
+	}
+	return nil
+}
+
 // noFollowing refuses tail's old syntax +5f. With this syntax, tail follows the file and never
 // ends.
 func noFollowing(_ Workspace, _ string, a arguments) error {

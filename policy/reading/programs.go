@@ -72,7 +72,7 @@ var programs = map[string]program{
 		"group-directories-first", "full-time", "no-group", "numeric-uid-gid"}, []string{"sort", "time", "time-style", "format"})}.
 		withLongOption("color", optional), operands: toFiles, check: deepNames("aAf", "R")},
 	"stat": {options: options{flags: "t", texts: "c", long: longOptions([]string{"terse"},
-		[]string{"format", "printf"})}, operands: toFiles},
+		[]string{"format", "printf"})}, operands: toFiles, check: noMounts},
 	"du": {options: options{flags: "abchkmsSx0", counts: "d", long: longOptions([]string{"all", "bytes", "human-readable",
 		"summarize", "total", "apparent-size", "one-file-system"}, []string{"max-depth"})}, operands: toFiles,
 		check: deepNames("a", "")},
