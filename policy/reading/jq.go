@@ -15,7 +15,7 @@ var (
 		with_entries sort sort_by group_by unique unique_by min max min_by max_by add any all flatten reverse first
 		last nth contains inside startswith endswith ltrimstr rtrimstr split join ascii_downcase ascii_upcase tostring
 		tonumber tojson fromjson not empty null true false and or if then elif else end del paths index rindex indices
-		floor ceil round sqrt test as reduce foreach try arrays objects iterables booleans numbers strings nulls scalars limit range sub
+		floor ceil round sqrt test as reduce try arrays objects iterables booleans numbers strings nulls scalars limit range sub
 		leaf_paths IN utf8bytelength`)
 	jqFormats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
 	// jqWords matches the first word of a filter, except a text. Group 1 is a field, and group 2 a name.

@@ -20,7 +20,7 @@ var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4,
 // jqInput lists the words of jq whose result has parts of their input, although the filter does not name it.
 var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max min_by
 	max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr rtrimstr split
-	join del paths keys arrays objects iterables strings scalars sub @text @json @csv @tsv @html @uri @sh @base64 @base64d`)
+	join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json @csv @tsv @html @uri @sh @base64 @base64d`)
 
 // jqPlain lists the words of jq that need a plain text or a plain number as their first argument.
 var jqPlain = strings.Fields("flatten join split range limit nth sub")
@@ -32,7 +32,7 @@ var (
 	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
 	// jqGoesOn lists the words that go through many values.
 	jqGoesOn = strings.Fields(`.. map map_values with_entries paths leaf_paths range scalars`)
-	// jqInStep lists the words that may be in a step of reduce and foreach, besides signs.
+	// jqInStep lists the words that may be in a step of reduce, besides signs.
 	jqInStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
 )
 
@@ -59,7 +59,7 @@ func (r *jqReader) checkGrowth() error {
 		return refused
 	}
 	for i := 0; i <= len(g.words); i++ {
-		if i < len(g.words) && (g.words[i] == "reduce" || g.words[i] == "foreach") {
+		if i < len(g.words) && g.words[i] == "reduce" {
 			if !g.steps(i) {
 				return refused
 			}
@@ -88,6 +88,7 @@ func isPath(word string) bool {
 // result is as many times as long.
 func (g *jqGrowth) segment(words []string) bool {
 	named, bare, goesOn, mixes, makes := map[string]int{}, 0, 0, false, false
+	paths, iterations, inSource := 0, 0, false
 	for i, word := range words {
 		before, after := "", ""
 		if i > 0 {
@@ -97,6 +98,18 @@ func (g *jqGrowth) segment(words []string) bool {
 			after = words[i+1]
 		}
 		isIteration := word == "[" && after == "]" && isPath(before)
+		isPathOfInput := word[0] == '.' && !isPath(before) || slices.Contains(jqInput, word)
+		isMember := word == "." && after == "[" && i+2 < len(words) && words[i+2][0] == '$'
+		if isPathOfInput && g.many && !isMember {
+			return false // the whole input would be there for each value of the variable
+		}
+		if isPathOfInput || word[0] == '$' && before != "as" && before != ";" {
+			paths++
+		}
+		inSource = (inSource || before == "reduce") && word != ";"
+		if (isIteration || word == ".." || word == "paths" || word == "leaf_paths") && !inSource {
+			iterations++
+		}
 		switch {
 		case isIteration || slices.Contains(jqGoesOn, word):
 			goesOn++
@@ -136,7 +149,7 @@ func (g *jqGrowth) segment(words []string) bool {
 		return false
 	}
 	g.repeat = g.repeat || wasBound && goesOn > 0
-	return !(goesOn > 1 && mixes) && !(g.repeat && makes)
+	return !(goesOn > 1 && mixes) && !(g.repeat && makes) && !(iterations > 0 && paths > iterations && makes)
 }
 
 // hasPlainArgument looks at the first argument of a function. A text that is put between or in place of others
@@ -204,8 +217,8 @@ func (g *jqGrowth) lists() {
 	}
 }
 
-// steps looks at `reduce SOURCE as $x (BEGIN; STEP)` and at foreach. A step may name its input once, and
-// nothing that was set outside.
+// steps looks at `reduce SOURCE as $x (BEGIN; STEP)`. A step may name its input once, and nothing that was set
+// outside.
 func (g *jqGrowth) steps(at int) bool {
 	as := slices.Index(g.words[at:], "as")
 	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {
@@ -232,12 +245,9 @@ func (g *jqGrowth) steps(at int) bool {
 			word[0] >= 'a' && word[0] <= 'z' && word != jqKey && !slices.Contains(jqInStep, word):
 			return false
 		}
-		isWhole := word == "[" || word == "{" || word[0] == '"'
-		if inputs > 1 || g.words[at] == "foreach" && (isWhole || i == begin && !isNumber(word)) {
+		if inputs > 1 {
 			return false
 		}
 	}
 	return false
 }
-
-func isNumber(word string) bool { return word[0] >= '0' && word[0] <= '9' }
