@@ -223,10 +223,11 @@ func repeatsTooOften(pattern string) bool {
 // checkWidths refuses a width with which a program writes far more than it reads.
 func checkWidths(name string, words []commandline.Word) error {
 	for _, w := range words {
-		if slices.Contains(matching, name) && repeatsTooOften(w.Text) {
+		if slices.Contains(matching, name) && strings.Contains(w.Text, "{") && repeatsTooOften(w.Text) {
 			return fmt.Errorf("%s repeats parts of a pattern very often", shortened(w.Text))
 		}
-		if wideField.MatchString(w.Text) || slices.Contains(widened, name) && wideOption.MatchString(w.Text) {
+		isWide := strings.Contains(w.Text, "%") && wideField.MatchString(w.Text)
+		if isWide || slices.Contains(widened, name) && wideOption.MatchString(w.Text) {
 			return fmt.Errorf("%s has a width of five digits or more", shortened(w.Text))
 		}
 	}
