@@ -166,6 +166,11 @@ func (w *walker) parts(parts []syntax.WordPart, inQuotes bool) (pieces, error) {
 			if err = w.substitution(x); err == nil && !inQuotes {
 				err = unclear("the output of a command stands without quotes: it can become any names of files")
 			}
+		case *syntax.ArithmExp:
+			if x.Bracket || x.Unsigned || !isPlainArithmetic(x.X) {
+				return p, unclear("the line has %s with more than numbers", kindOf(part))
+			}
+			p.unknown = true
 		default:
 			err = unclear("the line has %s", kindOf(part))
 		}
@@ -178,6 +183,26 @@ func (w *walker) parts(parts []syntax.WordPart, inQuotes bool) (pieces, error) {
 	}
 	*w.expanded += len(p.raw)
 	return p, nil
+}
+
+// plainInteger matches a number that every shell reads in the same way.
+var plainInteger = regexp.MustCompile(`^[0-9]{1,9}$`)
+
+// plainOperators lists the operators of a calculation without side effects.
+var plainOperators = []syntax.BinAritOperator{syntax.Add, syntax.Sub, syntax.Mul, syntax.Quo, syntax.Rem}
+
+// isPlainArithmetic reports whether a calculation has only numbers. The value of a variable can be a
+// calculation that starts a program.
+func isPlainArithmetic(x syntax.ArithmExpr) bool {
+	switch x := x.(type) {
+	case *syntax.Word:
+		return plainInteger.MatchString(x.Lit())
+	case *syntax.ParenArithm:
+		return isPlainArithmetic(x.X)
+	case *syntax.BinaryArithm:
+		return slices.Contains(plainOperators, x.Op) && isPlainArithmetic(x.X) && isPlainArithmetic(x.Y)
+	}
+	return false
 }
 
 // checkSize refuses a line if the words so far and the given number of further bytes are too large.

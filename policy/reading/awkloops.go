@@ -1,8 +1,10 @@
 package reading
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 )
 
 // shortLoop matches a number of steps that takes little time.
@@ -28,6 +30,9 @@ func (r *awkReader) loop() error {
 			return r.wrong()
 		}
 		r.at += 2
+		r.uses(setsName, name.text, []awkWord{{awkSign, "$"}, {awkNumber, "0"}})
+		r.around = append(r.around, awkLoop{name: name.text, steps: 1, keys: true})
+		defer func() { r.around = r.around[:len(r.around)-1] }()
 		r.lines()
 		return r.statement()
 	}
@@ -35,8 +40,16 @@ func (r *awkReader) loop() error {
 	if !ok {
 		return r.wrong()
 	}
-	r.loops, r.inFor = append(r.loops, name.text, bound), r.inFor+1
-	defer func() { r.loops, r.inFor = r.loops[:len(r.loops)-2], r.inFor-1 }()
+	around := awkLoop{name: name.text, steps: 1}
+	if n, err := strconv.Atoi(bound); err == nil {
+		around.steps = n
+	} else if bound != "NF" && bound != "NR" {
+		around.bound = bound
+	}
+	r.loops, r.inFor, r.around = append(r.loops, name.text, bound), r.inFor+1, append(r.around, around)
+	defer func() {
+		r.loops, r.inFor, r.around = r.loops[:len(r.loops)-2], r.inFor-1, r.around[:len(r.around)-1]
+	}()
 	r.lines()
 	return r.statement()
 }
@@ -80,8 +93,10 @@ func (r *awkReader) isLimit(limit awkWord) bool {
 		return shortLoop.MatchString(limit.text)
 	case limit.kind != awkName:
 		return false
+	case limit.text == "NR":
+		return r.isOnce && r.inAny == 1
 	case limit.text != "NF":
-		r.bounds = append(r.bounds, limit.text)
+		r.bounds = append(r.bounds, awkBound{limit.text, r.isOnce && r.inAny == 1})
 		return isSettable(limit.text)
 	}
 	return true
@@ -90,9 +105,21 @@ func (r *awkReader) isLimit(limit awkWord) bool {
 // assigns are the signs that set a variable.
 var assigns = []string{"=", "+=", "-=", "*=", "%=", "++", "--"}
 
-// expression reads the words of an expression up to the end of the statement, to a block, or to a
-// parenthesis that the expression has not opened. In the expression of print, > would write a file.
+// expression reads an expression, as parts does. It must not name the same value very often.
 func (r *awkReader) expression(prints bool) error {
+	begin := r.at
+	if err := r.parts(prints); err != nil {
+		return err
+	}
+	if namesOften(r.words[begin:r.at]) {
+		return fmt.Errorf("its script names a value more than %d times in one expression", mostNamed)
+	}
+	return nil
+}
+
+// parts reads the words of an expression up to the end of the statement, to a block, or to a
+// parenthesis that the expression has not opened. In the expression of print, > would write a file.
+func (r *awkReader) parts(prints bool) error {
 	var open []string
 	for begin := r.at; ; r.at++ {
 		word := r.look(0)
@@ -103,7 +130,7 @@ func (r *awkReader) expression(prints bool) error {
 			}
 			return nil
 		case word.kind == awkName:
-			if err := r.name(); err != nil {
+			if err := r.name(begin); err != nil {
 				return err
 			}
 		case word.kind != awkSign:
@@ -115,6 +142,9 @@ func (r *awkReader) expression(prints bool) error {
 		case word.text == "[" && r.look(-1).kind != awkName:
 			return r.wrong()
 		case word.text == "(", word.text == "[":
+			if word.text == "[" {
+				r.uses(isIndex, "", r.words[r.at+1:closing(r.words, r.at)])
+			}
 			open = append(open, map[string]string{"(": ")", "[": "]"}[word.text])
 		case word.text == ")", word.text == "]":
 			if len(open) == 0 || open[len(open)-1] != word.text {
@@ -124,6 +154,12 @@ func (r *awkReader) expression(prints bool) error {
 		case word.text == ">" && (prints || r.at == begin), word.text == "$" && !r.isField(),
 			slices.Contains(assigns, word.text) && !r.mayAssign():
 			return r.wrong()
+		case word.text == "=":
+			r.sets(begin)
+		case word.text == "~", word.text == "!~":
+			if value := r.valueFrom(r.at + 1); !r.isPattern(value) {
+				return r.wrong()
+			}
 		}
 	}
 }
@@ -154,7 +190,7 @@ func (r *awkReader) isWhole() bool {
 }
 
 // name looks at a name in an expression.
-func (r *awkReader) name() error {
+func (r *awkReader) name(begin int) error {
 	name, called := r.look(0).text, r.isAt(1, "(")
 	switch {
 	case name == "in" && !called:
@@ -167,6 +203,11 @@ func (r *awkReader) name() error {
 		}
 		if name == "sub" || name == "gsub" {
 			r.setsThird()
+		}
+		if name == "sub" || name == "gsub" || name == "split" || name == "match" {
+			if !r.calls(name, begin) {
+				return r.wrong()
+			}
 		}
 		if name == "sprintf" {
 			r.at++
@@ -200,10 +241,32 @@ func (r *awkReader) setsThird() {
 	}
 }
 
-// isField reports whether a number, a variable or a parenthesis follows the sign $.
+// isField reports whether a small number, the number of fields, the variable of a loop that counts, or a variable
+// that the script never sets follows the sign $, or a sum of these in parentheses. Some awk programs make all
+// fields up to a large number.
 func (r *awkReader) isField() bool {
-	next := r.look(1)
-	return next.kind == awkNumber || next.kind == awkName && isVariable(next.text) || r.isAt(1, "(")
+	if !r.isAt(1, "(") {
+		return r.isSmall(r.look(1))
+	}
+	for i := 2; !r.isAt(i, ")"); i++ {
+		if !r.isAt(i, "+") && !r.isAt(i, "-") && !r.isSmall(r.look(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isSmall reports whether a word is a number that is small enough for a field.
+func (r *awkReader) isSmall(word awkWord) bool {
+	switch {
+	case word.kind == awkNumber:
+		return shortLoop.MatchString(word.text)
+	case word.kind != awkName || !isVariable(word.text):
+		return false
+	case word.text != "NF" && !r.isBound(word.text):
+		r.fixed = append(r.fixed, word.text)
+	}
+	return true
 }
 
 // mayAssign looks at what a sign sets. It can be a variable, a member of an array, or a field with a
@@ -211,6 +274,7 @@ func (r *awkReader) isField() bool {
 func (r *awkReader) mayAssign() bool {
 	before, after := r.look(-1), r.look(1)
 	isStep := r.is("++") || r.is("--")
+	r.isCount = r.is("++") && r.inAny == 0
 	ofNext := isStep && after.kind == awkName
 	if ofNext && !r.setsVariable(after.text, false) {
 		return false
@@ -244,9 +308,12 @@ func (r *awkReader) onlySplits() bool {
 
 // setsVariable records that a variable is set. It returns false if the script must not set it.
 func (r *awkReader) setsVariable(name string, counts bool) bool {
-	if counts {
+	switch {
+	case counts:
 		r.counted[name] = true
-	} else {
+	case r.isCount:
+		r.stepped[name] = true
+	default:
 		r.set[name] = true
 	}
 	return isSettable(name) && !r.isBound(name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 const (
@@ -20,35 +21,69 @@ type awkReader struct {
 	at    int
 	deep  int
 	// loops has the variable and the bound of each loop around the statement.
-	loops []string
-	inFor int // how many loops that count are around the statement
-	inAny int // how many loops of both kinds are around it
-	// bounds lists the variables that are bounds of loops.
-	bounds []string
-	// counted has the variables that only split sets, and set has those that are set otherwise.
-	counted, set map[string]bool
+	loops  []string
+	inFor  int       // how many loops that count are around the statement
+	inAny  int       // how many loops of both kinds are around it
+	around []awkLoop // these loops
+	isOnce bool      // the statement is in BEGIN or END
+	// fresh has the variables that hold only parts of the present record.
+	fresh  map[string]bool
+	growth awkGrowth
+	// given has the variables that the command sets, fixed lists the variables that the script must not set,
+	// and patterns lists those of them that are patterns.
+	given           map[string]bool
+	fixed, patterns []string
+	large           []string // the given variables that can be a large number
+	bounds          []awkBound
+	// counted has the variables that split sets, stepped has those that ++ sets outside of loops, and set has
+	// those that are set otherwise.
+	counted, stepped, set map[string]bool
+	isCount               bool // the present sign is such a ++
+}
+
+// awkBound is a variable that is the bound of a loop.
+type awkBound struct {
+	name   string
+	isOnce bool // the loop is in END or BEGIN, and not in another loop
 }
 
 // readAwk returns an error if an awk script can do more than calculate and print. Given is the list
-// of variables that the command sets.
+// of variables that the command sets, with their values.
 func readAwk(script string, given []string) error {
 	words, err := awkSplit(script)
 	if err != nil {
 		return err
 	}
-	r := awkReader{words: words, counted: map[string]bool{}, set: map[string]bool{}}
-	for _, name := range given {
-		r.set[name] = true
+	r := awkReader{words: words, counted: map[string]bool{}, stepped: map[string]bool{},
+		set: map[string]bool{}}
+	r.given = map[string]bool{}
+	for _, g := range given {
+		name, value, _ := strings.Cut(g, "=")
+		r.given[name] = true
+		if !shortLoop.MatchString(value) && strings.ContainsAny(value, "0123456789") {
+			r.large = append(r.large, name)
+		}
 	}
 	if err := r.script(); err != nil {
 		return err
 	}
-	for _, name := range r.bounds {
-		if r.set[name] || !r.counted[name] {
-			return fmt.Errorf("its script has a loop up to %s, which can be large", name)
+	for _, bound := range r.bounds {
+		if r.set[bound.name] || r.given[bound.name] || !r.counted[bound.name] && !bound.isOnce || r.stepped[bound.name] && !bound.isOnce {
+			return fmt.Errorf("its script has a loop up to %s, which can be large", bound.name)
 		}
 	}
-	return nil
+	for _, name := range r.fixed {
+		if r.set[name] || r.counted[name] || r.stepped[name] || slices.Contains(r.large, name) {
+			return fmt.Errorf("its script can have a very large number of a field in %s", name)
+		}
+	}
+	for _, name := range r.patterns {
+		isSet := func(u awkUse) bool { return u.target == name && !(isSettingOfAwk(name) && len(u.words) == 1) }
+		if slices.ContainsFunc(r.growth.uses, isSet) || r.stepped[name] {
+			return fmt.Errorf("its script makes the pattern %s itself", name)
+		}
+	}
+	return r.growth.check()
 }
 
 func (r *awkReader) look(ahead int) awkWord {
@@ -97,18 +132,21 @@ func (r *awkReader) lines() {
 // script reads pairs of a pattern and a block.
 func (r *awkReader) script() error {
 	for r.ends(); r.at < len(r.words); r.ends() {
+		r.isOnce, r.fresh = false, nil
 		switch {
 		case r.is("{"):
 		case r.take("BEGIN"), r.take("END"):
 			if !r.is("{") {
 				return r.wrong()
 			}
+			r.isOnce = true
 		default:
 			if err := r.expression(false); err != nil {
 				return err
 			}
 		}
 		if r.is("{") {
+			r.fresh = map[string]bool{}
 			if err := r.block(); err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ var (
 	// afterNumber matches what makes a number another number or a name.
 	afterNumber = regexp.MustCompile(`^[A-Za-z0-9_.]`)
 	awkTexts    = regexp.MustCompile(`^"([^"\\\n]|\\[\\"nrt])*"`)
-	awkPatterns = regexp.MustCompile(`^/([^][/\\\n]|\\[.*+?^$(){}|tswSWdb-]|` + bracketed + `)+/`)
+	awkPatterns = regexp.MustCompile(`^/([^][/\\\n]|\\[.*+?^$(){}|tswSWdb/"[\]-]|` + bracketed + `)+/`)
 	awkNames    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
 	awkSigns    = regexp.MustCompile(`^(\+\+|--|\+=|-=|\*=|%=|==|!=|<=|>=|&&|\|\||!~|[-~!<>=+*%()\[\]{};,?:$])`)
 )

@@ -49,21 +49,24 @@ func exitCode(_ Workspace, _ string, words []commandline.Word) error {
 var formatText = regexp.MustCompile(`^([^%\\]|\\[\\nrt"'0-7]|%%|%[-+ #0]*[0-9]*(\.[0-9]+)?[sdiuoxXcbq])*$`)
 
 var (
-	ofNumber    = regexp.MustCompile(`%[-+ #0]*[0-9]*(\.[0-9]+)?[diuoxX]`)
-	plainNumber = regexp.MustCompile(`^[-+0-9A-Za-z_.:/ ]*$`)
+	// directive matches a part of a format that takes an argument. Group 1 is the kind.
+	directive   = regexp.MustCompile(`%[-+ #0]*[0-9]*(?:\.[0-9]+)?([sdiuoxXcbq])`)
+	plainNumber = regexp.MustCompile(`^[-+]?(0[xX][0-9a-fA-F]+|[0-9]*)$`)
 )
 
 // format checks the arguments of printf. It refuses the option -v, which would set a variable.
 func format(_ Workspace, _ string, words []commandline.Word) error {
-	if err := allKnown(words); err != nil {
-		return err
-	}
-	if len(words) == 0 || strings.HasPrefix(words[0].Text, "-") || words[0].Matched ||
+	if len(words) == 0 || words[0].Unknown || strings.HasPrefix(words[0].Text, "-") || words[0].Matched ||
 		!formatText.MatchString(words[0].Text) {
 		return fmt.Errorf("its format does more than print")
 	}
-	for _, word := range words[1:] {
-		if ofNumber.MatchString(words[0].Text) && !plainNumber.MatchString(word.Text) {
+	kinds := directive.FindAllStringSubmatch(strings.ReplaceAll(words[0].Text, "%%", ""), -1)
+	for i, word := range words[1:] {
+		isNumber := len(kinds) > 0 && strings.Contains("diuoxX", kinds[i%len(kinds)][1])
+		switch {
+		case word.Variable || word.Unknown && isNumber:
+			return fmt.Errorf("an argument is not known before the command runs")
+		case isNumber && !plainNumber.MatchString(word.Text):
 			return fmt.Errorf("%s is no number, and some shells calculate it", shortened(word.Text))
 		}
 	}
@@ -87,15 +90,17 @@ var (
 
 // condition checks the arguments of test. Some operators of test run code in their operands.
 func condition(w Workspace, dir string, words []commandline.Word) error {
-	if err := allKnown(words); err != nil {
-		return err
-	}
 	var args []string
-	for _, word := range words {
-		args = append(args, word.Text)
+	if len(words) > 1 && words[0].Text == "!" {
+		words = words[1:]
 	}
-	if len(args) > 1 && args[0] == "!" {
-		args = args[1:]
+	for i, word := range words {
+		isText := i == 1 && len(words) == 2 && slices.Contains(ofTexts, words[0].Text) ||
+			i != 1 && len(words) == 3 && slices.Contains(between, words[1].Text)
+		if word.Variable || word.Unknown && !isText {
+			return fmt.Errorf("an argument is not known before the command runs")
+		}
+		args = append(args, word.Text)
 	}
 	switch {
 	case len(args) == 2 && slices.Contains(ofFiles, args[0]):
@@ -149,6 +154,9 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 		if err := refusePrivateNames(words, i); err != nil {
 			return err
 		}
+		if word == "-printf" && slices.ContainsFunc(tellsMounts.FindAllString(words[i].Text, -1), opensKernel) {
+			return fmt.Errorf("its format %s opens files of the kernel", shortened(words[i].Text))
+		}
 		if isFile {
 			if err := w.CheckPath(dir, words[i].Text); err != nil {
 				return err
@@ -157,6 +165,9 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 	}
 	return nil
 }
+
+// opensKernel reports whether find opens a file of the kernel for a part of a format.
+func opensKernel(part string) bool { return part[len(part)-1] != 'm' }
 
 // refusePrivateNames refuses a test of find that looks for private names. The value of the test is
 // words[i]. A test may exclude private names: `! -name .git`, or `-name .git -prune`.

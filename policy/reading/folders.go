@@ -125,6 +125,11 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("GREP_OPTIONS") != "" {
 		return fmt.Errorf("GREP_OPTIONS gives it options that are not seen")
 	}
+	for _, list := range a.files {
+		if err := w.checkPatterns(dir, list.Text); err != nil {
+			return err
+		}
+	}
 	if !a.given["r"] && !a.given["recursive"] {
 		return nil
 	}
@@ -143,6 +148,25 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 		return len(included) > 0 && !slices.ContainsFunc(included, func(glob string) bool { return canMatch(glob, name) })
 	}
 	return w.checkFolders(dir, a.searchedPaths(), s)
+}
+
+// largestPatterns is the largest size of a list of patterns for grep, in bytes. A long list takes much memory.
+const largestPatterns = 20_000
+
+// checkPatterns refuses a file of patterns with which grep would need very much memory.
+func (w Workspace) checkPatterns(dir, path string) error {
+	resolved, err := w.readable(dir, path)
+	if err != nil {
+		return err
+	}
+	text, err := w.Machine.Text(resolved)
+	if errors.Is(err, fs.ErrNotExist) && path != "-" {
+		return nil
+	}
+	if err != nil || len(text) > largestPatterns || repeatsTooOften(text) {
+		return fmt.Errorf("the patterns of %s are not known to need little memory", path)
+	}
+	return nil
 }
 
 // plainGlob matches a glob that contains only plain characters and *.
@@ -174,11 +198,18 @@ var typeGlobs = map[string][]string{
 	"md": {"*.m*"}, "markdown": {"*.m*"}, "ruby": {"*.rb", "*.gemspec", "*.rbw", "Gemfile", "Rakefile", "config.ru", ".irbrc"},
 }
 
+var fewThreads = regexp.MustCompile(`^[0-9]{1,2}$`)
+
 // rgFolders checks which files rg reads. rg skips hidden files, unless a glob, a file type or an
 // ignore list names them. rg reads git's ignore lists and the ignore lists of all parent folders.
 func rgFolders(w Workspace, dir string, a arguments) error {
 	if w.Machine.Env("RIPGREP_CONFIG_PATH") != "" {
 		return fmt.Errorf("RIPGREP_CONFIG_PATH gives it options that are not seen")
+	}
+	for _, threads := range slices.Concat(a.values["j"], a.values["threads"]) {
+		if !fewThreads.MatchString(threads) {
+			return fmt.Errorf("%s threads are many", shortened(threads))
+		}
 	}
 	if err := w.checkAbove(dir, a.searchedPaths()); err != nil {
 		return err

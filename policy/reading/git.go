@@ -53,6 +53,9 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 // commands of its own consists of two words.
 func gitName(words []commandline.Word) (string, []commandline.Word) {
 	name, rest := words[0].Text, words[1:]
+	if name == "--version" {
+		name = "version"
+	}
 	if name == "stash" && len(rest) > 0 && !rest[0].Unknown && !rest[0].Matched {
 		return name + " " + rest[0].Text, rest[1:]
 	}
@@ -63,7 +66,7 @@ func gitName(words []commandline.Word) (string, []commandline.Word) {
 // files. So a command that shows patches must name its files.
 func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 	for _, format := range slices.Concat(a.values["format"], a.values["pretty"]) {
-		if startsGPG.MatchString(format) {
+		if !c.texts && startsGPG.MatchString(format) {
 			return fmt.Errorf("its format %s can start a program", shortened(format))
 		}
 	}
@@ -88,6 +91,12 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 		}
 	}
 	for _, path := range a.files {
+		if a.isNamePattern(c, path) {
+			if err := w.checkAllAttributes(dir); err != nil {
+				return err
+			}
+			continue
+		}
 		if path.Unknown || !plainFile.MatchString(path.Text) {
 			return fmt.Errorf("%s is not a plain file", shortened(path.Text))
 		}
@@ -116,6 +125,16 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 		return fmt.Errorf("it shows the content of files that are not named: write --stat, or the names after --")
 	}
 	return nil
+}
+
+// namePattern matches a pattern of git for names of files below the folder of the command.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_*?][A-Za-z0-9_./*?+-]*$`)
+
+// isNamePattern reports whether a path is a pattern for the files of which a command tells the names. It must
+// not show their content, because a pattern matches private files, too.
+func (a arguments) isNamePattern(c gitCommand, path commandline.Word) bool {
+	return !path.Unknown && strings.ContainsAny(path.Text, "*?") && namePattern.MatchString(path.Text) &&
+		!strings.Contains(path.Text, "..") && !(c.patches && a.showsContent(c)) && !a.given["follow"]
 }
 
 // onlyPlainRevisions refuses operands that are not revisions, and private files of a revision.

@@ -18,9 +18,20 @@ var gitCommands = map[string]gitCommand{
 		"first-parent", "merges", "reverse", "branches", "tags"},
 		[]string{"max-count", "since", "until", "author"})}, paths: true},
 	"branch": {options: options{flags: "avr", long: longOptions([]string{"all", "remotes", "show-current", "list",
-		"verbose", "no-color"}, []string{"sort"})}, texts: true, check: onlyListed("list")},
-	"tag": {options: options{flags: "l", long: longOptions([]string{"list"}, []string{"sort"})}, texts: true,
-		check: onlyListed("l", "list")},
+		"verbose", "no-color"}, []string{"sort", "format"})}.withCommits(), texts: true, check: onlyListed("list")},
+	"tag": {options: options{flags: "l", long: longOptions([]string{"list"}, []string{"sort", "format"})}.withCommits(),
+		texts: true, check: onlyListed("l", "list")},
+	"for-each-ref": {options: options{long: longOptions(nil, []string{"sort", "format", "count"})}.withCommits(), texts: true,
+		check: onlyRefs},
+	"show-ref": {options: options{flags: "dsq", long: longOptions([]string{"tags", "heads", "head", "dereference"}, nil)},
+		check: noNames},
+	"symbolic-ref": {options: options{flags: "q", long: longOptions([]string{"short", "quiet"}, nil)}, texts: true,
+		check: onlyNames("HEAD")},
+	"config":        {options: options{long: longOptions([]string{"get"}, nil)}, texts: true, check: onlyNames("user.name", "user.email")},
+	"count-objects": {options: options{flags: "vH", long: longOptions([]string{"verbose", "human-readable"}, nil)}, check: noNames},
+	"version":       {check: noNames},
+	"reflog": {options: options{counts: "n", digits: true, long: map[string]value{"oneline": none, "date": text,
+		"format": optional, "pretty": optional, "no-color": none, "abbrev-commit": none}}, check: noNames},
 	"remote": {options: options{flags: "v", long: longOptions([]string{"verbose"}, nil)}, check: noAddresses},
 	"describe": {options: options{long: longOptions([]string{"tags", "always", "all", "long", "exact-match",
 		"first-parent"}, []string{"match", "exclude"})}.withLongOption("abbrev", optional)},
@@ -47,7 +58,16 @@ var gitLog = options{flags: "pszwbi", counts: "n", joined: "U", texts: "SG", dig
 	"tags":    none,
 	"unified": optional, "no-ext-diff": none, "no-textconv": none, "diff-filter": text, "topo-order": none,
 	"date-order": none, "author-date-order": none, "skip": count, "committer": text, "no-renames": none,
-	"compact-summary": none, "abbrev": optional, "remotes": none, "ignore-all-space": none, "ignore-space-change": none}}
+	"compact-summary": none, "abbrev": optional, "remotes": none, "ignore-all-space": none, "ignore-space-change": none,
+	"left-right": none, "source": none, "boundary": none, "ancestry-path": none}}
+
+// withCommits adds the options that select refs by the commits that belong to them.
+func (o options) withCommits() options {
+	for _, name := range refsOf {
+		o.long[name] = lastText
+	}
+	return o
+}
 
 // gitCommand describes one command of git.
 type gitCommand struct {

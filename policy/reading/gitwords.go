@@ -25,15 +25,69 @@ var sortKeys = regexp.MustCompile(`^-?(refname|creatordate|committerdate|authord
 // given options makes the command list names. Without these options, the command would make a name.
 func onlyListed(options ...string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
-		for _, key := range a.values["sort"] {
-			if !sortKeys.MatchString(key) {
-				return fmt.Errorf("the key %s is not known to start no program", shortened(key))
-			}
+		if err := a.checkRefs(); err != nil {
+			return err
 		}
 		if slices.ContainsFunc(options, func(o string) bool { return a.given[o] }) {
 			return nil
 		}
 		return noNames(w, dir, a)
+	}
+}
+
+// refsOf lists the options that select branches and tags by a commit. The commit is the next word.
+var refsOf = []string{"contains", "no-contains", "merged", "no-merged", "points-at"}
+
+var (
+	// plainCommit matches a revision that is no file of a revision.
+	plainCommit = regexp.MustCompile(`^[A-Za-z0-9_@][A-Za-z0-9_.@^~{}/-]*$`)
+	// refFormat matches a format whose words start no program, and show nothing of a file.
+	refFormat = regexp.MustCompile(`^([^%]|%%|%\((HEAD|(refname|upstream)(:short)?|objecttype|objectname(:short)?|subject|` +
+		`(author|committer)name|(author|committer|creator)date(:(short|iso|relative|unix|iso8601))?)\))*$`)
+	// refPattern matches a pattern for the names of refs.
+	refPattern = regexp.MustCompile(`^refs(/[A-Za-z0-9_*-][A-Za-z0-9_.*-]*)*/?$`)
+)
+
+// checkRefs checks the values of the options with which branches, tags and other refs are listed.
+func (a arguments) checkRefs() error {
+	for _, key := range a.values["sort"] {
+		if !sortKeys.MatchString(key) {
+			return fmt.Errorf("the key %s is not known to start no program", shortened(key))
+		}
+	}
+	for _, format := range a.values["format"] {
+		if !refFormat.MatchString(format) {
+			return fmt.Errorf("its format %s is not known to only print names", shortened(format))
+		}
+	}
+	for _, option := range refsOf {
+		for _, commit := range a.values[option] {
+			if !plainCommit.MatchString(commit) {
+				return fmt.Errorf("%s is not a plain revision", shortened(commit))
+			}
+		}
+	}
+	return nil
+}
+
+// onlyRefs accepts patterns for the names of refs.
+func onlyRefs(_ Workspace, _ string, a arguments) error {
+	for _, o := range a.operands {
+		if !refPattern.MatchString(o.Text) {
+			return fmt.Errorf("%s is no plain pattern of refs", shortened(o.Text))
+		}
+	}
+	return a.checkRefs()
+}
+
+// onlyNames returns a check for a command that has exactly one of the given names as its operand. With a
+// second operand, the command would set something.
+func onlyNames(names ...string) func(Workspace, string, arguments) error {
+	return func(_ Workspace, _ string, a arguments) error {
+		if len(a.operands) != 1 || !slices.Contains(names, a.operands[0].Text) {
+			return fmt.Errorf("it is not known to only read %v", names)
+		}
+		return nil
 	}
 }
 

@@ -15,11 +15,12 @@ var (
 		with_entries sort sort_by group_by unique unique_by min max min_by max_by add any all flatten reverse first
 		last nth contains inside startswith endswith ltrimstr rtrimstr split join ascii_downcase ascii_upcase tostring
 		tonumber tojson fromjson not empty null true false and or if then elif else end del paths index rindex indices
-		floor ceil round sqrt test as reduce foreach try arrays objects iterables booleans numbers strings nulls scalars`)
+		floor ceil round sqrt test as reduce try arrays objects iterables booleans numbers strings nulls scalars limit range sub
+		leaf_paths IN utf8bytelength`)
 	jqFormats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
 	// jqWords matches the first word of a filter, except a text. Group 1 is a field, and group 2 a name.
 	jqWords = regexp.MustCompile(`^(?:[ \t\n]+|\.([A-Za-z_][A-Za-z0-9_]*)|([A-Za-z_][A-Za-z0-9_]*)|\$[a-z][a-z0-9_]*|` +
-		`@[a-z0-9]+|[0-9]{1,6}(\.[0-9]{1,6})?|\.\.|\?//|//|==|!=|<=|>=|[.?|,:;<>()\[\]{}+%/-])`)
+		`@[a-z0-9]+|[0-9]{1,6}(\.[0-9]{1,6})?|\.\.|\?//|//|==|!=|<=|>=|[.?|,:;<>()\[\]{}+%*/-])`)
 	jqPlainText = regexp.MustCompile(`^([^"\\\x00-\x1f]|\\["\\/nrt])+`)
 	jqAfterWord = regexp.MustCompile(`^[A-Za-z0-9_]`)
 	// slowPattern matches a text that can take a regular expression very long.
@@ -31,6 +32,8 @@ type jqReader struct {
 	rest string
 	last string   // the last word, without blanks
 	open []string // the signs that close what is open
+	// words has all words so far, without blanks. A text begins with ", and a filter within a text with \(.
+	words []string
 	// slow is true if a text of the filter can be a slow pattern, and searches if the filter uses patterns.
 	slow, searches bool
 }
@@ -49,7 +52,7 @@ func readJQ(filter string) error {
 	if r.slow && r.searches {
 		return fmt.Errorf("its filter has a pattern that can take very long")
 	}
-	return nil
+	return r.checkGrowth()
 }
 
 func (r *jqReader) word() error {
@@ -73,13 +76,15 @@ func (r *jqReader) word() error {
 		m[2] != "" && !isKey && !slices.Contains(jqNames, word):
 		return fmt.Errorf("its filter has %q", shortened(word))
 	}
-	if word == "test" || word == "split" {
+	if word == "test" || word == "split" || word == "sub" {
 		r.searches = true
 	}
 	r.last = word
 	if isKey {
+		r.words = append(r.words, jqKey)
 		return nil
 	}
+	r.words = append(r.words, word)
 	return r.nest(word)
 }
 
@@ -116,12 +121,14 @@ func (r *jqReader) text() error {
 	plain := jqPlainText.FindString(r.rest)
 	r.rest = r.rest[len(plain):]
 	r.slow = r.slow || slowPattern.MatchString(plain)
+	r.words = append(r.words, `"`+plain)
 	switch {
 	case strings.HasPrefix(r.rest, `"`):
 		r.rest, r.open, r.last = r.rest[1:], r.open[:len(r.open)-1], `"`
 		return nil
 	case strings.HasPrefix(r.rest, `\(`):
 		r.rest, r.last = r.rest[2:], "("
+		r.words = append(r.words, `\(`)
 		r.open, r.slow = append(r.open, ")"), true
 		return nil
 	}
@@ -133,7 +140,7 @@ func jq(w Workspace, dir string, words []commandline.Word) error {
 	if err != nil {
 		return err
 	}
-	a, err := options{flags: "rcSMCjesna", long: longOptions([]string{"raw-output", "compact-output", "sort-keys", "slurp",
+	a, err := options{flags: "rRcSMCjesna", long: longOptions([]string{"raw-output", "raw-input", "compact-output", "sort-keys", "slurp",
 		"null-input", "exit-status", "join-output", "monochrome-output", "tab"}, nil)}.divide(words)
 	if err != nil {
 		return err

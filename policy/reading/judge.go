@@ -2,8 +2,10 @@ package reading
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"coleo.dev/policy/commandline"
@@ -218,6 +220,28 @@ func noFolders(w Workspace, dir string, a arguments) error {
 	return nil
 }
 
+// onlyNamed refuses standard input. The program would write it to a file for a time.
+func onlyNamed(_ Workspace, _ string, a arguments) error {
+	if len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w commandline.Word) bool { return w.Text == "-" }) {
+		return fmt.Errorf("it writes its standard input to a file")
+	}
+	return nil
+}
+
+// tellsMounts matches a format of stat or find that tells where a disk is mounted, of which kind it is, or which
+// label a file has. For these, the programs open files of the kernel.
+var tellsMounts = regexp.MustCompile(`%[-+ #0-9.']*[mFZ]`)
+
+// noMounts refuses the format %m of stat.
+func noMounts(_ Workspace, _ string, a arguments) error {
+	for _, format := range slices.Concat(a.values["c"], a.values["format"], a.values["printf"]) {
+		if slices.ContainsFunc(tellsMounts.FindAllString(format, -1), func(m string) bool { return m[len(m)-1] == 'm' }) {
+			return fmt.Errorf("its format %s can tell about mounts", shortened(format))
+		}
+	}
+	return nil
+}
+
 // noFollowing refuses tail's old syntax +5f. With this syntax, tail follows the file and never
 // ends.
 func noFollowing(_ Workspace, _ string, a arguments) error {
@@ -245,13 +269,30 @@ func deepNames(hiddenOptions, deepOption string) func(Workspace, string, argumen
 
 var smallNumber = regexp.MustCompile(`^-?[0-9]{1,6}(\.[0-9]{1,3})?$`)
 
-// smallNumbers refuses large numbers. With large numbers, seq would print an endless or very long
-// sequence.
-func smallNumbers(_ Workspace, _ string, a arguments) error {
+// mostLines is the largest number of lines that seq may print.
+const mostLines = 1_000_000
+
+// shortSequence refuses large numbers, many steps, and steps of zero. With them, seq would print an endless or very
+// long sequence.
+func shortSequence(_ Workspace, _ string, a arguments) error {
+	var numbers []float64
 	for _, o := range a.operands {
-		if !smallNumber.MatchString(o.Text) {
+		n, err := strconv.ParseFloat(o.Text, 64)
+		if err != nil || !smallNumber.MatchString(o.Text) {
 			return fmt.Errorf("%s is no small number", shortened(o.Text))
+		}
+		numbers = append(numbers, n)
+	}
+	if len(numbers) == 3 && (numbers[1] == 0 || math.Abs((numbers[2]-numbers[0])/numbers[1]) > mostLines) {
+		return fmt.Errorf("the sequence is endless or very long")
+	}
+	for _, format := range a.values["f"] {
+		if wideSequence.MatchString(format) {
+			return fmt.Errorf("%s makes every line very long", shortened(format))
 		}
 	}
 	return nil
 }
+
+// wideSequence matches a format of seq with a width of three digits or more.
+var wideSequence = regexp.MustCompile(`%[^A-Za-z]*[0-9]{3,}`)

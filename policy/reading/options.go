@@ -3,6 +3,8 @@ package reading
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"coleo.dev/policy/commandline"
@@ -17,6 +19,7 @@ const (
 	count                     // it is a number
 	file                      // the value is a path that the program reads
 	optional                  // the value is optional, comes after =, and is no path
+	lastText                  // it is no path, and is optional if the option is the last word
 )
 
 // options lists those options of a program that change only the program's output.
@@ -77,7 +80,10 @@ func (o options) divide(words []commandline.Word) (arguments, error) {
 		if takes == 0 {
 			continue
 		}
-		if i++; i == len(words) || words[i].Unknown || words[i].Matched {
+		if i++; i == len(words) && takes == lastText {
+			continue
+		}
+		if i == len(words) || words[i].Unknown || words[i].Matched {
 			return a, fmt.Errorf("the value of %s is not known", word.Text)
 		}
 		if takes == count && !numberOf.MatchString(words[i].Text) {
@@ -165,4 +171,65 @@ func (o options) longOption(a *arguments, name string) (value, error) {
 	}
 	a.value(kind, commandline.Word{Text: val})
 	return 0, nil
+}
+
+var (
+	// wideField matches a field of a format with a width of five digits or more, such as %99999s, and
+	// %w(99999) in git. One such field can fill the memory of the machine.
+	wideField = regexp.MustCompile(`%([A-Za-z]+\([^)%]*|[^%A-Za-z\s]*)[0-9]{5,}`)
+	// wideOption matches a word with such a number alone, or behind an option.
+	wideOption = regexp.MustCompile(`^(-[A-Za-z]+|--[a-z-]+=)?[0-9,+/\s]*[0-9]{5,}[0-9,+/\s]*$`)
+	// widened lists the programs with an option for a width of what they write.
+	widened = []string{"diff", "expand", "nl", "unexpand"}
+	// repeats matches how often a pattern repeats its last part. Group 1 is not empty if this part is a group or
+	// repeats something itself. Groups 2 and 3 are the numbers.
+	repeats = regexp.MustCompile(`(?:^|[^@])([)}*+?]?)(?:\\?\{)([0-9]*)(?:,([0-9]*))?\\?\}`)
+	// matching lists the programs that read patterns with repetitions.
+	matching = []string{"grep", "rg", "sed", "awk", "find", "nl", "git", "jq", "tac"}
+)
+
+// mostRepeated is how many parts a pattern may have after its repetitions. Programs make tables of the parts,
+// and with 30,000 parts such a table takes gigabytes.
+const mostRepeated = 2000
+
+// repeatsTooOften reports whether the repetitions of a pattern make it too large.
+func repeatsTooOften(pattern string) bool {
+	parts, times := 0, 1
+	for at := 0; at < len(pattern); {
+		m := repeats.FindStringSubmatchIndex(pattern[at:])
+		if m == nil {
+			break
+		}
+		n := 0
+		for _, i := range []int{4, 6} {
+			if m[i] < 0 || m[i] == m[i+1] {
+				continue
+			}
+			number, err := strconv.Atoi(pattern[at+m[i] : at+m[i+1]])
+			if n = max(n, number); err != nil {
+				return true
+			}
+		}
+		if m[2] < m[3] {
+			times = min(times*max(1, n), mostRepeated+1)
+		} else {
+			parts = min(parts+n, mostRepeated+1)
+		}
+		at += m[1] - 1 // the last sign of one repetition can be the first of the next one
+	}
+	return max(1, parts)*times > mostRepeated
+}
+
+// checkWidths refuses a width with which a program writes far more than it reads.
+func checkWidths(name string, words []commandline.Word) error {
+	for _, w := range words {
+		if slices.Contains(matching, name) && strings.Contains(w.Text, "{") && repeatsTooOften(w.Text) {
+			return fmt.Errorf("%s repeats parts of a pattern very often", shortened(w.Text))
+		}
+		isWide := strings.Contains(w.Text, "%") && wideField.MatchString(w.Text)
+		if isWide || slices.Contains(widened, name) && wideOption.MatchString(w.Text) {
+			return fmt.Errorf("%s has a width of five digits or more", shortened(w.Text))
+		}
+	}
+	return nil
 }

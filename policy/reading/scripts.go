@@ -13,17 +13,43 @@ import (
 // bracketed matches a bracket expression of a pattern. In some programs [/] matches a slash, and in others
 // this slash ends the pattern. So a bracket expression must not contain a slash. After [ and [^ a ] is a
 // plain character, so the expression [^] is not yet whole.
-const bracketed = `\[\^?(\[:[a-z]+:\]|[^]^[/\\;\n])(\[:[a-z]+:\]|[^][/\\;\n])*\]`
+const bracketed = `\[\^?(?:\[:[a-z]+:\]|[^]^[/\\;\n])(?:\[:[a-z]+:\]|[^][/\\;\n])*\]`
+
+// sedText returns an expression for a pattern, or for what replaces it, that ends with the given sign.
+func sedText(end string) string {
+	if end == "/" {
+		return `(?:[^][/\\;\n]|\\[^;\n]|` + bracketed + `)*`
+	}
+	return `(?:[^][` + end + `\\;\n]|\\[^` + end + `;\n]|` + strings.ReplaceAll(bracketed, `/\\`, end+`/\\`) + `)*`
+}
 
 // sedScript matches a sed script that prints, leaves out or changes lines of sed's output. It does
 // not match the commands w, e and r, nor the flags of s with these letters. They would write, start
-// a program or read another file.
-var sedScript = func() *regexp.Regexp {
-	const text = `([^][/\\;\n]|\\[^/;\n]|` + bracketed + `)*`
-	const address = `([0-9]+|\$|/` + text + `/)`
-	const addresses = `(` + address + `(,(` + address + `|\+[0-9]+))?!?)?`
-	return regexp.MustCompile(`^(\s*` + addresses + `\s*([pdq=]|s/` + text + `/` + text + `/[gpiI0-9]*)\s*(;|$))+\s*$`)
+// a program or read another file. It does not match the commands that keep text from line to line either.
+// sedCommand matches one command of such a script.
+var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
+	text := sedText("/")
+	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + text + `/I?)`
+	addresses := `(?:` + address + `(?:,(?:` + address + `|\+[0-9]+))?\s*!?\s*)?`
+	replaces := `y/` + text + `/` + text + `/`
+	for _, end := range []string{"/", `\|`, "#", ",", "@"} {
+		replaces += `|s` + end + `(` + sedText(end) + `)` + end + `(` + sedText(end) + `)` + end + `([gpiI0-9]*)`
+	}
+	command := `\s*` + addresses + `(?:[pdq=GN]|\{\s*[pdqn=](?:\s*;\s*[pdqn=])*\s*;?\s*\}|` + replaces + `)\s*`
+	return regexp.MustCompile(`^(` + command + `(;|$))+\s*$`), regexp.MustCompile(`^` + command + `$`)
 }()
+
+// sedGrowth returns how many times as long a line can become by the substitutions of a script.
+func sedGrowth(script string) int {
+	times := 1
+	for command := range strings.SplitSeq(script, ";") {
+		m := sedCommand.FindStringSubmatch(command)
+		for i := 1; i+2 < len(m); i += 3 {
+			times = min(times*growthBy(m[i], m[i+1], strings.Contains(m[i+2], "g")), mostGrowth+1)
+		}
+	}
+	return times
+}
 
 func sed(w Workspace, dir string, words []commandline.Word) error {
 	a, err := options{flags: "nErsz", texts: "e", long: longOptions([]string{"quiet", "silent", "regexp-extended"},
@@ -39,6 +65,9 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 	if len(scripts) == 0 || slices.ContainsFunc(scripts, isWrong) {
 		return fmt.Errorf("its script does more than print lines")
 	}
+	if sedGrowth(strings.Join(scripts, ";")) > mostGrowth {
+		return fmt.Errorf("its script can make a line more than %d times as long", mostGrowth)
+	}
 	isOption := func(word commandline.Word) bool { return strings.HasPrefix(word.Text, "-") }
 	if a.given["e"] && slices.ContainsFunc(a.behind, isOption) {
 		return fmt.Errorf("on some systems %s is its script", shortened(files[0].Text))
@@ -49,13 +78,16 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 // awkScript matches an awk script that prints some fields of some lines. It does not match
 // functions, pipes, files or variables of the environment.
 var awkScript = func() *regexp.Regexp {
-	const field = `(\$[0-9]+|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
-	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]+|length(\(\$0\))?)\s*(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
+	const field = `(\$[0-9]{1,3}|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
+	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]{1,3}|length(\(\$0\))?)\s*(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
 	const matches = `/([^][/\\\n]|` + bracketed + `)*/`
 	const pattern = `(END|` + matches + `|` + compare + `(\s*(&&|\|\|)\s*` + compare + `)*)`
 	return regexp.MustCompile(`^\s*(` + pattern + `(\s*,\s*` + pattern + `)?)?\s*(\{\s*print(\s+` + field + `(\s*,?\s*` +
 		field + `)*)?\s*;?\s*\})?\s*$`)
 }()
+
+// longestPlain is the length up to which a script is matched with awkScript. A longer one can print a line very often.
+const longestPlain = 200
 
 // awkGiven matches a variable that the option -v sets, and its value.
 var awkGiven = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
@@ -80,7 +112,7 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 		if m == nil || !isSettable(m[1]) {
 			return fmt.Errorf("-v %s sets more than a variable of its own", shortened(v))
 		}
-		given = append(given, m[1])
+		given = append(given, v)
 	}
 	files := slices.Concat(a.operands[1:], a.behind)
 	for _, f := range files {
@@ -88,7 +120,7 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 			return fmt.Errorf("%s sets a variable between two files", shortened(f.Text))
 		}
 	}
-	if script := a.operands[0].Text; !awkScript.MatchString(script) {
+	if script := a.operands[0].Text; len(script) > longestPlain || !awkScript.MatchString(script) {
 		if err := readAwk(script, given); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ var surroundings = map[string]surrounding{
 	"a program reads a link -":        {line: "rev -", files: map[string]string{"-": "->../outside/plain.txt"}},
 	"grep follows a link to a file":   {line: "grep -r x open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
 	"grep follows a link to a device": {line: "grep -r x open", files: map[string]string{"open/l": "->/proc/self/environ"}},
+	"grep reads large patterns":       {line: "grep -f list a.go", files: map[string]string{"list": "x\n(a{1,255}){1,255}\n"}},
 	"diff follows a link to a folder": {line: "diff -r open open", files: map[string]string{"open/l": "->../sub"}},
 	"diff follows a link to a file":   {line: "diff -r open open", files: map[string]string{"open/l": "->../../outside/plain.txt"}},
 	"diff reads a hidden file":        {line: "diff -r open open", files: map[string]string{"open/.x": "x"}},

@@ -1,0 +1,329 @@
+package reading
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// awkValue is a value that a part of a script names.
+type awkValue struct {
+	name string // the variable or the array; $ for a field
+	of   string // the only word that says which member or which field it is; "" if there are several
+}
+
+// toNumber lists the functions of awk whose result is a number.
+var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp", "log", "sin", "cos", "atan2", "gsub", "sub"}
+
+// ownNumbers lists the variables of awk that are numbers.
+var ownNumbers = []string{"NF", "NR", "FNR", "RSTART", "RLENGTH"}
+
+// closing returns the place of the sign that closes the sign at a place. It returns the last place if no sign does.
+func closing(words []awkWord, open int) int {
+	depth := 0
+	for i := open; i < len(words); i++ {
+		switch words[i].text {
+		case "(", "[":
+			if words[i].kind == awkSign {
+				depth++
+			}
+		case ")", "]":
+			if words[i].kind == awkSign {
+				depth--
+			}
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+	return len(words) - 1
+}
+
+// awkValues returns the values that the words name, except those of which only a number is used.
+func awkValues(words []awkWord) []awkValue {
+	var out []awkValue
+	for i := 0; i < len(words); i++ {
+		isCalled := i+1 < len(words) && words[i+1].kind == awkSign && words[i+1].text == "("
+		isMember := i+1 < len(words) && words[i+1].kind == awkSign && words[i+1].text == "["
+		switch word := words[i]; {
+		case word.kind == awkSign && word.text == "$" && i+1 < len(words):
+			v := awkValue{name: "$", of: words[i+1].text}
+			if i++; words[i].text == "(" {
+				v.of = ""
+				i = closing(words, i)
+			}
+			out = append(out, v)
+		case word.kind != awkName, slices.Contains(ownNumbers, word.text):
+		case slices.Contains(toNumber, word.text):
+			if isCalled {
+				i = closing(words, i+1)
+			}
+		case word.text == "FILENAME":
+			out = append(out, awkValue{name: "$"})
+		case isMember:
+			end := closing(words, i+1)
+			v := awkValue{name: word.text}
+			if end == i+3 {
+				v.of = words[i+2].text
+			}
+			out = append(out, v)
+			i = end
+		case isVariable(word.text):
+			out = append(out, awkValue{name: word.text})
+		}
+	}
+	return out
+}
+
+// joinsParts reports whether the words have two values beside each other, which awk joins to one text.
+func joinsParts(words []awkWord) bool {
+	ends := false // the last word ends a value
+	for i, word := range words {
+		isFunction := word.kind == awkName && slices.Contains(awkFunctions, word.text)
+		switch {
+		case word.kind == awkName && word.text == "sprintf":
+			return true
+		case word.kind == awkName && word.text == "in":
+			ends = false
+		case word.kind == awkNumber, word.kind == awkText, word.kind == awkPattern, word.kind == awkName:
+			if ends {
+				return true
+			}
+			ends = !isFunction || i+1 < len(words) && words[i+1].text != "("
+		case word.text == "++", word.text == "--", word.kind == awkLine:
+		case word.text == "$", word.text == "(", word.text == "!":
+			if ends {
+				return true
+			}
+			ends = false
+		case word.text == ")", word.text == "]":
+			ends = true
+		case word.text == ",":
+			ends = false
+		default:
+			ends = false
+		}
+	}
+	return false
+}
+
+// calculates lists the signs whose result is a number.
+var calculates = []string{"+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "~", "!~", "&&", "||", "!", "in", "+=",
+	"-=", "*=", "%="}
+
+// isCalculated reports whether the value of the words is a number.
+func isCalculated(words []awkWord) bool {
+	if joinsParts(words) {
+		return false
+	}
+	found, depth := len(awkValues(words)) == 0 && len(words) == 1 && words[0].kind != awkText, 0
+	for i, word := range words {
+		switch {
+		case word.kind == awkSign && (word.text == "(" || word.text == "["):
+			depth++
+		case word.kind == awkSign && (word.text == ")" || word.text == "]"):
+			depth--
+		case depth > 0:
+		case word.text == "?" && word.kind == awkSign, word.text == "=" && word.kind == awkSign, word.text == ",":
+			return false
+		case i == 0 && word.kind == awkName && slices.Contains(toNumber, word.text):
+			found = found || len(words) == 1 || words[1].text != "(" || closing(words, 1) == len(words)-1
+		case (word.kind == awkSign || word.text == "in") && slices.Contains(calculates, word.text):
+			found = true
+		}
+	}
+	return found
+}
+
+// valueFrom returns the words of the value that begins at a place.
+func (r *awkReader) valueFrom(from int) []awkWord {
+	depth, end := 0, from
+	for ; end < len(r.words); end++ {
+		word := r.words[end]
+		ofSign := word.kind == awkSign
+		switch {
+		case ofSign && (word.text == "(" || word.text == "["):
+			depth++
+		case ofSign && (word.text == ")" || word.text == "]"):
+			depth--
+		}
+		isEnd := ofSign && (word.text == ";" || word.text == "{" || word.text == "}" || word.text == "," && depth == 0)
+		if isEnd || depth < 0 || word.kind == awkLine && end > 0 && !slices.Contains([]string{",", "&&", "||"}, r.words[end-1].text) {
+			break
+		}
+	}
+	return r.words[from:min(end, len(r.words))]
+}
+
+// widths matches the widths of a format.
+var widths = regexp.MustCompile(`[0-9]{1,3}`)
+
+// choices returns the two values of `CONDITION ? VALUE : VALUE`. If the words are no such choice, both are nil.
+func choices(words []awkWord) (yes, no []awkWord) {
+	for len(words) > 2 && words[0].kind == awkSign && words[0].text == "(" && closing(words, 0) == len(words)-1 {
+		words = words[1 : len(words)-1]
+	}
+	depth, asked, open := 0, 0, 0
+	for i, word := range words {
+		switch {
+		case word.kind != awkSign:
+		case word.text == "(" || word.text == "[":
+			depth++
+		case word.text == ")" || word.text == "]":
+			depth--
+		case depth > 0:
+		case word.text == "=":
+			return nil, nil
+		case word.text == "?":
+			if open++; open == 1 && asked == 0 {
+				asked = i
+			}
+		case word.text == ":" && open > 0:
+			if open--; open == 0 {
+				return words[asked+1 : i], words[i+1:]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// uses records a value that the script makes or keeps.
+func (r *awkReader) uses(kind awkUseKind, target string, words []awkWord) {
+	if yes, no := choices(words); yes != nil && kind != isIndex {
+		r.uses(kind, target, yes)
+		r.uses(kind, target, no)
+		return
+	}
+	u := awkUse{kind: kind, target: target, words: words, isOnce: r.isOnce, loops: slices.Clone(r.around),
+		fresh: maps.Clone(r.fresh), joins: joinsParts(words)}
+	for i, word := range words {
+		if word.kind == awkText {
+			u.literal += len(word.text) - 2
+		}
+		if word.kind == awkText && i > 1 && words[i-2].text == "sprintf" {
+			for _, width := range widths.FindAllString(word.text, -1) {
+				n, _ := strconv.Atoi(width)
+				u.literal += n
+			}
+		}
+		u.joins = u.joins || kind == isIndex && word.kind == awkSign && word.text == ","
+	}
+	r.growth.uses = append(r.growth.uses, u)
+}
+
+// sets records that the sign at the present place sets a variable, a field or a member of an array.
+func (r *awkReader) sets(begin int) {
+	words := r.valueFrom(r.at + 1)
+	switch {
+	case r.isAt(-2, "$"):
+		r.uses(setsName, "$", words)
+	case r.look(-1).kind == awkName:
+		name := r.look(-1).text
+		r.uses(setsName, name, words)
+		from := words
+		if len(words) > 2 && words[0].text == "split" && closing(words, 1) == len(words)-1 {
+			from = r.valueFrom(r.at + 3)
+		}
+		r.freshen(name, from, r.deep == 1 && begin == r.at-1)
+	case r.isAt(-1, "]"):
+		open := r.at - 1
+		for depth := 0; open > 0; open-- {
+			if r.words[open].text == "]" {
+				depth++
+			} else if r.words[open].text == "[" {
+				depth--
+			}
+			if depth == 0 {
+				break
+			}
+		}
+		name := r.words[max(0, open-1)].text
+		r.uses(setsMember, name, words)
+		delete(r.fresh, name)
+	}
+}
+
+// freshen records whether a variable now holds only parts of the present record. A statement that
+// always runs is enough.
+func (r *awkReader) freshen(name string, from []awkWord, always bool) {
+	for _, v := range awkValues(from) {
+		if v.name != "$" && !r.fresh[v.name] && !isSettingOfAwk(v.name) {
+			always = false
+			delete(r.fresh, name)
+		}
+	}
+	if always && r.fresh != nil {
+		r.fresh[name] = true
+	}
+}
+
+// isPattern reports whether the words begin with a pattern that the command itself contains: a pattern, a text,
+// or a variable that only the option -v sets. Other patterns could need very much memory.
+func (r *awkReader) isPattern(words []awkWord) bool {
+	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == awkSign || words[0].kind == awkNumber {
+		return false
+	}
+	if words[0].kind != awkName {
+		return true
+	}
+	r.patterns = append(r.patterns, words[0].text)
+	return isVariable(words[0].text) && (len(words) == 1 || words[1].text != "[")
+}
+
+// calls records what a call of sub, gsub or split sets. It returns false if the pattern of the call is not known.
+func (r *awkReader) calls(name string, begin int) bool {
+	var args [][]awkWord
+	for at := r.at + 2; ; at++ {
+		arg := r.valueFrom(at)
+		args = append(args, arg)
+		if at += len(arg); at >= len(r.words) || r.words[at].text != "," {
+			break
+		}
+	}
+	pattern := map[string]int{"split": 2, "match": 1}[name]
+	if pattern < len(args) && (len(args[pattern]) != 1 || !r.isPattern(args[pattern])) {
+		return false
+	}
+	switch name {
+	case "match":
+	case "split":
+		r.splits(args, begin)
+	default:
+		words := []awkWord{r.look(0)}
+		if len(args) > 1 && len(args[1]) == 1 {
+			words = slices.Concat(words, args[0], args[1])
+		}
+		target := "$"
+		if len(args) > 2 && len(args[2]) > 0 {
+			target = args[2][0].text
+		}
+		r.uses(substitutes, target, words)
+	}
+	return true
+}
+
+// splits records that a call of split fills an array.
+func (r *awkReader) splits(args [][]awkWord, begin int) {
+	if len(args) < 2 || len(args[1]) != 1 {
+		return
+	}
+	array := args[1][0].text
+	r.uses(splitsText, array, args[0])
+	if len(r.around) > 0 {
+		delete(r.fresh, array)
+	}
+	isFirst := begin == r.at || begin == r.at-2 && r.isAt(-1, "=")
+	r.freshen(array, args[0], r.deep == 1 && isFirst)
+}
+
+// namesOften reports whether the words name the same value very often. Such a text is far longer than the value.
+func namesOften(words []awkWord) bool {
+	often := map[awkValue]int{}
+	for _, v := range awkValues(words) {
+		if often[v]++; often[v] > mostNamed {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,253 @@
+package reading
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// jqKey stands for the name of a member of an object that the filter makes.
+const jqKey = "key"
+
+// ofStep is how many times as long a number is in the memory of jq.
+const ofStep = 10
+
+// jqTimes says how many times as long as its input the result of a word of jq can be.
+var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3, "@csv": 2,
+	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "leaf_paths": 100, "fromjson": 2}
+
+// jqInput lists the words of jq whose result has parts of their input, although the filter does not name it.
+var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max min_by
+	max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr rtrimstr split
+	join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json @csv @tsv @html @uri @sh @base64 @base64d`)
+
+// jqPlain lists the words of jq that need a plain text or a plain number as their first argument.
+var jqPlain = strings.Fields("flatten join split range limit nth sub")
+
+// jqMixes lists the signs that make one value of each pair of two streams, and the words that make a text or
+// an array of many values.
+var (
+	jqMixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
+	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
+	// jqGoesOn lists the words that go through many values.
+	jqGoesOn = strings.Fields(`.. map map_values with_entries paths leaf_paths range scalars`)
+	// jqInStep lists the words that may be in a step of reduce, besides signs.
+	jqInStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
+)
+
+// jqGrowth adds up how much longer than its input the result of a filter can become.
+type jqGrowth struct {
+	words  []string
+	factor int
+	bound  bool // a variable was set with `as`
+	many   bool // the variable goes through many values
+	repeat bool // the filter goes through many values while the variable is set
+}
+
+// checkGrowth refuses a filter that can make very much of a small input.
+func (r *jqReader) checkGrowth() error {
+	g := jqGrowth{words: slices.Clone(r.words), factor: 1}
+	refused := fmt.Errorf("its filter can make a value that fills the memory")
+	begin, texts := 0, 0
+	for _, word := range g.words {
+		if word[0] == '"' {
+			texts += len(word)
+		}
+	}
+	if texts > mostGrowth {
+		return refused
+	}
+	for i := 0; i <= len(g.words); i++ {
+		if i < len(g.words) && g.words[i] == "reduce" {
+			if !g.steps(i) {
+				return refused
+			}
+		}
+		if i == len(g.words) || g.words[i] == "|" {
+			if !g.segment(g.words[begin:i]) {
+				return refused
+			}
+			begin = i + 1
+		}
+	}
+	g.lists()
+	if g.factor > mostGrowth {
+		return refused
+	}
+	return nil
+}
+
+// isPath reports whether a word ends a path, so that the next .name or [ belongs to it.
+func isPath(word string) bool {
+	return len(word) > 1 && word[0] == '.' || word == "." || word == "]" || word == "?" || word == ")" || word == "}" ||
+		strings.HasPrefix(word, "$") || strings.HasPrefix(word, `"`) || slices.Contains(jqInput, word)
+}
+
+// segment looks at the words between two pipes. A word of the input may be there several times, and the
+// result is as many times as long.
+func (g *jqGrowth) segment(words []string) bool {
+	named, bare, goesOn, mixes, makes := map[string]int{}, 0, 0, false, false
+	paths, iterations, inSource := 0, 0, false
+	for i, word := range words {
+		before, after := "", ""
+		if i > 0 {
+			before = words[i-1]
+		}
+		if i+1 < len(words) {
+			after = words[i+1]
+		}
+		isIteration := word == "[" && after == "]" && isPath(before)
+		isPathOfInput := word[0] == '.' && !isPath(before) || slices.Contains(jqInput, word)
+		isMember := word == "." && after == "[" && i+2 < len(words) && words[i+2][0] == '$'
+		if isPathOfInput && g.many && !isMember {
+			return false // the whole input would be there for each value of the variable
+		}
+		if isPathOfInput || word[0] == '$' && before != "as" && before != ";" {
+			paths++
+		}
+		inSource = (inSource || before == "reduce") && word != ";"
+		if (isIteration || word == ".." || word == "paths" || word == "leaf_paths") && !inSource {
+			iterations++
+		}
+		switch {
+		case isIteration || slices.Contains(jqGoesOn, word):
+			goesOn++
+		case word == "." || word == "..":
+			bare++
+		case word[0] == '.' && !isPath(before), word[0] == '$' && before != "as" && before != ";":
+			named[word]++
+		case slices.Contains(jqInput, word):
+			bare++
+		}
+		g.factor = min(g.factor*max(1, jqTimes[word]), mostGrowth+1)
+		if word == "*" { // a text times a number is the text so many times
+			n, err := strconv.Atoi(after)
+			if err != nil {
+				return false
+			}
+			g.factor = min(g.factor*max(1, n), mostGrowth+1)
+		}
+		mixes = mixes || slices.Contains(jqMixes, word) || word == `\(`
+		makes = makes || slices.Contains(jqMakes, word)
+		if slices.Contains(jqPlain, word) && after == "(" && !g.hasPlainArgument(word, words[i+2:]) {
+			return false
+		}
+	}
+	most := bare
+	for _, n := range named {
+		most = max(most, bare+n)
+	}
+	g.factor = min(g.factor*max(1, most), mostGrowth+1)
+	wasBound := g.bound
+	if slices.Contains(words, "as") {
+		if g.bound && goesOn > 0 {
+			return false
+		}
+		g.bound, g.many = true, g.many || goesOn > 0
+	} else if g.bound && goesOn > 0 && g.many {
+		return false
+	}
+	g.repeat = g.repeat || wasBound && goesOn > 0
+	return !(goesOn > 1 && mixes) && !(g.repeat && makes) && !(iterations > 0 && paths > iterations && makes)
+}
+
+// hasPlainArgument looks at the first argument of a function. A text that is put between or in place of others
+// makes the result longer.
+func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
+	if len(words) < 2 {
+		return false
+	}
+	first, next := words[0], words[1]
+	if next != ")" && next != ";" {
+		return false
+	}
+	n, err := strconv.Atoi(first)
+	isText := first[0] == '"'
+	switch name {
+	case "join":
+		g.factor = min(g.factor*max(1, len(first)-1), mostGrowth+1)
+		return isText
+	case "sub": // with a third argument, it can replace all matches, which takes jq very much memory
+		return isText && len(words) > 3 && words[2][0] == '"' && words[3] == ")"
+	case "split":
+		return isText
+	case "range":
+		if next == ";" && len(words) > 3 && words[3] == ")" {
+			to, err := strconv.Atoi(words[2])
+			n, next = max(n, to), ")"
+			if err != nil {
+				return false
+			}
+		}
+		g.factor = min(g.factor*max(1, n)*ofStep, mostGrowth+1)
+		return err == nil && next == ")"
+	}
+	return err == nil
+}
+
+// lists multiplies by the number of values in each list with commas, except in objects.
+func (g *jqGrowth) lists() {
+	open := []string{"("}
+	commas := []int{0}
+	ends := func(i int) {
+		g.factor = min(g.factor*(commas[i]+1), mostGrowth+1)
+		commas[i] = 0
+	}
+	for _, word := range g.words {
+		last := len(open) - 1
+		switch word {
+		case "(", "[", "{", `\(`:
+			open, commas = append(open, word), append(commas, 0)
+		case ")", "]", "}":
+			ends(last)
+			if last > 0 {
+				open, commas = open[:last], commas[:last]
+			}
+		case "|", ";":
+			ends(last)
+		case ",":
+			if open[last] != "{" {
+				commas[last]++
+			}
+		}
+	}
+	for i := range commas {
+		ends(i)
+	}
+}
+
+// steps looks at `reduce SOURCE as $x (BEGIN; STEP)`. A step may name its input once, and nothing that was set
+// outside.
+func (g *jqGrowth) steps(at int) bool {
+	as := slices.Index(g.words[at:], "as")
+	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {
+		return false
+	}
+	g.words[at+as] = ";" // this variable ends with the expression
+	variable, begin := g.words[at+as+1], at+as+3
+	depth, part, inputs := 1, 0, 0
+	for i := begin; i < len(g.words); i++ {
+		word := g.words[i]
+		switch {
+		case word == "(" || word == "[" || word == "{":
+			depth++
+		case word == ")" || word == "]" || word == "}":
+			if depth--; depth == 0 {
+				return part > 0
+			}
+		case word == ";":
+			part, inputs = part+1, 0
+		case part == 0:
+		case word[0] == '.' && !isPath(g.words[i-1]):
+			inputs++
+		case word[0] == '$' && word != variable, word == "|", word == "*", word == `\(`, word[0] == '@',
+			word[0] >= 'a' && word[0] <= 'z' && word != jqKey && !slices.Contains(jqInStep, word):
+			return false
+		}
+		if inputs > 1 {
+			return false
+		}
+	}
+	return false
+}
