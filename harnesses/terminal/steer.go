@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"coleo.dev"
@@ -14,12 +15,14 @@ import (
 func (s *session) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
 	sent := time.Now()
 	receipt, err := s.typist.SendPrompt(ctx, p)
-	switch coleo.ErrorCode(err) {
-	case "", coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout:
-		go s.followPrompt(p.Text, sent) // the prompt may have been submitted
+	if err == nil || slices.Contains(maybeSubmitted, coleo.ErrorCode(err)) {
+		go s.followPrompt(p.Text, sent)
 	}
 	return receipt, err
 }
+
+// maybeSubmitted lists the errors after which the agent CLI may still have the prompt.
+var maybeSubmitted = []coleo.Code{coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout}
 
 // Respond answers one appearance of one dialog. It returns when the dialog is gone from
 // the screen. See typing.Typist.Respond for the errors.

@@ -78,7 +78,7 @@ func readAwk(script string, given []string) error {
 		}
 	}
 	for _, name := range r.patterns {
-		isSet := func(u awkUse) bool { return u.target == name && !(isSettingOfAwk(name) && len(u.words) == 1) }
+		isSet := func(u awkUse) bool { return u.target == name && (!isSettingOfAwk(name) || len(u.words) != 1) }
 		if slices.ContainsFunc(r.growth.uses, isSet) || r.stepped[name] {
 			return fmt.Errorf("its script makes the pattern %s itself", name)
 		}

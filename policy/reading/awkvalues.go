@@ -229,9 +229,10 @@ func (r *awkReader) sets(begin int) {
 	case r.isAt(-1, "]"):
 		open := r.at - 1
 		for depth := 0; open > 0; open-- {
-			if r.words[open].text == "]" {
+			switch r.words[open].text {
+			case "]":
 				depth++
-			} else if r.words[open].text == "[" {
+			case "[":
 				depth--
 			}
 			if depth == 0 {

@@ -134,7 +134,7 @@ var namePattern = regexp.MustCompile(`^[A-Za-z0-9_*?][A-Za-z0-9_./*?+-]*$`)
 // not show their content, because a pattern matches private files, too.
 func (a arguments) isNamePattern(c gitCommand, path commandline.Word) bool {
 	return !path.Unknown && strings.ContainsAny(path.Text, "*?") && namePattern.MatchString(path.Text) &&
-		!strings.Contains(path.Text, "..") && !(c.patches && a.showsContent(c)) && !a.given["follow"]
+		!strings.Contains(path.Text, "..") && (!c.patches || !a.showsContent(c)) && !a.given["follow"]
 }
 
 // onlyPlainRevisions refuses operands that are not revisions, and private files of a revision.

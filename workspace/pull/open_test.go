@@ -240,11 +240,11 @@ func TestNoBranchOfOthersIsPushed(t *testing.T) {
 		t.Errorf("the remote's branch is at %s", now)
 	}
 	s.Git(s.arm.Path, "checkout", "-q", "-b", "own")
-	o, err := s.open(pull.Wish{})
+	_, err := s.open(pull.Wish{})
 	s.Check(err)
 	s.Git(s.Repo, "update-ref", "refs/remotes/origin/own", "own") // as after a fetch
 	s.commit("more", "more")
-	if o, err = s.open(pull.Wish{}); err != nil || o.Branch != "own" {
+	if o, err := s.open(pull.Wish{}); err != nil || o.Branch != "own" {
 		t.Errorf("the second result is %+v, %v", o, err)
 	}
 }
