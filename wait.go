@@ -72,7 +72,11 @@ func Blocked(d *Dialog) *Error {
 	if d == nil {
 		return Errorf(EBlocked, "a dialog waits for an answer: answer, approve or deny it first")
 	}
-	what, subject := "a "+string(d.Kind)+" dialog", strings.Join(strings.Fields(d.Subject), " ")
+	article := "a "
+	if strings.IndexAny(string(d.Kind), "aeiou") == 0 {
+		article = "an "
+	}
+	what, subject := article+string(d.Kind)+" dialog", strings.Join(strings.Fields(d.Subject), " ")
 	if d.Kind == DialogOther {
 		what = "a dialog"
 	}
@@ -81,6 +85,8 @@ func Blocked(d *Dialog) *Error {
 	}
 	do := "answer"
 	switch {
+	case d.Kind.Approves() && d.Several:
+		do = "answer or deny" // an approval does not say which options to tick
 	case d.Kind.Approves():
 		do = "approve or deny"
 	case len(d.Options) == 0:

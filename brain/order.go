@@ -127,7 +127,9 @@ func (b *Brain) undoOrderedRow(ctx context.Context, arm, was coleo.Arm) {
 	}
 	_, _ = b.DB.UpdateArm(ctx, arm.ID, func(row *coleo.Arm) error {
 		if row.Rule == roster.RuleOrdered || row.Generation == was.Generation && row.Status == coleo.StatusStopped {
+			labels := row.Labels // somebody can have changed them meanwhile, and no other value says it
 			*row = was
+			row.Labels = labels
 		}
 		return nil
 	})
