@@ -84,72 +84,130 @@ func isPath(word string) bool {
 		strings.HasPrefix(word, "$") || strings.HasPrefix(word, `"`) || slices.Contains(jqInput, word)
 }
 
+// jqSegment describes the words between two pipes of a filter.
+type jqSegment struct {
+	words      []string
+	named      map[string]int // how often each path of the input and each variable is there
+	whole      int            // how often the whole input is there, or a word whose result has parts of it
+	paths      int            // how often the input or a variable is there at all
+	iterations int            // how often the segment goes through the members of one value
+	goesOn     int            // how many of its words go through many values
+	mixes      bool           // it makes one value of each pair of two streams
+	makes      bool           // it makes a text or an array of many values
+	inSource   bool           // the present word is in the source of reduce
+}
+
+// at returns a word of the segment, or "" if there is none.
+func (s *jqSegment) at(i int) string {
+	if i < 0 || i >= len(s.words) {
+		return ""
+	}
+	return s.words[i]
+}
+
+func (s *jqSegment) isIteration(i int) bool {
+	return s.at(i) == "[" && s.at(i+1) == "]" && isPath(s.at(i-1))
+}
+
+// namesInput reports whether a word stands for the input or for a part of it.
+func (s *jqSegment) namesInput(i int) bool {
+	return s.words[i][0] == '.' && !isPath(s.at(i-1)) || slices.Contains(jqInput, s.words[i])
+}
+
+// usesVariable reports whether a word is a variable that is not set here.
+func (s *jqSegment) usesVariable(i int) bool {
+	before := s.at(i - 1)
+	return s.words[i][0] == '$' && before != "as" && before != ";"
+}
+
+// takesWhole reports whether a word names the input, but not just one of its members by a variable.
+func (s *jqSegment) takesWhole(i int) bool {
+	isMember := s.words[i] == "." && s.at(i+1) == "[" && strings.HasPrefix(s.at(i+2), "$")
+	return s.namesInput(i) && !isMember
+}
+
+// count adds one word to the counts.
+func (s *jqSegment) count(i int) {
+	word := s.words[i]
+	if s.namesInput(i) || s.usesVariable(i) {
+		s.paths++
+	}
+	s.inSource = (s.inSource || s.at(i-1) == "reduce") && word != ";"
+	if !s.inSource && (s.isIteration(i) || word == ".." || word == "paths" || word == "leaf_paths") {
+		s.iterations++
+	}
+	switch {
+	case s.isIteration(i) || slices.Contains(jqGoesOn, word):
+		s.goesOn++
+	case word == "." || word == "..":
+		s.whole++
+	case word[0] == '.' && !isPath(s.at(i-1)), s.usesVariable(i):
+		s.named[word]++
+	case slices.Contains(jqInput, word):
+		s.whole++
+	}
+	s.mixes = s.mixes || slices.Contains(jqMixes, word) || word == `\(`
+	s.makes = s.makes || slices.Contains(jqMakes, word)
+}
+
+// mostOften returns how often the same part of the input is there.
+func (s *jqSegment) mostOften() int {
+	most := s.whole
+	for _, n := range s.named {
+		most = max(most, s.whole+n)
+	}
+	return most
+}
+
+// isBounded reports whether the segment makes at most one value of each value that it goes through.
+func (s *jqSegment) isBounded() bool {
+	return (s.goesOn <= 1 || !s.mixes) && (s.iterations == 0 || s.paths <= s.iterations || !s.makes)
+}
+
 // segment looks at the words between two pipes. A word of the input may be there several times, and the
 // result is as many times as long.
 func (g *jqGrowth) segment(words []string) bool {
-	named, bare, goesOn, mixes, makes := map[string]int{}, 0, 0, false, false
-	paths, iterations, inSource := 0, 0, false
+	s := jqSegment{words: words, named: map[string]int{}}
 	for i, word := range words {
-		before, after := "", ""
-		if i > 0 {
-			before = words[i-1]
-		}
-		if i+1 < len(words) {
-			after = words[i+1]
-		}
-		isIteration := word == "[" && after == "]" && isPath(before)
-		isPathOfInput := word[0] == '.' && !isPath(before) || slices.Contains(jqInput, word)
-		isMember := word == "." && after == "[" && i+2 < len(words) && words[i+2][0] == '$'
-		if isPathOfInput && g.many && !isMember {
+		if g.many && s.takesWhole(i) {
 			return false // the whole input would be there for each value of the variable
 		}
-		if isPathOfInput || word[0] == '$' && before != "as" && before != ";" {
-			paths++
-		}
-		inSource = (inSource || before == "reduce") && word != ";"
-		if (isIteration || word == ".." || word == "paths" || word == "leaf_paths") && !inSource {
-			iterations++
-		}
-		switch {
-		case isIteration || slices.Contains(jqGoesOn, word):
-			goesOn++
-		case word == "." || word == "..":
-			bare++
-		case word[0] == '.' && !isPath(before), word[0] == '$' && before != "as" && before != ";":
-			named[word]++
-		case slices.Contains(jqInput, word):
-			bare++
-		}
-		g.factor = min(g.factor*max(1, jqTimes[word]), mostGrowth+1)
+		s.count(i)
+		g.times(jqTimes[word])
 		if word == "*" { // a text times a number is the text so many times
-			n, err := strconv.Atoi(after)
+			n, err := strconv.Atoi(s.at(i + 1))
 			if err != nil {
 				return false
 			}
-			g.factor = min(g.factor*max(1, n), mostGrowth+1)
+			g.times(n)
 		}
-		mixes = mixes || slices.Contains(jqMixes, word) || word == `\(`
-		makes = makes || slices.Contains(jqMakes, word)
-		if slices.Contains(jqPlain, word) && after == "(" && !g.hasPlainArgument(word, words[i+2:]) {
+		if slices.Contains(jqPlain, word) && s.at(i+1) == "(" && !g.hasPlainArgument(word, words[i+2:]) {
 			return false
 		}
 	}
-	most := bare
-	for _, n := range named {
-		most = max(most, bare+n)
-	}
-	g.factor = min(g.factor*max(1, most), mostGrowth+1)
+	g.times(s.mostOften())
+	return g.variables(&s) && s.isBounded()
+}
+
+// times notes that the result becomes n times as long.
+func (g *jqGrowth) times(n int) {
+	n = min(max(1, n), mostGrowth+1) // a larger product could overflow
+	g.factor = min(g.factor*n, mostGrowth+1)
+}
+
+// variables follows what variables a segment sets, and what it does while others are set.
+func (g *jqGrowth) variables(s *jqSegment) bool {
 	wasBound := g.bound
-	if slices.Contains(words, "as") {
-		if g.bound && goesOn > 0 {
+	if slices.Contains(s.words, "as") {
+		if g.bound && s.goesOn > 0 {
 			return false
 		}
-		g.bound, g.many = true, g.many || goesOn > 0
-	} else if g.bound && goesOn > 0 && g.many {
+		g.bound, g.many = true, g.many || s.goesOn > 0
+	} else if g.bound && s.goesOn > 0 && g.many {
 		return false
 	}
-	g.repeat = g.repeat || wasBound && goesOn > 0
-	return !(goesOn > 1 && mixes) && !(g.repeat && makes) && !(iterations > 0 && paths > iterations && makes)
+	g.repeat = g.repeat || wasBound && s.goesOn > 0
+	return !g.repeat || !s.makes
 }
 
 // hasPlainArgument looks at the first argument of a function. A text that is put between or in place of others
@@ -166,7 +224,7 @@ func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 	isText := first[0] == '"'
 	switch name {
 	case "join":
-		g.factor = min(g.factor*max(1, len(first)-1), mostGrowth+1)
+		g.times(len(first) - 1)
 		return isText
 	case "sub": // with a third argument, it can replace all matches, which takes jq very much memory
 		return isText && len(words) > 3 && words[2][0] == '"' && words[3] == ")"
@@ -180,7 +238,8 @@ func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 				return false
 			}
 		}
-		g.factor = min(g.factor*max(1, n)*ofStep, mostGrowth+1)
+		g.times(n)
+		g.times(ofStep)
 		return err == nil && next == ")"
 	}
 	return err == nil
@@ -191,7 +250,7 @@ func (g *jqGrowth) lists() {
 	open := []string{"("}
 	commas := []int{0}
 	ends := func(i int) {
-		g.factor = min(g.factor*(commas[i]+1), mostGrowth+1)
+		g.times(commas[i] + 1)
 		commas[i] = 0
 	}
 	for _, word := range g.words {

@@ -206,7 +206,7 @@ func repeatsTooOften(pattern string) bool {
 				continue
 			}
 			number, err := strconv.Atoi(pattern[at+m[i] : at+m[i+1]])
-			if n = max(n, number); err != nil {
+			if n = max(n, min(number, mostRepeated+1)); err != nil {
 				return true
 			}
 		}
