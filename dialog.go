@@ -110,9 +110,9 @@ const (
 type Decision struct {
 	Choice Choice `json:"choice"`
 	Option int    `json:"option,omitempty"` // with Reply: the number of the option to choose, from 1; 0 means none
-	// Options are the numbers of the options to tick, from 1. Options belongs to Reply, for a
-	// dialog that accepts several options. All other options are unticked, and then the dialog is
-	// submitted.
+	// Options contains the numbers of the options to tick, from 1. It is only for Reply, and only for a
+	// dialog in which several options can be ticked. Coleo unticks all other options, and then submits
+	// the dialog.
 	Options []int  `json:"options,omitempty"`
 	Words   string `json:"words,omitempty"`
 	// Key is the key to type into a dialog that no rule knows. Key belongs to Reply. It is the name

@@ -15,8 +15,8 @@ import (
 const (
 	// diffTimeout is the time limit for reading the changes in a repository, which can be large.
 	diffTimeout = 60 * time.Second
-	// restoreTimeout is the time limit for a restore. A restore waits while the arm's agent CLI is
-	// being started.
+	// restoreTimeout is the time limit for a restore. It includes a wait: while the arm's agent CLI is
+	// being started or ended, the restore has not begun.
 	restoreTimeout = 120 * time.Second
 	// MergeTime is the time limit for a merge. The host agent already ends a merge after
 	// bus.MergeTime.

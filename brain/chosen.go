@@ -8,10 +8,13 @@ import (
 	"coleo.dev/store"
 )
 
-// keepChosen stores the mode and the models that a user has chosen in the arm's row. The host agent has
-// stored them before, and has already done what the user wants. A number says which copy is newer. So on a
-// full disk, keepChosen returns nil: as soon as there is room, this serve or the next one brings the row up
-// to the host agent's copy. See catchUpChosen.
+// keepChosen stores the host agent's Chosen in the arm's row. It holds the mode, the models, the labels
+// and the budget that a user has chosen, and what the arm does at a limit. If chosen is nil, keepChosen
+// does nothing.
+//
+// The host agent has stored the same before, and has already done what the user wants. A number says
+// which copy is newer. On a full disk, keepChosen therefore returns nil: as soon as there is room, this
+// serve or the next one brings the row up to the host agent's copy (see catchUpChosen).
 func (b *Brain) keepChosen(ctx context.Context, idOrName string, chosen *coleo.Chosen) error {
 	if chosen == nil {
 		return nil

@@ -21,8 +21,8 @@ import (
 // which must attach to the arm.
 const moveTimeout = spawnTimeout
 
-// movingToHosts returns a task. The task gives the arms of host local to host agents that can take
-// them.
+// movingToHosts returns the task that moves arms from host local to host agents. An arm stays on host
+// local until a host agent can take it.
 func (b *Brain) movingToHosts() repeat.Task {
 	return repeat.Task{ID: "move arms to host agents", Every: bus.PulseEvery,
 		Do: func(ctx context.Context) error {
@@ -103,8 +103,8 @@ func (b *Brain) hostForLocalArm(harness string) (bus.Beat, bool) {
 	return bus.Beat{}, false
 }
 
-// Brain.moving marks an arm as moving to another host, until the caller calls done. If another
-// move of the arm runs, it first waits for the end of that one.
+// moving marks the arm with the given id as moving to another host, until the caller calls done. If
+// the arm is already moving, moving first waits until that move has ended.
 func (b *Brain) moving(id string) (done func()) {
 	b.mu.Lock()
 	for {

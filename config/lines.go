@@ -24,8 +24,9 @@ func Line(data []byte, path string) int {
 	return 1 + bytes.Count(data[:f.at], []byte("\n"))
 }
 
-// Errorf returns an EInvalid error. The message begins with name and a line number. This is the
-// number of the line in data that has the key with the given path: see Line.
+// Errorf returns an EInvalid error about a key of a TOML file. The file has the name and the content
+// data, and path is the path of the key. The message begins with the file's name and the number that
+// Line returns.
 func Errorf(name string, data []byte, path, format string, args ...any) error {
 	return coleo.Errorf(coleo.EInvalid, "%s:%d: %s", name, Line(data, path), fmt.Sprintf(format, args...))
 }

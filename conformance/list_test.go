@@ -105,8 +105,11 @@ with these requirements:
   what it is about. Nothing was done before the answer.
 - After a denial, nothing is done. The agent CLI is idle again, and answers the next prompt.
 - After an approval, the action is done exactly once. Then the agent CLI is idle.
-- In a question, each option is picked once. If several options can be ticked, several are picked.
-  If the user can give a text, a text is given. The model gets exactly that answer.
+- In a question, each option is picked once. If several options can be ticked, all of them are picked
+  too. If the user can give a text, a text is given. If the model has asked, it gets exactly that answer.
+- Some answers go to nobody: those to a dialog at the start, to a dialog that a typed command opens, and
+  to a dialog that a prompt opens if the line has no result. Then the agent CLI must take the next
+  prompt and answer it.
 - If Coleo cannot give an answer, it refuses the answer with the error that the catalogue names, and
   types nothing.
 

@@ -215,8 +215,8 @@ func (h *Host) unlessMoved(id string, otherwise error) error {
 		kept.Record.Name)
 }
 
-// worksIn returns the name of an arm that is not stopped and works in a folder or below it. It ignores
-// the arm with the id except. If there is no such arm, it returns "".
+// worksIn returns the name of an arm that is not stopped and works in dir or below it. It leaves out
+// the arm whose id is the parameter except. If there is no such arm, worksIn returns "".
 func (h *Host) worksIn(dir, except string) string {
 	for _, a := range h.allArms() {
 		a.mu.Lock()

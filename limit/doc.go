@@ -1,4 +1,4 @@
-// Package limit computes when a limit of a model ends. It plans how long a parked arm waits, and
-// which alternatives to waiting the arm tries. Its functions are pure: each takes the time as a
-// parameter.
+// Package limit computes when a limit of a model ends. It also plans what a parked arm does until then:
+// how long the arm waits, and which alternatives it tries first. Its functions are pure. A function that
+// needs the present time takes it as a parameter.
 package limit

@@ -2,8 +2,9 @@
 // makes the sandbox. It finds the files that a program needs, and tests whether the machine can
 // make sandboxes. It starts no agent CLI.
 //
-// A Box lists everything that a program sees of the machine. Anything else does not exist inside.
-// Each command line also runs a program of package inside.
+// A Box lists everything that a program sees of the machine. Anything else does not exist in the
+// sandbox. Each command line also runs one of Coleo's small programs, which are in the package
+// sandbox/inside.
 package sandbox
 
 //platform:linux Sandboxes of arms = bubblewrap, in namespaces of their own

@@ -178,9 +178,9 @@ func folderOf(parent, wanted string) (string, error) {
 	return folder, Within(parent, folder)
 }
 
-// Within returns an error if the first folder is neither the second folder nor below it. Within
-// first resolves all symbolic links. The error is EInvalid if the folder does not exist. It is
-// EForbidden if the folder is outside.
+// Within returns nil if folder is the same as parent, or below it. It compares the two paths after it
+// has resolved all symbolic links. Within returns EInvalid if parent does not exist, or if folder is no
+// folder. It returns EForbidden if folder is outside parent.
 func Within(parent, folder string) error {
 	outer, err := filepath.EvalSymlinks(parent)
 	if err != nil {

@@ -70,7 +70,8 @@ var routes = map[Need][]string{
 	},
 }
 
-// Reach says what a token that is limited to some arms gets from a route.
+// Reach says about which arms a route is. A token can be limited to some arms. The Reach then decides
+// whether the token can use the route, and what the answer contains.
 type Reach string
 
 // The values of Reach.

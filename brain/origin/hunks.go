@@ -116,7 +116,7 @@ func searchLines(lines []changes.NewLine, start int) []changes.NewLine {
 	return lines[:min(len(lines), whyLines)]
 }
 
-// read returns the log of a run. It reads each log only once.
+// read returns the log of a run. It keeps the log for later calls, unless reading it has failed.
 func (w *hunkWriters) read(ctx context.Context, run string) (runLog, error) {
 	if log, ok := w.logs[run]; ok {
 		return log, nil

@@ -37,9 +37,9 @@ func Play(parts map[string]func(args []string) int) {
 	os.Exit(part(os.Args[1:]))
 }
 
-// Start starts this test binary as the stranger. The new process runs the given part. The process
-// is killed at the end of the test. Start returns a reader for the standard output of the process.
-// The standard error of the process is the standard error of the test.
+// Start runs the test binary again, as the user stranger. In the new process, Play runs the part with
+// the given name and arguments. Start returns the process, and a reader for its standard output. Its
+// standard error goes to that of the test. When the test ends, the process is killed.
 //
 // Start skips the test unless root runs it, because only root can become another user.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {

@@ -7,9 +7,9 @@ import (
 	"coleo.dev"
 )
 
-// The server has other clients besides Coleo, such as OpenCode's terminal program in a window. A
-// person may send prompts there. The code in this file reports the turns that these prompts begin.
-// If the person changes to another conversation, the code follows the person.
+// Coleo is not the only client of the server. In OpenCode's own terminal program in a window, a person
+// can send prompts too. The code in this file reports the turns that such prompts begin. If the person
+// sends a prompt to another conversation, the session changes to that conversation (see follow).
 
 // takeMessage processes a report about a message. A message of the user begins a turn. The text of
 // the message comes later, as a part.
@@ -48,10 +48,14 @@ func (s *Session) reportTurn(message, text string) {
 		Origin: coleo.OriginHand})
 }
 
-// follow makes another conversation the session's own, and reports whether it did. It does so if a
-// person has sent a prompt to the other conversation in the window. It does not follow to a
-// conversation of a subagent. It also does not follow during a turn, because the turn's answer
-// would come from the wrong conversation.
+// follow makes the given conversation the session's own, and reports whether it did. Call it when the
+// server has reported a message of the user in that conversation.
+//
+// follow changes nothing and returns false in these cases:
+//   - The arm has no window in which a person could send a prompt.
+//   - The conversation is that of a subagent, or cannot be read.
+//   - A turn runs, or Coleo is sending a prompt. The answer to it would otherwise be taken from the
+//     wrong conversation.
 func (s *Session) follow(conversation string) bool {
 	s.mu.Lock()
 	srv, calm := s.server, !s.delivering && s.facts.known && s.facts.status == "idle" && len(s.facts.asked) == 0

@@ -121,13 +121,13 @@ func treeOf(all []procEntry, g Group, isRoot func(procEntry) bool) []procEntry {
 	return withDescendants(all, listed, func(p procEntry) bool { return isRoot(p) || g.pids()[p.pid] })
 }
 
-// awaitGone waits until the arm has no process left, or until the duration limit has passed. It
-// checks the arm's processes repeatedly. At each check it calls onLeft with the processes that are
-// left. awaitGone returns the pids of the processes that are left at the end.
+// awaitGone waits until no process of the arm is left, but not longer than limit. It returns the pids of
+// the processes that are left at the end, or nil if there are none. Whenever it finds processes before
+// that, it passes them to onLeft, which can be nil.
 //
-// A check of all processes is expensive on a machine with many arms. So before the next check,
-// awaitGone waits until the processes that it has found have ended. This wait takes at most
-// maxPoll.
+// To find them, it reads the list of all processes, which takes long on a machine with many arms.
+// Before it reads the list again, awaitGone therefore waits for the end of the processes that it has
+// found. This wait takes at most maxPoll.
 func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 	deadline := time.Now().Add(limit)
 	for {

@@ -14,8 +14,9 @@ import (
 // followLimit bounds the time that Tokens waits for the records.
 const followLimit = time.Minute
 
-// Tokens follows the records of a conversation and its subagents, and returns the tokens of each
-// reply in order. The files are the content of HOME, by their paths below it.
+// Tokens writes files into a new HOME, and follows the records of the conversation and of its subagents
+// there. It returns the tokens of each reply, in order. The keys of files are paths below HOME, and the
+// values are the contents.
 func Tokens(t *testing.T, s record.Source, conversation string, files map[string]string) (out []coleo.ReplyUsage) {
 	t.Helper()
 	home := t.TempDir()

@@ -22,9 +22,10 @@ func Plan(l coleo.Limits) (Means, error) {
 	return choose(l, func(controller string) bool { return canHave(folder, controller) }, os.Geteuid() == 0)
 }
 
-// canHave reports whether the groups below a folder can have a controller. The kernel gives a
-// controller only to the groups below a group without processes, except for the first group. Coleo may
-// move the processes of a group that systemd has delegated: see makeRoom.
+// canHave reports whether the groups below the control group in folder can get a controller. The kernel
+// gives them one only if the group in folder contains no processes itself. This rule does not apply to
+// the machine's first group. If systemd has delegated the group to Coleo, its processes are no obstacle,
+// because Coleo may move them (see makeRoom).
 func canHave(folder, controller string) bool {
 	if folder == "" || !slices.Contains(words(folder, "cgroup.controllers"), controller) {
 		return false

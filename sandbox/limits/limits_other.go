@@ -6,7 +6,7 @@ import "coleo.dev"
 
 //platform:macos Limits of sandboxed arms = none, because there are no sandboxes
 
-// Plan returns EUnsupported on this system if there is a limit.
+// Plan returns EUnsupported if l contains a limit, because Coleo keeps limits only on Linux.
 func Plan(l coleo.Limits) (Means, error) {
 	if l == (coleo.Limits{}) {
 		return Means{}, nil

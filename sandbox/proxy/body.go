@@ -8,7 +8,9 @@ import (
 	"strings"
 )
 
-// copyTo copies exactly one body of a request.
+// copyTo copies the body b from r to w, and reads nothing beyond its end. It leaves out the extensions
+// and the trailers of a body in chunks. copyTo returns an error if the body is cut off or malformed, or
+// if it cannot be written.
 func (b body) copyTo(w io.Writer, r *bufio.Reader) error {
 	if !b.chunked {
 		_, err := io.CopyN(w, r, b.length)

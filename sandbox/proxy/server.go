@@ -48,9 +48,12 @@ type Server struct {
 	idleTimeout time.Duration
 }
 
-// Serve answers the connections of a listener with the parameter answer, which is ServeProxy or a
-// function that calls ServeForward. Serve returns after ctx has ended, when all connections are
-// closed. It also returns if the listener is closed.
+// Serve accepts connections from l, and calls answer for each one in a goroutine. Pass ServeProxy as
+// answer, or a function that calls ServeForward. If too many connections are open, Serve closes a new
+// one at once.
+//
+// When ctx ends or l is closed, Serve closes the listener and all connections. It returns when each call
+// of answer has returned.
 func (s *Server) Serve(ctx context.Context, l net.Listener, answer func(context.Context, net.Conn)) {
 	var all sync.WaitGroup
 	defer all.Wait()

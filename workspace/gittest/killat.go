@@ -39,9 +39,9 @@ func (s *Stage) NewFatalGit() FatalGit {
 	return g
 }
 
-// fatalGit is the script of the stand-in. It takes two values: the folder of the stand-in and the
-// path of git. The file plan contains the number of the fatal call, the moment, and whether git is
-// killed too.
+// fatalGit is the script of the stand-in, as a format for fmt.Appendf. The first value is the folder of
+// the stand-in, and the second is the path of the real git. The script reads a file called "plan" in
+// that folder. This file contains the number of the fatal call, the Moment, and whether git is killed too.
 const fatalGit = `#!/bin/sh
 dir='%s'
 real='%s'

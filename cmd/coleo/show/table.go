@@ -24,8 +24,8 @@ func NewTable(c *cobra.Command) *Table {
 	return t
 }
 
-// Flush prints the rows. On a terminal, it cuts each row to the width of the terminal, so that a row
-// takes one line. It returns the error of the output.
+// Flush prints the rows and removes them from the table. On a terminal, it cuts off each row at the
+// right edge, so that a row takes one line. Flush returns an error if the rows cannot be written.
 func (t *Table) Flush() error {
 	if err := t.Writer.Flush(); err != nil {
 		return err

@@ -17,9 +17,9 @@ import (
 // short wait needs no line.
 const waitingEvery = time.Second
 
-// Waiting shows one line on the error output while a verb waits: the text of the function what, and for
-// how long the verb has waited. The caller must call done after the wait, which removes the line. Waiting
-// shows nothing if the error output is no terminal.
+// Waiting shows one line on the error output while a verb waits. Every waitingEvery, it calls what, and
+// shows the returned text and how long the verb has waited. After the wait, the caller must call done,
+// which removes the line. If the error output is no terminal, Waiting shows nothing.
 func Waiting(c *cobra.Command, what func(ctx context.Context) string) (done func()) {
 	file, ok := c.ErrOrStderr().(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

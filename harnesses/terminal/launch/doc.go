@@ -1,12 +1,13 @@
-// Package launch prepares the start of an agent CLI. From the agent CLI's description
-// and the configuration of the start, it makes the command line, the environment, and
-// the files of a hermetic HOME. A holder then starts the agent CLI with them.
+// Package launch prepares the start of an agent CLI. Its main function, Plan, takes the agent CLI's
+// description and the configuration of the start. It returns the holder.Launch with which a holder
+// starts the agent CLI: the command line, the environment and the work folder. Package launch itself
+// starts no process.
 //
-// Plan does all of this. It passes the hook by the command line or by the environment.
-// If an option such as --settings is on the command line several times, some agent CLIs
-// read only the last one. For these agent CLIs, Plan merges the options into one.
+// Plan adds Coleo's hook to the command line, to the environment, or to a file of a hermetic HOME. Some
+// agent CLIs read an option such as --settings only once, from its last place on the command line. For
+// these agent CLIs, Plan merges the options into one.
 //
-// Plan can also mark the work folder as trusted in one of the user's files. It does so
-// only if the user has allowed it and the HOME is not hermetic. It writes no other file
-// of the user. Package launch starts no process.
+// Plan writes the first files of a hermetic HOME, and the files of the start that a sandbox needs. If
+// HOME is the user's own, Plan writes at most one file there: it marks the work folder as trusted if
+// the user has allowed it.
 package launch

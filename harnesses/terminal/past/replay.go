@@ -23,10 +23,10 @@ type Replay struct {
 // Size is the size of a terminal in cells. It is zero if the size is not known.
 type Size struct{ Cols, Rows int }
 
-// From makes the Replay begin at the given offset of the journal in dir. It returns the size of the
-// terminal at that offset. It also reports whether a resize is exactly at that offset. The
-// parameter resizedFrom is another offset: From ignores all resizes before it. The reason is that a
-// snapshot already contains the size that those resizes set.
+// From makes r begin at offset in the journal in dir. It returns the size of the terminal at offset,
+// and reports whether a resize is exactly there. From ignores the resizes before resizedFrom, which is
+// also an offset. A caller that begins with a snapshot sets it to the snapshot's offset, because the
+// snapshot already has the size that those resizes set.
 func (r *Replay) From(dir string, offset, resizedFrom int64) (size Size, exact bool) {
 	r.resizes = nil
 	for _, m := range resizesFrom(dir, resizedFrom) {
