@@ -57,10 +57,7 @@ func TestAPromptByHandInANewConversationIsFollowed(t *testing.T) {
 	defer cancel()
 	old := trial.Session.Handle().Conversation
 	for _, typed := range []string{"/clear", "say " + Nonce()} {
-		if err := trial.typeByHand(ctx, typed); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := coleo.WaitForIdle(ctx, trial.Session); err != nil {
+		if err := trial.endTyped(ctx, typed); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,10 +72,7 @@ func followNewConversation(ctx context.Context, t *Trial, command string) error 
 		return err
 	}
 	old := t.conversation(ctx)
-	if err := t.typeByHand(ctx, command); err != nil {
-		return err
-	}
-	if _, err := coleo.WaitForIdle(ctx, t.Session); err != nil {
+	if err := t.endTyped(ctx, command); err != nil {
 		return err
 	}
 	for range 2 {
@@ -95,6 +89,19 @@ func followNewConversation(ctx context.Context, t *Trial, command string) error 
 		return coleo.Errorf(coleo.EInternal, "the conversation is still %q", old)
 	}
 	return t.resumeWith(ctx, t.Session.Handle().Conversation, 3)
+}
+
+// endTyped types a text as a person does, and waits until the agent CLI has carried it out. A command may
+// begin late, and then empty a composer that already has the next prompt.
+func (t *Trial) endTyped(ctx context.Context, text string) error {
+	if err := t.typeByHand(ctx, text); err != nil {
+		return err
+	}
+	if _, err := (&player{Trial: t, ctx: ctx}).waitUnchanged(quietFor); err != nil {
+		return err
+	}
+	_, err := coleo.WaitForIdle(ctx, t.Session)
+	return err
 }
 
 // say makes the model say a nonce, and compares the answer.
