@@ -59,7 +59,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt, p.Unproven)}, nil
 		},
 		respond: func(dialog coleo.Fingerprint, d coleo.Decision) error {
-			if want := (coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so",
+			if want := (coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2, Options: []int{1, 3}, Words: "so",
 				Key: "y"}); dialog != "f1" ||
 				!reflect.DeepEqual(d, want) {
 				return fmt.Errorf("respond got %q %+v", dialog, d)
@@ -191,7 +191,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return fmt.Sprint(s.From, " ", s.To, " ", s.Restarted), err
 		},
 		"responded": func() (any, error) {
-			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3},
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2, Options: []int{1, 3},
 				Words: "so", Key: "y"},
 				"")
 		},
@@ -200,16 +200,16 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return l[0].ID + " of " + l[0].Arm, err
 		},
 		"q-1 a1 answer 2 so socket": func() (any, error) {
-			s, err := c.AnswerSuspension(ctx, "a1", "q-1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"})
+			s, err := c.AnswerSuspension(ctx, "a1", "q-1", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2, Words: "so"})
 			d := s.Decision
 			return fmt.Sprint(s.ID, " ", s.Arm, " ", d.Choice, " ", d.Option, " ", d.Words, " ", s.By), err
 		},
 		"q-7 without arm": func() (any, error) {
-			s, err := c.AnswerSuspension(ctx, "", "q-7", coleo.Decision{Choice: coleo.Approve})
+			s, err := c.AnswerSuspension(ctx, "", "q-7", coleo.Decision{Choice: coleo.ChoiceApprove})
 			return s.ID + " without arm" + s.Arm, err
 		},
 		"no id, deny": func() (any, error) {
-			s, err := c.AnswerSuspension(ctx, "a1", "", coleo.Decision{Choice: coleo.Deny})
+			s, err := c.AnswerSuspension(ctx, "a1", "", coleo.Decision{Choice: coleo.ChoiceDeny})
 			return "no id" + s.ID + ", " + string(s.Decision.Choice), err
 		},
 		"0 tasks": func() (any, error) { l, err := c.Tasks(ctx, "a1"); return fmt.Sprintf("%d tasks", len(l)), err },

@@ -223,7 +223,7 @@ func TestM15AQuestionOutlivesTheHostAgent(t *testing.T) {
 	if again.ID != first.ID || again.Run != "r1" || again.Kind != coleo.SuspensionQuestion {
 		t.Errorf("after the restart %+v waits, before it was %+v", again, first)
 	}
-	o.answer(again, coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "like the sea"})
+	o.answer(again, coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2, Words: "like the sea"})
 	if a := <-result; a.err != nil || a.failed || a.text != "The user chooses: blue. They say: like the sea" {
 		t.Errorf("the model gets %+v", a)
 	}
@@ -261,7 +261,7 @@ func TestM15ACutCallIsTakenUp(t *testing.T) {
 	if a := <-lost; a.err == nil {
 		t.Errorf("the cut call = %+v", a)
 	}
-	o.answer(o.waiting(1)[0], coleo.Decision{Choice: coleo.Reply, Words: "yes"})
+	o.answer(o.waiting(1)[0], coleo.Decision{Choice: coleo.ChoiceAnswer, Words: "yes"})
 	if a := <-later; a.text != "The user answers: yes" {
 		t.Errorf("await_answer = %+v", a)
 	}
@@ -275,7 +275,7 @@ func TestM15AnAnswerThatNobodyHeardIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	now(t, o.inside(Config{Longest: time.Millisecond}, nil), coleo.ToolAskUser, map[string]any{"question": "Go on?"})
-	o.answer(o.waiting(1)[0], coleo.Decision{Choice: coleo.Reply, Words: "yes"})
+	o.answer(o.waiting(1)[0], coleo.Decision{Choice: coleo.ChoiceAnswer, Words: "yes"})
 	s := o.process("a")
 	if a := now(t, s, coleo.ToolAskUser, map[string]any{"question": "Go on?"}); a.text != "The user answers: yes" {
 		t.Errorf("asked again = %+v", a)
@@ -302,9 +302,9 @@ type asked struct {
 func TestM16PlansAreApprovedOrDenied(t *testing.T) {
 	t.Parallel()
 	checkAsked(t, coleo.SuspensionPlan, []asked{
-		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. work"}, coleo.Decision{Choice: coleo.Approve},
+		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. work"}, coleo.Decision{Choice: coleo.ChoiceApprove},
 			"The user approves the plan."},
-		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. rest"}, coleo.Decision{Choice: coleo.Deny, Words: "work"},
+		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. rest"}, coleo.Decision{Choice: coleo.ChoiceDeny, Words: "work"},
 			"The user rejects the plan. They say: work"},
 	})
 }
@@ -314,8 +314,8 @@ func TestM17AccessIsAllowedOrDenied(t *testing.T) {
 	t.Parallel()
 	wanted := map[string]any{"what": "/etc", "why": "to look"}
 	checkAsked(t, coleo.SuspensionAccess, []asked{
-		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.Approve}, "The user allows it."},
-		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.Deny, Words: "use /tmp"},
+		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.ChoiceApprove}, "The user allows it."},
+		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.ChoiceDeny, Words: "use /tmp"},
 			"The user denies it. They say: use /tmp"},
 	})
 }
@@ -324,7 +324,7 @@ func TestM15SeveralOptionsAreChosen(t *testing.T) {
 	t.Parallel()
 	checkAsked(t, coleo.SuspensionQuestion, []asked{
 		{coleo.ToolAskUser, map[string]any{"question": "Which?", "options": []string{"x", "y", "z"}, "multiple": true},
-			coleo.Decision{Choice: coleo.Reply, Options: []int{1, 3}}, "The user chooses: x; z."},
+			coleo.Decision{Choice: coleo.ChoiceAnswer, Options: []int{1, 3}}, "The user chooses: x; z."},
 	})
 }
 
@@ -339,7 +339,7 @@ func checkAsked(t *testing.T, kind coleo.SuspensionKind, list []asked) {
 				t.Errorf("%s with %s %q is asked as %+v", c.tool, name, value, s)
 			}
 		}
-		for _, wrong := range []coleo.Decision{{Choice: coleo.Reply, Option: 4}, {Choice: coleo.Reply}, {Key: "y"}} {
+		for _, wrong := range []coleo.Decision{{Choice: coleo.ChoiceAnswer, Option: 4}, {Choice: coleo.ChoiceAnswer}, {Key: "y"}} {
 			if _, err := o.desk.Answer(t.Context(), "a", s.ID, "", wrong); coleo.ErrorCode(err) != coleo.EInvalid {
 				t.Errorf("%s: %+v = %v, want EInvalid", c.tool, wrong, err)
 			}

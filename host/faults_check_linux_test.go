@@ -91,7 +91,7 @@ func (h *faultStage) verifyParking(a *faultArm, row, logged *coleo.Parked) {
 	if row == nil {
 		return
 	}
-	is, was := row.Told(), *logged
+	is, was := row.WithoutPrompt(), *logged
 	is.Doing = "" // no event tells it
 	for _, p := range []*coleo.Parked{&is, &was} {
 		p.Wake, p.Seen, p.Until = p.Wake.UTC().Round(0), p.Seen.UTC().Round(0), p.Until.UTC().Round(0)

@@ -177,9 +177,9 @@ func (h *faultStage) takeNext(a *faultArm, r *rand.Rand) {
 
 func (h *faultStage) answerDialog(a *faultArm, r *rand.Rand) {
 	h.mayAnswer(a)
-	choice := coleo.Approve
+	choice := coleo.ChoiceApprove
 	if r.IntN(2) == 0 {
-		choice = coleo.Deny
+		choice = coleo.ChoiceDeny
 	}
 	_ = h.give(bus.OpRespond, bus.RespondOrder{Arm: a.id, Decision: coleo.Decision{Choice: choice}}, nil)
 }

@@ -231,11 +231,11 @@ func (h *Host) tidyTools(ctx context.Context) {
 // The caller holds mu.
 func (a *arm) permissions() []coleo.PermissionMode {
 	out := []coleo.PermissionMode{a.record.Spec.PermissionMode}
-	moded, ok := a.harness.(coleo.Moded)
+	lister, ok := a.harness.(coleo.ModeLister)
 	if !ok {
 		return out
 	}
-	for _, m := range moded.Modes() {
+	for _, m := range lister.Modes() {
 		if m.Permission != "" && (m.ID == choosing.ModeOf(a.record.Spec.Chosen) || m.ID == a.record.Trace.Shown) {
 			out = append(out, m.Permission)
 		}

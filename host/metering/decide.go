@@ -209,7 +209,7 @@ func (m *Meter) StopTurn(repeated bool) {
 		return
 	}
 	f := m.Arm.Facts()
-	if f.Parked == nil || !f.Parked.Kind.Own() || f.Run == nil || f.Run.Interrupted && !repeated || f.Working == nil ||
+	if f.Parked == nil || !f.Parked.Kind.SetByColeo() || f.Run == nil || f.Run.Interrupted && !repeated || f.Working == nil ||
 		!f.Working() {
 		return
 	}

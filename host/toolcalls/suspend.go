@@ -267,11 +267,11 @@ func answerText(s coleo.Suspension) (string, error) {
 		return "", coleo.Errorf(coleo.EConflict, "The user allows it, but it has failed: %s", s.Outcome.Text)
 	case s.Outcome != nil:
 		return s.Outcome.Text + words, nil
-	case d.Choice == coleo.Deny && s.Kind == coleo.SuspensionQuestion:
+	case d.Choice == coleo.ChoiceDeny && s.Kind == coleo.SuspensionQuestion:
 		return "The user does not answer this question." + words, nil
-	case d.Choice == coleo.Deny && s.Kind == coleo.SuspensionPlan:
+	case d.Choice == coleo.ChoiceDeny && s.Kind == coleo.SuspensionPlan:
 		return "The user rejects the plan." + words, nil
-	case d.Choice == coleo.Deny:
+	case d.Choice == coleo.ChoiceDeny:
 		return "The user denies it." + words, nil
 	case s.Kind == coleo.SuspensionPlan:
 		return "The user approves the plan." + words, nil

@@ -191,10 +191,10 @@ func TestACallThatComesAgainAsksNobodyAgain(t *testing.T) {
 	if again != id || other != id {
 		t.Errorf("the calls wait on %s, %s and %s, want one question", id, again, other)
 	}
-	if _, err := b.Answer(t.Context(), "arm-bob", id, "eve", coleo.Decision{Choice: coleo.Reply, Option: 2}); err == nil {
+	if _, err := b.Answer(t.Context(), "arm-bob", id, "eve", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2}); err == nil {
 		t.Error("the question was answered for another arm")
 	}
-	if _, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.Reply, Option: 2}); err != nil {
+	if _, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for _, later := range []<-chan reply{sameKey, sameWords} {
@@ -202,7 +202,7 @@ func TestACallThatComesAgainAsksNobodyAgain(t *testing.T) {
 			t.Errorf("the model got %q, %v", r.text, r.err)
 		}
 	}
-	_, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.Reply, Option: 1})
+	_, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 1})
 	if coleo.ErrorCode(err) != coleo.EStale {
 		t.Errorf("a second answer: %v, want %s", err, coleo.EStale)
 	}
@@ -275,7 +275,7 @@ func TestAMessageIsDeliveredOnlyAfterItWasApproved(t *testing.T) {
 	if len(b.arms.delivered) != 0 {
 		t.Errorf("before the approval, %+v was delivered", b.arms.delivered)
 	}
-	if _, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.Approve}); err != nil {
+	if _, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.ChoiceApprove}); err != nil {
 		t.Fatal(err)
 	}
 	if list := b.arms.delivered; len(list) != 1 || list[0].ID != id || list[0].By != "arm ada" ||

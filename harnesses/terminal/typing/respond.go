@@ -58,7 +58,7 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 		v := r.Verdict()
 		return v.State != "" && (v.Dialog == nil || v.Dialog.Fingerprint != dialog) && !r.DialogDoubtful()
 	}
-	if d.Choice == coleo.Deny && asked.verdict.Dialog.Kind == coleo.DialogOther {
+	if d.Choice == coleo.ChoiceDeny && asked.verdict.Dialog.Kind == coleo.DialogOther {
 		if err := t.closeMenu(ctx, same, asked.verdict); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered",
 			asked.verdict.Dialog.Title, goneTimeout)
 	}
-	if d.Choice == coleo.Deny {
+	if d.Choice == coleo.ChoiceDeny {
 		t.lapseClaims()
 	}
 	return nil
