@@ -136,8 +136,8 @@ func TestATokenAnswersForNoParent(t *testing.T) {
 	b := &family{}
 	client := caller(t, tokenServer(t, b), "a", coleo.OperatorToken{RunsIn: "a"})
 	for _, arm := range []string{"p", "parent"} {
-		if err := client.Respond(t.Context(), arm, "f1", coleo.Decision{Choice: coleo.ChoiceApprove}, ""); coleo.ErrorCode(err) !=
-			coleo.EForbidden {
+		if err := client.Respond(t.Context(), arm, "f1", coleo.Decision{Choice: coleo.ChoiceApprove},
+			""); coleo.ErrorCode(err) != coleo.EForbidden {
 			t.Errorf("for %s: %v", arm, err)
 		}
 	}
@@ -187,8 +187,8 @@ func TestATokenAnswersNothingWhereNobodySeesItsProcess(t *testing.T) {
 	}
 	unseen := func(int) (string, error) { return "", errors.New("this system shows nothing") }
 	client := callerSeenBy(t, s, unseen, "", coleo.OperatorToken{})
-	if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceApprove}, ""); coleo.ErrorCode(err) !=
-		coleo.EForbidden {
+	if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceApprove},
+		""); coleo.ErrorCode(err) != coleo.EForbidden {
 		t.Errorf("on another system: %v", err)
 	}
 }
@@ -303,7 +303,8 @@ func TestWhatATokenDoesNotAnswer(t *testing.T) {
 		"a message":       {message, coleo.EForbidden},
 		"all later requests": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceApproveAlways}, ""),
 			coleo.EForbidden},
-		"a key for the dialog": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceAnswer, Key: "y"}, ""),
+		"a key for the dialog": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceAnswer, Key: "y"},
+			""),
 			coleo.EForbidden},
 	} {
 		if coleo.ErrorCode(c.err) != c.want {

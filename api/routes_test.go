@@ -191,9 +191,8 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return fmt.Sprint(s.From, " ", s.To, " ", s.Restarted), err
 		},
 		"responded": func() (any, error) {
-			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2, Options: []int{1, 3},
-				Words: "so", Key: "y"},
-				"")
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2,
+				Options: []int{1, 3}, Words: "so", Key: "y"}, "")
 		},
 		"q-1 of a1": func() (any, error) {
 			l, err := c.Suspensions(ctx, "a1")
@@ -227,11 +226,11 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		"run/1":    func() (any, error) { g, err := c.Graph(ctx, "run/1"); return g.Nodes[0].ID, err },
 		"a1[a,b c&d] false true true p\xff 3": func() (any, error) {
 			n := 3
-			d, err := c.Diff(ctx, "a1", changes.Wish{Paths: []string{"a,b", "c&d"}, Binary: true, Checkpoint: &n}, true)
+			d, err := c.Diff(ctx, "a1", changes.DiffRequest{Paths: []string{"a,b", "c&d"}, Binary: true, Checkpoint: &n}, true)
 			return fmt.Sprint(d.Root, " ", string(d.Patch), " ", d.Base), err
 		},
 		"a1[x] true false false": func() (any, error) {
-			d, err := c.Diff(ctx, "a1", changes.Wish{Paths: []string{"x"}, Stat: true}, true)
+			d, err := c.Diff(ctx, "a1", changes.DiffRequest{Paths: []string{"x"}, Stat: true}, true)
 			return d.Root + d.Base, err
 		},
 		"checkpoint 3 a1": func() (any, error) {

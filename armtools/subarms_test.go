@@ -11,7 +11,7 @@ import (
 	"coleo.dev/store"
 )
 
-// These methods make the office the arms of its desk. The arm a has the subarm kid, which
+// These methods make the office the arms of its dispatcher. The arm a has the subarm kid, which
 // never rests, and the arm b is its parent.
 
 func (o *office) Relatives(arm string) []toolcalls.Relative {

@@ -107,7 +107,7 @@ func comesLater(err error) bool {
 	case coleo.EBusy, coleo.EBlocked, coleo.EUnproven, coleo.EUnavailable, coleo.EStale:
 		return true
 	default:
-		return bus.Unanswered(err) || bus.Unreachable(err)
+		return bus.IsUnanswered(err) || bus.IsUnreachable(err)
 	}
 }
 

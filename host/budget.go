@@ -193,7 +193,7 @@ func (h *Host) setBudget(ctx context.Context, a *arm, b coleo.Budget) error {
 	}
 	f := a.meter.Arm.Facts()
 	info := harness.Info()
-	if err := budget.CanKeep(b, info.Name, budget.TellingOf(info), coleo.ModelName(f.Model.Provider, f.Model.Name),
+	if err := budget.CanKeep(b, info.Name, budget.TimingOf(info), coleo.ModelName(f.Model.Provider, f.Model.Name),
 		h.ledger.Price(f.Model)); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "nothing was changed: %w", err)
 	}

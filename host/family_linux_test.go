@@ -43,7 +43,7 @@ func (s *stage) release(local *stage, id string) {
 // hurry makes the calls of tools wait for no move.
 func hurry(stages ...*stage) {
 	for _, s := range stages {
-		s.host.desk.MoveWait = time.Nanosecond
+		s.host.dispatcher.MoveWait = time.Nanosecond
 	}
 }
 

@@ -196,7 +196,8 @@ func TestAPolicyForReadingApprovesWhatOnlyReads(t *testing.T) {
 	}
 	s.stopped(id)
 	approval := payloads[coleo.Decided](s, id, coleo.EventDecision)
-	if len(approval) != 1 || approval[0].Policy != "user: preset read" || approval[0].Decision.Choice != coleo.ChoiceApprove {
+	if len(approval) != 1 || approval[0].Policy != "user: preset read" ||
+		approval[0].Decision.Choice != coleo.ChoiceApprove {
 		t.Errorf("the approval is recorded as %+v", approval)
 	}
 	if got := s.chosen(); len(got) != 1 || got[0] != "Yes" {

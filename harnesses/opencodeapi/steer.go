@@ -221,7 +221,8 @@ func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 		}
 		return "/question/" + a.id + "/reply", map[string]any{"answers": a.answers}, nil
 	}
-	words := map[coleo.Choice]string{coleo.ChoiceApprove: "once", coleo.ChoiceApproveAlways: "always", coleo.ChoiceDeny: "reject"}
+	words := map[coleo.Choice]string{coleo.ChoiceApprove: "once", coleo.ChoiceApproveAlways: "always",
+		coleo.ChoiceDeny: "reject"}
 	word, ok := words[d.Choice]
 	if !ok {
 		return "", nil, coleo.Errorf(coleo.EUnsupported, "a permission is approved or denied, not answered")

@@ -93,7 +93,7 @@ func showing(dialog coleo.Fingerprint) typing.Check {
 	return func(r *reading.Reader) error {
 		switch d := r.Verdict().Dialog; {
 		case d == nil:
-			return typing.Passing{Err: errors.New("no dialog is on the screen")}
+			return typing.TransientError{Err: errors.New("no dialog is on the screen")}
 		case d.Fingerprint != dialog:
 			return errors.New("another dialog is on the screen")
 		}

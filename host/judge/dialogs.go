@@ -77,7 +77,8 @@ func (l *Dialogs) answer(ctx context.Context, p coleo.PolicyDecision) error {
 	defer cancel()
 	decision := coleo.Decision{Choice: coleo.ChoiceApprove}
 	if p.Decision == string(policy.Deny) {
-		decision = coleo.Decision{Choice: coleo.ChoiceDeny, Words: "The policy of this arm denies it, by the rule " + p.Rule + "."}
+		decision = coleo.Decision{Choice: coleo.ChoiceDeny,
+			Words: "The policy of this arm denies it, by the rule " + p.Rule + "."}
 	}
 	return l.Answer(ctx, p, decision)
 }

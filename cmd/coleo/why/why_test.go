@@ -102,7 +102,8 @@ func TestAnAnswerWithoutACallSaysSo(t *testing.T) {
 
 func TestAnApprovalOfAPolicyNamesItsRule(t *testing.T) {
 	t.Parallel()
-	a := graph.Answer{Approval: &graph.Node{Approval: &graph.Approval{Choice: coleo.ChoiceApprove, Policy: "user: preset read"}}}
+	a := graph.Answer{Approval: &graph.Node{Approval: &graph.Approval{Choice: coleo.ChoiceApprove,
+		Policy: "user: preset read"}}}
 	if got := approval(a); !strings.Contains(got, "by the policy (user: preset read)") {
 		t.Errorf("the approval is %q", got)
 	}

@@ -39,7 +39,8 @@ func readMenu(t *testing.T, answers string) Verdict {
 
 func TestEachStyleAnswersEachDecision(t *testing.T) {
 	t.Parallel()
-	approve, always, deny := coleo.Decision{Choice: coleo.ChoiceApprove}, coleo.Decision{Choice: coleo.ChoiceApproveAlways},
+	approve, always, deny := coleo.Decision{Choice: coleo.ChoiceApprove},
+		coleo.Decision{Choice: coleo.ChoiceApproveAlways},
 		coleo.Decision{Choice: coleo.ChoiceDeny}
 	reply := func(n int) coleo.Decision { return coleo.Decision{Choice: coleo.ChoiceAnswer, Option: n} }
 	for name, c := range map[string]struct {

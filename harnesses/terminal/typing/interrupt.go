@@ -74,7 +74,7 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 	if r.Verdict().State != "" || r.Starting() || r.Reading().State == coleo.Dead {
 		return nil
 	}
-	return Passing{onScreen(r.Picture(), coleo.EUnrecognised,
+	return TransientError{onScreen(r.Picture(), coleo.EUnrecognised,
 		"no rule of %s knows the screen: no key of the interrupt was pressed on it", t.Spec().Name)}
 }
 

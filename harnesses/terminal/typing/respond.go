@@ -108,7 +108,7 @@ func showing(dialog coleo.Fingerprint) Check {
 		if v.Dialog == nil {
 			e := coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen: nothing was typed")
 			if v.State == "" {
-				return Passing{e}
+				return TransientError{e}
 			}
 			return e
 		}
@@ -118,7 +118,7 @@ func showing(dialog coleo.Fingerprint) Check {
 		e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.Dialog.Title)
 		e.Dialog = v.Dialog
 		if r.DialogSettling(time.Now()) {
-			return Passing{e}
+			return TransientError{e}
 		}
 		return e
 	}
@@ -156,7 +156,7 @@ func whileDrawn(same Check, title string) Check {
 		err := same(r)
 		var e *coleo.Error
 		if errors.As(err, &e) && e.Code == coleo.EStale && e.Dialog != nil && e.Dialog.Title == title {
-			return Passing{e}
+			return TransientError{e}
 		}
 		return err
 	}
