@@ -109,7 +109,8 @@ const (
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
-	Option int    `json:"option,omitempty"` // with ChoiceAnswer: the number of the option, from 1; 0 means none
+	// With ChoiceAnswer: the number of the option to choose, from 1; 0 means none.
+	Option int `json:"option,omitempty"`
 	// Options are the numbers of the options to tick, from 1. Options belongs to ChoiceAnswer, for a
 	// dialog that accepts several options. All other options are unticked, and then the dialog is
 	// submitted.

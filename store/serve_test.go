@@ -281,9 +281,9 @@ func TestABatchMayComeTwiceButNotWithAGap(t *testing.T) {
 	}
 }
 
-// TestOnlyDoubtfulRowsAreRead: a pulse contradicts no other rows, and there may be
+// TestOnlyArmsToVerifyAreRead: a pulse contradicts no other rows, and there may be
 // hundreds.
-func TestOnlyDoubtfulRowsAreRead(t *testing.T) {
+func TestOnlyArmsToVerifyAreRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	for id, change := range map[string]func(*coleo.Arm){
