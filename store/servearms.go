@@ -154,7 +154,7 @@ func (s *ServeDB) ArmsToVerify(ctx context.Context, host, rule string) ([]coleo.
 		WHERE agent_id = ? AND (status = 'stopped' OR rule = ? OR name = id) ORDER BY name`, host, rule)
 	list, err := collect(rows, err, armCells)
 	if err != nil {
-		return nil, fmt.Errorf("read the arms to verify of host %s: %w", host, err)
+		return nil, fmt.Errorf("read the doubtful arms of host %s: %w", host, err)
 	}
 	return list, nil
 }

@@ -215,7 +215,7 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 	return d.firstPiece(data), nil
 }
 
-// wished returns the diff that somebody requests.
+// requested returns the diff that a request asks for.
 func (d *Diffs) requested(ctx context.Context, a Arm, w changes.DiffRequest) (changes.Diff, error) {
 	if w.Wait > 0 && w.Checkpoint == nil {
 		return d.follow(ctx, a, w)
