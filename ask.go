@@ -127,8 +127,8 @@ func (a Ask) OnlyTyped() bool {
 	return a.Types != "" && a.Tool == "" && a.Reply == "" && a.Prompt == "" && !a.Start
 }
 
-// Asking is a harness with a catalogue of the ways in which its agent CLI asks.
-type Asking interface {
+// AskCatalogue is a harness with a catalogue of the ways in which its agent CLI asks.
+type AskCatalogue interface {
 	// Asks returns the catalogue, in the order of the harness's description.
 	Asks() []Ask
 	// QuietTools returns the tools that never ask. Each key is the name of a tool. Each value

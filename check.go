@@ -82,8 +82,8 @@ const (
 	AnswerUnchecked AnswerCheck = "unchecked" // the run did not finish, so its answer was not checked
 )
 
-// Teller is a harness that knows how its agent CLI reports answers.
-type Teller interface {
+// AnswerReporter is a harness that knows how its agent CLI reports answers.
+type AnswerReporter interface {
 	// ReadsAnswers reports whether the agent CLI reports its answers through its hook, its record
 	// or its server. Such an answer is complete. An answer from the screen may be incomplete.
 	ReadsAnswers() bool

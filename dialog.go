@@ -100,22 +100,23 @@ type Choice string
 
 // The choices.
 const (
-	Approve       Choice = "approve"
-	ApproveAlways Choice = "approve_always"
-	Deny          Choice = "deny"
-	Reply         Choice = "answer" // choose one or several options, or give a text, or both
+	ChoiceApprove       Choice = "approve"
+	ChoiceApproveAlways Choice = "approve_always"
+	ChoiceDeny          Choice = "deny"
+	ChoiceAnswer        Choice = "answer" // choose one or several options, or give a text, or both
 )
 
 // Decision answers a dialog.
 type Decision struct {
 	Choice Choice `json:"choice"`
-	Option int    `json:"option,omitempty"` // with Reply: the number of the option to choose, from 1; 0 means none
-	// Options contains the numbers of the options to tick, from 1. It is only for Reply, and only for a
-	// dialog in which several options can be ticked. Coleo unticks all other options, and then submits
-	// the dialog.
+	// With ChoiceAnswer: the number of the option to choose, from 1; 0 means none.
+	Option int `json:"option,omitempty"`
+	// Options contains the numbers of the options to tick, from 1. It is only for ChoiceAnswer, and only
+	// for a dialog in which several options can be ticked. Coleo unticks all other options, and then
+	// submits the dialog.
 	Options []int  `json:"options,omitempty"`
 	Words   string `json:"words,omitempty"`
-	// Key is the key to type into a dialog that no rule knows. Key belongs to Reply. It is the name
+	// Key is the key to type into a dialog that no rule knows. Key belongs to ChoiceAnswer. It is the name
 	// of one key, such as ESCAPE, or one character. If Key is set, all other fields must be empty.
 	Key string `json:"key,omitempty"`
 }

@@ -33,11 +33,11 @@ func LimitKinds() []LimitKind {
 
 // Passes reports whether the limit ends by itself, so that waiting helps.
 func (k LimitKind) Passes() bool {
-	return k != LimitLogin && k != LimitContext && !k.Own()
+	return k != LimitLogin && k != LimitContext && !k.SetByColeo()
 }
 
-// Own reports whether Coleo itself has stopped the arm, and not a limit of its model.
-func (k LimitKind) Own() bool { return k == LimitBudget || k == LimitLoop }
+// SetByColeo reports whether Coleo itself has stopped the arm, and not a limit of its model.
+func (k LimitKind) SetByColeo() bool { return k == LimitBudget || k == LimitLoop }
 
 // Limit is a limit that an agent CLI has met. The agent CLI has given up: its turn has
 // ended with this error.
@@ -107,8 +107,8 @@ func (o OnLimit) Check() error {
 	return err
 }
 
-// Told returns o, or the default if o is "".
-func (o OnLimit) Told() OnLimit {
+// OrDefault returns o, or the default if o is "".
+func (o OnLimit) OrDefault() OnLimit {
 	if o == "" {
 		return OnLimit(OnLimitWait)
 	}
@@ -249,8 +249,8 @@ type Parked struct {
 // ByItself reports whether the arm continues without a person, as far as Coleo knows.
 func (p Parked) ByItself() bool { return !p.Wake.IsZero() || p.Next != "" }
 
-// Told returns a copy of p without the prompt. Events and rows contain this copy.
-func (p Parked) Told() Parked {
+// WithoutPrompt returns a copy of p without the prompt. Events and rows contain this copy.
+func (p Parked) WithoutPrompt() Parked {
 	p.Prompt = ""
 	return p
 }
@@ -313,5 +313,5 @@ func (c ParkChange) Parking() Parked {
 
 // ParkedNow returns the payload of an event after which the arm is parked.
 func ParkedNow(step ParkStep, p Parked) ParkChange {
-	return ParkChange{Step: step, Why: p.Why, Run: p.Run, Parked: p.Told()}
+	return ParkChange{Step: step, Why: p.Why, Run: p.Run, Parked: p.WithoutPrompt()}
 }

@@ -269,8 +269,8 @@ func (c SpawnConfig) ModelOf() (provider, model string) {
 	return c.Provider, c.Model
 }
 
-// Moded is a harness whose agent CLI has modes.
-type Moded interface {
+// ModeLister is a harness whose agent CLI has modes.
+type ModeLister interface {
 	// Modes returns the modes, in the order of the harness's description.
 	Modes() []Mode
 }
@@ -283,8 +283,8 @@ type ModelSetter interface {
 	SetModel(ctx context.Context, model string) error
 }
 
-// Modal is a session whose agent CLI has modes. Reading.Mode is the present mode.
-type Modal interface {
+// ModeSwitcher is a session whose agent CLI has modes. Reading.Mode is the present mode.
+type ModeSwitcher interface {
 	// Modes returns the modes, in the order of the harness's description.
 	Modes() []Mode
 	// SwitchMode switches to a mode, and returns when the screen shows the mode. It types
@@ -356,8 +356,8 @@ type Login struct {
 	Files    []string `json:"files,omitempty"` // paths below HOME of the files that are there
 }
 
-// Logged is a harness that can find out whether its user is logged in.
-type Logged interface {
+// LoginChecker is a harness that can find out whether its user is logged in.
+type LoginChecker interface {
 	// Login looks at the variables in environ, and checks which files exist below its HOME. It
 	// reads no file, and returns no value of a variable.
 	Login(environ []string) Login

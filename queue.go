@@ -49,11 +49,11 @@ type Queue struct {
 func (q Queue) State() *QueueState {
 	s := QueueState{Length: len(q.Entries), Paused: q.Paused, ByHand: q.ByHand, Held: q.Held}
 	if q.Handover != nil {
-		told := q.Handover.Told()
+		told := q.Handover.WithoutQueue()
 		s.Handover = &told
 	}
 	if q.Parked != nil {
-		told := q.Parked.Told()
+		told := q.Parked.WithoutPrompt()
 		s.Parked = &told
 	}
 	if s == (QueueState{}) {
@@ -92,8 +92,8 @@ type Handover struct {
 	Before *Queue `json:"before,omitempty"`
 }
 
-// Told returns what events and rows say of a hand-over: everything but the former queue.
-func (h Handover) Told() Handover {
+// WithoutQueue returns a copy of h without the former queue. Events and rows contain this copy.
+func (h Handover) WithoutQueue() Handover {
 	h.Before = nil
 	return h
 }

@@ -136,14 +136,14 @@ func (n SandboxNetwork) Filtered() bool {
 	return n == NetworkModel || strings.HasPrefix(string(n), string(NetworkAllow))
 }
 
-// Server is a host with a port.
-type Server struct {
+// HostPort is a host with a port.
+type HostPort struct {
 	Host string // a name in small letters, or an IP address in its usual form
 	Port uint16
 }
 
 // Loopback reports whether the host is this machine, as loopback addresses and localhost are.
-func (s Server) Loopback() bool {
+func (s HostPort) Loopback() bool {
 	addr, err := netip.ParseAddr(s.Host)
 	return s.Host == "localhost" || err == nil && addr.IsLoopback()
 }
@@ -158,7 +158,7 @@ const (
 
 // Servers returns the servers that a list names. A host without a port means the ports 443 and 80.
 // If the word is no list, Servers returns none for a word that Coleo knows, and otherwise an error.
-func (n SandboxNetwork) Servers() ([]Server, error) {
+func (n SandboxNetwork) Servers() ([]HostPort, error) {
 	text, ok := strings.CutPrefix(string(n), string(NetworkAllow))
 	switch {
 	case slices.Contains([]SandboxNetwork{"", NetworkAll, NetworkNone, NetworkModel}, n):
@@ -167,18 +167,18 @@ func (n SandboxNetwork) Servers() ([]Server, error) {
 		return nil, Errorf(EInvalid, "choose %s, %s, %s or %sHOST[:PORT],…", NetworkAll, NetworkNone, NetworkModel,
 			NetworkAllow)
 	}
-	var out []Server
+	var out []HostPort
 	for one := range strings.SplitSeq(text, ",") {
 		host, port, err := ParseServer(one)
 		if err != nil {
 			return nil, err
 		}
-		if server := (Server{host, port}); server.Loopback() && port < FirstPort {
+		if server := (HostPort{host, port}); server.Loopback() && port < FirstPort {
 			return nil, Errorf(EInvalid, "%s is this machine: name a port from %d on, such as %s:8080", one, FirstPort, host)
 		}
-		out = append(out, Server{host, cmp.Or(port, 443)})
+		out = append(out, HostPort{host, cmp.Or(port, 443)})
 		if port == 0 {
-			out = append(out, Server{host, 80})
+			out = append(out, HostPort{host, 80})
 		}
 	}
 	if len(out) > maxServers {
@@ -259,8 +259,8 @@ const LimitNone SandboxLimit = "none"
 // On reports whether there is a limit.
 func (l SandboxLimit) On() bool { return l != "" && l != LimitNone }
 
-// Limits are the parts of a SandboxLimit. 0 means that there is no such limit.
-type Limits struct {
+// SandboxLimits are the parts of a SandboxLimit. 0 means that there is no such limit.
+type SandboxLimits struct {
 	Memory int64   // bytes
 	PIDs   int     // processes and threads
 	CPUs   float64 // processors that are busy all the time
@@ -274,8 +274,8 @@ const (
 )
 
 // Parse returns the parts of a limit. For a wrong list, the error is EInvalid.
-func (l SandboxLimit) Parse() (Limits, error) {
-	var out Limits
+func (l SandboxLimit) Parse() (SandboxLimits, error) {
+	var out SandboxLimits
 	if !l.On() {
 		return out, nil
 	}
@@ -283,7 +283,7 @@ func (l SandboxLimit) Parse() (Limits, error) {
 	for part := range strings.SplitSeq(string(l), ",") {
 		name, value, _ := strings.Cut(part, "=")
 		if seen[name] {
-			return Limits{}, Errorf(EInvalid, "%s is named twice", name)
+			return SandboxLimits{}, Errorf(EInvalid, "%s is named twice", name)
 		}
 		seen[name] = true
 		var err error
@@ -304,7 +304,7 @@ func (l SandboxLimit) Parse() (Limits, error) {
 			err = Errorf(EInvalid, "%q is none of memory=SIZE, pids=NUMBER and cpus=NUMBER", part)
 		}
 		if err != nil {
-			return Limits{}, err
+			return SandboxLimits{}, err
 		}
 	}
 	return out, nil
@@ -329,7 +329,7 @@ func parseSize(text string) (int64, error) {
 }
 
 // List returns the limit as a SandboxLimit that Parse understands, or "" if there is none.
-func (l Limits) List() SandboxLimit {
+func (l SandboxLimits) List() SandboxLimit {
 	var out []string
 	if l.Memory > 0 {
 		out = append(out, "memory="+strconv.FormatInt(l.Memory, 10))

@@ -10,7 +10,7 @@ import (
 
 func TestTheNetworkOfASandboxIsAWordOrAList(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[coleo.SandboxNetwork][]coleo.Server{
+	for text, want := range map[coleo.SandboxNetwork][]coleo.HostPort{
 		"": nil, "all": nil, "none": nil, "model": nil,
 		"allow=Example.com":                  {{Host: "example.com", Port: 443}, {Host: "example.com", Port: 80}},
 		"allow=example.com:8443,10.0.0.1:22": {{Host: "example.com", Port: 8443}, {Host: "10.0.0.1", Port: 22}},
@@ -47,7 +47,7 @@ func TestTheNetworkOfASandboxIsAWordOrAList(t *testing.T) {
 
 func TestALimitIsAListOfParts(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[coleo.SandboxLimit]coleo.Limits{
+	for text, want := range map[coleo.SandboxLimit]coleo.SandboxLimits{
 		"": {}, "none": {}, "memory=4G": {Memory: 4 << 30}, "memory=512m,pids=500,cpus=1.5": {Memory: 512 << 20, PIDs: 500,
 			CPUs: 1.5}, "cpus=0.5": {CPUs: 0.5}, "memory=268435456": {Memory: 256 << 20}, "pids=50": {PIDs: 50},
 	} {

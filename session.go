@@ -318,15 +318,15 @@ type Terminal interface {
 	Resize(ctx context.Context, cols, rows int) error
 }
 
-// Talker is a session that knows when its agent CLI last wrote output.
-type Talker interface {
+// OutputTimer is a session that knows when its agent CLI last wrote output.
+type OutputTimer interface {
 	// LastOutput returns the time of the last output. It returns the zero time if there
 	// was no output.
 	LastOutput() time.Time
 }
 
-// Held is a session whose agent CLI runs under a holder.
-type Held interface {
+// HolderSession is a session whose agent CLI runs under a holder.
+type HolderSession interface {
 	// Held checks whether the holder is the one that the session's handle names. It asks over the
 	// session's existing connection. The first result is the reason why the arm cannot continue, or
 	// "" if the arm can continue. Held returns EUnproven if the handle belongs to another start or

@@ -73,7 +73,7 @@ func (s Suspension) Waits() bool { return s.AnsweredAt.IsZero() }
 
 // Allowed reports whether the suspension has an approved request that Coleo must carry out.
 func (s Suspension) Allowed() bool {
-	return s.Request != nil && s.Outcome == nil && s.Decision != nil && s.Decision.Choice == Approve
+	return s.Request != nil && s.Outcome == nil && s.Decision != nil && s.Decision.Choice == ChoiceApprove
 }
 
 // Line returns the first line of the text, for lists.
@@ -94,13 +94,13 @@ func (s Suspension) Check(d Decision) error {
 	switch {
 	case d.Key != "":
 		return Errorf(EInvalid, "a key answers only a dialog on the screen: choose an option, or give a text")
-	case s.Kind != SuspensionQuestion && (d.Choice != Approve && d.Choice != Deny || len(chosen) > 0):
+	case s.Kind != SuspensionQuestion && (d.Choice != ChoiceApprove && d.Choice != ChoiceDeny || len(chosen) > 0):
 		return Errorf(EInvalid, "the arm waits for approval (%s): approve or deny it; words can go with that", s.Kind)
 	case s.Kind != SuspensionQuestion:
 		return nil
-	case d.Choice == Deny && len(chosen) == 0:
+	case d.Choice == ChoiceDeny && len(chosen) == 0:
 		return nil
-	case d.Choice != Reply:
+	case d.Choice != ChoiceAnswer:
 		return Errorf(EInvalid, "the arm asks a question: choose an option, give a text, or deny an answer")
 	case len(chosen) == 0 && strings.TrimSpace(d.Words) == "":
 		return Errorf(EInvalid, "the answer is empty: choose an option by its number, or give a text")

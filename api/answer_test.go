@@ -93,11 +93,11 @@ func callerSeenBy(t *testing.T, s *Server, armOf func(pid int) (string, error), 
 
 // answers tries every way to answer for an arm.
 func (c *Client) answers(ctx context.Context, arm string) map[string]error {
-	_, suspension := c.AnswerSuspension(ctx, arm, "q-"+arm, coleo.Decision{Choice: coleo.Approve})
-	_, byID := c.AnswerSuspension(ctx, "", "q-"+arm, coleo.Decision{Choice: coleo.Approve})
+	_, suspension := c.AnswerSuspension(ctx, arm, "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})
+	_, byID := c.AnswerSuspension(ctx, "", "q-"+arm, coleo.Decision{Choice: coleo.ChoiceApprove})
 	_, mode := c.SwitchMode(ctx, arm, coleo.ModeOrder{Mode: "free", Allow: true})
 	return map[string]error{
-		"respond":    c.Respond(ctx, arm, "f1", coleo.Decision{Choice: coleo.Approve}, ""),
+		"respond":    c.Respond(ctx, arm, "f1", coleo.Decision{Choice: coleo.ChoiceApprove}, ""),
 		"suspension": suspension, "suspension by its id": byID, "mode": mode,
 	}
 }
@@ -136,12 +136,12 @@ func TestATokenAnswersForNoParent(t *testing.T) {
 	b := &family{}
 	client := caller(t, tokenServer(t, b), "a", coleo.OperatorToken{RunsIn: "a"})
 	for _, arm := range []string{"p", "parent"} {
-		if err := client.Respond(t.Context(), arm, "f1", coleo.Decision{Choice: coleo.Approve}, ""); coleo.ErrorCode(err) !=
-			coleo.EForbidden {
+		if err := client.Respond(t.Context(), arm, "f1", coleo.Decision{Choice: coleo.ChoiceApprove},
+			""); coleo.ErrorCode(err) != coleo.EForbidden {
 			t.Errorf("for %s: %v", arm, err)
 		}
 	}
-	if err := client.Respond(t.Context(), "orphan", "f1", coleo.Decision{Choice: coleo.Approve}, ""); err != nil {
+	if err := client.Respond(t.Context(), "orphan", "f1", coleo.Decision{Choice: coleo.ChoiceApprove}, ""); err != nil {
 		t.Errorf("for an arm whose parent was removed: %v", err)
 	}
 	if len(b.did) != 1 {
@@ -180,15 +180,15 @@ func TestATokenAnswersNothingWhereNobodySeesItsProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Approve},
+		if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceApprove},
 			""); coleo.ErrorCode(err) != want {
 			t.Errorf("over TCP, with a token that runs in %q: %v, want %q", runsIn, err, want)
 		}
 	}
 	unseen := func(int) (string, error) { return "", errors.New("this system shows nothing") }
 	client := callerSeenBy(t, s, unseen, "", coleo.OperatorToken{})
-	if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Approve}, ""); coleo.ErrorCode(err) !=
-		coleo.EForbidden {
+	if err := client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceApprove},
+		""); coleo.ErrorCode(err) != coleo.EForbidden {
 		t.Errorf("on another system: %v", err)
 	}
 }
@@ -213,7 +213,7 @@ func TestATokenAnswersForNoArmThatItHasPrompted(t *testing.T) {
 			return err
 		},
 		"an answer in words": func(ctx context.Context, c *Client) error {
-			return c.Respond(ctx, "a", "f0", coleo.Decision{Choice: coleo.Deny, Words: "do x instead"}, "")
+			return c.Respond(ctx, "a", "f0", coleo.Decision{Choice: coleo.ChoiceDeny, Words: "do x instead"}, "")
 		},
 		"a prompt for its parent": func(ctx context.Context, c *Client) error {
 			_, err := c.Prompt(ctx, "parent", coleo.Prompt{Text: "x"}, "")
@@ -240,7 +240,7 @@ func TestATokenAnswersForNoArmThatItHasPrompted(t *testing.T) {
 			if len(b.did) != before {
 				t.Errorf("reached the brain: %q", b.did)
 			}
-			if err := client.Respond(t.Context(), "other", "f1", coleo.Decision{Choice: coleo.Approve}, ""); err != nil {
+			if err := client.Respond(t.Context(), "other", "f1", coleo.Decision{Choice: coleo.ChoiceApprove}, ""); err != nil {
 				t.Errorf("for another arm: %v", err)
 			}
 		})
@@ -287,7 +287,7 @@ func TestWhatATokenDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	b := &family{}
 	client := caller(t, tokenServer(t, b), "", coleo.OperatorToken{})
-	yes := coleo.Decision{Choice: coleo.Approve}
+	yes := coleo.Decision{Choice: coleo.ChoiceApprove}
 	_, whatever := client.AnswerSuspension(t.Context(), "b", "", yes)
 	_, unknown := client.AnswerSuspension(t.Context(), "b", "q-x", yes)
 	_, subarm := client.AnswerSuspension(t.Context(), "b", "q-subarm", yes)
@@ -301,9 +301,10 @@ func TestWhatATokenDoesNotAnswer(t *testing.T) {
 		"an unknown one":  {unknown, coleo.ENotFound},
 		"a subarm":        {subarm, coleo.EForbidden},
 		"a message":       {message, coleo.EForbidden},
-		"all later requests": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ApproveAlways}, ""),
+		"all later requests": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceApproveAlways}, ""),
 			coleo.EForbidden},
-		"a key for the dialog": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.Reply, Key: "y"}, ""),
+		"a key for the dialog": {client.Respond(t.Context(), "b", "f1", coleo.Decision{Choice: coleo.ChoiceAnswer, Key: "y"},
+			""),
 			coleo.EForbidden},
 	} {
 		if coleo.ErrorCode(c.err) != c.want {

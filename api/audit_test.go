@@ -76,7 +76,7 @@ func TestWhatCannotBeAuditedIsNotDone(t *testing.T) {
 	b.interrupt = func(context.Context) error { done++; return nil }
 	b.respond = func(coleo.Fingerprint, coleo.Decision) error { done += 100; return nil }
 	_, client := running(t, newServer(t, b))
-	if err := client.Respond(t.Context(), "a1", "", coleo.Decision{Choice: coleo.Approve}, ""); err == nil ||
+	if err := client.Respond(t.Context(), "a1", "", coleo.Decision{Choice: coleo.ChoiceApprove}, ""); err == nil ||
 		!strings.Contains(err.Error(), "nothing was done") {
 		t.Errorf("an approval that cannot be written down: %v", err)
 	}

@@ -164,7 +164,7 @@ type Brain interface {
 
 	// Diff returns the changes of an arm in its folder. If withCalls is true, each hunk contains
 	// the call of the arm that made the hunk.
-	Diff(ctx context.Context, arm string, w changes.Wish, withCalls bool) (changes.Diff, error)
+	Diff(ctx context.Context, arm string, w changes.DiffRequest, withCalls bool) (changes.Diff, error)
 	// Checkpoints returns the checkpoints of an arm's files, in order.
 	Checkpoints(ctx context.Context, arm string) ([]changes.Checkpoint, error)
 	// Restore puts the files of a checkpoint back. It returns EBusy if an arm in the same
@@ -174,7 +174,7 @@ type Brain interface {
 	// Merge merges the work of an arm into another branch. If there are conflicts, Merge changes
 	// nothing, and the result contains the conflicts. If promptArm is true, Merge then sends the
 	// conflicts to the arm as one prompt.
-	Merge(ctx context.Context, arm string, w changes.MergeWish, by string, promptArm bool) (changes.Merged, error)
+	Merge(ctx context.Context, arm string, w changes.MergeRequest, by string, promptArm bool) (changes.Merged, error)
 
 	// Comments returns the unsent comments on an arm's changes.
 	Comments(ctx context.Context, arm string) ([]changes.Comment, error)

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/changes"
 )
 
-func (b *scriptedBrain) Diff(_ context.Context, arm string, w changes.Wish, why bool) (changes.Diff, error) {
+func (b *scriptedBrain) Diff(_ context.Context, arm string, w changes.DiffRequest, why bool) (changes.Diff, error) {
 	d := changes.Diff{Root: fmt.Sprint(arm, w.Paths, w.Stat, w.Binary, why), Files: []changes.File{},
 		Patch: []byte("p\xff")}
 	if w.Checkpoint != nil {
@@ -30,7 +30,7 @@ func (b *scriptedBrain) Restore(_ context.Context, arm string, n int) (changes.R
 	return changes.Restored{N: n, Before: n + 1, Written: []string{arm}}, b.fail
 }
 
-func (b *scriptedBrain) Merge(_ context.Context, arm string, w changes.MergeWish, by string,
+func (b *scriptedBrain) Merge(_ context.Context, arm string, w changes.MergeRequest, by string,
 	ask bool) (changes.Merged, error) {
 	m := changes.Merged{DryRun: w.DryRun}
 	m.Way, m.Into, m.Branch = w.Way, w.Into+w.Commit+w.Message, fmt.Sprint(arm, ask, by != "")
@@ -68,7 +68,7 @@ func TestEveryRouteOfCommentsThroughItsClient(t *testing.T) {
 			return fmt.Sprint("comment ", len(l), " ", l[1].Path, " ", l[1].Line, " ", l[1].Text), err
 		},
 		"squash main fix words a1 true true true": func() (any, error) {
-			m, err := c.Merge(ctx, "a1", changes.MergeWish{Way: changes.WaySquash, Into: "main ", Commit: "fix ",
+			m, err := c.Merge(ctx, "a1", changes.MergeRequest{Way: changes.WaySquash, Into: "main ", Commit: "fix ",
 				Message: "words", DryRun: true}, true)
 			return fmt.Sprint(m.Way, " ", m.Into, " ", m.Branch[:2], " ", m.Branch[2:], " ", m.DryRun), err
 		},
@@ -93,18 +93,18 @@ func TestTheWishToFollowArrives(t *testing.T) {
 	c, ctx := socketClient(t, newServer(t, &scriptedBrain{})), t.Context()
 	n := 1
 	for name, test := range map[string]struct {
-		wish changes.Wish
-		mark string
-		code coleo.Code
+		request changes.DiffRequest
+		mark    string
+		code    coleo.Code
 	}{
-		"no wish":            {changes.Wish{}, "", ""},
-		"the first diff":     {changes.Wish{Wait: time.Minute}, " 1m0s", ""},
-		"the next diff":      {changes.Wish{Wait: time.Minute, Since: "m"}, "m 1m0s", ""},
-		"the next files":     {changes.Wish{Stat: true, Wait: time.Minute, Since: "m"}, "m 1m0s", ""},
-		"too long":           {changes.Wish{Wait: time.Hour}, "", coleo.EInvalid},
-		"that of checkpoint": {changes.Wish{Wait: time.Minute, Checkpoint: &n}, "", coleo.EInvalid},
+		"no request":         {changes.DiffRequest{}, "", ""},
+		"the first diff":     {changes.DiffRequest{Wait: time.Minute}, " 1m0s", ""},
+		"the next diff":      {changes.DiffRequest{Wait: time.Minute, Since: "m"}, "m 1m0s", ""},
+		"the next files":     {changes.DiffRequest{Stat: true, Wait: time.Minute, Since: "m"}, "m 1m0s", ""},
+		"too long":           {changes.DiffRequest{Wait: time.Hour}, "", coleo.EInvalid},
+		"that of checkpoint": {changes.DiffRequest{Wait: time.Minute, Checkpoint: &n}, "", coleo.EInvalid},
 	} {
-		d, err := c.Diff(ctx, "a1", test.wish, false)
+		d, err := c.Diff(ctx, "a1", test.request, false)
 		if coleo.ErrorCode(err) != test.code || d.Mark != test.mark {
 			t.Errorf("%s: the mark is %q, want %q; %v", name, d.Mark, test.mark, err)
 		}

@@ -223,8 +223,8 @@ type undialled struct{ error }
 
 func (u undialled) Unwrap() error { return u.error }
 
-// Unsent reports whether err means that no server received the request.
-func Unsent(err error) bool { return errors.As(err, new(unsent)) }
+// IsUnsent reports whether err means that no server received the request.
+func IsUnsent(err error) bool { return errors.As(err, new(unsent)) }
 
 // watched returns a context for one request. The context ends when the server's process can no
 // longer answer. If the process already cannot answer, watched returns an error instead.

@@ -351,7 +351,7 @@ func (c *Client) Suspensions(ctx context.Context, arm string) ([]coleo.Suspensio
 func (c *Client) AnswerSuspension(ctx context.Context, arm, id string, d coleo.Decision) (coleo.Suspension, error) {
 	var out suspensionReply
 	in := suspensionBody{ID: id, Decision: d.Choice, Option: d.Option, Options: d.Options, Text: d.Words}
-	if d.Choice == coleo.Reply {
+	if d.Choice == coleo.ChoiceAnswer {
 		in.Decision = ""
 	}
 	path := armPath(arm, "/suspension")

@@ -213,8 +213,8 @@ type diffInput struct {
 	Checkpoint int      `query:"checkpoint" minimum:"-1" default:"-1" doc:"What changed up to this checkpoint since the one before it"`
 }
 
-// addFollow adds the wish to follow a diff.
-func addFollow(w *changes.Wish, since, text string) error {
+// addFollow adds to a request that the caller follows the diff.
+func addFollow(w *changes.DiffRequest, since, text string) error {
 	wait, err := duration("wait", text)
 	if err == nil && since != "" && wait == 0 {
 		err = coleo.Errorf(coleo.EInvalid, "since needs a wait above 0s, such as wait=30s")
@@ -223,8 +223,8 @@ func addFollow(w *changes.Wish, since, text string) error {
 	return err
 }
 
-func (in *diffInput) wish() (changes.Wish, error) {
-	w := changes.Wish{Paths: in.Path, Binary: in.Binary}
+func (in *diffInput) request() (changes.DiffRequest, error) {
+	w := changes.DiffRequest{Paths: in.Path, Binary: in.Binary}
 	if err := addFollow(&w, in.Since, in.Wait); err != nil {
 		return w, err
 	}
@@ -238,7 +238,7 @@ func (in *diffInput) wish() (changes.Wish, error) {
 }
 
 func (s *Server) diff(ctx context.Context, in *diffInput) (*reply[changes.Diff], error) {
-	w, err := in.wish()
+	w, err := in.request()
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ type filesInput struct {
 }
 
 func (s *Server) files(ctx context.Context, in *filesInput) (*reply[changes.Diff], error) {
-	w := changes.Wish{Paths: in.Path, Stat: true}
+	w := changes.DiffRequest{Paths: in.Path, Stat: true}
 	if err := addFollow(&w, in.Since, in.Wait); err != nil {
 		return nil, err
 	}
@@ -281,12 +281,12 @@ func (s *Server) restore(ctx context.Context, in *armBody[restoreBody]) (*reply[
 }
 
 type mergeBody struct {
-	changes.MergeWish
+	changes.MergeRequest
 	AskArm bool `json:"askArm,omitempty" doc:"Hand conflicts to the arm as one prompt"`
 }
 
 func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[changes.Merged], error) {
-	out, err := s.brain.Merge(ctx, in.ID, in.Body.MergeWish, callerWord(callerOf(ctx)), in.Body.AskArm)
+	out, err := s.brain.Merge(ctx, in.ID, in.Body.MergeRequest, callerWord(callerOf(ctx)), in.Body.AskArm)
 	return &reply[changes.Merged]{out}, err
 }
 
@@ -294,7 +294,8 @@ func (s *Server) merge(ctx context.Context, in *armBody[mergeBody]) (*reply[chan
 // nothing, and the result contains the conflicts. If promptArm is true, Merge then sends the
 // conflicts to the arm as one prompt. Merge returns EUnsupported if the arm has no worktree. It
 // returns EConflict if the arm's uncommitted work or a checked-out branch prevents the merge.
-func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, promptArm bool) (changes.Merged, error) {
+func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeRequest,
+	promptArm bool) (changes.Merged, error) {
 	var out changes.Merged
 	err := c.callFor(ctx, mergeTime, post, armPath(arm, "/merge"), mergeBody{w, promptArm}, &out)
 	return out, err
@@ -303,7 +304,7 @@ func (c *Client) Merge(ctx context.Context, arm string, w changes.MergeWish, pro
 // Diff returns the changes of the arm in its folder. If withCalls is true, each hunk contains the
 // call of the arm that made the hunk. Diff returns EUnsupported if the folder is not in a git
 // repository. If w.Wait is above 0, Diff waits until the mark of the diff is not w.Since.
-func (c *Client) Diff(ctx context.Context, arm string, w changes.Wish, withCalls bool) (changes.Diff, error) {
+func (c *Client) Diff(ctx context.Context, arm string, w changes.DiffRequest, withCalls bool) (changes.Diff, error) {
 	query, route := url.Values{"path": w.Paths}, "/diff?"
 	if w.Stat && w.Checkpoint == nil {
 		route = "/files?"

@@ -8,7 +8,7 @@ import (
 )
 
 func (b *scriptedBrain) OnLimit(_ context.Context, arm string, on coleo.OnLimit) (coleo.OnLimitReport, error) {
-	return coleo.OnLimitReport{Arm: arm, OnLimit: on.Told()}, b.fail
+	return coleo.OnLimitReport{Arm: arm, OnLimit: on.OrDefault()}, b.fail
 }
 
 func TestWhatAnArmDoesAtALimitThroughTheClient(t *testing.T) {

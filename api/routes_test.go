@@ -59,7 +59,7 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 				Text: p.Text + "/" + lease + fmt.Sprint(p.Interrupt, p.Unproven)}, nil
 		},
 		respond: func(dialog coleo.Fingerprint, d coleo.Decision) error {
-			if want := (coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3}, Words: "so",
+			if want := (coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2, Options: []int{1, 3}, Words: "so",
 				Key: "y"}); dialog != "f1" ||
 				!reflect.DeepEqual(d, want) {
 				return fmt.Errorf("respond got %q %+v", dialog, d)
@@ -191,25 +191,24 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 			return fmt.Sprint(s.From, " ", s.To, " ", s.Restarted), err
 		},
 		"responded": func() (any, error) {
-			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.Reply, Option: 2, Options: []int{1, 3},
-				Words: "so", Key: "y"},
-				"")
+			return "responded", c.Respond(ctx, "a1", "f1", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2,
+				Options: []int{1, 3}, Words: "so", Key: "y"}, "")
 		},
 		"q-1 of a1": func() (any, error) {
 			l, err := c.Suspensions(ctx, "a1")
 			return l[0].ID + " of " + l[0].Arm, err
 		},
 		"q-1 a1 answer 2 so socket": func() (any, error) {
-			s, err := c.AnswerSuspension(ctx, "a1", "q-1", coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "so"})
+			s, err := c.AnswerSuspension(ctx, "a1", "q-1", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2, Words: "so"})
 			d := s.Decision
 			return fmt.Sprint(s.ID, " ", s.Arm, " ", d.Choice, " ", d.Option, " ", d.Words, " ", s.By), err
 		},
 		"q-7 without arm": func() (any, error) {
-			s, err := c.AnswerSuspension(ctx, "", "q-7", coleo.Decision{Choice: coleo.Approve})
+			s, err := c.AnswerSuspension(ctx, "", "q-7", coleo.Decision{Choice: coleo.ChoiceApprove})
 			return s.ID + " without arm" + s.Arm, err
 		},
 		"no id, deny": func() (any, error) {
-			s, err := c.AnswerSuspension(ctx, "a1", "", coleo.Decision{Choice: coleo.Deny})
+			s, err := c.AnswerSuspension(ctx, "a1", "", coleo.Decision{Choice: coleo.ChoiceDeny})
 			return "no id" + s.ID + ", " + string(s.Decision.Choice), err
 		},
 		"0 tasks": func() (any, error) { l, err := c.Tasks(ctx, "a1"); return fmt.Sprintf("%d tasks", len(l)), err },
@@ -227,11 +226,11 @@ func TestEveryRouteThroughItsClient(t *testing.T) {
 		"run/1":    func() (any, error) { g, err := c.Graph(ctx, "run/1"); return g.Nodes[0].ID, err },
 		"a1[a,b c&d] false true true p\xff 3": func() (any, error) {
 			n := 3
-			d, err := c.Diff(ctx, "a1", changes.Wish{Paths: []string{"a,b", "c&d"}, Binary: true, Checkpoint: &n}, true)
+			d, err := c.Diff(ctx, "a1", changes.DiffRequest{Paths: []string{"a,b", "c&d"}, Binary: true, Checkpoint: &n}, true)
 			return fmt.Sprint(d.Root, " ", string(d.Patch), " ", d.Base), err
 		},
 		"a1[x] true false false": func() (any, error) {
-			d, err := c.Diff(ctx, "a1", changes.Wish{Paths: []string{"x"}, Stat: true}, true)
+			d, err := c.Diff(ctx, "a1", changes.DiffRequest{Paths: []string{"x"}, Stat: true}, true)
 			return d.Root + d.Base, err
 		},
 		"checkpoint 3 a1": func() (any, error) {

@@ -188,7 +188,7 @@ func (s *Server) answerArm(ctx context.Context, in *armBody[suspensionBody]) (*r
 func (s *Server) answered(ctx context.Context, arm, id string, b suspensionBody) (*reply[suspensionReply], error) {
 	d := coleo.Decision{Choice: b.Decision, Option: b.Option, Options: b.Options, Words: b.Text}
 	if d.Choice == "" {
-		d.Choice = coleo.Reply
+		d.Choice = coleo.ChoiceAnswer
 	}
 	c := callerOf(ctx)
 	out, err := s.brain.AnswerSuspension(ctx, arm, id, d, strings.TrimSpace(string(c.Kind)+" "+c.ID))

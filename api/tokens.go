@@ -172,7 +172,7 @@ func (f fence) answers(ctx context.Context, word, dialog string, d coleo.Decisio
 	switch {
 	case dialog == "":
 		return arm, coleo.Errorf(coleo.EInvalid, "with an operator token, name what you answer by its id; nothing was done")
-	case d.Choice == coleo.ApproveAlways:
+	case d.Choice == coleo.ChoiceApproveAlways:
 		return arm, coleo.Errorf(coleo.EForbidden, "an operator token approves what is asked now, and nothing later: "+
 			"approve without always; nothing was done")
 	case d.Key != "":

@@ -36,25 +36,27 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// office is a host agent's part in this: a real database, a desk and the doors of its arms.
+// office is a host agent's part in this: a real database, a dispatcher and the doors of its arms.
 type office struct {
-	t    *testing.T
-	dir  string
-	db   *store.HostDB
-	desk *toolcalls.Desk
-	open []*door.Door
+	t          *testing.T
+	dir        string
+	db         *store.HostDB
+	dispatcher *toolcalls.Dispatcher
+	open       []*door.Door
 }
 
 type visitor struct {
-	*toolcalls.Desk
+	*toolcalls.Dispatcher
 	arm string
 }
 
 func (v visitor) Call(ctx context.Context, q door.Request, waiting func(string)) (string, error) {
-	return v.Desk.Call(ctx, v.arm, q, waiting)
+	return v.Dispatcher.Call(ctx, v.arm, q, waiting)
 }
 
-func (v visitor) Got(ctx context.Context, key string) { _ = v.Desk.Got(ctx, v.arm, key) }
+func (v visitor) AnswerDelivered(ctx context.Context, key string) {
+	_ = v.Dispatcher.AnswerDelivered(ctx, v.arm, key)
+}
 
 func newOffice(t *testing.T) *office {
 	t.Helper()
@@ -77,13 +79,13 @@ func (o *office) start() {
 	var err error
 	o.db, err = store.OpenHost(filepath.Join(o.dir, "host.db"))
 	o.check(err)
-	o.desk = &toolcalls.Desk{DB: o.db, Write: o.db.ChangeTools, Now: time.Now, Arms: o,
+	o.dispatcher = &toolcalls.Dispatcher{DB: o.db, Write: o.db.ChangeTools, Now: time.Now, Arms: o,
 		Arm: func(id string) (toolcalls.Facts, error) {
 			return toolcalls.Facts{Name: "arm-" + id, Workdir: "/work", Run: "r1", Prompt: "do it", Tools: coleo.ArmTools()}, nil
 		}}
 	o.open = nil
 	for _, arm := range []string{"a", "b"} {
-		d, err := door.Open(o.path(arm), nil, visitor{o.desk, arm})
+		d, err := door.Open(o.path(arm), nil, visitor{o.dispatcher, arm})
 		o.check(err)
 		o.open = append(o.open, d)
 	}
@@ -115,7 +117,7 @@ func (o *office) waiting(n int) []coleo.Suspension {
 
 func (o *office) answer(s coleo.Suspension, d coleo.Decision) {
 	o.t.Helper()
-	_, err := o.desk.Answer(o.t.Context(), s.Arm, s.ID, "somebody", d)
+	_, err := o.dispatcher.Answer(o.t.Context(), s.Arm, s.ID, "somebody", d)
 	o.check(err)
 }
 
@@ -223,7 +225,7 @@ func TestM15AQuestionOutlivesTheHostAgent(t *testing.T) {
 	if again.ID != first.ID || again.Run != "r1" || again.Kind != coleo.SuspensionQuestion {
 		t.Errorf("after the restart %+v waits, before it was %+v", again, first)
 	}
-	o.answer(again, coleo.Decision{Choice: coleo.Reply, Option: 2, Words: "like the sea"})
+	o.answer(again, coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2, Words: "like the sea"})
 	if a := <-result; a.err != nil || a.failed || a.text != "The user chooses: blue. They say: like the sea" {
 		t.Errorf("the model gets %+v", a)
 	}
@@ -261,7 +263,7 @@ func TestM15ACutCallIsTakenUp(t *testing.T) {
 	if a := <-lost; a.err == nil {
 		t.Errorf("the cut call = %+v", a)
 	}
-	o.answer(o.waiting(1)[0], coleo.Decision{Choice: coleo.Reply, Words: "yes"})
+	o.answer(o.waiting(1)[0], coleo.Decision{Choice: coleo.ChoiceAnswer, Words: "yes"})
 	if a := <-later; a.text != "The user answers: yes" {
 		t.Errorf("await_answer = %+v", a)
 	}
@@ -275,7 +277,7 @@ func TestM15AnAnswerThatNobodyHeardIsNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)
 	now(t, o.inside(Config{Longest: time.Millisecond}, nil), coleo.ToolAskUser, map[string]any{"question": "Go on?"})
-	o.answer(o.waiting(1)[0], coleo.Decision{Choice: coleo.Reply, Words: "yes"})
+	o.answer(o.waiting(1)[0], coleo.Decision{Choice: coleo.ChoiceAnswer, Words: "yes"})
 	s := o.process("a")
 	if a := now(t, s, coleo.ToolAskUser, map[string]any{"question": "Go on?"}); a.text != "The user answers: yes" {
 		t.Errorf("asked again = %+v", a)
@@ -302,9 +304,9 @@ type asked struct {
 func TestM16PlansAreApprovedOrDenied(t *testing.T) {
 	t.Parallel()
 	checkAsked(t, coleo.SuspensionPlan, []asked{
-		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. work"}, coleo.Decision{Choice: coleo.Approve},
+		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. work"}, coleo.Decision{Choice: coleo.ChoiceApprove},
 			"The user approves the plan."},
-		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. rest"}, coleo.Decision{Choice: coleo.Deny, Words: "work"},
+		{coleo.ToolSubmitPlan, map[string]any{"plan": "1. rest"}, coleo.Decision{Choice: coleo.ChoiceDeny, Words: "work"},
 			"The user rejects the plan. They say: work"},
 	})
 }
@@ -314,8 +316,8 @@ func TestM17AccessIsAllowedOrDenied(t *testing.T) {
 	t.Parallel()
 	wanted := map[string]any{"what": "/etc", "why": "to look"}
 	checkAsked(t, coleo.SuspensionAccess, []asked{
-		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.Approve}, "The user allows it."},
-		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.Deny, Words: "use /tmp"},
+		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.ChoiceApprove}, "The user allows it."},
+		{coleo.ToolRequestAccess, wanted, coleo.Decision{Choice: coleo.ChoiceDeny, Words: "use /tmp"},
 			"The user denies it. They say: use /tmp"},
 	})
 }
@@ -324,7 +326,7 @@ func TestM15SeveralOptionsAreChosen(t *testing.T) {
 	t.Parallel()
 	checkAsked(t, coleo.SuspensionQuestion, []asked{
 		{coleo.ToolAskUser, map[string]any{"question": "Which?", "options": []string{"x", "y", "z"}, "multiple": true},
-			coleo.Decision{Choice: coleo.Reply, Options: []int{1, 3}}, "The user chooses: x; z."},
+			coleo.Decision{Choice: coleo.ChoiceAnswer, Options: []int{1, 3}}, "The user chooses: x; z."},
 	})
 }
 
@@ -339,19 +341,20 @@ func checkAsked(t *testing.T, kind coleo.SuspensionKind, list []asked) {
 				t.Errorf("%s with %s %q is asked as %+v", c.tool, name, value, s)
 			}
 		}
-		for _, wrong := range []coleo.Decision{{Choice: coleo.Reply, Option: 4}, {Choice: coleo.Reply}, {Key: "y"}} {
-			if _, err := o.desk.Answer(t.Context(), "a", s.ID, "", wrong); coleo.ErrorCode(err) != coleo.EInvalid {
+		for _, wrong := range []coleo.Decision{{Choice: coleo.ChoiceAnswer, Option: 4}, {Choice: coleo.ChoiceAnswer},
+			{Key: "y"}} {
+			if _, err := o.dispatcher.Answer(t.Context(), "a", s.ID, "", wrong); coleo.ErrorCode(err) != coleo.EInvalid {
 				t.Errorf("%s: %+v = %v, want EInvalid", c.tool, wrong, err)
 			}
 		}
-		if _, err := o.desk.Answer(t.Context(), "b", s.ID, "", c.answer); coleo.ErrorCode(err) != coleo.ENotFound {
+		if _, err := o.dispatcher.Answer(t.Context(), "b", s.ID, "", c.answer); coleo.ErrorCode(err) != coleo.ENotFound {
 			t.Errorf("the answer to another arm = %v", err)
 		}
 		o.answer(s, c.answer)
 		if a := <-result; a.text != c.want || a.failed {
 			t.Errorf("%s = %+v, want %q", c.tool, a, c.want)
 		}
-		if _, err := o.desk.Answer(t.Context(), "a", s.ID, "", c.answer); coleo.ErrorCode(err) != coleo.EStale {
+		if _, err := o.dispatcher.Answer(t.Context(), "a", s.ID, "", c.answer); coleo.ErrorCode(err) != coleo.EStale {
 			t.Errorf("the second answer = %v, want EStale", err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/store"
 )
 
-// These methods make the office the arms of its desk. The arm a has the subarm kid, which
+// These methods make the office the arms of its dispatcher. The arm a has the subarm kid, which
 // never rests, and the arm b is its parent.
 
 func (o *office) Relatives(arm string) []toolcalls.Relative {
@@ -90,9 +90,9 @@ func TestM19AMessageIsApprovedAndMarked(t *testing.T) {
 		failed bool
 		want   string
 	}{
-		{"arm-a.kid", coleo.Approve, false, "is in the queue of the arm arm-a.kid"},
-		{"arm-a.kid", coleo.Deny, false, "The user denies it."},
-		{"parent", coleo.Approve, true, "arm b has ended"},
+		{"arm-a.kid", coleo.ChoiceApprove, false, "is in the queue of the arm arm-a.kid"},
+		{"arm-a.kid", coleo.ChoiceDeny, false, "The user denies it."},
+		{"parent", coleo.ChoiceApprove, true, "arm b has ended"},
 	} {
 		text := c.to + " " + string(c.choice) // not the same twice, which would be the same question
 		result := call(t.Context(), s, coleo.ToolMessageArm, map[string]any{"to": c.to, "text": text})

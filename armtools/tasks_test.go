@@ -31,10 +31,11 @@ func TestM18Tasks(t *testing.T) {
 	}
 	o.end()
 	o.start()
-	if list, err := o.desk.Tasks(t.Context(), "a"); err != nil || len(list) != 2 || list[1].Status != coleo.TaskDone {
+	if list, err := o.dispatcher.Tasks(t.Context(), "a"); err != nil || len(list) != 2 ||
+		list[1].Status != coleo.TaskDone {
 		t.Errorf("after a restart the tasks are %+v, %v", list, err)
 	}
-	if other, err := o.desk.Tasks(t.Context(), "b"); err != nil || len(other) != 0 {
+	if other, err := o.dispatcher.Tasks(t.Context(), "b"); err != nil || len(other) != 0 {
 		t.Errorf("another arm has the tasks %+v, %v", other, err)
 	}
 	if n := len(o.events(coleo.EventTasks)); n != 3 {
@@ -66,7 +67,7 @@ func TestFilesAreClaimedUntilTheArmEnds(t *testing.T) {
 	}
 	result := call(t.Context(), a, coleo.ToolAskUser, map[string]any{"question": "Still there?"})
 	o.waiting(1)
-	o.check(o.desk.Ended(t.Context(), "a"))
+	o.check(o.dispatcher.Ended(t.Context(), "a"))
 	if r := claim(b, "x.go", "exclusive"); r.failed {
 		t.Errorf("after the end of the other arm: %+v", r)
 	}

@@ -52,7 +52,7 @@ func hold(b *testing.B, program []string, argv ...string) *held {
 func (h *held) end() {
 	_, _ = h.client.Stop(0)
 	h.client.Close()
-	_ = holder.Settle(h.dir)
+	_ = holder.AwaitGuard(h.dir)
 }
 
 // program returns the command by which the shipped binary starts holders, as seen in use.

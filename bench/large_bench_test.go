@@ -228,12 +228,12 @@ func (s *large) follow() {
 	ctx, cancel := context.WithCancel(s.Context())
 	defer cancel()
 	told := make(chan struct{}, largeArms)
-	wish := changes.Wish{Wait: time.Hour}
+	request := changes.DiffRequest{Wait: time.Hour}
 	for i := range largeArms {
-		p, err := s.diffs.Diff(ctx, s.arm(i), bus.DiffOrder{Wish: changes.Wish{Wait: time.Hour}})
+		p, err := s.diffs.Diff(ctx, s.arm(i), bus.DiffOrder{Request: changes.DiffRequest{Wait: time.Hour}})
 		ok(s.B, err)
-		wish.Since = s.read(p).Mark
-		order := bus.DiffOrder{Wish: wish}
+		request.Since = s.read(p).Mark
+		order := bus.DiffOrder{Request: request}
 		go func() {
 			if _, err := s.diffs.Diff(ctx, s.arm(i), order); err == nil {
 				told <- struct{}{}

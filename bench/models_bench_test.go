@@ -14,7 +14,7 @@ import (
 const (
 	// catalogueModels is the number of models of the largest believable catalogue.
 	catalogueModels = 10_000
-	// resolveBar is how many times the time of parsing a catalogue may go by until a wish is
+	// resolveBar is how many times the time of parsing a catalogue may go by until a request is
 	// resolved, with the parsing.
 	resolveBar = 3
 	// resolveRuns is the number of runs of which the median counts.
@@ -22,7 +22,7 @@ const (
 )
 
 // BenchmarkResolve compares the time until a model of a large catalogue is chosen with the
-// time of parsing that catalogue. The wish cannot be had, so each step is looked at.
+// time of parsing that catalogue. The request cannot be had, so each step is looked at.
 func BenchmarkResolve(b *testing.B) {
 	var text strings.Builder
 	text.WriteString(`{"all":[`)
@@ -39,7 +39,7 @@ func BenchmarkResolve(b *testing.B) {
 	}
 	text.WriteString(`}}],"connected":[]}`)
 	document := []byte(text.String())
-	wish := modelresolver.Wish{Provider: "nobody", Model: "m-none", Strategy: coleo.FallbackCheaper,
+	request := modelresolver.ModelRequest{Provider: "nobody", Model: "m-none", Strategy: coleo.FallbackCheaper,
 		Cost: &modelresolver.Cost{Input: 20, Output: 20}}
 	for b.Loop() {
 		var times []float64
@@ -48,7 +48,7 @@ func BenchmarkResolve(b *testing.B) {
 			c, err := modelresolver.ParseCatalog(document)
 			ok(b, err)
 			parsed := time.Since(began)
-			_, err = modelresolver.Choose(c, wish)
+			_, err = modelresolver.Choose(c, request)
 			ok(b, err)
 			times = append(times, float64(time.Since(began))/float64(parsed))
 		}

@@ -107,7 +107,7 @@ func comesLater(err error) bool {
 	case coleo.EBusy, coleo.EBlocked, coleo.EUnproven, coleo.EUnavailable, coleo.EStale:
 		return true
 	default:
-		return bus.Unanswered(err) || bus.Unreachable(err)
+		return bus.IsUnanswered(err) || bus.IsUnreachable(err)
 	}
 }
 
@@ -167,7 +167,7 @@ func (b *Brain) OnLimit(ctx context.Context, idOrName string, on coleo.OnLimit) 
 		return coleo.OnLimitReport{}, err
 	}
 	if on == "" {
-		out := coleo.OnLimitReport{Arm: arm.Name, OnLimit: configOf(arm).AtLimit().Told()}
+		out := coleo.OnLimitReport{Arm: arm.Name, OnLimit: configOf(arm).AtLimit().OrDefault()}
 		if arm.Queue != nil {
 			out.Parked = arm.Queue.Parked
 		}

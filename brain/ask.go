@@ -48,8 +48,8 @@ func (b *Brain) threadHosts() []string {
 	return out
 }
 
-// takesFiles returns EUnsupported if the host agent is too old to add files to a prompt.
-func (b *Brain) takesFiles(host string) error {
+// requireFileSupport returns EUnsupported if the host agent is too old to add files to a prompt.
+func (b *Brain) requireFileSupport(host string) error {
 	return placement.Require(b.roster.BeatOf(host), func(beat bus.Beat) bool { return beat.TakesFiles },
 		"takes no files with a prompt")
 }

@@ -70,7 +70,7 @@ type Brain struct {
 	Config
 	*commands.Commands
 	*memos.Memos
-	*comments.Unsent
+	*comments.UnsentStore
 	*origin.Origins
 	*catalogue.Catalogue
 	*feed.Feed
@@ -111,7 +111,7 @@ func New(c Config) *Brain {
 		TakeRequests: b.takeRequests, NeverOrdered: neverOrdered, DropNeverOrdered: b.dropNeverOrdered,
 		CatchUpChosen: b.catchUpChosen})
 	b.Commands = commands.New(commands.Config{Find: b.Arm, Ask: b.askAboutArm, Permit: b.permits.Wait, CatchUp: b.roster.CatchUp,
-		SettledOn: b.settledOn, TakesFiles: b.takesFiles})
+		SettledOn: b.settledOn, RequireFileSupport: b.requireFileSupport})
 	b.Snapshots = displays.New(displays.Config{DB: c.DB, Log: c.Log, Find: b.Arm, CatchUp: b.roster.CatchUp})
 	b.Feed = feed.New(feed.Config{DB: c.DB, Log: c.Log, Arm: b.Arm, Arms: b.Arms, Logged: b.NoteLogged,
 		Changed: b.NoteChanged, Published: b.considerAlternatives})
@@ -124,7 +124,7 @@ func New(c Config) *Brain {
 	b.models = models.New(models.Config{Harnesses: c.Registry, Providers: b.Providers, Prices: c.Prices,
 		Fallback: c.Defaults.Fallback, Log: c.Log, Now: c.Now})
 	b.Memos = memos.New(c.DB, b.Arm, c.Now)
-	b.Unsent = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
+	b.UnsentStore = comments.New(comments.Config{DB: c.DB, Find: b.Arm, Prompt: b.Prompt, Now: c.Now})
 	return b
 }
 

@@ -29,13 +29,14 @@ const (
 // Diff returns ENotFound if there is no such arm or checkpoint. It returns EUnsupported if the
 // arm's folder is not in a git repository. It returns EExited if the arm has never run, and
 // EUnavailable if the host agent cannot be asked.
-func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.Wish, withCalls bool) (changes.Diff, error) {
+func (b *Brain) Diff(ctx context.Context, idOrName string, w changes.DiffRequest,
+	withCalls bool) (changes.Diff, error) {
 	var d changes.Diff
 	arm, err := b.Arm(ctx, idOrName)
 	if err != nil {
 		return d, err
 	}
-	o := bus.DiffOrder{Arm: arm.ID, Wish: w}
+	o := bus.DiffOrder{Arm: arm.ID, Request: w}
 	var data []byte
 	for {
 		var p bus.Piece
@@ -86,11 +87,11 @@ func (b *Brain) Restore(ctx context.Context, idOrName string, n int) (changes.Re
 // worktree. It returns EConflict if the arm's work or the branch prevents the merge. If the request
 // is to commit first, and the arm could be changing files, Merge returns EBusy. If ask is true,
 // Merge also returns the errors of Prompt.
-func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeWish, by string,
+func (b *Brain) Merge(ctx context.Context, idOrName string, w changes.MergeRequest, by string,
 	ask bool) (changes.Merged, error) {
 	var m changes.Merged
 	err := b.OrderAndCatchUp(ctx, idOrName, bus.OpMerge, MergeTime, func(arm coleo.Arm) any {
-		return bus.MergeOrder{Arm: arm.ID, Wish: w, By: by}
+		return bus.MergeOrder{Arm: arm.ID, Request: w, By: by}
 	}, &m)
 	if err != nil || !ask || len(m.Conflicts) == 0 || w.DryRun {
 		return m, err

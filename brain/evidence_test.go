@@ -131,7 +131,7 @@ func (s *scripted) spawnUnanswered(name string) {
 		return nil, ctx.Err()
 	})
 	_, err := s.brain.Spawn(ctx, wire.SpawnRequest{Name: name, Harness: "aider", Workdir: "/w"})
-	if !bus.Unanswered(err) {
+	if !bus.IsUnanswered(err) {
 		s.t.Fatalf("spawn = %v, want that the answer did not come", err)
 	}
 }

@@ -59,7 +59,7 @@ func TestG1TheGraphOfARunHasItsApprovals(t *testing.T) {
 		p.add(run, coleo.EventRunStart, coleo.Receipt{Text: "do " + run})
 		p.work(run, coleo.Turn{}, coleo.ToolCall{ID: "c", Name: "bash", Kind: coleo.ToolExecute, Command: "make"})
 		p.add("", coleo.EventDecision, coleo.Decided{Dialog: coleo.Dialog{Kind: coleo.DialogPermission, Subject: "make"},
-			Decision: coleo.Decision{Choice: coleo.Approve}}) // the host does not name the run
+			Decision: coleo.Decision{Choice: coleo.ChoiceApprove}}) // the host does not name the run
 		p.work(run, coleo.ToolEnd{ID: "c", Outcome: coleo.ToolSuccess})
 		p.end(run)
 	}
@@ -141,7 +141,7 @@ func TestWhyNamesWhoApproved(t *testing.T) {
 		check(t, err)
 		check(t, p.s.brain.EndAudit(t.Context(), id, coleo.AuditDone, ""))
 		p.add("", coleo.EventDecision, coleo.Decided{Dialog: coleo.Dialog{Kind: coleo.DialogPermission, Subject: "a.go",
-			Fingerprint: "f"}, Decision: coleo.Decision{Choice: coleo.Approve}})
+			Fingerprint: "f"}, Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
 		p.work("r", coleo.ToolEnd{ID: "c", Outcome: coleo.ToolSuccess}, coleo.FileChanged{Path: "a.go", Call: "c"})
 		p.end("r")
 		a, err := p.s.brain.Why(t.Context(), wire.WhyQuestion{Paths: []string{"/w/a.go"}, Line: 1, Text: "x"})

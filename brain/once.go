@@ -11,9 +11,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// Once says that an arm is started at most once, however often StartOnce is called.
-type Once struct {
-	Arm   string // the id of the new arm, made for this call
+// StartAttempt is one call of StartOnce. All attempts with the same Arm start this arm at most once.
+type StartAttempt struct {
+	Arm   string // the id of the new arm; each attempt has the same id
 	Run   string // the id of the run of its first prompt
 	By    string // who has requested the start, for people
 	Again bool   // an earlier call may have given the order
@@ -33,7 +33,7 @@ const (
 // StartOnce starts a new arm, with its first prompt in its queue. If serve was killed meanwhile, the
 // caller calls it again with the same id and with Again. The host agent carries out a repeated order
 // only once. The error says why the result is not OnceStarted.
-func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once Once) (OnceResult, error) {
+func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once StartAttempt) (OnceResult, error) {
 	arm, err := b.DB.Arm(ctx, once.Arm)
 	switch {
 	case err == nil:
@@ -48,16 +48,17 @@ func (b *Brain) StartOnce(ctx context.Context, q wire.SpawnRequest, once Once) (
 	switch {
 	case err == nil:
 		return OnceStarted, nil
-	case bus.Unanswered(err) || ctx.Err() != nil:
+	case bus.IsUnanswered(err) || ctx.Err() != nil:
 		return OnceUnknown, err
-	case bus.Unreachable(err) || coleo.ErrorCode(err) == coleo.EUnavailable:
+	case bus.IsUnreachable(err) || coleo.ErrorCode(err) == coleo.EUnavailable:
 		return OnceLater, err
 	}
 	return OnceRefused, err
 }
 
 // orderOnceMore repeats the order of StartOnce for an arm whose row exists.
-func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRequest, once Once) (OnceResult, error) {
+func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRequest,
+	once StartAttempt) (OnceResult, error) {
 	var config coleo.SpawnConfig
 	if err := json.Unmarshal(arm.Config, &config); err != nil {
 		return OnceRefused, fmt.Errorf("read the configuration of arm %s: %w", arm.Name, err)
@@ -68,7 +69,7 @@ func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRe
 	switch {
 	case err == nil:
 		return OnceStarted, nil
-	case bus.Unanswered(err) || bus.Unreachable(err) || ctx.Err() != nil:
+	case bus.IsUnanswered(err) || bus.IsUnreachable(err) || ctx.Err() != nil:
 		return OnceUnknown, err
 	case arm.Generation == 0:
 		b.undoOrderedRow(ctx, arm, coleo.Arm{})
@@ -76,12 +77,12 @@ func (b *Brain) orderOnceMore(ctx context.Context, arm coleo.Arm, q wire.SpawnRe
 	return OnceRefused, err
 }
 
-func (o Once) first(prompt string, now time.Time) *coleo.Queued {
+func (o StartAttempt) first(prompt string, now time.Time) *coleo.Queued {
 	return &coleo.Queued{ID: o.Run, Text: prompt, Added: now.UTC(), By: o.By}
 }
 
 // takeID gives a new arm the id of the call.
-func (o Once) takeID(arm *coleo.Arm, known bool) error {
+func (o StartAttempt) takeID(arm *coleo.Arm, known bool) error {
 	if known {
 		return coleo.Errorf(coleo.EConflict, "an arm called %q exists already: nothing was started", arm.Name)
 	}

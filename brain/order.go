@@ -54,13 +54,13 @@ func (b *Brain) nextGeneration(ctx context.Context, arm coleo.Arm) (int, error) 
 	b.numbering.Lock()
 	defer b.numbering.Unlock()
 	key := generationKey(arm.ID)
-	text, err := b.DB.Config(ctx, key)
+	text, err := b.DB.Setting(ctx, key)
 	if err != nil {
 		return 0, err
 	}
 	last, _ := strconv.Atoi(text) // the text "" gives 0
 	next := max(last, arm.Generation) + 1
-	return next, b.DB.SetConfig(ctx, key, strconv.Itoa(next))
+	return next, b.DB.SetSetting(ctx, key, strconv.Itoa(next))
 }
 
 // noteMade stores what the host agent has made for the start of an arm: the worktree, and what

@@ -51,7 +51,7 @@ func (b *Brain) Remove(ctx context.Context, idOrName string, force bool) (wire.R
 	}
 	b.PublishRemoved(arm.ID)
 	removed := wire.Removed{Dropped: gone.Dropped, Kept: gone.Kept, KeptToo: gone.KeptToo, Stays: gone.Stays}
-	return removed, errors.Join(b.DB.SetConfig(ctx, generationKey(arm.ID), ""), b.ForgetMemo(ctx, arm.ID),
+	return removed, errors.Join(b.DB.SetSetting(ctx, generationKey(arm.ID), ""), b.ForgetMemo(ctx, arm.ID),
 		b.ForgetComments(ctx, arm.ID))
 }
 

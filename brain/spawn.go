@@ -29,8 +29,8 @@ func (b *Brain) Spawn(ctx context.Context, q wire.SpawnRequest) (wire.SpawnReply
 // starting is one start of an arm that somebody has requested, as far as it is prepared.
 type starting struct {
 	q      wire.SpawnRequest
-	parent *coleo.Arm // a new arm begins with this arm's configuration; nil if with none
-	once   *Once      // nil if the caller gives the arm no id
+	parent *coleo.Arm    // a new arm begins with this arm's configuration; nil if with none
+	once   *StartAttempt // nil if the caller gives the arm no id
 
 	arm     coleo.Arm
 	known   bool // the arm exists and is stopped
@@ -42,7 +42,7 @@ type starting struct {
 
 // spawn is Spawn. If parent is not nil, a new arm begins with parent's configuration. If once is not
 // nil, the arm is a new one with the id in it.
-func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *Once) (wire.SpawnReply,
+func (b *Brain) spawn(ctx context.Context, q wire.SpawnRequest, parent *coleo.Arm, once *StartAttempt) (wire.SpawnReply,
 	error) {
 	s := starting{q: q, parent: parent, once: once}
 	if err := b.nameStart(ctx, &s); err != nil {
@@ -114,7 +114,7 @@ func (b *Brain) placeStart(_ context.Context, s *starting) error {
 	if err != nil {
 		return err
 	}
-	host, err := b.hostsNow().Choose(placement.Wish{Harness: h.Info(), Host: s.q.AgentID, Last: s.arm.AgentID,
+	host, err := b.hostsNow().Choose(placement.HostRequest{Harness: h.Info(), Host: s.q.AgentID, Last: s.arm.AgentID,
 		AllowLocal: s.q.AllowLocalFallback})
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (b *Brain) orderStart(ctx context.Context, s *starting) error {
 		s.first = s.once.first(s.q.InitialPrompt, b.Now())
 	}
 	err = b.order(ctx, s.arm, s.order())
-	if err != nil && !bus.Unanswered(err) {
+	if err != nil && !bus.IsUnanswered(err) {
 		b.undoOrderedRow(ctx, s.arm, was)
 		undo()
 	}
@@ -234,7 +234,7 @@ func (b *Brain) named(ctx context.Context, name string) (arm coleo.Arm, known bo
 // shared returns a warning if another arm that is not stopped uses the same work folder. Otherwise
 // shared returns "".
 func (b *Brain) shared(ctx context.Context, arm coleo.Arm) string {
-	other, err := b.DB.Beside(ctx, arm.ID, arm.Workdir)
+	other, err := b.DB.ArmUsingFolder(ctx, arm.ID, arm.Workdir)
 	if err != nil || other == "" {
 		return ""
 	}

@@ -94,13 +94,13 @@ func notHandedOver(first coleo.Arm, interrupted bool, cause error) error {
 	}
 	told, is := *e, "is as it was"
 	switch {
-	case bus.Unanswered(cause):
+	case bus.IsUnanswered(cause):
 		is = "may have been handed over: 'coleo arm status " + first.Name + "' shows it"
 	case interrupted:
 		is += ", except that its turn was interrupted and that a queue with prompts is paused"
 	}
 	told.Message = "the task was not handed over, and arm " + first.Name + " " + is + ": " + cause.Error()
-	if bus.Unanswered(cause) {
+	if bus.IsUnanswered(cause) {
 		told.Message = "arm " + first.Name + " " + is + ": " + cause.Error()
 	}
 	return &told
@@ -244,7 +244,7 @@ func (b *Brain) succeed(ctx context.Context, first coleo.Arm, s starting, at *bu
 		b.roster.CatchUp(ctx, first.AgentID)
 	}
 	if err != nil {
-		if !bus.Unanswered(err) {
+		if !bus.IsUnanswered(err) {
 			b.undoOrderedRow(ctx, s.arm, coleo.Arm{})
 		}
 		return report, err
@@ -282,7 +282,7 @@ func (b *Brain) workOf(ctx context.Context, first coleo.Arm) (successor.Work, er
 		}
 	}
 	for _, link := range chain { // the oldest arm knows where the work began
-		d, err := b.Diff(ctx, link.ID, changes.Wish{}, false)
+		d, err := b.Diff(ctx, link.ID, changes.DiffRequest{}, false)
 		if err == nil {
 			w.Diff = &d
 			break

@@ -131,7 +131,7 @@ func (b *Brain) fulfilOne(ctx context.Context, host string, s coleo.Suspension) 
 	out := coleo.RequestOutcome{Text: fmt.Sprintf("The subarm %s has started and gets its prompt. "+
 		"Call %s with the name %s to wait for its answer.", s.Request.Name, coleo.ToolAwaitArm, s.Request.Name)}
 	err := b.startSubarm(ctx, host, s)
-	if bus.Unanswered(err) || bus.Unreachable(err) || errors.Is(err, errUnread) || ctx.Err() != nil {
+	if bus.IsUnanswered(err) || bus.IsUnreachable(err) || errors.Is(err, errUnread) || ctx.Err() != nil {
 		b.Log.Warn("start a subarm: tried again after the next beat", "arm", s.Request.Name, "error", err)
 		return
 	}
@@ -171,7 +171,7 @@ func (b *Brain) startSubarm(ctx context.Context, host string, s coleo.Suspension
 	first := coleo.Queued{ID: s.ID, Text: s.Request.Prompt, Added: s.AnsweredAt, By: "arm " + s.ArmName}
 	err = b.order(ctx, arm, bus.SpawnOrder{ID: arm.ID, Name: arm.Name, Harness: arm.Harness, Config: config,
 		NewID: !known, Request: s.ID, First: &first})
-	if err != nil && !known && !bus.Unanswered(err) {
+	if err != nil && !known && !bus.IsUnanswered(err) {
 		b.undoOrderedRow(ctx, arm, coleo.Arm{})
 	}
 	return err
@@ -193,7 +193,7 @@ func (b *Brain) enterSubarm(ctx context.Context, host string, s coleo.Suspension
 		return coleo.Arm{}, none, errUnread
 	}
 	r := s.Request
-	if err := subarm.Possible(*parent.Config); err != nil {
+	if err := subarm.CheckAllowed(*parent.Config); err != nil {
 		return coleo.Arm{}, none, err
 	}
 	b.counting.Lock()
@@ -235,5 +235,5 @@ func rowWithRoom(arms []coleo.Arm, parent string) (coleo.Arm, error) {
 			children++
 		}
 	}
-	return row, subarm.Room(children, fleet)
+	return row, subarm.CheckLimit(children, fleet)
 }

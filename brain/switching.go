@@ -23,7 +23,7 @@ func (b *Brain) Modes(ctx context.Context, idOrName string) (wire.Modes, error) 
 		return wire.Modes{}, err
 	}
 	out := wire.Modes{Mode: arm.Mode, List: []coleo.Mode{}}
-	if m, ok := h.(coleo.Moded); ok {
+	if m, ok := h.(coleo.ModeLister); ok {
 		out.List = append(out.List, m.Modes()...)
 	}
 	return out, nil

@@ -106,39 +106,39 @@ func DecideAll(list []coleo.BudgetState, c Call) Decision {
 	return out
 }
 
-// Telling says when an agent CLI reports its usage.
-type Telling string
+// UsageTiming says when an agent CLI reports its usage.
+type UsageTiming string
 
-// The values of Telling.
+// The values of UsageTiming.
 const (
-	TellsReplies Telling = "replies" // each reply of the model, while the turn goes on
-	TellsTurns   Telling = "turns"   // only at the end of a turn
-	TellsNothing Telling = "nothing"
+	UsagePerReply UsageTiming = "replies" // each reply of the model, while the turn goes on
+	UsagePerTurn  UsageTiming = "turns"   // only at the end of a turn
+	UsageNever    UsageTiming = "nothing"
 )
 
-// TellingOf returns when the agent CLI of a harness reports its usage.
-func TellingOf(i coleo.Info) Telling {
+// TimingOf returns when the agent CLI of a harness reports its usage.
+func TimingOf(i coleo.Info) UsageTiming {
 	switch {
 	case i.Work.Usage:
-		return TellsReplies
+		return UsagePerReply
 	case i.Capabilities.Usage:
-		return TellsTurns
+		return UsagePerTurn
 	}
-	return TellsNothing
+	return UsageNever
 }
 
 // CanKeep returns EUnsupported if a budget cannot be kept. The reason can be that the agent CLI
 // reports its usage too late or not at all. It can also be that nobody knows the model or its
 // price. A budget that only warns can always be kept. If nobody knows the model, its name is "".
-func CanKeep(b coleo.Budget, harness string, t Telling, model string, price *coleo.Price) error {
+func CanKeep(b coleo.Budget, harness string, t UsageTiming, model string, price *coleo.Price) error {
 	if b.Dollars == 0 || !b.Policy.Hard() {
 		return nil
 	}
 	why := ""
 	switch {
-	case t == TellsTurns:
+	case t == UsagePerTurn:
 		why = "the harness " + harness + " reports its usage only at the end of a turn"
-	case t == TellsNothing:
+	case t == UsageNever:
 		why = "the harness " + harness + " does not report its usage"
 	case model == "":
 		why = "the model of the arm is not known, so name one with --model"

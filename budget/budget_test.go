@@ -90,23 +90,23 @@ func TestWhichBudgetsCanBeKept(t *testing.T) {
 	t.Parallel()
 	hard, soft := coleo.Budget{Dollars: 1}, coleo.Budget{Dollars: 1, Policy: coleo.BudgetWarn}
 	for name, c := range map[string]struct {
-		b     coleo.Budget
-		tells Telling
-		model string
-		price *coleo.Price
-		want  string // "" if the budget can be kept
+		b      coleo.Budget
+		timing UsageTiming
+		model  string
+		price  *coleo.Price
+		want   string // "" if the budget can be kept
 	}{
-		"a harness that tells each reply":         {hard, TellsReplies, "m", sonnet, ""},
-		"a harness that tells only turns":         {hard, TellsTurns, "m", sonnet, "only at the end of a turn"},
-		"a harness that tells nothing":            {hard, TellsNothing, "m", sonnet, "does not report"},
-		"a model that is not known":               {hard, TellsReplies, "", nil, "name one with --model"},
-		"a model without a price":                 {hard, TellsReplies, "m", nil, "price of m"},
-		"a budget that warns needs none of these": {soft, TellsNothing, "", nil, ""},
-		"no budget needs none of these":           {coleo.Budget{}, TellsNothing, "", nil, ""},
-		"stop is as hard as park": {coleo.Budget{Dollars: 1, Policy: "stop"}, TellsTurns, "m", sonnet,
+		"a harness that tells each reply":         {hard, UsagePerReply, "m", sonnet, ""},
+		"a harness that tells only turns":         {hard, UsagePerTurn, "m", sonnet, "only at the end of a turn"},
+		"a harness that tells nothing":            {hard, UsageNever, "m", sonnet, "does not report"},
+		"a model that is not known":               {hard, UsagePerReply, "", nil, "name one with --model"},
+		"a model without a price":                 {hard, UsagePerReply, "m", nil, "price of m"},
+		"a budget that warns needs none of these": {soft, UsageNever, "", nil, ""},
+		"no budget needs none of these":           {coleo.Budget{}, UsageNever, "", nil, ""},
+		"stop is as hard as park": {coleo.Budget{Dollars: 1, Policy: "stop"}, UsagePerTurn, "m", sonnet,
 			"end of a turn"},
 	} {
-		err := CanKeep(c.b, "fake", c.tells, c.model, c.price)
+		err := CanKeep(c.b, "fake", c.timing, c.model, c.price)
 		switch {
 		case c.want == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
@@ -116,13 +116,13 @@ func TestWhichBudgetsCanBeKept(t *testing.T) {
 	}
 	for _, c := range []struct {
 		info coleo.Info
-		want Telling
+		want UsageTiming
 	}{
-		{coleo.Info{Work: coleo.ReportedWork{Usage: true}}, TellsReplies},
-		{coleo.Info{Capabilities: coleo.Capabilities{Usage: true}}, TellsTurns},
-		{coleo.Info{}, TellsNothing},
+		{coleo.Info{Work: coleo.ReportedWork{Usage: true}}, UsagePerReply},
+		{coleo.Info{Capabilities: coleo.Capabilities{Usage: true}}, UsagePerTurn},
+		{coleo.Info{}, UsageNever},
 	} {
-		if got := TellingOf(c.info); got != c.want {
+		if got := TimingOf(c.info); got != c.want {
 			t.Errorf("%+v tells %s, want %s", c.info, got, c.want)
 		}
 	}

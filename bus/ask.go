@@ -47,7 +47,7 @@ const opAlive Op = "alive"
 //   - EUnavailable if no host agent listens.
 //
 // If the host agent may have carried out the order, Ask returns one of these errors,
-// and Unanswered returns true for them:
+// and IsUnanswered returns true for them:
 //   - ETimeout if the deadline passes;
 //   - EUnavailable if ctx is cancelled, or if the host agent ends or stops replying.
 //
@@ -192,15 +192,15 @@ func (u unanswered) Error() string { return u.because.Message }
 // Unwrap returns the coleo.Error, which contains the code.
 func (u unanswered) Unwrap() error { return u.because }
 
-// Unanswered reports whether err means that nobody knows whether the order was carried out. Any
+// IsUnanswered reports whether err means that nobody knows whether the order was carried out. Any
 // other error is the host agent's own report, or means that no host agent got the order.
-func Unanswered(err error) bool {
+func IsUnanswered(err error) bool {
 	var gone unreachable
 	return errors.As(err, new(unanswered)) || errors.As(err, &gone) && gone.sent
 }
 
-// Unreachable reports whether err means that no host agent listens.
-func Unreachable(err error) bool { return errors.As(err, new(unreachable)) }
+// IsUnreachable reports whether err means that no host agent listens.
+func IsUnreachable(err error) bool { return errors.As(err, new(unreachable)) }
 
 // Serve starts to listen for the orders to a host, and then returns. Until ctx ends, it passes each
 // order to the given function in a new goroutine. It sends the function's result as the report of

@@ -113,8 +113,8 @@ func TestACommandThatItsHostAgentDidNotOutliveIsUnavailable(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			err = serve.Ask(ctx, "h", OpPrompt, PromptOrder{}, nil)
-			if coleo.ErrorCode(err) != coleo.EUnavailable || Unreachable(err) == returns {
-				t.Fatalf("ask = %v, unreachable %v", err, Unreachable(err))
+			if coleo.ErrorCode(err) != coleo.EUnavailable || IsUnreachable(err) == returns {
+				t.Fatalf("ask = %v, unreachable %v", err, IsUnreachable(err))
 			}
 		})
 	}

@@ -21,7 +21,7 @@ func TestAnAnswerThatCannotBeSentIsAnErrorAtBothEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = serve.Ask(t.Context(), "host.one", OpProviders, nil, nil)
-	if coleo.ErrorCode(err) != coleo.EInternal || !strings.Contains(err.Error(), "too large") || Unanswered(err) {
+	if coleo.ErrorCode(err) != coleo.EInternal || !strings.Contains(err.Error(), "too large") || IsUnanswered(err) {
 		t.Errorf("ask = %v, want that its answer is too large", err)
 	}
 	if len(unsent) == 0 {
@@ -42,7 +42,7 @@ func TestACommandThatIsTooLargeIsRefusedAndNotSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = serve.Ask(t.Context(), "host.one", OpPrompt, strings.Repeat("x", maxPayload+1), nil)
-	if coleo.ErrorCode(err) != coleo.EInvalid || Unanswered(err) || !strings.Contains(err.Error(), "nothing was done") {
+	if coleo.ErrorCode(err) != coleo.EInvalid || IsUnanswered(err) || !strings.Contains(err.Error(), "nothing was done") {
 		t.Errorf("ask = %v, want that nothing was done", err)
 	}
 }

@@ -293,10 +293,10 @@ type SettleOrder struct {
 // report contains only the first piece of the diff. To ask for a later piece, serve sends an order
 // with the ID of the diff and the offset From.
 type DiffOrder struct {
-	Arm  string       `json:"arm"`
-	Wish changes.Wish `json:"wish"`
-	ID   string       `json:"id,omitempty"`
-	From int          `json:"from,omitempty"`
+	Arm     string              `json:"arm"`
+	Request changes.DiffRequest `json:"wish"`
+	ID      string              `json:"id,omitempty"`
+	From    int                 `json:"from,omitempty"`
 }
 
 // Piece is a part of a changes.Diff in JSON. Total is the size of the whole JSON, in bytes.
@@ -319,9 +319,9 @@ const MergeTime = 24 * time.Minute
 
 // MergeOrder merges an arm's work into another branch. The arm must have a worktree.
 type MergeOrder struct {
-	Arm  string            `json:"arm"`
-	Wish changes.MergeWish `json:"wish"`
-	By   string            `json:"by,omitempty"` // who asked for it
+	Arm     string               `json:"arm"`
+	Request changes.MergeRequest `json:"wish"`
+	By      string               `json:"by,omitempty"` // who asked for it
 }
 
 // ScreenOrder asks for the screen that an arm had at the time At. If At is zero, it asks for the

@@ -20,8 +20,8 @@ const (
 	MaxFile = MaxPatch
 )
 
-// Wish says which changes a Diff contains, and in how much detail.
-type Wish struct {
+// DiffRequest says which changes a Diff contains, and in how much detail.
+type DiffRequest struct {
 	// Paths are files and folders, relative to the arm's folder or absolute. An empty list
 	// means the whole repository.
 	Paths []string `json:"paths,omitempty"`

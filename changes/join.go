@@ -7,9 +7,9 @@ import (
 
 var renameLines = [][]byte{[]byte("rename from "), []byte("rename to ")}
 
-// Below adds a folder to the paths in the rename lines of a patch. For all other lines of a patch, git has an
-// option that does this. The folder is "" or ends with a slash.
-func Below(patch []byte, folder string) []byte {
+// PrefixRenames adds a folder to the paths in the rename lines of a patch. For all other lines of a
+// patch, git has an option that does this. The folder is "" or ends with a slash.
+func PrefixRenames(patch []byte, folder string) []byte {
 	if folder == "" {
 		return patch
 	}

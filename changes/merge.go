@@ -26,8 +26,8 @@ const (
 	WayCommit MergeWay = "commit"
 )
 
-// MergeWish says how somebody wants to merge an arm's work.
-type MergeWish struct {
+// MergeRequest says how to merge an arm's work.
+type MergeRequest struct {
 	Way MergeWay `json:"way,omitempty" enum:"merge,squash,rebase,commit"` // "" is WayMerge
 	// Repo is the name of the repository, if the arm works in several. If Repo is "", that is the only one in
 	// which the arm has changed something.

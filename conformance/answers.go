@@ -163,9 +163,9 @@ func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
 	switch {
 	case w.refuse != "":
 		return x.refused(ctx, w)
-	case w.choice == coleo.Deny:
+	case w.choice == coleo.ChoiceDeny:
 		return x.denied(ctx)
-	case w.choice == coleo.Approve:
+	case w.choice == coleo.ChoiceApprove:
 		return x.approved(ctx)
 	}
 	return x.replied(ctx, w)
@@ -310,7 +310,7 @@ func (x *attempt) refused(ctx context.Context, w way) error {
 	switch {
 	case w.words:
 		decision.Words = Nonce()
-	case w.choice == coleo.Reply:
+	case w.choice == coleo.ChoiceAnswer:
 		decision.Option = 1
 	}
 	err := x.Session.Respond(ctx, x.dialog.Fingerprint, decision)
@@ -323,7 +323,7 @@ func (x *attempt) refused(ctx context.Context, w way) error {
 	if err := x.undone(false); err != nil {
 		return err
 	}
-	if _, refused := x.ask.Refuses[string(coleo.Deny)]; refused || x.ask.OwnStart() {
+	if _, refused := x.ask.Refuses[string(coleo.ChoiceDeny)]; refused || x.ask.OwnStart() {
 		return x.renew(ctx)
 	}
 	return x.denied(ctx)
@@ -333,7 +333,7 @@ func (x *attempt) refused(ctx context.Context, w way) error {
 // x.ask.Ends is set, the agent CLI must end instead.
 func (x *attempt) denied(ctx context.Context) error {
 	for x.dialog != nil {
-		err := x.respond(ctx, coleo.Decision{Choice: coleo.Deny})
+		err := x.respond(ctx, coleo.Decision{Choice: coleo.ChoiceDeny})
 		left := err == nil && x.dialog != nil && x.dialog.Kind == coleo.DialogOther // another page
 		if x.ask.Ends && (left || coleo.ErrorCode(err) == coleo.EExited) {
 			return x.undone(true)
@@ -365,7 +365,7 @@ func (x *attempt) checkNextPrompt(ctx context.Context) error {
 func (x *attempt) approved(ctx context.Context) error {
 	first := *x.dialog
 	for x.dialog != nil {
-		err := x.respond(ctx, coleo.Decision{Choice: coleo.Approve})
+		err := x.respond(ctx, coleo.Decision{Choice: coleo.ChoiceApprove})
 		if x.ask.Restarts && coleo.ErrorCode(err) == coleo.EExited {
 			return x.restarted(ctx)
 		}

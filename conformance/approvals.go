@@ -54,7 +54,7 @@ func (q question) unwritten() error {
 func (t *Trial) deny(ctx context.Context, q question) error {
 	for dialog := q.dialog; ; {
 		q.receipt.Cursor = coleo.NewestCursor(t.Session)
-		if err := t.Session.Respond(ctx, dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny}); err != nil {
+		if err := t.Session.Respond(ctx, dialog.Fingerprint, coleo.Decision{Choice: coleo.ChoiceDeny}); err != nil {
 			return fmt.Errorf("deny: %w", err)
 		}
 		reading, err := coleo.WaitForTurn(ctx, t.Session, q.receipt)
@@ -98,7 +98,7 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	words := "say " + nonce
 	var receipt coleo.Receipt
 	for dialog := q.dialog; ; {
-		if err := t.Session.Respond(ctx, dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny}); err != nil {
+		if err := t.Session.Respond(ctx, dialog.Fingerprint, coleo.Decision{Choice: coleo.ChoiceDeny}); err != nil {
 			return fmt.Errorf("deny: %w", err)
 		}
 		err := coleo.SendInstead(ctx, t.Session, dialog.Fingerprint, func(ctx context.Context) (err error) {
@@ -135,7 +135,7 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return err
 	}
-	approve := coleo.Decision{Choice: coleo.Approve}
+	approve := coleo.Decision{Choice: coleo.ChoiceApprove}
 	never := coleo.Fingerprint(strings.Repeat("0", 12) + "-0000-1")
 	if err := t.Session.Respond(ctx, never, approve); coleo.ErrorCode(err) != coleo.EStale {
 		return fmt.Errorf("an answer to a dialog that never existed got %v, want %s", err, coleo.EStale)
@@ -223,7 +223,7 @@ func answerQuestion(ctx context.Context, t *Trial) error {
 	}
 	receipt.Cursor = coleo.NewestCursor(t.Session)
 	if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint,
-		coleo.Decision{Choice: coleo.Reply, Option: option}); err != nil {
+		coleo.Decision{Choice: coleo.ChoiceAnswer, Option: option}); err != nil {
 		return err
 	}
 	if _, err := coleo.WaitForTurn(ctx, t.Session, receipt); err != nil {

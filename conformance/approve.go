@@ -58,7 +58,7 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 // During the turn, other dialogs can open, such as one about the use of the output.
 // decided approves them. If d opens a second time, decided returns an error.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
-	for now := d; ; choice = coleo.Approve {
+	for now := d; ; choice = coleo.ChoiceApprove {
 		r.Cursor = coleo.NewestCursor(t.Session)
 		if err := t.Session.Respond(ctx, now.Fingerprint, coleo.Decision{Choice: choice}); err != nil {
 			return err
@@ -96,7 +96,7 @@ func approvalApprove(ctx context.Context, t *Trial) error {
 	if err := c.ran(0); err != nil {
 		return fmt.Errorf("before it was approved: %w", err)
 	}
-	if err := t.decided(ctx, first, r, coleo.Approve); err != nil {
+	if err := t.decided(ctx, first, r, coleo.ChoiceApprove); err != nil {
 		return err
 	}
 	if err := c.ran(1); err != nil {
@@ -118,10 +118,10 @@ func approvalApprove(ctx context.Context, t *Trial) error {
 }
 
 func (t *Trial) approveForEver(ctx context.Context, c command, d *coleo.Dialog, r coleo.Receipt) error {
-	err := t.decided(ctx, d, r, coleo.ApproveAlways)
+	err := t.decided(ctx, d, r, coleo.ChoiceApproveAlways)
 	if coleo.ErrorCode(err) == coleo.EUnsupported {
 		t.details = "ran once for its approval; approving for ever is not offered"
-		if err := t.decided(ctx, d, r, coleo.Approve); err != nil {
+		if err := t.decided(ctx, d, r, coleo.ChoiceApprove); err != nil {
 			return err
 		}
 		return c.ran(2)

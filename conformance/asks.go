@@ -51,7 +51,7 @@ const askTimeout = 2 * time.Minute
 // catalogue runs the checks of a harness's catalogue. Each line of the catalogue
 // describes one thing that makes the agent CLI ask its user.
 type catalogue struct {
-	harness coleo.Asking
+	harness coleo.AskCatalogue
 	offered map[string]bool // the tools that the agent CLI has offered to the model
 }
 
@@ -249,12 +249,12 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 // "all", or a list of line names with commas between them. If the catalogue does not contain one of
 // these lines, the error is EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
-	asking, ok := h.(coleo.Asking)
-	if !ok || len(asking.Asks()) == 0 {
+	asker, ok := h.(coleo.AskCatalogue)
+	if !ok || len(asker.Asks()) == 0 {
 		return nil, coleo.Errorf(coleo.EInvalid, "%s has no dialogs to test: its description has no [[asks]]",
 			h.Info().Name)
 	}
-	known := asking.Asks()
+	known := asker.Asks()
 	if names == "all" {
 		return known, nil
 	}
@@ -274,12 +274,12 @@ func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 // as Run. A failed check is not an error: the report contains the failure.
 func RunAsks(ctx context.Context, h coleo.Harness, c Config, list []coleo.Ask) (AsksReport, error) {
 	report := AsksReport{Harness: h.Info().Name, Isolated: c.Isolated}
-	asking, ok := h.(coleo.Asking)
+	asker, ok := h.(coleo.AskCatalogue)
 	if !ok {
 		return report, errors.New("the harness has no catalogue of what asks")
 	}
-	all := &catalogue{harness: asking, offered: map[string]bool{}}
-	result, err := Run(ctx, h, c, all.checks(list, len(list) == len(asking.Asks())))
+	all := &catalogue{harness: asker, offered: map[string]bool{}}
+	result, err := Run(ctx, h, c, all.checks(list, len(list) == len(asker.Asks())))
 	if err != nil {
 		return report, err
 	}

@@ -74,7 +74,7 @@ func TestDialogsAreOnTheirPage(t *testing.T) {
 		for _, a := range r.Asks {
 			got = append(got, a.Name+": "+a.Doc)
 		}
-		for _, a := range h.(coleo.Asking).Asks() {
+		for _, a := range h.(coleo.AskCatalogue).Asks() {
 			want = append(want, a.Name+": "+a.Doc)
 		}
 		for _, c := range (&catalogue{}).checks(nil, true) {

@@ -23,7 +23,7 @@ type live interface {
 	coleo.Terminal
 	coleo.Compactor
 	coleo.UsageMeter
-	coleo.Modal
+	coleo.ModeSwitcher
 }
 
 // breaks turns a sound session into one with a fault.
@@ -263,15 +263,15 @@ func neverStale(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decisi
 
 // approvesForEver turns each approval into one of all similar requests.
 func approvesForEver(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
-	if d.Choice == coleo.Approve {
-		d.Choice = coleo.ApproveAlways
+	if d.Choice == coleo.ChoiceApprove {
+		d.Choice = coleo.ChoiceApproveAlways
 	}
 	return s.Respond(ctx, f, d)
 }
 
 func deniesNothing(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
-	if d.Choice == coleo.Deny {
-		d.Choice = coleo.Approve
+	if d.Choice == coleo.ChoiceDeny {
+		d.Choice = coleo.ChoiceApprove
 	}
 	return s.Respond(ctx, f, d)
 }

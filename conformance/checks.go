@@ -104,7 +104,7 @@ func (t *Trial) approveAll(ctx context.Context, r coleo.Receipt, beforeFirst fun
 		}
 		r.Cursor = coleo.NewestCursor(t.Session)
 		if err := t.Session.Respond(ctx, reading.Dialog.Fingerprint,
-			coleo.Decision{Choice: coleo.Approve}); err != nil {
+			coleo.Decision{Choice: coleo.ChoiceApprove}); err != nil {
 			return n, err
 		}
 	}

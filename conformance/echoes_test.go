@@ -17,7 +17,7 @@ type echoes struct {
 func (s *echoes) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
 	was := s.live.State().Dialog
 	err := s.live.Respond(ctx, dialog, d)
-	if err == nil && d.Choice == coleo.Deny && was != nil {
+	if err == nil && d.Choice == coleo.ChoiceDeny && was != nil {
 		copied := *was
 		copied.Fingerprint += "-again"
 		s.mu.Lock()

@@ -93,7 +93,7 @@ type fakeSession interface {
 	coleo.Session
 	coleo.Terminal
 	coleo.Compactor
-	coleo.Modal
+	coleo.ModeSwitcher
 }
 
 type accounted struct {

@@ -22,7 +22,7 @@ func switchModes(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
 	}
-	s, ok := t.Session.(coleo.Modal)
+	s, ok := t.Session.(coleo.ModeSwitcher)
 	if !ok {
 		return fmt.Errorf("the harness claims modes, and its session has none")
 	}
@@ -50,7 +50,7 @@ func switchModes(ctx context.Context, t *Trial) error {
 
 // tryMode switches to a mode. It checks that the session reports the mode, and that the mode allows
 // what it should allow.
-func (t *Trial) tryMode(ctx context.Context, s coleo.Modal, m coleo.Mode) error {
+func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode) error {
 	from, was := t.Session.State(), coleo.NewestCursor(t.Session)
 	done, err := s.SwitchMode(ctx, m.ID)
 	if err != nil {

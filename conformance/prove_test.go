@@ -89,7 +89,7 @@ func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
 			t.Fatalf("dialog %d is %+v (%s), want %+v", i+1, d, reading.State, want)
 		}
 		receipt.Cursor = coleo.NewestCursor(trial.Session)
-		answer := coleo.Decision{Choice: coleo.Reply, Option: 2}
+		answer := coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2}
 		if err := trial.Session.Respond(ctx, d.Fingerprint, answer); err != nil {
 			t.Fatal(err)
 		}

@@ -110,7 +110,7 @@ func (t *Trial) writeRecordings() error {
 }
 
 func (t *Trial) writeRecording(name string, taped *recordedSession) error {
-	if err := holder.Settle(taped.holderDir); err != nil {
+	if err := holder.AwaitGuard(taped.holderDir); err != nil {
 		return err
 	}
 	hidden := t.config.hidden()

@@ -16,9 +16,9 @@ type way struct {
 	name   string
 	choice coleo.Choice
 	refuse string // part of the error with which Coleo refuses this answer; "" if Coleo accepts the answer
-	answer int    // only for Reply: index of the answer that is picked on each page
-	all    bool   // only for Reply: pick all answers on each page that allows several
-	words  bool   // only for Reply: give a text of the user on each page that allows one
+	answer int    // only for ChoiceAnswer: index of the answer that is picked on each page
+	all    bool   // only for ChoiceAnswer: pick all answers on each page that allows several
+	words  bool   // only for ChoiceAnswer: give a text of the user on each page that allows one
 }
 
 // waysOf returns the ways in which the checks answer a dialog of the catalogue. The
@@ -28,17 +28,17 @@ func waysOf(a coleo.Ask) []way {
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
 		w := way{name: choice + " refused", choice: coleo.Choice(choice), refuse: a.Refuses[choice]}
 		if choice == coleo.RefusedWords {
-			w.choice, w.words = coleo.Reply, true
+			w.choice, w.words = coleo.ChoiceAnswer, true
 		}
 		out = append(out, w)
 	}
-	if _, refused := a.Refuses[string(coleo.Deny)]; !refused {
-		out = append(out, way{name: "denied", choice: coleo.Deny})
+	if _, refused := a.Refuses[string(coleo.ChoiceDeny)]; !refused {
+		out = append(out, way{name: "denied", choice: coleo.ChoiceDeny})
 	}
-	if _, refused := a.Refuses[string(coleo.Approve)]; !refused && len(a.Pages) == 0 {
-		out = append(out, way{name: "approved", choice: coleo.Approve})
+	if _, refused := a.Refuses[string(coleo.ChoiceApprove)]; !refused && len(a.Pages) == 0 {
+		out = append(out, way{name: "approved", choice: coleo.ChoiceApprove})
 	}
-	if _, refused := a.Refuses[string(coleo.Reply)]; refused {
+	if _, refused := a.Refuses[string(coleo.ChoiceAnswer)]; refused {
 		return out
 	}
 	most, several, words := 0, false, false
@@ -46,13 +46,13 @@ func waysOf(a coleo.Ask) []way {
 		most, several, words = max(most, len(p.Answers)), several || p.Several, words || p.Words
 	}
 	for n := range most {
-		out = append(out, way{name: fmt.Sprintf("answer %d", n+1), choice: coleo.Reply, answer: n})
+		out = append(out, way{name: fmt.Sprintf("answer %d", n+1), choice: coleo.ChoiceAnswer, answer: n})
 	}
 	if several {
-		out = append(out, way{name: "all ticked", choice: coleo.Reply, all: true})
+		out = append(out, way{name: "all ticked", choice: coleo.ChoiceAnswer, all: true})
 	}
 	if words {
-		out = append(out, way{name: "own words", choice: coleo.Reply, words: true})
+		out = append(out, way{name: "own words", choice: coleo.ChoiceAnswer, words: true})
 	}
 	return out
 }
@@ -66,7 +66,7 @@ func waysOf(a coleo.Ask) []way {
 func (x *attempt) replied(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {
-		decision := coleo.Decision{Choice: coleo.Approve}
+		decision := coleo.Decision{Choice: coleo.ChoiceApprove}
 		if page < len(x.ask.Pages) {
 			var yes, no []string
 			var err error
@@ -113,9 +113,9 @@ func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []str
 	}
 	if p.Words && (w.words || len(p.Answers) == 0) {
 		words := Nonce()
-		return coleo.Decision{Choice: coleo.Reply, Words: words}, []string{words}, p.Answers, nil
+		return coleo.Decision{Choice: coleo.ChoiceAnswer, Words: words}, []string{words}, p.Answers, nil
 	}
-	d.Choice = coleo.Reply
+	d.Choice = coleo.ChoiceAnswer
 	for i, label := range p.Answers {
 		n := slices.IndexFunc(x.dialog.Options, func(o string) bool { return strings.HasPrefix(o, label) }) + 1
 		switch {

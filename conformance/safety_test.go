@@ -136,7 +136,7 @@ func sendAtDialog(t *testing.T, trial *Trial, dialog *coleo.Dialog, n int) {
 	if n%3 == 2 {
 		stale := coleo.Fingerprint(fmt.Sprintf("%s-%d", dialog.Fingerprint, n))
 		if err := trial.Session.Respond(t.Context(), stale,
-			coleo.Decision{Choice: coleo.Approve}); coleo.ErrorCode(err) != coleo.EStale {
+			coleo.Decision{Choice: coleo.ChoiceApprove}); coleo.ErrorCode(err) != coleo.EStale {
 			t.Fatalf("a stale answer got %v", err)
 		}
 		return
@@ -254,7 +254,7 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
 	// The agent CLI may ask whether to send a conversation that has grown long.
 	if err == nil && reading.State == coleo.WaitingApproval {
-		err = trial.decided(ctx, reading.Dialog, receipt, coleo.Approve)
+		err = trial.decided(ctx, reading.Dialog, receipt, coleo.ChoiceApprove)
 	}
 	if err != nil {
 		return "", err

@@ -26,9 +26,9 @@ type deed struct {
 // decide answers the dialogs of a deed.
 func (d deed) decide(coleo.Dialog) coleo.Decision {
 	if d.denies {
-		return coleo.Decision{Choice: coleo.Deny}
+		return coleo.Decision{Choice: coleo.ChoiceDeny}
 	}
-	return coleo.Decision{Choice: coleo.Approve}
+	return coleo.Decision{Choice: coleo.ChoiceApprove}
 }
 
 // callDeeds returns prompts that lead to calls of each kind. Two calls come at once. Other calls

@@ -21,9 +21,9 @@ func (t *Trial) doInSession(tb testing.TB, d deed) {
 	if err != nil {
 		tb.Fatalf("%q: %v", d.prompt, err)
 	}
-	choice := coleo.Approve
+	choice := coleo.ChoiceApprove
 	if d.denies {
-		choice = coleo.Deny
+		choice = coleo.ChoiceDeny
 	}
 	for {
 		reading, err := coleo.WaitForTurn(ctx, t.Session, r)

@@ -57,7 +57,7 @@ func (k *keeper) Call(ctx context.Context, q Request, waiting func(string)) (str
 	return "", coleo.Errorf(coleo.EUnsupported, "no tool %q", q.Tool)
 }
 
-func (k *keeper) Got(_ context.Context, key string) {
+func (k *keeper) AnswerDelivered(_ context.Context, key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.got = append(k.got, key)

@@ -30,8 +30,8 @@ type Handler interface {
 	// suspension, Call first calls waiting with the id of the suspension. If ctx ends, the caller
 	// has disconnected and cannot receive the result.
 	Call(ctx context.Context, q Request, waiting func(id string)) (string, error)
-	// Got records that the model has received the result of the request with this key.
-	Got(ctx context.Context, key string)
+	// AnswerDelivered records that the model has received the result of the request with this key.
+	AnswerDelivered(ctx context.Context, key string)
 }
 
 // Door is the socket of one arm.
@@ -167,7 +167,7 @@ func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
 		_ = send(conn, failed("", coleo.Errorf(coleo.EInvalid, "a request needs a key of 1 to %d bytes", maxKey)))
 		return false
 	case q.Got:
-		d.handler.Got(context.WithoutCancel(ctx), q.Key) // its caller hangs up at once
+		d.handler.AnswerDelivered(context.WithoutCancel(ctx), q.Key) // its caller hangs up at once
 		return true
 	}
 	text, err := d.handler.Call(ctx, q, func(id string) { _ = send(conn, Response{Key: q.Key, Waiting: id}) })

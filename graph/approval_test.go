@@ -9,7 +9,7 @@ import (
 
 func dialog(subject string) coleo.Decided {
 	return coleo.Decided{Dialog: coleo.Dialog{Kind: coleo.DialogPermission, Title: "May I?", Subject: subject,
-		Fingerprint: "f"}, Decision: coleo.Decision{Choice: coleo.Approve}}
+		Fingerprint: "f"}, Decision: coleo.Decision{Choice: coleo.ChoiceApprove}}
 }
 
 func TestAnApprovalIsMatchedWithItsCall(t *testing.T) {

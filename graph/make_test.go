@@ -162,7 +162,7 @@ func (m *maker) asks(e coleo.Event, calls []coleo.ToolCall) {
 	if m.IntN(4) > 0 {
 		answered := e
 		answered.Run, answered.Kind = "", coleo.EventDecision
-		m.put(answered, coleo.Decided{Dialog: d, Decision: coleo.Decision{Choice: coleo.Approve}})
+		m.put(answered, coleo.Decided{Dialog: d, Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
 	}
 	m.put(e, coleo.Change{Reading: coleo.Reading{State: coleo.Executing}})
 }

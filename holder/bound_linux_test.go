@@ -260,7 +260,7 @@ func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 	if err := mount(syscall.MS_REMOUNT, "16m"); err != nil {
 		t.Fatal(err)
 	}
-	if err := Settle(l.Dir); err != nil {
+	if err := AwaitGuard(l.Dir); err != nil {
 		t.Fatal(err)
 	}
 	got := journalOf(t, l.Dir)

@@ -143,7 +143,7 @@ func TestAControlGroupEndsWhatHasNoMark(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait(t, func() bool { return !process.Same(s.Holder) })
-	if err := Settle(l.Dir); err != nil {
+	if err := AwaitGuard(l.Dir); err != nil {
 		t.Fatal(err)
 	}
 	if live := survivors(pids); len(live) > 0 {

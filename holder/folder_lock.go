@@ -57,11 +57,11 @@ func Occupied(dir string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
-// Settle waits while the guard of a dead holder writes to the journal in dir. After a holder is
-// killed, its guard still writes the last output of the terminal to the journal. Settle returns
+// AwaitGuard waits while the guard of a dead holder writes to the journal in dir. After a holder is
+// killed, its guard still writes the last output of the terminal to the journal. AwaitGuard returns
 // when the guard has ended. It also returns if a live holder answers in dir. If the guard has not
 // ended after lockTimeout, which is 12 s, the error is ETimeout.
-func Settle(dir string) error {
+func AwaitGuard(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -93,7 +93,7 @@ func FuzzProtocol(f *testing.F) {
 			c.Close()
 		}
 		if l.Dir != "" {
-			_ = Settle(l.Dir)
+			_ = AwaitGuard(l.Dir)
 			_ = os.RemoveAll(l.Dir)
 		}
 	})
@@ -101,7 +101,7 @@ func FuzzProtocol(f *testing.F) {
 	// ended without that.
 	renew := func(t *testing.T, why error) {
 		if l.Dir != "" {
-			if err := Settle(l.Dir); err != nil {
+			if err := AwaitGuard(l.Dir); err != nil {
 				t.Fatal(err)
 			}
 			if e, err := ReadExit(l.Dir); err != nil || e == nil || e.Reason != "" {

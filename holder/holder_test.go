@@ -85,7 +85,7 @@ func startLaunch(t *testing.T, change func(*Launch), argv ...string) (Status, La
 			_ = syscall.Kill(s.Holder.PID, syscall.SIGKILL)
 		}
 		process.Sweep(l.Arm)
-		if err := Settle(l.Dir); err != nil {
+		if err := AwaitGuard(l.Dir); err != nil {
 			t.Error(err)
 		}
 	})

@@ -128,7 +128,7 @@ func killUnderLoad(t *testing.T, kind string, after int) {
 		t.Fatal(err)
 	}
 	wait(t, func() bool { return !process.Same(s.Holder) })
-	if err := Settle(l.Dir); err != nil {
+	if err := AwaitGuard(l.Dir); err != nil {
 		t.Fatal(err)
 	}
 	got := journalOf(t, l.Dir)

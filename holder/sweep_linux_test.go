@@ -46,7 +46,7 @@ func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 			if err := syscall.Kill(older.Holder.PID, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			if err := Settle(l.Dir); err != nil { // the guard has done its work
+			if err := AwaitGuard(l.Dir); err != nil { // the guard has done its work
 				t.Fatal(err)
 			}
 			if left := process.SweepStarts(l.Arm, func(generation int, _ string) bool {

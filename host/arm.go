@@ -278,7 +278,7 @@ func (a *arm) observe(ctx context.Context, s coleo.Session, c coleo.Change) erro
 }
 
 func outputOf(s coleo.Session) time.Time {
-	if t, ok := s.(coleo.Talker); ok {
+	if t, ok := s.(coleo.OutputTimer); ok {
 		return t.LastOutput().UTC()
 	}
 	return time.Time{}

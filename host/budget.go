@@ -104,7 +104,7 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		before := queueOf(r).Parked
-		if before != nil && before.Kind.Own() || a.run == nil && p.Kind == coleo.LimitLoop {
+		if before != nil && before.Kind.SetByColeo() || a.run == nil && p.Kind == coleo.LimitLoop {
 			return nil
 		}
 		run := ""
@@ -115,7 +115,7 @@ func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.Budget
 			p.Run = before.Run
 		}
 		parked = true
-		events := setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
+		events := setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
 		if tell != nil {
 			events = append(events, runEvent(r.ID, run, coleo.EventBudget, *tell))
 		}
@@ -177,7 +177,7 @@ func (h *Host) budget(ctx context.Context, o bus.BudgetOrder) (any, error) {
 		out.Next = &bound
 	}
 	if f.Parked != nil {
-		told := a.meter.Renewed(*f.Parked).Told()
+		told := a.meter.Renewed(*f.Parked).WithoutPrompt()
 		out.Parked = &told
 	}
 	return bus.BudgetReport{BudgetReport: out, Chosen: a.choices.Chosen()}, nil
@@ -193,7 +193,7 @@ func (h *Host) setBudget(ctx context.Context, a *arm, b coleo.Budget) error {
 	}
 	f := a.meter.Arm.Facts()
 	info := harness.Info()
-	if err := budget.CanKeep(b, info.Name, budget.TellingOf(info), coleo.ModelName(f.Model.Provider, f.Model.Name),
+	if err := budget.CanKeep(b, info.Name, budget.TimingOf(info), coleo.ModelName(f.Model.Provider, f.Model.Name),
 		h.ledger.Price(f.Model)); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "nothing was changed: %w", err)
 	}
@@ -229,7 +229,7 @@ func (a *arm) renewParked(ctx context.Context) {
 			return nil
 		}
 		q.Parked = &now
-		return setParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: now.Told()})
+		return setParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: now.WithoutPrompt()})
 	})
 	if err != nil {
 		a.host.Log.Error("renew the reason why an arm is parked", "arm", a.name(), "error", err)

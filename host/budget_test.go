@@ -280,7 +280,7 @@ func TestATurnIsNotInterruptedAtADialogButRightAfterItsAnswer(t *testing.T) {
 	if r := s.report(id); r.Reading.State != coleo.WaitingApproval || r.Reading.Dialog == nil {
 		t.Fatalf("at its budget the arm reads %+v", r.Reading)
 	}
-	s.check(s.ask(bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Approve}}, nil))
+	s.check(s.ask(bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceApprove}}, nil))
 	s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetReached, coleo.BudgetInterrupted)
 	s.awaitRuns(id, 1)
 }

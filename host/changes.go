@@ -92,7 +92,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, known, err := h.Workspaces.Choose(ctx, o.Arm, o.Wish.Repo)
+	w, known, err := h.Workspaces.Choose(ctx, o.Arm, o.Request.Repo)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, bus.MergeTime)
 	defer cancel()
 	unlock := func() {}
-	if o.Wish.Commit != "" {
+	if o.Request.Commit != "" {
 		if unlock, err = h.lockForMerge(a, w); err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		return h.append(ctx, event(o.Arm, coleo.EventMerge, mergeChange(coleo.MergeBegan, o.By, w.Repo, m.MergeFrom)))
 	}
 	check := func(ctx context.Context, tip, tree string) error {
-		if o.Wish.Commit == "" {
+		if o.Request.Commit == "" {
 			return h.Workspaces.CheckTree(ctx, w.Common, tip, tree, w.ID)
 		}
 		// A check can take minutes, and it does not read the arm's folder. So the arm may work
@@ -131,7 +131,8 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		}
 		return err
 	}
-	m, err := merge.Do(ctx, h.Workspaces, w, o.Wish, merge.Options{OwnFiles: h.ownFiles(a), Before: before, Check: check})
+	m, err := merge.Do(ctx, h.Workspaces, w, o.Request, merge.Options{OwnFiles: h.ownFiles(a), Before: before,
+		Check: check})
 	m.Repo = w.Repo
 	if !began {
 		return m, err

@@ -338,9 +338,9 @@ func (t *markSearch) endEarlier(arm, name string, next int) (found []int, err er
 	return found, nil
 }
 
-// makeWay calls endEarlier before the start of a generation. It returns EConflict if that generation or
+// clearBeforeStart calls endEarlier before the start of a generation. It returns EConflict if that generation or
 // a later one already runs.
-func (t *markSearch) makeWay(arm, name string, next int) error {
+func (t *markSearch) clearBeforeStart(arm, name string, next int) error {
 	found, err := t.endEarlier(arm, name, next)
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {
 		return err

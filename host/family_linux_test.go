@@ -43,7 +43,7 @@ func (s *stage) release(local *stage, id string) {
 // hurry makes the calls of tools wait for no move.
 func hurry(stages ...*stage) {
 	for _, s := range stages {
-		s.host.desk.MoveWait = time.Nanosecond
+		s.host.dispatcher.MoveWait = time.Nanosecond
 	}
 }
 
@@ -159,7 +159,7 @@ func TestM19AMessageToAnArmThatMovesIsApprovedLater(t *testing.T) {
 	s, local, boss, kid := family(t)
 	result := s.callTool(boss, "k2", coleo.ToolMessageArm, `{"to":"boss.kid","text":"say down"}`)
 	m := local.asked(boss, 2)[1]
-	yes := bus.AnswerOrder{Arm: boss, ID: m.ID, By: "me", Decision: coleo.Decision{Choice: coleo.Approve}}
+	yes := bus.AnswerOrder{Arm: boss, ID: m.ID, By: "me", Decision: coleo.Decision{Choice: coleo.ChoiceApprove}}
 	s.release(local, kid)
 	local.refused(coleo.EBusy, bus.OpAnswer, yes)
 	select {

@@ -91,7 +91,7 @@ func (h *faultStage) verifyParking(a *faultArm, row, logged *coleo.Parked) {
 	if row == nil {
 		return
 	}
-	is, was := row.Told(), *logged
+	is, was := row.WithoutPrompt(), *logged
 	is.Doing = "" // no event tells it
 	for _, p := range []*coleo.Parked{&is, &was} {
 		p.Wake, p.Seen, p.Until = p.Wake.UTC().Round(0), p.Seen.UTC().Round(0), p.Until.UTC().Round(0)
@@ -167,7 +167,7 @@ func (h *faultStage) verifyDirect(p *faultPrompt, got, runs int, toldLost bool) 
 		h.t.Errorf("the prompt %q was taken, and has %d runs", p.text, runs)
 	case p.err != nil && !uncertain(p.err) && (got > 0 || runs > 0):
 		h.t.Errorf("the prompt %q was refused (%v), and received %d times, with %d runs", p.text, p.err, got, runs)
-	case p.err != nil && bus.Unanswered(p.err) && got > 0 && runs == 0 && !toldLost:
+	case p.err != nil && bus.IsUnanswered(p.err) && got > 0 && runs == 0 && !toldLost:
 		h.t.Errorf("the prompt %q was received, and nobody was told (%v)", p.text, p.err)
 	}
 }

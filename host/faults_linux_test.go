@@ -244,7 +244,7 @@ func (h *faultStage) killHost() {
 // uncertain reports whether the answer to an order leaves open what has happened.
 func uncertain(err error) bool {
 	var e *coleo.Error
-	if !errors.As(err, &e) || bus.Unanswered(err) {
+	if !errors.As(err, &e) || bus.IsUnanswered(err) {
 		return true
 	}
 	return !refusedUntyped(e.Code) && e.Code != coleo.ENotFound && e.Code != coleo.EStale

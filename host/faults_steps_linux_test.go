@@ -121,7 +121,7 @@ func (h *faultStage) add(a *faultArm, text string) {
 	p := &faultPrompt{arm: a, text: text, id: "id-" + h.word(nil)}
 	o := bus.QueueOrder{Arm: a.id, QueueOrder: coleo.QueueOrder{Step: coleo.QueueAdded, ID: p.id, Text: text}}
 	p.err = h.give(bus.OpQueue, o, nil)
-	if bus.Unanswered(p.err) { // a person repeats what has no answer
+	if bus.IsUnanswered(p.err) { // a person repeats what has no answer
 		p.err = h.give(bus.OpQueue, o, nil)
 	}
 	h.keep(p)
@@ -177,9 +177,9 @@ func (h *faultStage) takeNext(a *faultArm, r *rand.Rand) {
 
 func (h *faultStage) answerDialog(a *faultArm, r *rand.Rand) {
 	h.mayAnswer(a)
-	choice := coleo.Approve
+	choice := coleo.ChoiceApprove
 	if r.IntN(2) == 0 {
-		choice = coleo.Deny
+		choice = coleo.ChoiceDeny
 	}
 	_ = h.give(bus.OpRespond, bus.RespondOrder{Arm: a.id, Decision: coleo.Decision{Choice: choice}}, nil)
 }

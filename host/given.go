@@ -155,7 +155,7 @@ func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, err
 
 // tellsAnswers returns EUnsupported if only the screen shows the answers of the agent CLI.
 func tellsAnswers(harness coleo.Harness, arm string) error {
-	if t, ok := harness.(coleo.Teller); ok && t.ReadsAnswers() {
+	if t, ok := harness.(coleo.AnswerReporter); ok && t.ReadsAnswers() {
 		return nil
 	}
 	return coleo.Errorf(coleo.EUnsupported, "an answer of arm %s cannot be checked, because only the screen shows it, "+

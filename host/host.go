@@ -88,7 +88,7 @@ type Host struct {
 	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
 
-	desk         *toolcalls.Desk
+	dispatcher   *toolcalls.Dispatcher
 	owedWrites   owedWrites
 	processMarks markSearch
 
@@ -112,7 +112,7 @@ func New(c Config) *Host {
 	}
 	h := &Host{Config: c, arms: map[string]*arm{}, processMarks: markSearch{look: process.Traces}, instance: rand.Text(),
 		began: time.Now(), threads: newThreads(c)}
-	h.desk = h.newDesk()
+	h.dispatcher = h.newDispatcher()
 	h.diffs = &diffs.Diffs{Environ: c.Environ, Scratch: filepath.Join(c.Dir, "scratch"), Log: c.Log, Now: c.Now,
 		CloneOf: c.Workspaces.CloneOf}
 	if c.Registry != nil {

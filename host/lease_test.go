@@ -26,7 +26,7 @@ func TestALeaseKeepsOthersFromTyping(t *testing.T) {
 	for op, order := range map[bus.Op]any{
 		bus.OpLease:     bus.LeaseOrder{Arm: id, Holder: "linus"},
 		bus.OpPrompt:    promptOrder(id, "say no"),
-		bus.OpRespond:   bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Approve}},
+		bus.OpRespond:   bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceApprove}},
 		bus.OpInterrupt: bus.ArmOrder{Arm: id},
 		bus.OpInput:     bus.InputOrder{Arm: id, Lease: "another", Data: []byte("no")},
 		bus.OpResize:    bus.ResizeOrder{Arm: id, Cols: 100, Rows: 30},

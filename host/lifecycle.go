@@ -102,7 +102,7 @@ func (h *Host) delist(a *arm) {
 // generation still runs. The caller must have the lock on the arm's folder.
 func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder) error {
 	next := max(a.newest()+1, o.Config.Generation) // another host may have started later generations
-	if err := a.makeWay(o, next); err != nil {
+	if err := a.clearBeforeStart(o, next); err != nil {
 		return err
 	}
 	c := o.Config
@@ -130,9 +130,9 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	return nil
 }
 
-// makeWay checks that nothing of an earlier generation is in the way of the next one. It ends processes
+// clearBeforeStart checks that nothing of an earlier generation is in the way of the next one. It ends processes
 // that have the mark of an earlier generation, and deletes old output.
-func (a *arm) makeWay(o bus.SpawnOrder, next int) error {
+func (a *arm) clearBeforeStart(o bus.SpawnOrder, next int) error {
 	if _, err := a.liveSession(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
 	}
@@ -144,7 +144,7 @@ func (a *arm) makeWay(o bus.SpawnOrder, next int) error {
 	}
 	// No process can have the mark of a new id.
 	if first := o.NewID && next == 1; !first {
-		if err := a.host.processMarks.makeWay(o.ID, a.name(), next); err != nil {
+		if err := a.host.processMarks.clearBeforeStart(o.ID, a.name(), next); err != nil {
 			return err
 		}
 	}

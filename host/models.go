@@ -83,7 +83,7 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 		if err != nil || !h.installed(harness.Info().Command) {
 			continue
 		}
-		if l, ok := harness.(coleo.Logged); ok && !harness.Info().NoModel {
+		if l, ok := harness.(coleo.LoginChecker); ok && !harness.Info().NoModel {
 			login := l.Login(h.Environ)
 			login.Host = h.ID
 			out = append(out, login)
@@ -111,7 +111,7 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	if o.Failed != "" {
 		return nil, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 			p = limit.AfterTry(p, o.Failed)
-			return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkTried, Parked: p.Told()})
+			return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkTried, Parked: p.WithoutPrompt()})
 		})
 	}
 	defer a.begin()()

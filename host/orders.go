@@ -122,10 +122,10 @@ func (h *Host) orders() map[bus.Op]order {
 		bus.OpAnswer:       decoded(h.answer),
 		bus.OpRequests:     decoded(func(ctx context.Context, _ struct{}) (any, error) { return h.DB.Requests(ctx) }),
 		bus.OpSettle: decoded(func(ctx context.Context, o bus.SettleOrder) (any, error) {
-			return nil, h.desk.Settle(ctx, o.ID, o.Outcome)
+			return nil, h.dispatcher.Settle(ctx, o.ID, o.Outcome)
 		}),
 		bus.OpTasks: onArm(h, func(ctx context.Context, a *arm) (any, error) {
-			return h.desk.Tasks(ctx, a.record.ID)
+			return h.dispatcher.Tasks(ctx, a.record.ID)
 		}),
 	}
 }

@@ -34,7 +34,7 @@ func TestOrdersThatCannotBeCarriedOutAreRefusedWithTheirCode(t *testing.T) {
 		"a label that is none":     {bus.OpLabel, bus.LabelOrder{Arm: id, Labels: coleo.Labels{"a b": "c"}}, coleo.EInvalid},
 		"an empty prompt":          {bus.OpPrompt, promptOrder(id, " "), coleo.EInvalid},
 		"an answer to no question": {bus.OpRespond,
-			bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}}, coleo.EStale},
+			bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceDeny}}, coleo.EStale},
 		"usage that nobody counts":     {bus.OpUsage, bus.ArmOrder{Arm: id}, coleo.EUnsupported},
 		"the removal of a running arm": {bus.OpRemove, bus.ArmOrder{Arm: id}, coleo.EConflict},
 		"a second start": {bus.OpSpawn, spawn(func(o *bus.SpawnOrder) { o.ID, o.Name = id, "ada" }),
@@ -63,8 +63,8 @@ func TestAPromptForAnArmThatAsksIsRefusedWithTheDialog(t *testing.T) {
 	})
 	s.refused(coleo.EBlocked, bus.OpPrompt, promptOrder(id, "yes"))
 	s.refused(coleo.EStale, bus.OpRespond,
-		bus.RespondOrder{Arm: id, Dialog: "another", Decision: coleo.Decision{Choice: coleo.Approve}})
-	must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}})
+		bus.RespondOrder{Arm: id, Dialog: "another", Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
+	must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceDeny}})
 	s.awaitState(id, coleo.Idle)
 	if got := s.events(id, coleo.EventDecision); len(got) != 1 {
 		t.Errorf("%d decisions are in the log, want one", len(got))

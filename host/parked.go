@@ -87,7 +87,7 @@ func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, hasReplied bo
 	if p.Forgets && !hasReplied {
 		p.Prompt = run.Text
 	}
-	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.Told()})
+	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
 }
 
 // onLimit changes what an arm does at a limit. If the arm is parked, it does this at the present
@@ -101,7 +101,7 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 		return nil, err
 	}
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
-		from := r.Spec.AtLimit().Told()
+		from := r.Spec.AtLimit().OrDefault()
 		r.Spec.Chosen = r.Spec.Chosen.Change(func(c *coleo.Chosen) { c.OnLimit = o.OnLimit })
 		return append([]coleo.Event{event(r.ID, coleo.EventOnLimit, coleo.OnLimitChange{From: from, To: o.OnLimit})},
 			replan(r)...)
@@ -113,9 +113,9 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	a.allowRetry()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	out := coleo.OnLimitReport{Arm: a.record.Name, OnLimit: a.record.Spec.AtLimit().Told()}
+	out := coleo.OnLimitReport{Arm: a.record.Name, OnLimit: a.record.Spec.AtLimit().OrDefault()}
 	if p := queueOf(&a.record).Parked; p != nil {
-		told := p.Told()
+		told := p.WithoutPrompt()
 		out.Parked = &told
 	}
 	return bus.OnLimitReport{OnLimitReport: out, Chosen: a.record.Spec.Chosen}, nil
@@ -126,7 +126,7 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 // carried out stays so.
 func replan(r *store.ArmRecord) []coleo.Event {
 	q := queueOf(r)
-	if q.Parked == nil || q.Parked.Kind.Own() || q.Parked.Doing != "" {
+	if q.Parked == nil || q.Parked.Kind.SetByColeo() || q.Parked.Doing != "" {
 		return nil
 	}
 	was := *q.Parked
@@ -135,7 +135,7 @@ func replan(r *store.ArmRecord) []coleo.Event {
 		return nil
 	}
 	q.Parked = &p
-	return setParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: p.Told()})
+	return setParked(r, q, coleo.ParkChange{Step: coleo.ParkChanged, Parked: p.WithoutPrompt()})
 }
 
 // unpark ends the parking of an arm in its record, and removes a waiting prompt that would continue
@@ -154,7 +154,7 @@ func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Ev
 	if c.IsParked() {
 		c = coleo.ParkedNow(c.Step, c.Parked)
 	} else if r.Queue != nil && r.Queue.Parked != nil {
-		c.Parked = r.Queue.Parked.Told()
+		c.Parked = r.Queue.Parked.WithoutPrompt()
 	}
 	if r.Queue = nil; q.State() != nil {
 		r.Queue = &q

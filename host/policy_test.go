@@ -138,7 +138,7 @@ func (s *stage) dismiss(id string) {
 	s.until("a dialog is open", func() bool {
 		return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog != nil
 	})
-	must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}})
+	must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceDeny}})
 	s.stopped(id)
 }
 
@@ -196,7 +196,8 @@ func TestAPolicyForReadingApprovesWhatOnlyReads(t *testing.T) {
 	}
 	s.stopped(id)
 	approval := payloads[coleo.Decided](s, id, coleo.EventDecision)
-	if len(approval) != 1 || approval[0].Policy != "user: preset read" || approval[0].Decision.Choice != coleo.Approve {
+	if len(approval) != 1 || approval[0].Policy != "user: preset read" ||
+		approval[0].Decision.Choice != coleo.ChoiceApprove {
 		t.Errorf("the approval is recorded as %+v", approval)
 	}
 	if got := s.chosen(); len(got) != 1 || got[0] != "Yes" {
@@ -278,7 +279,7 @@ func TestADialogThatChangedAfterTheJudgementIsNotAnswered(t *testing.T) {
 		if times++; times > 1 {
 			return
 		}
-		must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Approve}})
+		must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
 		s.until("the next dialog is open", func() bool {
 			d := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog
 			return d != nil && d.Subject == "touch b.txt"

@@ -62,7 +62,7 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	defer a.mu.Unlock()
 	q := queueOf(&a.record)
 	if q.Handover != nil {
-		told := q.Handover.Told()
+		told := q.Handover.WithoutQueue()
 		q.Handover = &told
 	}
 	return coleo.QueueReport{ID: o.ID, Queue: q}, nil

@@ -116,7 +116,7 @@ func TestAQueueWaitsForDialogsPeopleAndPauses(t *testing.T) {
 	s.followUp(id, "say behind")
 	s.checkNothingSent(id, "ada", 1)
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueuePaused, Why: "a test"})
-	must[struct{}](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}})
+	must[struct{}](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceDeny}})
 	s.awaitRuns(id, 1)
 	s.awaitState(id, coleo.Idle)
 	s.checkNothingSent(id, "ada", 1)

@@ -174,7 +174,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 	if err != nil {
 		return o.host.unlessMoved(to, err)
 	}
-	if !a.typing.TryRLock() { // do not wait, because the move can wait for the desk
+	if !a.typing.TryRLock() { // do not wait, because the move can wait for the dispatcher
 		return coleo.Errorf(coleo.EBusy, "nothing was done: the arm %s is moving to another host; try again", a.name())
 	}
 	defer a.typing.RUnlock()

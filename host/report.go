@@ -134,7 +134,7 @@ func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration)
 func (a *arm) reportForBeat() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.liveSession()
-		if held, can := s.(coleo.Held); err == nil && can && s.Handle().Nonce == h.Nonce {
+		if held, can := s.(coleo.HolderSession); err == nil && can && s.Handle().Nonce == h.Nonce {
 			if blocked, err := held.Held(); err == nil {
 				return bus.Proven, blocked
 			}

@@ -29,7 +29,7 @@ func (s *stage) asksFor(id, key string, n int) (<-chan told, coleo.Suspension) {
 func (s *stage) approve(q coleo.Suspension) coleo.Suspension {
 	s.t.Helper()
 	return must[coleo.Suspension](s, bus.OpAnswer, bus.AnswerOrder{Arm: q.Arm, ID: q.ID, By: "me",
-		Decision: coleo.Decision{Choice: coleo.Approve}})
+		Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
 }
 
 // kid returns the order with which serve starts the subarm of q.
@@ -231,7 +231,7 @@ func TestM19AMessageArrivesOnce(t *testing.T) {
 	s.awaitRuns(kid, 2)
 	s.restart()
 	s.refused(coleo.EStale, bus.OpAnswer, bus.AnswerOrder{Arm: boss, ID: m.ID,
-		Decision: coleo.Decision{Choice: coleo.Approve}})
+		Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
 	if r := <-down; r.err != nil || !strings.Contains(r.text, "queue of the arm boss.kid") {
 		t.Errorf("message_arm = %+v", r)
 	}

@@ -101,7 +101,7 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt s
 		var events []coleo.Event
 		if p := queueOf(r).Parked; p != nil {
 			events = append(events, event(r.ID, coleo.EventParked, coleo.ParkChange{Step: coleo.ParkEnded,
-				Why: "its task was handed over", Parked: p.Told()}))
+				Why: "its task was handed over", Parked: p.WithoutPrompt()}))
 		}
 		events = append(events, setQueue(r, q, coleo.QueuePaused, "")...)
 		return append(events, handoverEvent(r, coleo.HandoverBegun, moved, ""))

@@ -39,11 +39,11 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 		o.Dialog = d.Fingerprint
 	}
 	words, unmark := "", func() {}
-	if o.Decision.Choice == coleo.Deny {
+	if o.Decision.Choice == coleo.ChoiceDeny {
 		unmark = a.markInterrupted(ctx, s)
 	}
 	err = s.Respond(ctx, o.Dialog, o.Decision)
-	if o.Decision.Choice == coleo.Deny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
+	if o.Decision.Choice == coleo.ChoiceDeny && o.Decision.Words != "" && coleo.ErrorCode(err) == coleo.EUnsupported {
 		words, o.Decision.Words = o.Decision.Words, "" // EUnsupported means that the first call has typed nothing
 		err = s.Respond(ctx, o.Dialog, o.Decision)
 	}

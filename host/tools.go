@@ -71,9 +71,9 @@ func (d *doorway) close() {
 // of host local move within seconds. It must be less than the time that agent CLIs allow a call.
 const moveWait = 20 * time.Second
 
-// newDesk returns the desk that carries out the calls of the arms' tools.
-func (h *Host) newDesk() *toolcalls.Desk {
-	return &toolcalls.Desk{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: otherArms{h}, Now: h.Now,
+// newDispatcher returns the dispatcher that carries out the calls of the arms' tools.
+func (h *Host) newDispatcher() *toolcalls.Dispatcher {
+	return &toolcalls.Dispatcher{DB: h.DB, Write: h.writeTools, Arm: h.toolFacts, Arms: otherArms{h}, Now: h.Now,
 		MoveWait: moveWait}
 }
 
@@ -153,7 +153,7 @@ func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 // openDoor opens the arm's door, unless it is open. The caller has the lock on the arm's
 // folder.
 func (a *arm) openDoor() error {
-	if err := a.door.open(a.doorPath(), a.folder(), visitor{a.host.desk, a.record.ID}); err != nil {
+	if err := a.door.open(a.doorPath(), a.folder(), visitor{a.host.dispatcher, a.record.ID}); err != nil {
 		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)
 	}
 	return nil
@@ -174,18 +174,20 @@ func (a *arm) openDoorAgain() {
 
 // visitor carries out the calls that come through the door of one arm.
 type visitor struct {
-	desk *toolcalls.Desk
-	arm  string
+	dispatcher *toolcalls.Dispatcher
+	arm        string
 }
 
 // Call carries out one call.
 func (v visitor) Call(ctx context.Context, q door.Request, waiting func(string)) (string, error) {
-	return v.desk.Call(ctx, v.arm, q, waiting)
+	return v.dispatcher.Call(ctx, v.arm, q, waiting)
 }
 
-// Got records that the result of a call has reached the model. If it cannot write this record, the
+// AnswerDelivered records that the result of a call has reached the model. If it cannot write this record, the
 // model may get the result once more.
-func (v visitor) Got(ctx context.Context, key string) { _ = v.desk.Got(ctx, v.arm, key) }
+func (v visitor) AnswerDelivered(ctx context.Context, key string) {
+	_ = v.dispatcher.AnswerDelivered(ctx, v.arm, key)
+}
 
 // restTools withdraws the open suspensions of an ended arm, and releases its claims.
 func (a *arm) restTools() {
@@ -195,7 +197,7 @@ func (a *arm) restTools() {
 	if !over {
 		return
 	}
-	if err := a.host.desk.Ended(context.WithoutCancel(a.host.ctx), a.record.ID); err != nil {
+	if err := a.host.dispatcher.Ended(context.WithoutCancel(a.host.ctx), a.record.ID); err != nil {
 		a.host.Log.Error("withdraw what an ended arm has asked", "arm", a.name(), "error", err)
 	}
 }
@@ -231,11 +233,11 @@ func (h *Host) tidyTools(ctx context.Context) {
 // The caller holds mu.
 func (a *arm) permissions() []coleo.PermissionMode {
 	out := []coleo.PermissionMode{a.record.Spec.PermissionMode}
-	moded, ok := a.harness.(coleo.Moded)
+	lister, ok := a.harness.(coleo.ModeLister)
 	if !ok {
 		return out
 	}
-	for _, m := range moded.Modes() {
+	for _, m := range lister.Modes() {
 		if m.Permission != "" && (m.ID == choosing.ModeOf(a.record.Spec.Chosen) || m.ID == a.record.Trace.Shown) {
 			out = append(out, m.Permission)
 		}
@@ -249,7 +251,7 @@ func (h *Host) answer(ctx context.Context, o bus.AnswerOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.desk.Answer(ctx, a.record.ID, o.ID, o.By, o.Decision)
+	return h.dispatcher.Answer(ctx, a.record.ID, o.ID, o.By, o.Decision)
 }
 
 // countRequests returns the number of approved requests that serve must carry out.

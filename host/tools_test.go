@@ -80,7 +80,7 @@ func TestACallOfAToolOutlivesTheHostAgent(t *testing.T) {
 	result := s.callTool(id, "k1", coleo.ToolAskUser, `{"question":"Go on?","options":["yes","no"]}`)
 	q := s.asked(id, 1)[0]
 	s.restart()
-	answer := bus.AnswerOrder{Arm: id, ID: q.ID, Decision: coleo.Decision{Choice: coleo.Reply, Option: 1}, By: "me"}
+	answer := bus.AnswerOrder{Arm: id, ID: q.ID, Decision: coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 1}, By: "me"}
 	done := must[coleo.Suspension](s, bus.OpAnswer, answer)
 	if r := <-result; r.err != nil || r.text != "The user chooses: yes." || done.By != "me" {
 		t.Errorf("the call = %+v, the answer %+v", r, done)
@@ -106,7 +106,7 @@ func TestAnEndedArmHasNoDoorAndAsksNothing(t *testing.T) {
 	s.until("the door is gone", func() bool { _, err := os.Stat(s.doorOf(id)); return err != nil })
 	s.until("the question is withdrawn", func() bool { return len(s.events(id, coleo.EventAnswered)) == 1 })
 	s.refused(coleo.EStale, bus.OpAnswer, bus.AnswerOrder{Arm: id, ID: q.ID,
-		Decision: coleo.Decision{Choice: coleo.Reply, Words: "yes"}})
+		Decision: coleo.Decision{Choice: coleo.ChoiceAnswer, Words: "yes"}})
 	select {
 	case r := <-result:
 		t.Errorf("the call without a door = %+v, want it to wait", r)

@@ -78,7 +78,7 @@ func (s *stage) runsFor(id string) {
 	s.until("the dialog is told", func() bool {
 		return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Reading.Dialog != nil
 	})
-	must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}})
+	must[any](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceDeny}})
 	s.until("the run has ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 1 })
 	must[any](s, bus.OpKill, bus.ArmOrder{Arm: id})
 	s.until("the arm has ended", func() bool { return len(s.events(id, coleo.EventStopped)) == 1 })

@@ -60,7 +60,7 @@ func TestADialogAtTheWakeTimeGetsNoKey(t *testing.T) {
 			if got := s.steps(id); !slices.Equal(got, c.want) {
 				t.Errorf("before the answer, the log tells %q, want %q", got, c.want)
 			}
-			must[struct{}](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.Deny}})
+			must[struct{}](s, bus.OpRespond, bus.RespondOrder{Arm: id, Decision: coleo.Decision{Choice: coleo.ChoiceDeny}})
 			s.awaitPrompted("ada", "say Limit: 429", "say on")
 			s.awaitRuns(id, 2)
 			s.restart()

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// Wish is a request for a model.
-type Wish struct {
+// ModelRequest is a request for a model.
+type ModelRequest struct {
 	Provider string
 	Model    string // with an empty Provider, also PROVIDER/MODEL
 	// Strategy says which other model may be used. Empty means coleo.FallbackAny.
@@ -27,7 +27,7 @@ type Choice struct {
 	Used  coleo.PricedModel `json:"used"`
 }
 
-// Choose resolves a wish. With coleo.FallbackAny, it returns what Resolve returns. With a stricter
+// Choose resolves a request. With coleo.FallbackAny, it returns what Resolve returns. With a stricter
 // strategy, another model must have an allowed price. Choose takes the first of these allowed
 // models that exists:
 //
@@ -41,7 +41,7 @@ type Choice struct {
 // model at all.
 //
 // Choose returns ENotFound if there is no allowed model. The error names choices.
-func Choose(c Catalog, w Wish) (Choice, error) {
+func Choose(c Catalog, w ModelRequest) (Choice, error) {
 	if w.Provider == "" {
 		w.Provider, w.Model = Split(w.Model)
 	}
@@ -55,7 +55,7 @@ func Choose(c Catalog, w Wish) (Choice, error) {
 		r = o.resolution(fmt.Sprintf("Model %q not available, using %q at a price that is %s", coleo.ModelName(w.Provider,
 			w.Model), o.name(), priceWord[w.Strategy]))
 	}
-	used := priced(r.ProviderID, r.ModelID, c.costOf(Wish{Provider: r.ProviderID, Model: r.ModelID}))
+	used := priced(r.ProviderID, r.ModelID, c.costOf(ModelRequest{Provider: r.ProviderID, Model: r.ModelID}))
 	if !r.Fallback {
 		return Choice{r, used, used}, nil
 	}
@@ -79,7 +79,7 @@ func priced(provider, model string, known *Offer) coleo.PricedModel {
 
 // costOf returns the requested model with its price, even if its provider is not connected. It
 // returns nil if nobody knows the price.
-func (c Catalog) costOf(w Wish) *Offer {
+func (c Catalog) costOf(w ModelRequest) *Offer {
 	for _, p := range c.Providers {
 		for _, m := range p.Models {
 			if o := offer(p, m); p.ID == w.Provider && m.ID == w.Model && o.Source != coleo.PriceUnknown {
@@ -112,8 +112,8 @@ func allows(s coleo.FallbackStrategy, asked *Offer, o Offer) bool {
 	return false
 }
 
-// nearest returns the allowed offer that is nearest to the wish.
-func nearest(c Catalog, w Wish, asked *Offer) (Offer, bool) {
+// nearest returns the allowed offer that is nearest to the request.
+func nearest(c Catalog, w ModelRequest, asked *Offer) (Offer, bool) {
 	var allowed []Offer
 	for _, o := range AvailableByCost(c) {
 		if allows(w.Strategy, asked, o) {
@@ -141,11 +141,11 @@ func nearest(c Catalog, w Wish, asked *Offer) (Offer, bool) {
 // terminal.
 const mostNamed = 6
 
-// refusal returns the error for a wish that no model may fulfil.
-func refusal(c Catalog, w Wish, asked *Offer) error {
+// refusal returns the error for a request that no model may fulfil.
+func refusal(c Catalog, w ModelRequest, asked *Offer) error {
 	offers := AvailableByCost(c)
 	own := func(o Offer) bool { return o.ProviderID == w.Provider || o.ModelID == w.Model }
-	slices.SortStableFunc(offers, func(a, b Offer) int { // those that have something of the wish come first
+	slices.SortStableFunc(offers, func(a, b Offer) int { // those that have something of the request come first
 		switch {
 		case own(a) == own(b):
 			return 0

@@ -46,16 +46,16 @@ func TestTheThreeExamplesOfTheSpecification(t *testing.T) {
 		},
 		Connected: []string{"opencode", "google"},
 	}
-	for wish, want := range map[string]string{
+	for request, want := range map[string]string{
 		"opencode/invalid": `opencode/claude-sonnet-4 Model "invalid" not available in OpenCode Zen, ` +
 			`using cheapest alternative`,
 		"anthropic/claude-sonnet-4": `opencode/claude-sonnet-4 Provider "anthropic" not available, using OpenCode Zen`,
 		"invalid/model":             `google/gemini-2.5-pro Neither provider "invalid" nor model "model" available`,
 	} {
 		for _, strategy := range []coleo.FallbackStrategy{"", coleo.FallbackAny} {
-			got, err := Choose(c, Wish{Model: wish, Strategy: strategy})
+			got, err := Choose(c, ModelRequest{Model: request, Strategy: strategy})
 			if text := got.ProviderID + "/" + got.ModelID + " " + got.Reason; err != nil || text != want || !got.Fallback {
-				t.Errorf("%s with %q: %s, %v; want %s", wish, strategy, text, err, want)
+				t.Errorf("%s with %q: %s, %v; want %s", request, strategy, text, err, want)
 			}
 		}
 	}
@@ -65,7 +65,7 @@ func TestAStricterStrategyTakesTheNearestAllowedPrice(t *testing.T) {
 	t.Parallel()
 	c := pricedCatalog(t, "a*: big=10/30 mid=3/15 small=1/2 odd", "b*: mid=3/15 huge=20/40 free=0/0",
 		"gone: mid=3/15 wide=3/2 odd")
-	for name, q := range map[string]struct{ wish, strategy, want string }{
+	for name, q := range map[string]struct{ request, strategy, want string }{
 		"it is there: no strategy matters": {"a/mid", "none", "a/mid"},
 		"none: nothing, and the choices": {"gone/mid", "none",
 			`the model "gone/mid" is not available, and the fallback strategy none takes no other one; ` +
@@ -76,22 +76,22 @@ func TestAStricterStrategyTakesTheNearestAllowedPrice(t *testing.T) {
 		"no two prices are the same": {"gone/wide", "same-price",
 			`the model "gone/wide" is not available, and the fallback strategy same-price takes no other ` +
 				`one than at a price that is the same ($3 in, $2 out); nothing was done`},
-		"the price of the wish is unknown": {"gone/odd", "cheaper",
+		"the price of the request is unknown": {"gone/odd", "cheaper",
 			`the model "gone/odd" is not available, and the fallback strategy cheaper takes no other ` +
 				`one, because the price of the requested model is unknown`},
-		"nobody has heard of the wish": {"zz/zz", "same-price", `the model "zz/zz" is not available, and`},
-		"a published price counts too": {"zz/gpt-4o", "cheaper", "a/small"},
-		"nothing was wished for":       {"", "none", "b/free"},
+		"nobody has heard of the request": {"zz/zz", "same-price", `the model "zz/zz" is not available, and`},
+		"a published price counts too":    {"zz/gpt-4o", "cheaper", "a/small"},
+		"nothing was wished for":          {"", "none", "b/free"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Choose(c, Wish{Model: q.wish, Strategy: coleo.FallbackStrategy(q.strategy)})
+			got, err := Choose(c, ModelRequest{Model: q.request, Strategy: coleo.FallbackStrategy(q.strategy)})
 			text := got.ProviderID + "/" + got.ModelID
 			if err != nil {
 				text = err.Error()
 			}
 			if !strings.HasPrefix(text, q.want) || strings.Contains(text, "\n") {
-				t.Errorf("%s with %s = %s\nwant %s", q.wish, q.strategy, text, q.want)
+				t.Errorf("%s with %s = %s\nwant %s", q.request, q.strategy, text, q.want)
 			}
 			if err != nil && coleo.ErrorCode(err) != coleo.ENotFound {
 				t.Errorf("the code is %s", coleo.ErrorCode(err))
@@ -102,11 +102,11 @@ func TestAStricterStrategyTakesTheNearestAllowedPrice(t *testing.T) {
 
 func TestAChangeHasBothModelsAndBothPrices(t *testing.T) {
 	t.Parallel()
-	got, err := Choose(pricedCatalog(t, "a*: big=10/30", "gone: mid=3/15"), Wish{Model: "gone/mid"})
+	got, err := Choose(pricedCatalog(t, "a*: big=10/30", "gone: mid=3/15"), ModelRequest{Model: "gone/mid"})
 	if err != nil || got.Asked.String() != "gone/mid ($3 in, $15 out)" || got.Used.String() != "a/big ($10 in, $30 out)" {
 		t.Errorf("asked %v, used %v, %v", got.Asked, got.Used, err)
 	}
-	got, err = Choose(pricedCatalog(t, "a*: odd"), Wish{Model: "x/y"})
+	got, err = Choose(pricedCatalog(t, "a*: odd"), ModelRequest{Model: "x/y"})
 	if err != nil || got.Asked.String() != "x/y (price unknown)" || got.Used.String() != "a/odd (price unknown)" {
 		t.Errorf("asked %v, used %v, %v", got.Asked, got.Used, err)
 	}
@@ -159,7 +159,7 @@ func TestWhatIsChosenCanBeHadAndIsNoDearerThanAllowed(t *testing.T) {
 	seen := map[string]int{}
 	for range 50000 {
 		c := randomCatalog(r, ids)
-		w := Wish{Provider: ids[r.IntN(4)], Model: ids[r.IntN(4)], Strategy: strategies[r.IntN(len(strategies))]}
+		w := ModelRequest{Provider: ids[r.IntN(4)], Model: ids[r.IntN(4)], Strategy: strategies[r.IntN(len(strategies))]}
 		got, err := Choose(c, w)
 		again, errAgain := Choose(shuffled(r, c), w)
 		if fmt.Sprint(got, err) != fmt.Sprint(again, errAgain) {
@@ -179,7 +179,7 @@ func TestWhatIsChosenCanBeHadAndIsNoDearerThanAllowed(t *testing.T) {
 }
 
 // faultOf says what is wrong with a choice, or "".
-func faultOf(c Catalog, w Wish, got Choice, err error) string {
+func faultOf(c Catalog, w ModelRequest, got Choice, err error) string {
 	offers := AvailableByCost(c)
 	lax := w.Strategy == "" || w.Strategy == coleo.FallbackAny
 	kept := got.ProviderID == w.Provider && got.ModelID == w.Model
@@ -208,9 +208,9 @@ func faultOf(c Catalog, w Wish, got Choice, err error) string {
 	return ""
 }
 
-// knownBeside reports whether the step of Resolve that decides about a wish had a model of
+// knownBeside reports whether the step of Resolve that decides about a request had a model of
 // known price.
-func knownBeside(offers []Offer, w Wish) bool {
+func knownBeside(offers []Offer, w ModelRequest) bool {
 	known := func(is func(Offer) bool) (any, priced bool) {
 		for _, o := range offers {
 			any, priced = any || is(o), priced || is(o) && o.Source != coleo.PriceUnknown

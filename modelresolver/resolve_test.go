@@ -40,7 +40,7 @@ func TestResolve(t *testing.T) {
 		"openai: gpt-4o")
 	for name, c := range map[string]struct {
 		catalog Catalog
-		wish    string
+		request string
 		want    string // provider/model, then the reason
 	}{
 		"exactly as wished": {usual, "anthropic/claude-opus-4",
@@ -59,9 +59,9 @@ func TestResolve(t *testing.T) {
 		"who is connected is unknown: listed is enough": {catalog("a: m=1"), "a/m", "a/m"},
 		"a connected provider without models counts as none": {catalog("a*:", "b*: m=1"), "a/m",
 			`b/m Provider "a" not available, using B`},
-		"an empty catalogue: the wish as it is":                  {Catalog{}, "p/m", "p/m"},
-		"an empty catalogue with connections: the wish as it is": {Catalog{Connected: []string{"p"}}, "p/m", "p/m"},
-		"nothing is connected that is listed: the wish as it is": {Catalog{Providers: usual.Providers,
+		"an empty catalogue: the request as it is":                  {Catalog{}, "p/m", "p/m"},
+		"an empty catalogue with connections: the request as it is": {Catalog{Connected: []string{"p"}}, "p/m", "p/m"},
+		"nothing is connected that is listed: the request as it is": {Catalog{Providers: usual.Providers,
 			Connected: []string{"zz"}}, "openai/gpt-4o", "openai/gpt-4o"},
 		"model ids may have slashes": {catalog("router: a/b/c=1 z=0"), "router/a/b/c",
 			"router/a/b/c"},
@@ -83,16 +83,16 @@ func TestResolve(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			provider, model := Split(c.wish)
+			provider, model := Split(c.request)
 			r := Resolve(c.catalog, provider, model)
 			got := strings.TrimSpace(r.ProviderID + "/" + r.ModelID + " " + r.Reason)
 			if got != c.want || r.Fallback != (r.Reason != "") {
-				t.Errorf("resolve %q = %q (fallback %v), want %q", c.wish, got, r.Fallback, c.want)
+				t.Errorf("resolve %q = %q (fallback %v), want %q", c.request, got, r.Fallback, c.want)
 			}
 			if r.ProviderName == "" || r.ModelName == "" {
-				t.Errorf("resolve %q has no names: %+v", c.wish, r)
+				t.Errorf("resolve %q has no names: %+v", c.request, r)
 			}
-			if combined := Resolve(c.catalog, "", c.wish); combined != r {
+			if combined := Resolve(c.catalog, "", c.request); combined != r {
 				t.Errorf("combined = %+v, apart = %+v", combined, r)
 			}
 		})
@@ -131,10 +131,10 @@ func TestOffersAreInOrderOfCostThenProviderThenModel(t *testing.T) {
 func TestAvailable(t *testing.T) {
 	t.Parallel()
 	c := catalog("a*: m", "b: m")
-	for wish, want := range map[string]bool{"a/m": true, "a/n": false, "b/m": false, "c/m": false} {
-		p, m := Split(wish)
+	for request, want := range map[string]bool{"a/m": true, "a/n": false, "b/m": false, "c/m": false} {
+		p, m := Split(request)
 		if got := isAvailable(c, p, m); got != want {
-			t.Errorf("available %s = %v, want %v", wish, got, want)
+			t.Errorf("available %s = %v, want %v", request, got, want)
 		}
 	}
 }

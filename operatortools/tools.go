@@ -238,14 +238,14 @@ func spawn(ctx context.Context, c *api.Client, in spawnInput) (any, error) {
 }
 
 func approve(ctx context.Context, c *api.Client, in answerInput) (any, error) {
-	return c.AnswerSuspension(ctx, in.Arm, in.ID, coleo.Decision{Choice: coleo.Approve})
+	return c.AnswerSuspension(ctx, in.Arm, in.ID, coleo.Decision{Choice: coleo.ChoiceApprove})
 }
 
 func deny(ctx context.Context, c *api.Client, in denyInput) (any, error) {
-	return c.AnswerSuspension(ctx, in.Arm, in.ID, coleo.Decision{Choice: coleo.Deny, Words: in.Words})
+	return c.AnswerSuspension(ctx, in.Arm, in.ID, coleo.Decision{Choice: coleo.ChoiceDeny, Words: in.Words})
 }
 
 func reply(ctx context.Context, c *api.Client, in replyInput) (any, error) {
-	return c.AnswerSuspension(ctx, in.Arm, in.ID, coleo.Decision{Choice: coleo.Reply, Options: in.Options,
+	return c.AnswerSuspension(ctx, in.Arm, in.ID, coleo.Decision{Choice: coleo.ChoiceAnswer, Options: in.Options,
 		Words: in.Text})
 }

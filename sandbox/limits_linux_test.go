@@ -75,7 +75,7 @@ func TestRlimitsHoldForTheProgramInABox(t *testing.T) {
 	for _, uid := range users {
 		t.Run("as user "+strconv.Itoa(uid), func(t *testing.T) {
 			t.Parallel()
-			limited := limits.Means{Each: coleo.Limits{Memory: 256 << 20, PIDs: 60}}
+			limited := limits.Means{Each: coleo.SandboxLimits{Memory: 256 << 20, PIDs: 60}}
 			if out, err := runLimited(t, built, uid, limits.Means{}, process.Group{}, hogs); err != nil || out != "700000000" {
 				t.Errorf("without a limit a process kept %q, %v", out, err)
 			}
@@ -100,7 +100,7 @@ func TestRlimitsHoldForTheProgramInABox(t *testing.T) {
 func TestAControlGroupHoldsForAllProcessesOfABox(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
-	wanted := coleo.Limits{Memory: 256 << 20, PIDs: 60, CPUs: 0.5}
+	wanted := coleo.SandboxLimits{Memory: 256 << 20, PIDs: 60, CPUs: 0.5}
 	m, err := limits.Plan(wanted)
 	if err == nil && m.Group != wanted {
 		err = coleo.Errorf(coleo.EUnsupported, "the limits are kept by %s", m)
@@ -134,7 +134,7 @@ func TestALimitThatCannotBeSetStartsNothing(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
 	built := buildHolder(t)
-	m := limits.Means{Group: coleo.Limits{Memory: 256 << 20}}
+	m := limits.Means{Group: coleo.SandboxLimits{Memory: 256 << 20}}
 	if out, err := runLimited(t, built, os.Geteuid(), m, process.Group{}, "echo started"); err == nil ||
 		!strings.Contains(out, "the limits of the sandbox cannot be set") || strings.Contains(out, "started") {
 		t.Errorf("without a group: %q, %v", out, err)

@@ -57,8 +57,8 @@ func (s *ServeDB) Hosts(ctx context.Context) ([]coleo.Host, error) {
 	return list, nil
 }
 
-// Config returns the value of a setting, or "" if the setting has no value.
-func (s *ServeDB) Config(ctx context.Context, key string) (string, error) {
+// Setting returns the value of a setting, or "" if the setting has no value.
+func (s *ServeDB) Setting(ctx context.Context, key string) (string, error) {
 	var value string
 	err := s.db.reader.QueryRowContext(ctx, "SELECT value FROM config WHERE key = ?", key).Scan(&value)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -67,9 +67,9 @@ func (s *ServeDB) Config(ctx context.Context, key string) (string, error) {
 	return value, nil
 }
 
-// SetConfig sets the value of a setting. The value "" deletes the setting. The change
+// SetSetting sets the value of a setting. The value "" deletes the setting. The change
 // survives a power failure.
-func (s *ServeDB) SetConfig(ctx context.Context, key, value string) error {
+func (s *ServeDB) SetSetting(ctx context.Context, key, value string) error {
 	err := s.db.write(ctx, intent, func(tx *sql.Tx) error {
 		var err error
 		if value == "" {

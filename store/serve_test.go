@@ -207,10 +207,10 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	ctx, s := t.Context(), serve(t)
 	for _, value := range []string{"120", "60", ""} {
-		if err := s.SetConfig(ctx, "k", value); err != nil {
+		if err := s.SetSetting(ctx, "k", value); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := s.Config(ctx, "k"); got != value || err != nil {
+		if got, err := s.Setting(ctx, "k"); got != value || err != nil {
 			t.Errorf("setting = %q, %v; want %q", got, err, value)
 		}
 	}
@@ -281,9 +281,9 @@ func TestABatchMayComeTwiceButNotWithAGap(t *testing.T) {
 	}
 }
 
-// TestOnlyDoubtfulRowsAreRead: a pulse contradicts no other rows, and there may be
+// TestOnlyArmsToVerifyAreRead: a pulse contradicts no other rows, and there may be
 // hundreds.
-func TestOnlyDoubtfulRowsAreRead(t *testing.T) {
+func TestOnlyArmsToVerifyAreRead(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	for id, change := range map[string]func(*coleo.Arm){
@@ -300,7 +300,7 @@ func TestOnlyDoubtfulRowsAreRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := s.Doubtful(t.Context(), "h1", "ordered")
+	list, err := s.ArmsToVerify(t.Context(), "h1", "ordered")
 	var got []string
 	for _, a := range list {
 		got = append(got, a.ID)
@@ -309,7 +309,7 @@ func TestOnlyDoubtfulRowsAreRead(t *testing.T) {
 		t.Errorf("doubtful are %v (%v), want %v", got, err, want)
 	}
 	for folder, want := range map[string]string{"/w": "nameless", "/elsewhere": ""} {
-		if name, err := s.Beside(t.Context(), "idle", folder); err != nil || name != want {
+		if name, err := s.ArmUsingFolder(t.Context(), "idle", folder); err != nil || name != want {
 			t.Errorf("beside the arm, %q works in %s (%v), want %q", name, folder, err, want)
 		}
 	}

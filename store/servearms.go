@@ -146,9 +146,9 @@ func (s *ServeDB) Arms(ctx context.Context, includeAll bool) ([]coleo.Arm, error
 	return list, nil
 }
 
-// Doubtful returns those arms of a host whose rows can be corrected by the host agent's next pulse.
+// ArmsToVerify returns those arms of a host whose rows can be corrected by the host agent's next pulse.
 // These are the stopped arms, the arms with the given rule, and the arms whose name is their id.
-func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
+func (s *ServeDB) ArmsToVerify(ctx context.Context, host, rule string) ([]coleo.Arm, error) {
 	var shape coleo.Arm
 	rows, err := s.db.reader.QueryContext(ctx, "SELECT "+columns(armFields(&shape))+` FROM arms
 		WHERE agent_id = ? AND (status = 'stopped' OR rule = ? OR name = id) ORDER BY name`, host, rule)
@@ -159,9 +159,9 @@ func (s *ServeDB) Doubtful(ctx context.Context, host, rule string) ([]coleo.Arm,
 	return list, nil
 }
 
-// Beside returns the name of an arm that is not stopped and uses the given work folder. It ignores
+// ArmUsingFolder returns the name of an arm that is not stopped and uses the given work folder. It ignores
 // the arm with the given id. It returns "" if there is no other such arm.
-func (s *ServeDB) Beside(ctx context.Context, id, workdir string) (name string, err error) {
+func (s *ServeDB) ArmUsingFolder(ctx context.Context, id, workdir string) (name string, err error) {
 	err = s.db.reader.QueryRowContext(ctx, `SELECT name FROM arms
 		WHERE workdir = ? AND id != ? AND status != 'stopped' ORDER BY name LIMIT 1`, workdir, id).Scan(&name)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -41,8 +41,8 @@ type Parent struct {
 	Permissions []coleo.PermissionMode
 }
 
-// Wish is what a model has asked for. Only Name and Prompt are required.
-type Wish struct {
+// SpawnRequest is a model's request for a subarm. Only Name and Prompt are required.
+type SpawnRequest struct {
 	Name           string               `json:"name"`
 	Prompt         string               `json:"prompt"`
 	Folder         string               `json:"folder"` // relative to the parent's folder, or absolute
@@ -50,11 +50,11 @@ type Wish struct {
 	PermissionMode coleo.PermissionMode `json:"permission_mode"`
 }
 
-// Grant checks a wish and returns the request for the subarm, without an id. It returns
-// EForbidden if the parent may not have such a subarm, and EInvalid for a malformed wish.
-// Grant checks that the folder exists. It does not count subarms: see Room.
-func Grant(p Parent, w Wish) (coleo.ArmRequest, error) {
-	if err := Possible(p.Config); err != nil {
+// Grant checks a request and returns its ArmRequest, without an id. It returns EForbidden if the
+// parent may not have such a subarm, and EInvalid for a malformed request.
+// Grant checks that the folder exists. It does not count subarms: see CheckLimit.
+func Grant(p Parent, w SpawnRequest) (coleo.ArmRequest, error) {
+	if err := CheckAllowed(p.Config); err != nil {
 		return coleo.ArmRequest{}, err
 	}
 	name, err := nameOf(p, w.Name)
@@ -80,8 +80,8 @@ func Grant(p Parent, w Wish) (coleo.ArmRequest, error) {
 		PermissionMode: mode}, nil
 }
 
-// Possible returns EForbidden if an arm with the configuration c may never have a subarm.
-func Possible(c coleo.SpawnConfig) error {
+// CheckAllowed returns EForbidden if an arm with the configuration c may never have a subarm.
+func CheckAllowed(c coleo.SpawnConfig) error {
 	switch {
 	case c.Depth >= MaxDepth:
 		return coleo.Errorf(coleo.EForbidden, "this arm has the depth %d and can have no subarms: %d is the most", c.Depth,
@@ -95,9 +95,9 @@ func Possible(c coleo.SpawnConfig) error {
 	return nil
 }
 
-// Room returns EConflict if one more subarm would be too many. ofParent is the number of the
+// CheckLimit returns EConflict if one more subarm would be too many. ofParent is the number of the
 // parent's subarms that live or are requested. ofAllArms is the number of live subarms of all arms.
-func Room(ofParent, ofAllArms int) error {
+func CheckLimit(ofParent, ofAllArms int) error {
 	switch {
 	case ofParent >= MaxChildren:
 		return coleo.Errorf(coleo.EConflict, "this arm has %d subarms already, which is the most: wait until one has ended",

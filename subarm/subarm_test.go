@@ -35,48 +35,51 @@ func TestM19ASubarmGetsNoMoreThanItsParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, c := range map[string]struct {
-		change func(*Parent, *Wish)
+		change func(*Parent, *SpawnRequest)
 		want   coleo.Code // "" if the subarm is granted
 	}{
-		"the parent's own folder":    {func(*Parent, *Wish) {}, ""},
-		"a folder below":             {func(_ *Parent, w *Wish) { w.Folder = "a/b" }, ""},
-		"a link to a folder below":   {func(_ *Parent, w *Wish) { w.Folder = "in/b" }, ""},
-		"a folder beside":            {func(_ *Parent, w *Wish) { w.Folder = "../elsewhere" }, coleo.EForbidden},
-		"a link to a folder beside":  {func(_ *Parent, w *Wish) { w.Folder = "out" }, coleo.EForbidden},
-		"the folder above":           {func(_ *Parent, w *Wish) { w.Folder = ".." }, coleo.EForbidden},
-		"the root of the disk":       {func(_ *Parent, w *Wish) { w.Folder = "/" }, coleo.EForbidden},
-		"a folder that is not there": {func(_ *Parent, w *Wish) { w.Folder = "nowhere" }, coleo.EInvalid},
-		"a file":                     {func(_ *Parent, w *Wish) { w.Folder = "file" }, coleo.EInvalid},
-		"the same harness by name":   {func(_ *Parent, w *Wish) { w.Harness = "h" }, ""},
-		"another harness":            {func(_ *Parent, w *Wish) { w.Harness = "other" }, coleo.EForbidden},
-		"the harness generic":        {func(_ *Parent, w *Wish) { w.Harness = "generic" }, coleo.EForbidden},
-		"a lesser mode":              {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionPlan }, ""},
-		"the same mode":              {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionEdit }, ""},
-		"a mode that allows more": {func(_ *Parent, w *Wish) { w.PermissionMode = coleo.PermissionAll },
+		"the parent's own folder":    {func(*Parent, *SpawnRequest) {}, ""},
+		"a folder below":             {func(_ *Parent, w *SpawnRequest) { w.Folder = "a/b" }, ""},
+		"a link to a folder below":   {func(_ *Parent, w *SpawnRequest) { w.Folder = "in/b" }, ""},
+		"a folder beside":            {func(_ *Parent, w *SpawnRequest) { w.Folder = "../elsewhere" }, coleo.EForbidden},
+		"a link to a folder beside":  {func(_ *Parent, w *SpawnRequest) { w.Folder = "out" }, coleo.EForbidden},
+		"the folder above":           {func(_ *Parent, w *SpawnRequest) { w.Folder = ".." }, coleo.EForbidden},
+		"the root of the disk":       {func(_ *Parent, w *SpawnRequest) { w.Folder = "/" }, coleo.EForbidden},
+		"a folder that is not there": {func(_ *Parent, w *SpawnRequest) { w.Folder = "nowhere" }, coleo.EInvalid},
+		"a file":                     {func(_ *Parent, w *SpawnRequest) { w.Folder = "file" }, coleo.EInvalid},
+		"the same harness by name":   {func(_ *Parent, w *SpawnRequest) { w.Harness = "h" }, ""},
+		"another harness":            {func(_ *Parent, w *SpawnRequest) { w.Harness = "other" }, coleo.EForbidden},
+		"the harness generic":        {func(_ *Parent, w *SpawnRequest) { w.Harness = "generic" }, coleo.EForbidden},
+		"a lesser mode":              {func(_ *Parent, w *SpawnRequest) { w.PermissionMode = coleo.PermissionPlan }, ""},
+		"the same mode":              {func(_ *Parent, w *SpawnRequest) { w.PermissionMode = coleo.PermissionEdit }, ""},
+		"a mode that allows more": {func(_ *Parent, w *SpawnRequest) { w.PermissionMode = coleo.PermissionAll },
 			coleo.EForbidden},
-		"an unknown mode":                {func(_ *Parent, w *Wish) { w.PermissionMode = "root" }, coleo.EInvalid},
+		"an unknown mode":                {func(_ *Parent, w *SpawnRequest) { w.PermissionMode = "root" }, coleo.EInvalid},
 		"more than the mode of the hour": {lowered(coleo.PermissionEdit), coleo.EForbidden},
 		"the mode of the hour":           {lowered(coleo.PermissionPlan), ""},
 		"a parent that asks by default":  {defaultMode(coleo.PermissionAsk), ""},
 		"more than the default mode":     {defaultMode(coleo.PermissionEdit), coleo.EForbidden},
-		"a parent at the largest depth":  {func(p *Parent, _ *Wish) { p.Config.Depth = MaxDepth }, coleo.EForbidden},
-		"a parent one above that":        {func(p *Parent, _ *Wish) { p.Config.Depth = MaxDepth - 1 }, ""},
-		"a parent with a wrapper":        {func(p *Parent, _ *Wish) { p.Config.Wrap = []string{"box"} }, coleo.EForbidden},
-		"a parent with arguments": {func(p *Parent, _ *Wish) { p.Config.Args = []string{"--less"} },
+		"a parent at the largest depth":  {func(p *Parent, _ *SpawnRequest) { p.Config.Depth = MaxDepth }, coleo.EForbidden},
+		"a parent one above that":        {func(p *Parent, _ *SpawnRequest) { p.Config.Depth = MaxDepth - 1 }, ""},
+		"a parent with a wrapper": {func(p *Parent, _ *SpawnRequest) { p.Config.Wrap = []string{"box"} },
 			coleo.EForbidden},
-		"a parent without tools":        {func(p *Parent, _ *Wish) { p.Config.Tools = nil }, coleo.EForbidden},
-		"no name":                       {func(_ *Parent, w *Wish) { w.Name = "" }, coleo.EInvalid},
-		"a name with a dot":             {func(_ *Parent, w *Wish) { w.Name = "a.b" }, coleo.EInvalid},
-		"a name with a slash":           {func(_ *Parent, w *Wish) { w.Name = "a/b" }, coleo.EInvalid},
-		"a long name":                   {func(_ *Parent, w *Wish) { w.Name = strings.Repeat("x", 21) }, coleo.EInvalid},
-		"a long name with the parent's": {func(p *Parent, _ *Wish) { p.Name = strings.Repeat("x", 61) }, coleo.EInvalid},
-		"no prompt":                     {func(_ *Parent, w *Wish) { w.Prompt = " \n" }, coleo.EInvalid},
-		"a prompt that nobody would read": {func(_ *Parent, w *Wish) { w.Prompt = strings.Repeat("x", MaxPrompt+1) },
+		"a parent with arguments": {func(p *Parent, _ *SpawnRequest) { p.Config.Args = []string{"--less"} },
+			coleo.EForbidden},
+		"a parent without tools": {func(p *Parent, _ *SpawnRequest) { p.Config.Tools = nil }, coleo.EForbidden},
+		"no name":                {func(_ *Parent, w *SpawnRequest) { w.Name = "" }, coleo.EInvalid},
+		"a name with a dot":      {func(_ *Parent, w *SpawnRequest) { w.Name = "a.b" }, coleo.EInvalid},
+		"a name with a slash":    {func(_ *Parent, w *SpawnRequest) { w.Name = "a/b" }, coleo.EInvalid},
+		"a long name": {func(_ *Parent, w *SpawnRequest) { w.Name = strings.Repeat("x", 21) },
+			coleo.EInvalid},
+		"a long name with the parent's": {func(p *Parent, _ *SpawnRequest) { p.Name = strings.Repeat("x", 61) },
+			coleo.EInvalid},
+		"no prompt": {func(_ *Parent, w *SpawnRequest) { w.Prompt = " \n" }, coleo.EInvalid},
+		"a prompt that nobody would read": {func(_ *Parent, w *SpawnRequest) { w.Prompt = strings.Repeat("x", MaxPrompt+1) },
 			coleo.EInvalid},
 	} {
-		parent, wish := p, Wish{Name: "kid", Prompt: "do it"}
-		c.change(&parent, &wish)
-		r, err := Grant(parent, wish)
+		parent, request := p, SpawnRequest{Name: "kid", Prompt: "do it"}
+		c.change(&parent, &request)
+		r, err := Grant(parent, request)
 		if code := coleo.ErrorCode(err); err == nil && c.want != "" || err != nil && code != c.want {
 			t.Errorf("%s: %+v, %v, want %q", what, r, err, c.want)
 		}
@@ -87,14 +90,14 @@ func TestM19ASubarmGetsNoMoreThanItsParent(t *testing.T) {
 }
 
 // lowered makes the user switch the parent to the plan mode.
-func lowered(wanted coleo.PermissionMode) func(*Parent, *Wish) {
-	return func(p *Parent, w *Wish) {
+func lowered(wanted coleo.PermissionMode) func(*Parent, *SpawnRequest) {
+	return func(p *Parent, w *SpawnRequest) {
 		p.Permissions, w.PermissionMode = []coleo.PermissionMode{coleo.PermissionPlan}, wanted
 	}
 }
 
-func defaultMode(wanted coleo.PermissionMode) func(*Parent, *Wish) {
-	return func(p *Parent, w *Wish) { p.Config.PermissionMode, w.PermissionMode = "", wanted }
+func defaultMode(wanted coleo.PermissionMode) func(*Parent, *SpawnRequest) {
+	return func(p *Parent, w *SpawnRequest) { p.Config.PermissionMode, w.PermissionMode = "", wanted }
 }
 
 func TestM19WhatASubarmTakesOver(t *testing.T) {
@@ -152,7 +155,7 @@ func TestM19SubarmsAreFew(t *testing.T) {
 		children, fleet int
 		ok              bool
 	}{{0, 0, true}, {MaxChildren - 1, MaxFleet - 1, true}, {MaxChildren, MaxChildren, false}, {0, MaxFleet, false}} {
-		if err := Room(c.children, c.fleet); (err == nil) != c.ok {
+		if err := CheckLimit(c.children, c.fleet); (err == nil) != c.ok {
 			t.Errorf("%d subarms, %d of all arms: %v", c.children, c.fleet, err)
 		}
 	}
@@ -161,7 +164,7 @@ func TestM19SubarmsAreFew(t *testing.T) {
 func TestM19APersonReadsWhatIsAsked(t *testing.T) {
 	t.Parallel()
 	p := boss(t)
-	r, err := Grant(p, Wish{Name: "kid", Prompt: "/clear and do it"})
+	r, err := Grant(p, SpawnRequest{Name: "kid", Prompt: "/clear and do it"})
 	if err != nil || r.Name != "boss.kid" || r.Prompt != "Message from the arm boss: /clear and do it" {
 		t.Fatalf("the request is %+v, %v", r, err)
 	}

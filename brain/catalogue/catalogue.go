@@ -62,7 +62,7 @@ func (c *Catalogue) Providers(ctx context.Context) (json.RawMessage, error) {
 	if err == nil {
 		c.body, c.at = raw, c.config.Now()
 		if kept, err := json.Marshal(stored{At: c.at, Body: raw}); err == nil {
-			_ = c.config.DB.SetConfig(ctx, setting, string(kept))
+			_ = c.config.DB.SetSetting(ctx, setting, string(kept))
 		}
 		return annotate(raw, "", c.at, "")
 	}
@@ -74,7 +74,7 @@ func (c *Catalogue) Providers(ctx context.Context) (json.RawMessage, error) {
 
 func (c *Catalogue) last(ctx context.Context) (stored, bool) {
 	var last stored
-	text, err := c.config.DB.Config(ctx, setting)
+	text, err := c.config.DB.Setting(ctx, setting)
 	return last, err == nil && text != "" && json.Unmarshal([]byte(text), &last) == nil
 }
 

@@ -35,8 +35,8 @@ type Config struct {
 	CatchUp func(ctx context.Context, host string)
 	// SettledOn returns the host of an arm. If the arm is moving, it waits for the end of the move.
 	SettledOn func(ctx context.Context, arm coleo.Arm) string
-	// TakesFiles returns EUnsupported if the host agent is too old to add files to a prompt.
-	TakesFiles func(host string) error
+	// RequireFileSupport returns EUnsupported if the host agent is too old to add files to a prompt.
+	RequireFileSupport func(host string) error
 }
 
 // Commands sends the commands. It has no state, and is safe for concurrent use.
@@ -101,10 +101,10 @@ func (u unsent) Unwrap() error { return u.because }
 // returns any other error unchanged.
 func refused(err error) error {
 	var e *coleo.Error
-	if !errors.As(err, &e) || bus.Unanswered(err) {
+	if !errors.As(err, &e) || bus.IsUnanswered(err) {
 		return err
 	}
-	known := errors.As(err, new(unsent)) || bus.Unreachable(err)
+	known := errors.As(err, new(unsent)) || bus.IsUnreachable(err)
 	switch e.Code {
 	case coleo.EPromptLost, coleo.EUnsettled, coleo.ETimeout, coleo.EExited, coleo.EInternal, coleo.EUnavailable:
 		if !known {

@@ -58,10 +58,10 @@ func newFleet(t *testing.T, answer func(ctx context.Context, op bus.Op) (any, er
 			defer cancel()
 			return conn.Ask(ctx, arm.AgentID, op, in, out)
 		},
-		Permit:     func(context.Context, coleo.Arm) error { f.note("permit"); return nil },
-		CatchUp:    func(_ context.Context, host string) { f.note("read " + host) },
-		SettledOn:  func(_ context.Context, arm coleo.Arm) string { return arm.AgentID },
-		TakesFiles: func(string) error { return nil },
+		Permit:             func(context.Context, coleo.Arm) error { f.note("permit"); return nil },
+		CatchUp:            func(_ context.Context, host string) { f.note("read " + host) },
+		SettledOn:          func(_ context.Context, arm coleo.Arm) string { return arm.AgentID },
+		RequireFileSupport: func(string) error { return nil },
 	}
 	f.Commands = New(f.config)
 	return f
@@ -165,7 +165,7 @@ func TestAPromptWithoutAReportMayBeDelivered(t *testing.T) {
 		return nil, ctx.Err()
 	})
 	_, err := f.Prompt(ctx, "ada", coleo.Prompt{Text: "hello"}, "")
-	if !bus.Unanswered(err) || delivered(err) != "unknown" {
+	if !bus.IsUnanswered(err) || delivered(err) != "unknown" {
 		t.Errorf("%v says about the delivery: %s, want unknown", err, delivered(err))
 	}
 }
@@ -173,7 +173,9 @@ func TestAPromptWithoutAReportMayBeDelivered(t *testing.T) {
 func TestFilesGoOnlyToAHostAgentThatTakesThem(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, done)
-	f.config.TakesFiles = func(host string) error { return coleo.Errorf(coleo.EUnsupported, "%s is too old", host) }
+	f.config.RequireFileSupport = func(host string) error {
+		return coleo.Errorf(coleo.EUnsupported, "%s is too old", host)
+	}
 	c := New(f.config)
 	_, err := c.Prompt(t.Context(), "ada", coleo.Prompt{Text: "hello", Files: []string{"/a.png"}}, "")
 	if coleo.ErrorCode(err) != coleo.EUnsupported || !strings.HasPrefix(err.Error(), host) || delivered(err) != "no" {

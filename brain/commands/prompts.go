@@ -20,7 +20,7 @@ import (
 // does not say whether the prompt was delivered.
 func (c *Commands) Prompt(ctx context.Context, idOrName string, p coleo.Prompt, lease string) (coleo.Receipt, error) {
 	var r coleo.Receipt
-	if err := c.takesFiles(ctx, idOrName, p.Files); err != nil {
+	if err := c.requireFileSupport(ctx, idOrName, p.Files); err != nil {
 		return r, refused(err)
 	}
 	op, text := bus.OpPrompt, p.Text
@@ -38,9 +38,9 @@ func PromptTime(text string) time.Duration {
 	return PromptTimeout + time.Duration(len(text)/1000)*promptPerKB
 }
 
-// takesFiles returns EUnsupported if the arm's host agent is too old to add files to a prompt. Such
+// requireFileSupport returns EUnsupported if the arm's host agent is too old to add files to a prompt. Such
 // a host agent would send the prompt without the files.
-func (c *Commands) takesFiles(ctx context.Context, idOrName string, files []string) error {
+func (c *Commands) requireFileSupport(ctx context.Context, idOrName string, files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -48,7 +48,7 @@ func (c *Commands) takesFiles(ctx context.Context, idOrName string, files []stri
 	if err != nil {
 		return err
 	}
-	return c.config.TakesFiles(arm.AgentID)
+	return c.config.RequireFileSupport(arm.AgentID)
 }
 
 // Steer sends a prompt to an arm at once, even during a turn. The result says how the

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/store"
 )
 
-// Config is what Unsent needs.
+// Config is what UnsentStore needs.
 type Config struct {
 	DB     *store.ServeDB
 	Find   func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
@@ -20,21 +20,21 @@ type Config struct {
 	Now    func() time.Time
 }
 
-// Unsent are the unsent comments of all arms. Unsent is safe for concurrent use.
-type Unsent struct {
+// UnsentStore stores the unsent comments of all arms. It is safe for concurrent use.
+type UnsentStore struct {
 	config Config
 	values armvalue.Values[[]changes.Comment]
 }
 
 // New returns the comments in a database.
-func New(c Config) *Unsent {
+func New(c Config) *UnsentStore {
 	empty := func(list []changes.Comment) bool { return len(list) == 0 }
-	return &Unsent{config: c, values: armvalue.Values[[]changes.Comment]{DB: c.DB, Kind: "comments", Empty: empty}}
+	return &UnsentStore{config: c, values: armvalue.Values[[]changes.Comment]{DB: c.DB, Kind: "comments", Empty: empty}}
 }
 
 // Comments returns the unsent comments on an arm's changes. It returns ENotFound if there is no
 // such arm.
-func (c *Unsent) Comments(ctx context.Context, idOrName string) ([]changes.Comment, error) {
+func (c *UnsentStore) Comments(ctx context.Context, idOrName string) ([]changes.Comment, error) {
 	arm, err := c.config.Find(ctx, idOrName)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (c *Unsent) Comments(ctx context.Context, idOrName string) ([]changes.Comme
 
 // Comment stores a new comment, and returns all comments of the arm. It returns the errors of
 // changes.AddComment, and ENotFound if there is no such arm.
-func (c *Unsent) Comment(ctx context.Context, idOrName string, one changes.Comment) ([]changes.Comment, error) {
+func (c *UnsentStore) Comment(ctx context.Context, idOrName string, one changes.Comment) ([]changes.Comment, error) {
 	arm, err := c.config.Find(ctx, idOrName)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (c *Unsent) Comment(ctx context.Context, idOrName string, one changes.Comme
 
 // DropComments deletes the comments of an arm, and returns the deleted ones. It returns
 // ENotFound if there is no such arm.
-func (c *Unsent) DropComments(ctx context.Context, idOrName string) (dropped []changes.Comment, err error) {
+func (c *UnsentStore) DropComments(ctx context.Context, idOrName string) (dropped []changes.Comment, err error) {
 	arm, err := c.config.Find(ctx, idOrName)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (c *Unsent) DropComments(ctx context.Context, idOrName string) (dropped []c
 // SendComments sends all comments of an arm as one prompt, and then deletes them. If SendComments
 // fails, it deletes no comments, even if the prompt may have arrived. It returns EConflict if there
 // are no comments. It also returns the errors of Prompt.
-func (c *Unsent) SendComments(ctx context.Context, idOrName string) (sent changes.Sent, err error) {
+func (c *UnsentStore) SendComments(ctx context.Context, idOrName string) (sent changes.Sent, err error) {
 	arm, err := c.config.Find(ctx, idOrName)
 	if err != nil {
 		return changes.Sent{}, err
@@ -96,6 +96,6 @@ func (c *Unsent) SendComments(ctx context.Context, idOrName string) (sent change
 }
 
 // ForgetComments deletes the comments of the arm with the given id.
-func (c *Unsent) ForgetComments(ctx context.Context, arm string) error {
+func (c *UnsentStore) ForgetComments(ctx context.Context, arm string) error {
 	return c.values.Forget(ctx, arm)
 }

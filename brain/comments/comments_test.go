@@ -14,8 +14,8 @@ import (
 	"coleo.dev/store"
 )
 
-// newUnsent returns the comments in a new database. Each word names an arm that has this word as its id.
-func newUnsent(t *testing.T, prompt func(arm, text string) error) *Unsent {
+// newStore returns the comments in a new database. Each word names an arm that has this word as its id.
+func newStore(t *testing.T, prompt func(arm, text string) error) *UnsentStore {
 	t.Helper()
 	db, err := store.OpenServe(filepath.Join(t.TempDir(), "serve.db"))
 	if err != nil {
@@ -29,7 +29,7 @@ func newUnsent(t *testing.T, prompt func(arm, text string) error) *Unsent {
 		}})
 }
 
-func comment(t *testing.T, c *Unsent, arm, text string) {
+func comment(t *testing.T, c *UnsentStore, arm, text string) {
 	t.Helper()
 	if _, err := c.Comment(t.Context(), arm, changes.Comment{Path: "a.go", Line: 1, Text: text}); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func comment(t *testing.T, c *Unsent, arm, text string) {
 func TestSentCommentsAreDeleted(t *testing.T) {
 	t.Parallel()
 	var typed string
-	c := newUnsent(t, func(_, text string) error { typed = text; return nil })
+	c := newStore(t, func(_, text string) error { typed = text; return nil })
 	comment(t, c, "a1", "rename this")
 	sent, err := c.SendComments(t.Context(), "a1")
 	if err != nil || sent.Comments != 1 || !strings.Contains(typed, "rename this") {
@@ -56,7 +56,7 @@ func TestSentCommentsAreDeleted(t *testing.T) {
 func TestCommentsThatWereNotSentAreKept(t *testing.T) {
 	t.Parallel()
 	lost := errors.New("lost")
-	c := newUnsent(t, func(string, string) error { return lost })
+	c := newStore(t, func(string, string) error { return lost })
 	comment(t, c, "a1", "rename this")
 	if _, err := c.SendComments(t.Context(), "a1"); !errors.Is(err, lost) {
 		t.Errorf("SendComments = %v, want the error of Prompt", err)
@@ -70,7 +70,7 @@ func TestCommentsThatWereNotSentAreKept(t *testing.T) {
 func TestAPromptBeingTypedDelaysNoOtherArm(t *testing.T) {
 	t.Parallel()
 	typing, finish := make(chan bool), make(chan bool)
-	c := newUnsent(t, func(arm, _ string) error {
+	c := newStore(t, func(arm, _ string) error {
 		if arm == "slow" {
 			close(typing)
 			<-finish

@@ -77,11 +77,11 @@ func (r *Resolver) fromCatalog(ctx context.Context, harness string, provider, mo
 		r.Log.Warn("the requested model is used unchecked: no catalogue", "model", *model, "error", err)
 		return nil, nil
 	}
-	wish := modelresolver.Wish{Provider: *provider, Model: *model, Strategy: cmp.Or(strategy, r.Fallback)}
+	request := modelresolver.ModelRequest{Provider: *provider, Model: *model, Strategy: cmp.Or(strategy, r.Fallback)}
 	if p, ok := r.Prices().Find(*provider, *model); ok {
-		wish.Cost = &modelresolver.Cost{Input: p.Input, Output: p.Output}
+		request.Cost = &modelresolver.Cost{Input: p.Input, Output: p.Output}
 	}
-	choice, err := modelresolver.Choose(catalog, wish)
+	choice, err := modelresolver.Choose(catalog, request)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (r *Resolver) fromCatalog(ctx context.Context, harness string, provider, mo
 	r.Log.Info("another model than the requested one", "harness", harness, "reason", choice.Reason,
 		"asked", choice.Asked, "used", choice.Used)
 	return &coleo.ModelFallback{Asked: choice.Asked, Used: choice.Used, Reason: choice.Reason,
-		Strategy: cmp.Or(wish.Strategy, coleo.FallbackAny), Time: r.Now().UTC()}, nil
+		Strategy: cmp.Or(request.Strategy, coleo.FallbackAny), Time: r.Now().UTC()}, nil
 }
 
 // MayCost returns an error if the fallback policy of an arm forbids the price of the given model.

@@ -25,8 +25,8 @@ type Hosts struct {
 	RemoteOnly bool
 }
 
-// Wish is what is wanted of the host of an arm.
-type Wish struct {
+// HostRequest says which host an arm needs.
+type HostRequest struct {
 	Harness    coleo.Info
 	Host       string // the host agent that the request names, or ""
 	Last       string // the host that had the arm before, or ""
@@ -41,7 +41,7 @@ type Wish struct {
 //
 // Choose returns EInvalid if the request names host local. It returns EUnavailable if there is no host
 // agent, EConflict if all hosts are full, and ENotInstalled if no host has the agent CLI.
-func (h Hosts) Choose(w Wish) (bus.Beat, error) {
+func (h Hosts) Choose(w HostRequest) (bus.Beat, error) {
 	if w.Host == coleo.LocalHost {
 		return bus.Beat{}, coleo.Errorf(coleo.EInvalid,
 			"%q is not a host agent: leave it out, and use --allow-local for an arm without a host agent",
@@ -63,7 +63,7 @@ func (h Hosts) Choose(w Wish) (bus.Beat, error) {
 // chooseAgent chooses a host agent. If the request names a host agent, chooseAgent
 // chooses that one. Otherwise it prefers the host agent that last had the arm. If that host
 // agent cannot start the arm, chooseAgent chooses the host agent with the fewest arms.
-func (h Hosts) chooseAgent(w Wish) (bus.Beat, error) {
+func (h Hosts) chooseAgent(w HostRequest) (bus.Beat, error) {
 	if w.Host != "" {
 		for _, beat := range h.Live {
 			if beat.ID == w.Host {

@@ -40,7 +40,7 @@ func TestAnArmIsPlacedWhereItCanRun(t *testing.T) {
 		"host local was asked for": {[]bus.Beat{free}, coleo.LocalHost, "", "", coleo.EInvalid, "--allow-local"},
 	} {
 		i := coleo.Info{Name: "aider", Title: "Aider", Command: "aider", Install: "pipx install aider-chat"}
-		got, err := Hosts{Live: c.live}.Choose(Wish{Harness: i, Host: c.asked, Last: c.last})
+		got, err := Hosts{Live: c.live}.Choose(HostRequest{Harness: i, Host: c.asked, Last: c.last})
 		if got.ID != c.want || coleo.ErrorCode(err) != c.code || err != nil && !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: placed on %q, %v; want %q, %s %q", name, got.ID, err, c.want, c.code, c.words)
 		}
@@ -53,30 +53,32 @@ func TestServeItselfStartsAnArmOnlyIfNoHostAgentCan(t *testing.T) {
 	able, other := []bus.Beat{beat("h1", 0, 9, "aider")}, []bus.Beat{beat("h1", 0, 9, "codex")}
 	managed, plain := coleo.Info{Name: "aider", DaemonManaged: true}, coleo.Info{Name: "aider"}
 	for name, c := range map[string]struct {
-		hosts Hosts
-		wish  Wish
-		want  string
-		code  coleo.Code
-		words string
+		hosts   Hosts
+		request HostRequest
+		want    string
+		code    coleo.Code
+		words   string
 	}{
-		"a host agent can": {Hosts{Live: able, Local: true}, Wish{Harness: plain}, "h1", "", ""},
-		"no host agent can": {Hosts{Live: other, Local: true}, Wish{Harness: plain}, coleo.LocalHost, "",
+		"a host agent can": {Hosts{Live: able, Local: true}, HostRequest{Harness: plain}, "h1", "", ""},
+		"no host agent can": {Hosts{Live: other, Local: true}, HostRequest{Harness: plain}, coleo.LocalHost, "",
 			""},
-		"no host agent runs":      {Hosts{Local: true}, Wish{Harness: plain}, coleo.LocalHost, "", ""},
-		"serve drives none":       {Hosts{}, Wish{Harness: plain}, "", coleo.EUnavailable, "coleo agent start"},
-		"a host agent is wanted":  {Hosts{Local: true}, Wish{Harness: plain, Host: "h9"}, "", coleo.EUnavailable, "h9"},
-		"daemon-managed":          {Hosts{Local: true}, Wish{Harness: managed}, "", coleo.EUnavailable, "daemon"},
-		"daemon-managed, allowed": {Hosts{Local: true, AllowLocal: true}, Wish{Harness: managed}, coleo.LocalHost, "", ""},
-		"daemon-managed, allowed by the request": {Hosts{Local: true}, Wish{Harness: managed, AllowLocal: &yes},
+		"no host agent runs": {Hosts{Local: true}, HostRequest{Harness: plain}, coleo.LocalHost, "", ""},
+		"serve drives none":  {Hosts{}, HostRequest{Harness: plain}, "", coleo.EUnavailable, "coleo agent start"},
+		"a host agent is wanted": {Hosts{Local: true}, HostRequest{Harness: plain, Host: "h9"}, "", coleo.EUnavailable,
+			"h9"},
+		"daemon-managed": {Hosts{Local: true}, HostRequest{Harness: managed}, "", coleo.EUnavailable, "daemon"},
+		"daemon-managed, allowed": {Hosts{Local: true, AllowLocal: true}, HostRequest{Harness: managed}, coleo.LocalHost, "",
+			""},
+		"daemon-managed, allowed by the request": {Hosts{Local: true}, HostRequest{Harness: managed, AllowLocal: &yes},
 			coleo.LocalHost, "", ""},
 		"daemon-managed, forbidden by the request": {Hosts{Local: true, AllowLocal: true},
-			Wish{Harness: managed, AllowLocal: &no}, "", coleo.EUnavailable, "daemon"},
-		"only with a host agent": {Hosts{Local: true, RemoteOnly: true}, Wish{Harness: plain}, "", coleo.EUnavailable,
+			HostRequest{Harness: managed, AllowLocal: &no}, "", coleo.EUnavailable, "daemon"},
+		"only with a host agent": {Hosts{Local: true, RemoteOnly: true}, HostRequest{Harness: plain}, "", coleo.EUnavailable,
 			"COLEO_REMOTE_ARMS_ONLY"},
 		"only with a host agent, whatever the request allows": {Hosts{Local: true, RemoteOnly: true},
-			Wish{Harness: managed, AllowLocal: &yes}, "", coleo.EUnavailable, "COLEO_REMOTE_ARMS_ONLY"},
+			HostRequest{Harness: managed, AllowLocal: &yes}, "", coleo.EUnavailable, "COLEO_REMOTE_ARMS_ONLY"},
 	} {
-		got, err := c.hosts.Choose(c.wish)
+		got, err := c.hosts.Choose(c.request)
 		if got.ID != c.want || coleo.ErrorCode(err) != c.code || err != nil && !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: placed on %q, %v; want %q, %s %q", name, got.ID, err, c.want, c.code, c.words)
 		}

@@ -23,7 +23,7 @@ func (r *Roster) Ask(ctx context.Context, host string, op bus.Op, limit time.Dur
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := r.Bus.Ask(limited, host, op, in, out)
-	if bus.Unreachable(err) {
+	if bus.IsUnreachable(err) {
 		r.MarkAway(ctx, host, notConnected(host))
 	}
 	return err

@@ -53,10 +53,10 @@ func (r *Roster) TakePulse(ctx context.Context, id string) {
 		pulse.Arms = known.Arms
 	}
 	switch {
-	case bus.Unreachable(err):
+	case bus.IsUnreachable(err):
 		r.MarkAway(ctx, id, notConnected(id))
 		return
-	case bus.Unanswered(err):
+	case bus.IsUnanswered(err):
 		return // noteSilence decides when a silent host agent counts as away
 	}
 	r.mu.Lock()

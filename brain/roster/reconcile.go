@@ -13,7 +13,7 @@ import (
 // has read the host's log exactly up to the position in the pulse. If the brain has read beyond
 // this position, the rows are newer than the pulse.
 func (r *Roster) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
-	list, err := r.DB.Doubtful(ctx, id, RuleOrdered)
+	list, err := r.DB.ArmsToVerify(ctx, id, RuleOrdered)
 	if err != nil {
 		r.Log.Warn("compare the arms with a host agent's report", "host", id, "error", err)
 		return
@@ -28,7 +28,7 @@ func (r *Roster) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	}
 	for _, arm := range list {
 		a, known := seen[arm.ID]
-		if known && arm.Name == arm.ID && r.learnName(ctx, arm) {
+		if known && arm.Name == arm.ID && r.completeRow(ctx, arm) {
 			settled = false
 		}
 		begun := known && (a.Attached || a.Starting)
@@ -52,12 +52,12 @@ func (r *Roster) reconcile(ctx context.Context, id string, pulse bus.Pulse) {
 	r.mu.Unlock()
 }
 
-// learnName writes the name of an arm into the arm's row, if the row still contains the arm's id as
+// completeRow writes the name of an arm into the arm's row, if the row still contains the arm's id as
 // the name. A row that was created from the log alone has such a name. It also has no start
-// configuration, and may lack the summary of the queue. learnName therefore also stores the
+// configuration, and may lack the summary of the queue. completeRow therefore also stores the
 // configuration and the summary. The name, the configuration and the summary come from the host
-// agent. learnName returns true if it has written a name.
-func (r *Roster) learnName(ctx context.Context, arm coleo.Arm) bool {
+// agent. completeRow returns true if it has written a name.
+func (r *Roster) completeRow(ctx context.Context, arm coleo.Arm) bool {
 	var report bus.ArmReport
 	err := r.AskAboutArm(ctx, arm, bus.OpReport, bus.DefaultTimeout, commands.OnArm(arm), &report)
 	if err != nil || report.Name == "" || report.Name == arm.ID {

@@ -30,7 +30,7 @@ func CheckBudget(asked *coleo.Budget, i coleo.Info, arm coleo.Arm, price *coleo.
 	if asked == nil {
 		return nil
 	}
-	err := budget.CanKeep(*asked, i.Name, budget.TellingOf(i), coleo.ModelName(arm.Provider, arm.Model), price)
+	err := budget.CanKeep(*asked, i.Name, budget.TimingOf(i), coleo.ModelName(arm.Provider, arm.Model), price)
 	if err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "nothing was started: %w", err)
 	}

@@ -104,15 +104,15 @@ func TestACheckpointIsMadeOnlyAfterAChange(t *testing.T) {
 	}
 	s.Write("f", "2\n")
 	second := s.keep(f, folder.Note{Run: "r"})
-	d, err := f.DiffCheckpoint(t.Context(), arm, second.N, changes.Wish{})
+	d, err := f.DiffCheckpoint(t.Context(), arm, second.N, changes.DiffRequest{})
 	s.Check(err)
 	if len(d.Files) != 1 || !strings.Contains(string(d.Patch), "-1\n+2\n") || d.Base != first.Commit {
 		t.Errorf("the diff of the second checkpoint is %+v\n%s", d, d.Patch)
 	}
-	if d, err := f.DiffCheckpoint(t.Context(), arm, first.N, changes.Wish{}); err != nil || len(d.Files) != 0 {
+	if d, err := f.DiffCheckpoint(t.Context(), arm, first.N, changes.DiffRequest{}); err != nil || len(d.Files) != 0 {
 		t.Errorf("the diff of the first checkpoint is %+v, %v", d, err)
 	}
-	if _, err := f.DiffCheckpoint(t.Context(), arm, 9, changes.Wish{}); coleo.ErrorCode(err) != coleo.ENotFound {
+	if _, err := f.DiffCheckpoint(t.Context(), arm, 9, changes.DiffRequest{}); coleo.ErrorCode(err) != coleo.ENotFound {
 		t.Errorf("the diff of no checkpoint: %v", err)
 	}
 	if other, err := f.Checkpoints(t.Context(), "arm2"); err != nil || len(other) != 0 {

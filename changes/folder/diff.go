@@ -25,18 +25,19 @@ type path struct {
 // Diff returns what changed in the folder since the commit baseCommit. If baseCommit is "", Diff
 // compares the folder with a tree without files. Diff returns EInvalid if a path is outside of the
 // repository.
-func (f *Folder) Diff(ctx context.Context, baseCommit string, w changes.Wish, now time.Time) (changes.Diff, error) {
+func (f *Folder) Diff(ctx context.Context, baseCommit string, w changes.DiffRequest,
+	now time.Time) (changes.Diff, error) {
 	return f.diff(ctx, func(context.Context) (string, error) { return baseCommit, nil }, w, now)
 }
 
 // DiffOf is like Diff, with the base of an arm: see Base. It looks for the base while it asks git
 // which files changed.
-func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.Wish, now time.Time) (changes.Diff, error) {
+func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.DiffRequest, now time.Time) (changes.Diff, error) {
 	return f.diff(ctx, func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
 }
 
 // diff first asks git which files may have changed. Then it lets git compare only these files.
-func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string, error), w changes.Wish,
+func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string, error), w changes.DiffRequest,
 	now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
 	only, err := f.relativePaths(w.Paths)
@@ -60,7 +61,7 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 		return d, err
 	}
 	paths = slices.DeleteFunc(paths, func(p path) bool { return !covers(only, p.name) })
-	c := comparison{wish: w, committed: committed, more: len(paths) > changes.MaxFiles,
+	c := comparison{request: w, committed: committed, more: len(paths) > changes.MaxFiles,
 		where: map[string]changes.Entry{}}
 	paths = paths[:min(len(paths), changes.MaxFiles)]
 	for _, p := range paths {
@@ -278,7 +279,7 @@ const (
 type comparison struct {
 	args, trees []string // the command of git with its options, and what the command compares
 	env         []string
-	wish        changes.Wish
+	request     changes.DiffRequest
 	where       map[string]changes.Entry
 	committed   map[string]bool
 	more        bool // more files changed than are compared
@@ -290,9 +291,9 @@ type comparison struct {
 func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) error {
 	args := append(slices.Clone(c.args), "--find-renames", "--raw", "--numstat", "--no-abbrev", "-z", "--no-color",
 		"-O"+os.DevNull)
-	if !c.wish.Stat {
+	if !c.request.Stat {
 		args = append(args, "--patch", "--src-prefix=a/"+f.below, "--dst-prefix=b/"+f.below)
-		if c.wish.Binary {
+		if c.request.Binary {
 			args = append(args, "--binary")
 		}
 	}
@@ -309,7 +310,7 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	if err != nil {
 		return err
 	}
-	patch = changes.Below(patch, f.below)
+	patch = changes.PrefixRenames(patch, f.below)
 	if len(patch) > changes.MaxPatch || cut {
 		cut, patch = true, changes.CutPatch(patch[:min(len(patch), changes.MaxPatch)])
 	}

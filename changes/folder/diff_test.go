@@ -20,7 +20,7 @@ func TestADiffAppliesToTheByte(t *testing.T) {
 	s.everything()
 	before := s.untouched()
 	objects := s.git("count-objects", "-v")
-	d := s.diff(changes.Wish{Binary: true})
+	d := s.diff(changes.DiffRequest{Binary: true})
 	s.Same("the repository", s.untouched(), before)
 	if s.git("count-objects", "-v") != objects {
 		t.Error("the diff has made objects")
@@ -42,7 +42,7 @@ func TestEachFileSaysHowAndWhereItChanged(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.everything()
-	d := s.diff(changes.Wish{})
+	d := s.diff(changes.DiffRequest{})
 	byName := map[string]changes.File{}
 	for _, f := range d.Files {
 		byName[f.Name()] = f
@@ -107,7 +107,7 @@ func TestPathsLimitADiff(t *testing.T) {
 		"folder/deep/untracked untracked": {"deep", filepath.Join(s.Repo, "untracked")},
 		"":                                {"nothing"},
 	} {
-		d, err := f.Diff(t.Context(), s.base, changes.Wish{Paths: paths}, now)
+		d, err := f.Diff(t.Context(), s.base, changes.DiffRequest{Paths: paths}, now)
 		s.Check(err)
 		var got []string
 		for _, file := range d.Files {
@@ -117,7 +117,7 @@ func TestPathsLimitADiff(t *testing.T) {
 			t.Errorf("the diff of %v has %v, want %s", paths, got, want)
 		}
 	}
-	if _, err := f.Diff(t.Context(), s.base, changes.Wish{Paths: []string{"../.."}}, now); coleo.ErrorCode(err) !=
+	if _, err := f.Diff(t.Context(), s.base, changes.DiffRequest{Paths: []string{"../.."}}, now); coleo.ErrorCode(err) !=
 		coleo.EInvalid {
 		t.Errorf("a path outside: %v", err)
 	}
@@ -132,7 +132,7 @@ func TestADiffNamesTheRootAsTheArmDoes(t *testing.T) {
 	link := filepath.Join(s.Root, "link")
 	s.Check(os.Symlink(s.Repo, link))
 	for dir, want := range map[string]string{s.Repo: "", s.Repo + "/folder": "", link: link, link + "/folder": link} {
-		d, err := s.openAt(dir).Diff(t.Context(), s.base, changes.Wish{}, now)
+		d, err := s.openAt(dir).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 		if s.Check(err); d.Root != s.Repo || d.Alias != want {
 			t.Errorf("of %s, the root is %s and its alias %q, want %q", dir, d.Root, d.Alias, want)
 		}
@@ -148,7 +148,7 @@ func TestADiffIsBounded(t *testing.T) {
 	s.Write("a", strings.Repeat(line, 60_000))
 	s.Write("b", strings.Repeat(line+"\n", 50_000))
 	s.Write("z", strings.Repeat(line, 110_000))
-	d := s.diff(changes.Wish{})
+	d := s.diff(changes.DiffRequest{})
 	if len(d.Files) != 2 || d.Files[0].Length == 0 || d.Files[1].Length != 0 ||
 		!strings.Contains(d.Cut, "1 files are not in it") {
 		t.Errorf("cut %q, files %d", d.Cut, len(d.Files))
@@ -160,7 +160,7 @@ func TestADiffIsBounded(t *testing.T) {
 	for i := range changes.MaxFiles {
 		s.Write("many/"+string(rune('a'+i%26))+"/"+strings.Repeat("y", 1+i/26), "")
 	}
-	if d := s.diff(changes.Wish{Stat: true}); len(d.Files) != changes.MaxFiles ||
+	if d := s.diff(changes.DiffRequest{Stat: true}); len(d.Files) != changes.MaxFiles ||
 		!strings.Contains(d.Cut, "more than 5000 files") {
 		t.Errorf("%d files, cut %q", len(d.Files), d.Cut)
 	}
@@ -170,7 +170,7 @@ func TestARepositoryWithoutACommitHasADiff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.Write("new", "x\n")
-	if d := s.diff(changes.Wish{}); len(d.Files) != 1 || d.Files[0].Kind != changes.Added || d.Head != "" {
+	if d := s.diff(changes.DiffRequest{}); len(d.Files) != 1 || d.Files[0].Kind != changes.Added || d.Head != "" {
 		t.Errorf("the diff is %+v", d)
 	}
 }
@@ -189,7 +189,7 @@ func TestSubmodulesAndRepositoriesInside(t *testing.T) {
 	s.Write("sub/dirt", "x")
 	s.git("init", "-q", "inside")
 	s.Write("inside/x", "x")
-	d := s.diff(changes.Wish{})
+	d := s.diff(changes.DiffRequest{})
 	if len(d.Files) != 1 || d.Files[0].Path != "sub" || d.Files[0].NewMode != "160000" ||
 		!strings.Contains(string(d.Patch), "+Subproject commit ") {
 		t.Errorf("files %+v\n%s", d.Files, d.Patch)
@@ -213,7 +213,7 @@ func TestAFileWithConflictsSaysSo(t *testing.T) {
 	if _, err := s.Try(s.Repo, "merge", "-q", "other"); err == nil {
 		t.Fatal("there is no conflict")
 	}
-	d := s.diff(changes.Wish{})
+	d := s.diff(changes.DiffRequest{})
 	if len(d.Files) != 1 || !d.Files[0].Conflict || !strings.Contains(string(d.Patch), "+<<<<<<<") {
 		t.Errorf("%+v\n%s", d.Files, d.Patch)
 	}

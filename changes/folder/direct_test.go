@@ -16,7 +16,7 @@ func TestBothWaysOfADiffAgree(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	s.everything()
-	for _, w := range []changes.Wish{{}, {Binary: true}, {Stat: true}, {Paths: []string{"folder", "moved-away"}}} {
+	for _, w := range []changes.DiffRequest{{}, {Binary: true}, {Stat: true}, {Paths: []string{"folder", "moved-away"}}} {
 		direct := s.diff(w)
 		f := s.open()
 		f.StoreFirst()
@@ -45,7 +45,7 @@ func TestWhatGitStoresNowhereIsADeletedFile(t *testing.T) {
 	s.git("init", "-q", "repository")
 	s.Git(filepath.Join(s.Repo, "repository"), "commit", "-q", "--allow-empty", "-m", "1")
 	s.link("loop", "loop")
-	d := s.diff(changes.Wish{})
+	d := s.diff(changes.DiffRequest{})
 	got := map[string]changes.Kind{}
 	for _, f := range d.Files {
 		got[f.Path] = f.Kind
@@ -87,7 +87,7 @@ func TestFilesThatVanishMeanwhileAreNoError(t *testing.T) {
 	const rounds = 15
 	f := s.open()
 	for range rounds {
-		d, err := f.Diff(t.Context(), s.base, changes.Wish{}, now)
+		d, err := f.Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 		s.Check(err)
 		for _, file := range d.Files {
 			if file.Path == "file" != (file.Kind == changes.Modified) || file.Kind == changes.Deleted {

@@ -103,7 +103,7 @@ func TestTheIndexOfAnArmHidesNoChange(t *testing.T) {
 			x, _ := s.copying()
 			look := func(x *folder.Indexes) changes.Diff {
 				t.Helper()
-				d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+				d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 				s.Check(err)
 				return d
 			}
@@ -161,7 +161,7 @@ func TestAFileOfASparseCheckoutIsNotDeleted(t *testing.T) {
 		s.Write("in/file", "y\n")
 		x, _ := s.copying()
 		for range 2 {
-			d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+			d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 			s.Check(err)
 			if len(d.Files) != 1 || d.Files[0].Path != "in/file" {
 				t.Errorf("%s: the diff has %+v", kind, d.Files)
@@ -182,7 +182,7 @@ func TestACopyOfAnIndexKeepsWhatGitHasRead(t *testing.T) {
 	x, dir := s.copying()
 	look := func() (times uint32) {
 		t.Helper()
-		_, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+		_, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 		s.Check(err)
 		copies, err := filepath.Glob(filepath.Join(dir, "*"))
 		s.Check(err)

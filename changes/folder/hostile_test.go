@@ -45,11 +45,11 @@ func TestAHostileRepositoryStartsNoProgram(t *testing.T) {
 	marks := s.plant()
 	f := s.open()
 	c := s.keep(f, folder.Note{})
-	s.diff(changes.Wish{Binary: true})
+	s.diff(changes.DiffRequest{Binary: true})
 	s.Write("kept", "changed\n")
 	s.remove("committed")
 	s.restore(f, c.N)
-	_, err := f.DiffCheckpoint(t.Context(), arm, c.N+1, changes.Wish{})
+	_, err := f.DiffCheckpoint(t.Context(), arm, c.N+1, changes.DiffRequest{})
 	s.Check(err)
 	s.Check(f.RememberBase(t.Context(), arm))
 	s.Check(f.Forget(t.Context(), arm))
@@ -202,7 +202,7 @@ func TestAnArmCannotChangeWhatADiffOfItsCloneShows(t *testing.T) {
 		s.Write(work+"/MODE", "new\n")
 		s.Write(work+"/.git/info/attributes", "* -diff text\n")
 	})
-	d, err := f.DiffOf(t.Context(), arm, changes.Wish{}, now)
+	d, err := f.DiffOf(t.Context(), arm, changes.DiffRequest{}, now)
 	s.Check(err)
 	got := map[string]int{}
 	for _, file := range d.Files {
@@ -241,7 +241,7 @@ func TestAFolderThatGitCannotReadIsNamed(t *testing.T) {
 	at.Close()
 	x, _ := s.copying()
 	for _, x := range []*folder.Indexes{nil, x, x} {
-		d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+		d, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 		s.Check(err)
 		if len(d.Left) != 1 || !strings.HasPrefix(d.Left[0].Path, "ddd") || !strings.HasPrefix(d.Left[0].Why, "it cannot be read: ") {
 			t.Errorf("the diff leaves out %.400v", d.Left)

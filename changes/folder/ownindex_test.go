@@ -57,8 +57,8 @@ func TestTheCopyOfAnIndexShowsEachChange(t *testing.T) {
 				{"another branch", func() { s.git("checkout", "-qf", "-b", "other", s.base) }},
 			} {
 				step.do()
-				plain := s.diff(changes.Wish{Binary: true})
-				copied, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{Binary: true}, now)
+				plain := s.diff(changes.DiffRequest{Binary: true})
+				copied, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{Binary: true}, now)
 				s.Check(err)
 				if !reflect.DeepEqual(plain, copied) {
 					t.Errorf("after %s, the diff without a copy has\n%+v\nwith a copy\n%+v", step.name, plain.Files, copied.Files)
@@ -84,7 +84,7 @@ func TestACopyIsUsedAndTrustsNoListOfTheArm(t *testing.T) {
 	}
 	list := []byte("UNTR")
 	before := read(index)
-	_, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+	_, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 	s.Check(err)
 	if !bytes.Equal(read(index), before) {
 		t.Error("the diff has changed the index of the work folder")
@@ -117,10 +117,10 @@ func TestALockThatWasLeftBehindStopsNoDiff(t *testing.T) {
 	s := newStage(t)
 	s.everything()
 	x, dir := s.copying()
-	want := s.diff(changes.Wish{})
+	want := s.diff(changes.DiffRequest{})
 	s.Write(".git/index.lock", "")
 	for range 2 {
-		got, err := s.open().Using(x).Diff(t.Context(), s.base, changes.Wish{}, now)
+		got, err := s.open().Using(x).Diff(t.Context(), s.base, changes.DiffRequest{}, now)
 		s.Check(err)
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("the diff has %+v, want %+v", got.Files, want.Files)

@@ -142,7 +142,7 @@ func (f *Folder) checkpoint(ctx context.Context, arm string, n int) (c changes.C
 // DiffCheckpoint returns what changed between the previous checkpoint and checkpoint n. It
 // compares the first checkpoint with the parent commit. It returns ENotFound if there is no
 // such checkpoint.
-func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w changes.Wish) (changes.Diff, error) {
+func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w changes.DiffRequest) (changes.Diff, error) {
 	c, before, err := f.checkpoint(ctx, arm, n)
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Head: c.Commit, Time: c.Time, Base: c.Parent, Left: c.Left,
 		Files: []changes.File{}}
@@ -156,7 +156,7 @@ func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w change
 		return d, coleo.Errorf(coleo.EInvalid, "the diff of a checkpoint takes no paths")
 	}
 	return d, f.compare(ctx, &d, comparison{args: []string{"diff-tree", "-r"},
-		trees: []string{f.treeOf(d.Base), c.Tree}, wish: w})
+		trees: []string{f.treeOf(d.Base), c.Tree}, request: w})
 }
 
 // prune removes the oldest checkpoints of a list, but never the first one.

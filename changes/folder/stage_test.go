@@ -67,7 +67,7 @@ func (s *stage) openAt(dir string) *folder.Folder {
 	return f
 }
 
-func (s *stage) diff(w changes.Wish) changes.Diff {
+func (s *stage) diff(w changes.DiffRequest) changes.Diff {
 	s.Helper()
 	d, err := s.open().Diff(s.Context(), s.base, w, now)
 	s.Check(err)

@@ -36,7 +36,7 @@ func TestEachHunkNamesTheCallThatWroteIt(t *testing.T) {
 		}
 		return why["made.txt"] != nil && why["made.txt"].Certainty == "wrote"
 	})
-	if y := why["made.txt"]; y.Tool != "Write" || y.Prompt != "go on" || y.Approval != string(coleo.Approve) ||
+	if y := why["made.txt"]; y.Tool != "Write" || y.Prompt != "go on" || y.Approval != string(coleo.ChoiceApprove) ||
 		y.Time == nil ||
 		y.Generation != 1 || y.Run == "" || !strings.Contains(y.Approver, "socket") {
 		t.Errorf("the hunk of the model has %+v", y)

@@ -29,7 +29,7 @@ func newCatalogued(t *testing.T, settings string) *world {
 	w.must("down")
 	db, err := store.OpenServe(w.path("state/serve.db"))
 	w.check(err)
-	w.check(db.SetConfig(context.Background(), "opencode.providers", catalogueOfArms))
+	w.check(db.SetSetting(context.Background(), "opencode.providers", catalogueOfArms))
 	w.check(db.Close())
 	return w
 }

@@ -246,7 +246,7 @@ func TestALimitThatCannotBeKeptIsRefused(t *testing.T) {
 		"pids=1 is no number of processes":    {"--sandbox", "bwrap", "--sandbox-limit", "memory=1G,pids=1"},
 		"cpus=none is no number of processor": {"--sandbox", "bwrap", "--sandbox-limit", "cpus=none"},
 	}
-	if _, err := limits.Plan(coleo.Limits{CPUs: 1}); err != nil {
+	if _, err := limits.Plan(coleo.SandboxLimits{CPUs: 1}); err != nil {
 		refusals["the limit cpus cannot be kept"] = []string{"--sandbox", "bwrap", "--sandbox-limit", "cpus=1"}
 	}
 	for want, flags := range refusals {

@@ -75,7 +75,7 @@ func newReplayCommand() *cobra.Command {
 		Short: "Print the output that a holder has kept",
 		Args:  verb.Exactly(1, "the holder's folder"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := holder.Settle(args[0]); err != nil {
+			if err := holder.AwaitGuard(args[0]); err != nil {
 				return err
 			}
 			dir := holder.JournalDir(args[0])

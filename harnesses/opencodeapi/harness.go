@@ -34,9 +34,9 @@ type Harness struct {
 }
 
 var (
-	_ coleo.Harness    = (*Harness)(nil)
-	_ coleo.Cataloguer = (*Harness)(nil)
-	_ coleo.Teller     = (*Harness)(nil)
+	_ coleo.Harness        = (*Harness)(nil)
+	_ coleo.Cataloguer     = (*Harness)(nil)
+	_ coleo.AnswerReporter = (*Harness)(nil)
 )
 
 // ReadsAnswers returns true, because the server reports each message.

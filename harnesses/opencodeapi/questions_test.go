@@ -27,18 +27,18 @@ func TestAQuestionTakesTheAnswersThatItAllows(t *testing.T) {
 		d      coleo.Decision
 		want   string // JSON; "" for an error
 	}{
-		{0, coleo.Decision{Choice: coleo.Reply, Options: []int{3, 1}}, `["a","c"]`},
-		{0, coleo.Decision{Choice: coleo.Reply, Option: 2}, `["b"]`},
-		{0, coleo.Decision{Choice: coleo.Reply, Options: []int{1}, Words: "more"}, `["a","more"]`},
-		{0, coleo.Decision{Choice: coleo.Reply, Options: []int{4}}, ""},
-		{0, coleo.Decision{Choice: coleo.Reply}, ""},
-		{0, coleo.Decision{Choice: coleo.Approve, Option: 1}, ""},
-		{1, coleo.Decision{Choice: coleo.Reply, Option: 2}, `["y"]`},
-		{1, coleo.Decision{Choice: coleo.Reply, Options: []int{2}}, `["y"]`},
-		{1, coleo.Decision{Choice: coleo.Reply, Words: "z"}, `["z"]`},
-		{1, coleo.Decision{Choice: coleo.Reply, Options: []int{1, 2}}, ""},
-		{1, coleo.Decision{Choice: coleo.Reply, Option: 1, Words: "z"}, ""},
-		{1, coleo.Decision{Choice: coleo.Reply, Option: 3}, ""},
+		{0, coleo.Decision{Choice: coleo.ChoiceAnswer, Options: []int{3, 1}}, `["a","c"]`},
+		{0, coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2}, `["b"]`},
+		{0, coleo.Decision{Choice: coleo.ChoiceAnswer, Options: []int{1}, Words: "more"}, `["a","more"]`},
+		{0, coleo.Decision{Choice: coleo.ChoiceAnswer, Options: []int{4}}, ""},
+		{0, coleo.Decision{Choice: coleo.ChoiceAnswer}, ""},
+		{0, coleo.Decision{Choice: coleo.ChoiceApprove, Option: 1}, ""},
+		{1, coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2}, `["y"]`},
+		{1, coleo.Decision{Choice: coleo.ChoiceAnswer, Options: []int{2}}, `["y"]`},
+		{1, coleo.Decision{Choice: coleo.ChoiceAnswer, Words: "z"}, `["z"]`},
+		{1, coleo.Decision{Choice: coleo.ChoiceAnswer, Options: []int{1, 2}}, ""},
+		{1, coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 1, Words: "z"}, ""},
+		{1, coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 3}, ""},
 	} {
 		answer, err := answerTo(a.dialogs[c.dialog], c.d)
 		got, _ := json.Marshal(answer)
@@ -51,7 +51,7 @@ func TestAQuestionTakesTheAnswersThatItAllows(t *testing.T) {
 func TestAllAnswersAreSentInOneRequest(t *testing.T) {
 	t.Parallel()
 	path, sent, err := reply(asked{id: "que_1", question: true, answers: [][]string{{"a", "c"}, {"y"}}},
-		coleo.Decision{Choice: coleo.Reply})
+		coleo.Decision{Choice: coleo.ChoiceAnswer})
 	got, _ := json.Marshal(sent)
 	if want := `{"answers":[["a","c"],["y"]]}`; err != nil || path != "/question/que_1/reply" || string(got) != want {
 		t.Errorf("%s %s, %v, want %s", path, got, err, want)

@@ -50,10 +50,10 @@ type Session struct {
 }
 
 var (
-	_ coleo.Session   = (*Session)(nil)
-	_ coleo.Talker    = (*Session)(nil)
-	_ coleo.Compactor = (*Session)(nil)
-	_ coleo.Prover    = (*Session)(nil)
+	_ coleo.Session     = (*Session)(nil)
+	_ coleo.OutputTimer = (*Session)(nil)
+	_ coleo.Compactor   = (*Session)(nil)
+	_ coleo.Prover      = (*Session)(nil)
 
 	_ coleo.UsageMeter = (*Session)(nil)
 	_ coleo.Limiter    = (*Session)(nil)

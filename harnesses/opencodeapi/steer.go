@@ -142,7 +142,7 @@ func (s *Session) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo
 	if !ok {
 		return coleo.Errorf(coleo.EStale, "that dialog is no longer open: nothing was sent")
 	}
-	if open.question && d.Choice != coleo.Deny {
+	if open.question && d.Choice != coleo.ChoiceDeny {
 		answer, err := answerTo(open.dialog(), d)
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 		answer = append(answer, d.Words)
 	}
 	switch {
-	case d.Choice != coleo.Reply || len(answer) == 0:
+	case d.Choice != coleo.ChoiceAnswer || len(answer) == 0:
 		return nil, coleo.Errorf(coleo.EInvalid, "nothing was sent: a question takes an option from 1 to %d, or words",
 			len(question.Options))
 	case len(answer) > 1 && !question.Several:
@@ -216,12 +216,13 @@ func answerTo(question coleo.Dialog, d coleo.Decision) ([]string, error) {
 // a question of the server with the given decision.
 func reply(a asked, d coleo.Decision) (path string, body any, err error) {
 	if a.question {
-		if d.Choice == coleo.Deny {
+		if d.Choice == coleo.ChoiceDeny {
 			return "/question/" + a.id + "/reject", struct{}{}, nil
 		}
 		return "/question/" + a.id + "/reply", map[string]any{"answers": a.answers}, nil
 	}
-	words := map[coleo.Choice]string{coleo.Approve: "once", coleo.ApproveAlways: "always", coleo.Deny: "reject"}
+	words := map[coleo.Choice]string{coleo.ChoiceApprove: "once", coleo.ChoiceApproveAlways: "always",
+		coleo.ChoiceDeny: "reject"}
 	word, ok := words[d.Choice]
 	if !ok {
 		return "", nil, coleo.Errorf(coleo.EUnsupported, "a permission is approved or denied, not answered")

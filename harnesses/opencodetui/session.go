@@ -20,12 +20,12 @@ type session struct {
 }
 
 var (
-	_ coleo.Session    = (*session)(nil)
-	_ coleo.Windowed   = (*session)(nil)
-	_ coleo.Compactor  = (*session)(nil)
-	_ coleo.Prover     = (*session)(nil)
-	_ coleo.UsageMeter = (*session)(nil)
-	_ coleo.Held       = (*session)(nil)
+	_ coleo.Session       = (*session)(nil)
+	_ coleo.Windowed      = (*session)(nil)
+	_ coleo.Compactor     = (*session)(nil)
+	_ coleo.Prover        = (*session)(nil)
+	_ coleo.UsageMeter    = (*session)(nil)
+	_ coleo.HolderSession = (*session)(nil)
 )
 
 // begin opens the window in the background.

@@ -27,7 +27,7 @@ func TestAnAnswerWaitsForADialogThatIsRedrawn(t *testing.T) {
 	st.say(s, []byte(casttest.Blank))
 	st.await("the blank picture is read", func() bool { return !s.State().Known })
 	answered := make(chan error, 1)
-	go func() { answered <- s.Respond(t.Context(), first, coleo.Decision{Choice: coleo.Approve}) }()
+	go func() { answered <- s.Respond(t.Context(), first, coleo.Decision{Choice: coleo.ChoiceApprove}) }()
 	st.await("it is being answered", func() bool {
 		return !typistIsFree(s) || len(answered) > 0
 	})
@@ -51,7 +51,7 @@ func TestARefusalNamesTheDialogThatIsThere(t *testing.T) {
 	st.say(s, []byte(casttest.Busy))
 	st.await("work is seen", func() bool { return s.State().State == coleo.Processing })
 	st.say(s, []byte(casttest.Asks))
-	err := s.Respond(t.Context(), first, coleo.Decision{Choice: coleo.Approve})
+	err := s.Respond(t.Context(), first, coleo.Decision{Choice: coleo.ChoiceApprove})
 	var e *coleo.Error
 	if coleo.ErrorCode(err) != coleo.EStale || !errors.As(err, &e) || e.Dialog == nil {
 		t.Fatalf("the answer to the first of two got %v, want a refusal with the second", err)
@@ -93,7 +93,7 @@ func showing(dialog coleo.Fingerprint) typing.Check {
 	return func(r *reading.Reader) error {
 		switch d := r.Verdict().Dialog; {
 		case d == nil:
-			return typing.Passing{Err: errors.New("no dialog is on the screen")}
+			return typing.TransientError{Err: errors.New("no dialog is on the screen")}
 		case d.Fingerprint != dialog:
 			return errors.New("another dialog is on the screen")
 		}

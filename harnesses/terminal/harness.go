@@ -48,13 +48,13 @@ func NewShared() *Shared {
 func (s *Shared) Records() *record.Watcher { return s.records }
 
 var (
-	_ coleo.Harness  = (*Harness)(nil)
-	_ coleo.Recorder = (*Harness)(nil)
-	_ coleo.Settable = (*Harness)(nil)
-	_ coleo.Asking   = (*Harness)(nil)
-	_ coleo.Moded    = (*Harness)(nil)
-	_ coleo.Logged   = (*Harness)(nil)
-	_ coleo.Teller   = (*Harness)(nil)
+	_ coleo.Harness        = (*Harness)(nil)
+	_ coleo.Recorder       = (*Harness)(nil)
+	_ coleo.Settable       = (*Harness)(nil)
+	_ coleo.AskCatalogue   = (*Harness)(nil)
+	_ coleo.ModeLister     = (*Harness)(nil)
+	_ coleo.LoginChecker   = (*Harness)(nil)
+	_ coleo.AnswerReporter = (*Harness)(nil)
 )
 
 // Facts holds what Hooks can know about a session.

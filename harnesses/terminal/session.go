@@ -48,17 +48,17 @@ type session struct {
 }
 
 var (
-	_ coleo.Session   = (*session)(nil)
-	_ coleo.Terminal  = (*session)(nil)
-	_ coleo.Explainer = (*session)(nil)
-	_ coleo.Talker    = (*session)(nil)
-	_ coleo.Held      = (*session)(nil)
-	_ coleo.Compactor = (*session)(nil)
-	_ coleo.Reloader  = (*session)(nil)
-	_ coleo.Prover    = (*session)(nil)
-	_ coleo.Versioned = (*session)(nil)
-	_ coleo.Modal     = (*session)(nil)
-	_ coleo.Limiter   = (*session)(nil)
+	_ coleo.Session       = (*session)(nil)
+	_ coleo.Terminal      = (*session)(nil)
+	_ coleo.Explainer     = (*session)(nil)
+	_ coleo.OutputTimer   = (*session)(nil)
+	_ coleo.HolderSession = (*session)(nil)
+	_ coleo.Compactor     = (*session)(nil)
+	_ coleo.Reloader      = (*session)(nil)
+	_ coleo.Prover        = (*session)(nil)
+	_ coleo.Versioned     = (*session)(nil)
+	_ coleo.ModeSwitcher  = (*session)(nil)
+	_ coleo.Limiter       = (*session)(nil)
 
 	_ coleo.ModelSetter = (*session)(nil)
 

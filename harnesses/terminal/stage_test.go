@@ -107,7 +107,7 @@ func setStageWith(t *testing.T, described string, hooks Hooks, c coleo.SpawnConf
 			_ = client.Close()
 		}
 		process.Sweep(st.handle.Arm)
-		_ = holder.Settle(st.handle.Dir)
+		_ = holder.AwaitGuard(st.handle.Dir)
 	})
 	if st.pipe, err = os.OpenFile(fifo, os.O_WRONLY, 0); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/holder"
 )
 
-// knownTimeout is how long Still repeats a check that returns a Passing. During that time, the
+// knownTimeout is how long Still repeats a check that returns a TransientError. During that time, the
 // agent CLI may redraw the screen for another size.
 const knownTimeout = time.Second
 
@@ -31,12 +31,12 @@ func (v view) Still(ctx context.Context, check typing.Check) (typing.At, error) 
 		now := time.Now()
 		at, whole, err := v.check(now, check)
 		if whole {
-			var passing typing.Passing
+			var transient typing.TransientError
 			switch {
-			case !errors.As(err, &passing):
+			case !errors.As(err, &transient):
 				return at, err
 			case now.Sub(began) >= knownTimeout:
-				return at, passing.Err
+				return at, transient.Err
 			}
 		}
 		if err := at.Wait(ctx); err != nil {
@@ -101,7 +101,7 @@ func (v view) Update(change func(*reading.Reader) bool) {
 // Then the holder does not type them.
 func (v view) Write(ctx context.Context, k typing.Keys) (bool, error) {
 	if err := coleo.MayType(ctx); err != nil {
-		return false, typing.Unwanted{Err: err}
+		return false, typing.CallerGoneError{Err: err}
 	}
 	w := holder.Write{ID: k.ID, Kind: holder.WriteKeys, Data: k.Data, OnlyIfEnd: k.IfSeen, SeenOffset: k.Seen}
 	if left, bounded := coleo.TypingTimeLeft(ctx); bounded {

@@ -65,7 +65,7 @@ func (f Folder) AwaitVacated(n int, name string) error {
 	switch coleo.ErrorCode(err) {
 	case "":
 	case coleo.EUnavailable:
-		return holder.Settle(f.Start(n))
+		return holder.AwaitGuard(f.Start(n))
 	default:
 		return coleo.Errorf(coleo.EConflict, "start %d of arm %s may still run: %w", n, name, err)
 	}

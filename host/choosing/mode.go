@@ -1,7 +1,7 @@
 // Package choosing carries out what a user chooses for a running arm: its mode and its model. It makes
 // sure that a new session gets into the mode that was ordered before.
 //
-// It decides neither which modes there are nor which model is good: see coleo.Modal and modelresolver.
+// It decides neither which modes there are nor which model is good: see coleo.ModeSwitcher and modelresolver.
 package choosing
 
 import (
@@ -125,11 +125,11 @@ func (ch *Chooser) takeBack(ctx context.Context, ordered, before string, cause e
 
 // allowedMode returns the mode of an order, or an error if the arm must not carry out the order.
 func (ch *Chooser) allowedMode(s coleo.Session, o coleo.ModeOrder) (coleo.Mode, error) {
-	modal, ok := s.(coleo.Modal)
+	switcher, ok := s.(coleo.ModeSwitcher)
 	if !ok {
 		return coleo.Mode{}, coleo.Errorf(coleo.EUnsupported, "the harness of arm %s knows no modes", ch.Record().Name)
 	}
-	list := modal.Modes()
+	list := switcher.Modes()
 	m, err := coleo.ModeByID(list, o.Mode, ch.Record().Name)
 	if err != nil {
 		return m, err
@@ -158,7 +158,7 @@ func (ch *Chooser) pressMode(ctx context.Context, s coleo.Session, id string) (c
 	ch.mu.Lock()
 	ch.switching = true
 	ch.mu.Unlock()
-	done, err := s.(coleo.Modal).SwitchMode(ctx, id)
+	done, err := s.(coleo.ModeSwitcher).SwitchMode(ctx, id)
 	ch.awaitNoted(s)
 	ch.mu.Lock()
 	ch.switching = false
@@ -264,7 +264,7 @@ func (ch *Chooser) SettleMode(ctx context.Context, s coleo.Session) error {
 	ch.changing.Lock()
 	defer ch.changing.Unlock()
 	id := ch.orderedMode()
-	if _, ok := s.(coleo.Modal); !ok || id == "" {
+	if _, ok := s.(coleo.ModeSwitcher); !ok || id == "" {
 		return nil
 	}
 	_, err := ch.pressMode(ctx, s, id)
@@ -319,11 +319,11 @@ func (ch *Chooser) ForgetInstructions(ctx context.Context) {
 // the key of the chosen mode.
 func (ch *Chooser) AsChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	c.Provider, c.Model = c.ModelOf()
-	moded, ok := h.(coleo.Moded)
+	lister, ok := h.(coleo.ModeLister)
 	if !ok || ModeOf(c.Chosen) == "" || c.PermissionMode == coleo.PermissionAll {
 		return c
 	}
-	m, err := coleo.ModeByID(moded.Modes(), c.Chosen.Mode, ch.Record().Name)
+	m, err := coleo.ModeByID(lister.Modes(), c.Chosen.Mode, ch.Record().Name)
 	if err == nil && m.Permission != "" && !m.Confirm {
 		c.PermissionMode = m.Permission
 	}

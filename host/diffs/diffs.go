@@ -204,7 +204,7 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 	if o.ID != "" {
 		return d.piece(o.ID, o.From)
 	}
-	diff, err := d.wished(ctx, a, o.Wish)
+	diff, err := d.requested(ctx, a, o.Request)
 	if err != nil {
 		return bus.Piece{}, err
 	}
@@ -215,8 +215,8 @@ func (d *Diffs) Diff(ctx context.Context, a Arm, o bus.DiffOrder) (bus.Piece, er
 	return d.firstPiece(data), nil
 }
 
-// wished returns the diff that somebody wishes.
-func (d *Diffs) wished(ctx context.Context, a Arm, w changes.Wish) (changes.Diff, error) {
+// requested returns the diff that a request asks for.
+func (d *Diffs) requested(ctx context.Context, a Arm, w changes.DiffRequest) (changes.Diff, error) {
 	if w.Wait > 0 && w.Checkpoint == nil {
 		return d.follow(ctx, a, w)
 	}

@@ -28,11 +28,11 @@ const (
 	linger = 30 * time.Second
 	// mostWait is the longest time that one request waits for a change.
 	mostWait = 10 * time.Minute
-	// mostWishes is the number of different wishes whose last diff is remembered for each arm.
-	mostWishes = 16
+	// mostRequests is the number of different requests whose last diff is remembered for each arm.
+	mostRequests = 16
 )
 
-// lastRead is the last diff that was read for a wish.
+// lastRead is the last diff that was read for a request.
 type lastRead struct {
 	number int // the number of changes that were reported before
 	mark   string
@@ -42,7 +42,7 @@ type lastRead struct {
 
 // follow returns the arm's changes as soon as their mark is not the caller's. If nothing changes
 // within the caller's time, the result says so. While nothing changes, no git process runs.
-func (d *Diffs) follow(ctx context.Context, a Arm, w changes.Wish) (changes.Diff, error) {
+func (d *Diffs) follow(ctx context.Context, a Arm, w changes.DiffRequest) (changes.Diff, error) {
 	if err := canFollow(); err != nil {
 		return changes.Diff{}, err
 	}
@@ -82,7 +82,8 @@ func (d *Diffs) follow(ctx context.Context, a Arm, w changes.Wish) (changes.Diff
 }
 
 // reread watches new folders, and reads the diff.
-func (d *Diffs) reread(ctx context.Context, a Arm, all repositories, t trees, w changes.Wish) (changes.Diff, error) {
+func (d *Diffs) reread(ctx context.Context, a Arm, all repositories, t trees,
+	w changes.DiffRequest) (changes.Diff, error) {
 	number := t.changeCount()
 	for n, one := range all {
 		if err := t[n].catchUp(ctx, one.folder, d.watchRoom(t[n])); err != nil {
@@ -101,10 +102,10 @@ func (d *Diffs) reread(ctx context.Context, a Arm, all repositories, t trees, w 
 	return diff, nil
 }
 
-// keyOf names a wish. Wishes with the same key have the same diffs.
-func keyOf(w changes.Wish) string {
+// keyOf names a request. Requests with the same key have the same diffs.
+func keyOf(w changes.DiffRequest) string {
 	w.Since, w.Wait = "", 0
-	data, _ := json.Marshal(w) // a Wish has nothing that JSON lacks
+	data, _ := json.Marshal(w) // a DiffRequest has nothing that JSON lacks
 	return string(data)
 }
 
@@ -125,7 +126,7 @@ func (t *tree) lastOf(key string) lastRead {
 func (t *tree) remember(key string, l lastRead) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.last) >= mostWishes {
+	if len(t.last) >= mostRequests {
 		clear(t.last)
 	}
 	t.last[key] = l

@@ -45,7 +45,7 @@ func (s *stage) counted() func() int {
 // follow asks for the next diff.
 func (s *stage) follow(since string, wait time.Duration) (changes.Diff, error) {
 	var d changes.Diff
-	p, err := s.diffs.Diff(s.Context(), s.arm, bus.DiffOrder{Wish: changes.Wish{Wait: wait, Since: since}})
+	p, err := s.diffs.Diff(s.Context(), s.arm, bus.DiffOrder{Request: changes.DiffRequest{Wait: wait, Since: since}})
 	if err == nil {
 		err = json.Unmarshal(p.Data, &d)
 	}
@@ -157,7 +157,7 @@ func TestM31AFollowerThatGoesEndsItsWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.diffs.Diff(ctx, s.arm, bus.DiffOrder{Wish: changes.Wish{Wait: time.Hour, Since: d.Mark}})
+		_, err := s.diffs.Diff(ctx, s.arm, bus.DiffOrder{Request: changes.DiffRequest{Wait: time.Hour, Since: d.Mark}})
 		done <- err
 	}()
 	cancel()

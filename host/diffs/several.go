@@ -68,7 +68,7 @@ func (all repositories) root(a Arm) string {
 }
 
 // diff returns what the arm has changed in all repositories.
-func (all repositories) diff(ctx context.Context, a Arm, w changes.Wish, now time.Time) (changes.Diff, error) {
+func (all repositories) diff(ctx context.Context, a Arm, w changes.DiffRequest, now time.Time) (changes.Diff, error) {
 	if len(a.Repos) == 0 {
 		return all[0].folder.DiffOf(ctx, a.ID, w, now)
 	}
@@ -78,11 +78,11 @@ func (all repositories) diff(ctx context.Context, a Arm, w changes.Wish, now tim
 	}
 	var parts []changes.Part
 	for _, one := range all {
-		wish := w
-		if wish.Paths = wanted[one.Name]; len(w.Paths) > 0 && len(wish.Paths) == 0 {
+		request := w
+		if request.Paths = wanted[one.Name]; len(w.Paths) > 0 && len(request.Paths) == 0 {
 			continue
 		}
-		part, err := one.folder.DiffOf(ctx, a.ID, wish, now)
+		part, err := one.folder.DiffOf(ctx, a.ID, request, now)
 		if err != nil {
 			return changes.Diff{}, fmt.Errorf("%s: %w", one.Name, err)
 		}

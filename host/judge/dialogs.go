@@ -75,9 +75,10 @@ func (l *Dialogs) judge(ctx context.Context, s coleo.Session, d coleo.Dialog) {
 func (l *Dialogs) answer(ctx context.Context, p coleo.PolicyDecision) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	decision := coleo.Decision{Choice: coleo.Approve}
+	decision := coleo.Decision{Choice: coleo.ChoiceApprove}
 	if p.Decision == string(policy.Deny) {
-		decision = coleo.Decision{Choice: coleo.Deny, Words: "The policy of this arm denies it, by the rule " + p.Rule + "."}
+		decision = coleo.Decision{Choice: coleo.ChoiceDeny,
+			Words: "The policy of this arm denies it, by the rule " + p.Rule + "."}
 	}
 	return l.Answer(ctx, p, decision)
 }

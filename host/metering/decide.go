@@ -114,7 +114,7 @@ func (m *Meter) checkReportsCalls(list []coleo.BudgetState) error {
 		return nil // a prompt is refused without a session
 	}
 	for _, s := range list {
-		if err := budget.CanKeep(s.Budget, info.Name, budget.TellingOf(*info), "known", &coleo.Price{}); err != nil {
+		if err := budget.CanKeep(s.Budget, info.Name, budget.TimingOf(*info), "known", &coleo.Price{}); err != nil {
 			return coleo.Errorf(coleo.EUnsupported, "nothing was typed, because of %s: %w", s.Name(), err)
 		}
 	}
@@ -209,8 +209,8 @@ func (m *Meter) StopTurn(repeated bool) {
 		return
 	}
 	f := m.Arm.Facts()
-	if f.Parked == nil || !f.Parked.Kind.Own() || f.Run == nil || f.Run.Interrupted && !repeated || f.Working == nil ||
-		!f.Working() {
+	if f.Parked == nil || !f.Parked.Kind.SetByColeo() || f.Run == nil || f.Run.Interrupted && !repeated ||
+		f.Working == nil || !f.Working() {
 		return
 	}
 	m.stopping = true

@@ -25,7 +25,7 @@ func HandOver(q coleo.Queue, h coleo.Handover) (coleo.Queue, []coleo.Queued) {
 // HandedOver returns the queue of an arm whose successor has started.
 func HandedOver(q coleo.Queue) coleo.Queue {
 	if q.Handover != nil {
-		told := q.Handover.Told()
+		told := q.Handover.WithoutQueue()
 		told.Open = false
 		q.Handover = &told
 	}

@@ -82,7 +82,7 @@ func (r Relative) line() string {
 }
 
 // listArms lists the arm's subarms and its parent.
-func (d *Desk) listArms(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) listArms(ctx context.Context, c call) (string, error) {
 	list := d.Arms.Relatives(c.arm)
 	if at := slices.IndexFunc(list, Relative.moves); at >= 0 && !c.late {
 		return "", list[at].checkHere()
@@ -99,7 +99,7 @@ func (d *Desk) listArms(ctx context.Context, c call) (string, error) {
 
 // subarm returns the calling arm's subarm with the given name or id. If the subarm is moving, it
 // also returns errMoving.
-func (d *Desk) subarm(c call, name string) (r Relative, at bool, err error) {
+func (d *Dispatcher) subarm(c call, name string) (r Relative, at bool, err error) {
 	for _, r := range d.Arms.Relatives(c.arm) {
 		if !r.Parent && (r.Name == name || r.ID == name) {
 			return r, true, r.checkHere()
@@ -110,7 +110,7 @@ func (d *Desk) subarm(c call, name string) (r Relative, at bool, err error) {
 
 // awaited returns the subarm that a call of await_arm names. If the call names none, awaited
 // returns the only subarm.
-func (d *Desk) awaited(c call) (Relative, error) {
+func (d *Dispatcher) awaited(c call) (Relative, error) {
 	var in struct {
 		Name string `json:"name"`
 	}
@@ -144,8 +144,8 @@ func names(list []Relative) string {
 
 // askedSubarm returns the suspension of a call of spawn_arm. The request in this suspension lacks
 // the id of the subarm.
-func (d *Desk) askedSubarm(c call) (coleo.Suspension, error) {
-	var w subarm.Wish
+func (d *Dispatcher) askedSubarm(c call) (coleo.Suspension, error) {
+	var w subarm.SpawnRequest
 	if err := c.readOnly(&w); err != nil {
 		return coleo.Suspension{}, err
 	}
@@ -155,7 +155,7 @@ func (d *Desk) askedSubarm(c call) (coleo.Suspension, error) {
 }
 
 // askedMessage returns the suspension of a call of message_arm.
-func (d *Desk) askedMessage(c call) (coleo.Suspension, error) {
+func (d *Dispatcher) askedMessage(c call) (coleo.Suspension, error) {
 	var in struct {
 		To   string `json:"to"`
 		Text string `json:"text"`
@@ -189,7 +189,7 @@ func requesting(c call, kind coleo.SuspensionKind, r coleo.ArmRequest) coleo.Sus
 
 // checkRoom returns an error if the requested subarm would be one too many, or if its name is
 // taken. The suspension is the new request. The list contains the earlier requests of the arm.
-func (d *Desk) checkRoom(c call, s coleo.Suspension, open []coleo.Suspension) error {
+func (d *Dispatcher) checkRoom(c call, s coleo.Suspension, open []coleo.Suspension) error {
 	children := 0
 	for _, o := range open {
 		if o.Kind == coleo.SuspensionSubarm && (o.Waits() || o.Allowed()) {
@@ -212,13 +212,13 @@ func (d *Desk) checkRoom(c call, s coleo.Suspension, open []coleo.Suspension) er
 			children++
 		}
 	}
-	return subarm.Room(children, d.Arms.Living())
+	return subarm.CheckLimit(children, d.Arms.Living())
 }
 
 // deliver approves a message, and puts the message into the queue of the other arm. One write does
 // both, so the message is sent exactly once. If the other arm has ended, the request fails. The
 // caller holds d.mu.
-func (d *Desk) deliver(ctx context.Context, s coleo.Suspension) (coleo.Suspension, error) {
+func (d *Dispatcher) deliver(ctx context.Context, s coleo.Suspension) (coleo.Suspension, error) {
 	s.Outcome = &coleo.RequestOutcome{Text: fmt.Sprintf(
 		"The message is in the queue of the arm %s, which gets it as soon as it is idle.", s.Request.Name)}
 	entry := coleo.Queued{ID: s.ID, Text: s.Request.Prompt, Added: s.AnsweredAt, By: "arm " + s.Arm}
@@ -240,7 +240,7 @@ func (d *Desk) deliver(ctx context.Context, s coleo.Suspension) (coleo.Suspensio
 
 // Settle records the outcome of an approved request. It returns ENotFound if the arm has made no
 // request with this id. If the request is settled already, Settle changes nothing.
-func (d *Desk) Settle(ctx context.Context, id string, out coleo.RequestOutcome) error {
+func (d *Dispatcher) Settle(ctx context.Context, id string, out coleo.RequestOutcome) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, err := d.DB.Suspension(ctx, id)

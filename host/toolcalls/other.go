@@ -21,7 +21,7 @@ const (
 
 // heartbeat records what the model says it is doing. If the model repeats the same words, heartbeat
 // records nothing.
-func (d *Desk) heartbeat(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) heartbeat(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Status string `json:"status"`
 		Task   string `json:"current_task"`
@@ -47,7 +47,7 @@ func (d *Desk) heartbeat(ctx context.Context, c call) (string, error) {
 }
 
 // shareNote records a note in the log.
-func (d *Desk) shareNote(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) shareNote(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Title   string   `json:"title"`
 		Content string   `json:"content"`
@@ -66,7 +66,7 @@ func (d *Desk) shareNote(ctx context.Context, c call) (string, error) {
 var reportStatuses = []string{"on_track", "blocked", "issues_found", "needs_review", "completed_with_issues"}
 
 // statusReport records a report in the log.
-func (d *Desk) statusReport(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) statusReport(ctx context.Context, c call) (string, error) {
 	var in struct {
 		coleo.StatusReport
 		NextSteps    []string `json:"nextSteps"` // the names of these three in the tool
@@ -87,7 +87,7 @@ func (d *Desk) statusReport(ctx context.Context, c call) (string, error) {
 }
 
 // instructions tells the model who it is and what its task is.
-func (d *Desk) instructions(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) instructions(ctx context.Context, c call) (string, error) {
 	list, err := d.DB.Tasks(ctx, c.arm)
 	if err != nil {
 		return "", err
@@ -104,7 +104,7 @@ func (d *Desk) instructions(ctx context.Context, c call) (string, error) {
 var claimKinds = []string{"read", "write", "exclusive"}
 
 // claimFile claims a file for the arm, unless another arm has a claim that excludes it.
-func (d *Desk) claimFile(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) claimFile(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Path   string `json:"file_path"`
 		Kind   string `json:"claim_type"`
@@ -151,7 +151,7 @@ func excludes(held, wanted string) bool {
 }
 
 // checkConflicts reports which other arms have claimed a file.
-func (d *Desk) checkConflicts(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) checkConflicts(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Path string `json:"file_path"`
 	}
@@ -177,12 +177,12 @@ func (d *Desk) checkConflicts(ctx context.Context, c call) (string, error) {
 }
 
 // others returns the claims of other arms on a file.
-func (d *Desk) others(ctx context.Context, c call, path string) ([]store.Claim, error) {
+func (d *Dispatcher) others(ctx context.Context, c call, path string) ([]store.Claim, error) {
 	list, err := d.DB.Claims(ctx, path)
 	return slices.DeleteFunc(list, func(o store.Claim) bool { return o.Arm == c.arm }), err
 }
 
-func (d *Desk) claimLine(o store.Claim) string {
+func (d *Dispatcher) claimLine(o store.Claim) string {
 	name := o.Arm
 	if f, err := d.Arm(o.Arm); err == nil {
 		name = f.Name

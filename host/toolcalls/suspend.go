@@ -33,7 +33,7 @@ type question struct {
 }
 
 // asked returns the suspension that a call asks for. The suspension has no id yet.
-func (d *Desk) asked(c call) (coleo.Suspension, error) {
+func (d *Dispatcher) asked(c call) (coleo.Suspension, error) {
 	switch c.tool {
 	case coleo.ToolSpawnArm:
 		return d.askedSubarm(c)
@@ -79,7 +79,7 @@ func (c call) question() (coleo.Suspension, error) {
 // before, and the model may not have received the answer yet. This happens if an agent CLI has cut
 // off the first call and the model calls again. In that case, suspend returns the id of the earlier
 // suspension. Otherwise it makes a new suspension.
-func (d *Desk) suspend(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) suspend(ctx context.Context, c call) (string, error) {
 	s, err := d.asked(c)
 	if err != nil {
 		return "", err
@@ -112,13 +112,13 @@ func (d *Desk) suspend(ctx context.Context, c call) (string, error) {
 }
 
 // join makes a call wait for an existing suspension.
-func (d *Desk) join(ctx context.Context, c call, id string) error {
+func (d *Dispatcher) join(ctx context.Context, c call, id string) error {
 	return d.Write(ctx, store.ToolChange{Arm: c.arm, Call: &store.ToolCall{Key: c.key, Suspension: id}})
 }
 
 // takeUp returns what a call of await_answer waits for. If the call has no id, it waits for the
 // only suspension whose answer the model has not received. The id can also be the name of a subarm.
-func (d *Desk) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
+func (d *Dispatcher) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 	var in struct {
 		ID string `json:"id"`
 	}
@@ -157,7 +157,7 @@ func (d *Desk) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 
 // await waits until a suspension is answered or withdrawn. If a request was approved, await also
 // waits until the request has been carried out.
-func (d *Desk) await(ctx context.Context, id string) (coleo.Suspension, error) {
+func (d *Dispatcher) await(ctx context.Context, id string) (coleo.Suspension, error) {
 	for {
 		s, changed, err := d.look(ctx, id)
 		switch {
@@ -178,7 +178,7 @@ func (d *Desk) await(ctx context.Context, id string) (coleo.Suspension, error) {
 
 // look returns a suspension. If the suspension waits, or if its request has not been carried out,
 // look also returns a channel. The channel is closed when the suspension changes.
-func (d *Desk) look(ctx context.Context, id string) (coleo.Suspension, <-chan struct{}, error) {
+func (d *Dispatcher) look(ctx context.Context, id string) (coleo.Suspension, <-chan struct{}, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, err := d.DB.Suspension(ctx, id)
@@ -196,8 +196,8 @@ func (d *Desk) look(ctx context.Context, id string) (coleo.Suspension, <-chan st
 	return s, changed, nil
 }
 
-// Got records that the answer of a call has reached the model.
-func (d *Desk) Got(ctx context.Context, arm, key string) error {
+// AnswerDelivered records that the answer of a call has reached the model.
+func (d *Dispatcher) AnswerDelivered(ctx context.Context, arm, key string) error {
 	c, known, err := d.DB.ToolCall(ctx, arm, key)
 	if err != nil || !known || c.Suspension == "" {
 		return err
@@ -208,7 +208,8 @@ func (d *Desk) Got(ctx context.Context, arm, key string) error {
 // Answer answers a suspension of an arm. It returns ENotFound if the arm has no suspension with
 // this id. It returns EStale if the suspension was answered before. It returns EInvalid if the
 // decision does not fit the suspension.
-func (d *Desk) Answer(ctx context.Context, arm, id string, by string, answer coleo.Decision) (coleo.Suspension, error) {
+func (d *Dispatcher) Answer(ctx context.Context, arm, id string, by string,
+	answer coleo.Decision) (coleo.Suspension, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	s, err := d.DB.Suspension(ctx, id)
@@ -236,7 +237,7 @@ func (d *Desk) Answer(ctx context.Context, arm, id string, by string, answer col
 
 // settle writes a suspension that was answered or withdrawn, and wakes the calls that wait
 // for it. The caller holds d.mu.
-func (d *Desk) settle(ctx context.Context, s coleo.Suspension) error {
+func (d *Dispatcher) settle(ctx context.Context, s coleo.Suspension) error {
 	err := d.Write(ctx, store.ToolChange{Arm: s.Arm, Suspension: &s},
 		d.event(s.Arm, s.Run, coleo.SuspensionAnswered{Suspension: s}))
 	if err != nil {
@@ -247,7 +248,7 @@ func (d *Desk) settle(ctx context.Context, s coleo.Suspension) error {
 }
 
 // wake wakes the calls that wait for a suspension. The caller holds d.mu.
-func (d *Desk) wake(id string) {
+func (d *Dispatcher) wake(id string) {
 	if changed, at := d.answers[id]; at {
 		close(changed)
 		delete(d.answers, id)
@@ -267,11 +268,11 @@ func answerText(s coleo.Suspension) (string, error) {
 		return "", coleo.Errorf(coleo.EConflict, "The user allows it, but it has failed: %s", s.Outcome.Text)
 	case s.Outcome != nil:
 		return s.Outcome.Text + words, nil
-	case d.Choice == coleo.Deny && s.Kind == coleo.SuspensionQuestion:
+	case d.Choice == coleo.ChoiceDeny && s.Kind == coleo.SuspensionQuestion:
 		return "The user does not answer this question." + words, nil
-	case d.Choice == coleo.Deny && s.Kind == coleo.SuspensionPlan:
+	case d.Choice == coleo.ChoiceDeny && s.Kind == coleo.SuspensionPlan:
 		return "The user rejects the plan." + words, nil
-	case d.Choice == coleo.Deny:
+	case d.Choice == coleo.ChoiceDeny:
 		return "The user denies it." + words, nil
 	case s.Kind == coleo.SuspensionPlan:
 		return "The user approves the plan." + words, nil

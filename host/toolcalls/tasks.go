@@ -19,7 +19,7 @@ const (
 var taskStatuses = []coleo.TaskStatus{coleo.TaskPending, coleo.TaskRunning, coleo.TaskDone}
 
 // taskWrite replaces the arm's list of tasks. Each task gets a new id.
-func (d *Desk) taskWrite(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) taskWrite(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Tasks []struct {
 			Text   string           `json:"text"`
@@ -52,7 +52,7 @@ func (d *Desk) taskWrite(ctx context.Context, c call) (string, error) {
 }
 
 // taskUpdate changes the text or the status of one task.
-func (d *Desk) taskUpdate(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) taskUpdate(ctx context.Context, c call) (string, error) {
 	var in struct {
 		ID     string           `json:"id"`
 		Text   string           `json:"text"`
@@ -72,7 +72,7 @@ func (d *Desk) taskUpdate(ctx context.Context, c call) (string, error) {
 }
 
 // taskComplete completes one task.
-func (d *Desk) taskComplete(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) taskComplete(ctx context.Context, c call) (string, error) {
 	var in struct {
 		ID string `json:"id"`
 	}
@@ -83,7 +83,7 @@ func (d *Desk) taskComplete(ctx context.Context, c call) (string, error) {
 }
 
 // taskCheck lists the tasks that are not completed.
-func (d *Desk) taskCheck(ctx context.Context, c call) (string, error) {
+func (d *Dispatcher) taskCheck(ctx context.Context, c call) (string, error) {
 	list, err := d.DB.Tasks(ctx, c.arm)
 	if err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func (d *Desk) taskCheck(ctx context.Context, c call) (string, error) {
 }
 
 // changeTask changes the task with this id. It returns ENotFound if there is no such task.
-func (d *Desk) changeTask(ctx context.Context, c call, id string, change func(*coleo.Task)) (string, error) {
+func (d *Dispatcher) changeTask(ctx context.Context, c call, id string, change func(*coleo.Task)) (string, error) {
 	list, err := d.DB.Tasks(ctx, c.arm)
 	if err != nil {
 		return "", err
@@ -113,7 +113,7 @@ func (d *Desk) changeTask(ctx context.Context, c call, id string, change func(*c
 	return d.wroteTasks(ctx, c, list)
 }
 
-func (d *Desk) wroteTasks(ctx context.Context, c call, list store.TaskList) (string, error) {
+func (d *Dispatcher) wroteTasks(ctx context.Context, c call, list store.TaskList) (string, error) {
 	return d.done(ctx, c, store.ToolChange{Tasks: &list}, "The tasks are now:\n"+taskLines(list.Tasks),
 		coleo.TasksUpdated{Tasks: list.Tasks})
 }

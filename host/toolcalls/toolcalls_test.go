@@ -57,10 +57,10 @@ func (f *fakeArms) Deliver(ctx context.Context, _ string, e coleo.Queued, c stor
 	return f.db.ChangeTools(ctx, c, events...)
 }
 
-// bench is a desk with a real database, and the arms ada and bob.
+// bench is a dispatcher with a real database, and the arms ada and bob.
 type bench struct {
 	*testing.T
-	*Desk
+	*Dispatcher
 	arms  *fakeArms
 	calls int
 }
@@ -78,9 +78,9 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// restart gives the database to a new desk, as the next host agent does.
+// restart gives the database to a new dispatcher, as the next host agent does.
 func (b *bench) restart(db *store.HostDB) {
-	b.Desk = &Desk{DB: db, Write: db.ChangeTools, Arms: b.arms, Now: time.Now, MoveWait: time.Minute,
+	b.Dispatcher = &Dispatcher{DB: db, Write: db.ChangeTools, Arms: b.arms, Now: time.Now, MoveWait: time.Minute,
 		Arm: func(id string) (Facts, error) {
 			return Facts{Name: strings.TrimPrefix(id, "arm-"), Workdir: "/w", Run: "r1", Prompt: "do it",
 				Tools: coleo.ArmTools()}, nil
@@ -104,9 +104,9 @@ type reply struct {
 func (b *bench) ask(ctx context.Context, arm, key, tool, arguments string) (on string, later <-chan reply) {
 	b.Helper()
 	waits, out := make(chan string, 1), make(chan reply, 1)
-	desk := b.Desk
+	dispatcher := b.Dispatcher
 	go func() {
-		text, err := desk.Call(ctx, arm, door.Request{Key: key, Tool: tool, Arguments: json.RawMessage(arguments)},
+		text, err := dispatcher.Call(ctx, arm, door.Request{Key: key, Tool: tool, Arguments: json.RawMessage(arguments)},
 			func(id string) { waits <- id })
 		out <- reply{text, err}
 	}()
@@ -191,10 +191,12 @@ func TestACallThatComesAgainAsksNobodyAgain(t *testing.T) {
 	if again != id || other != id {
 		t.Errorf("the calls wait on %s, %s and %s, want one question", id, again, other)
 	}
-	if _, err := b.Answer(t.Context(), "arm-bob", id, "eve", coleo.Decision{Choice: coleo.Reply, Option: 2}); err == nil {
+	if _, err := b.Answer(t.Context(), "arm-bob", id, "eve", coleo.Decision{Choice: coleo.ChoiceAnswer,
+		Option: 2}); err == nil {
 		t.Error("the question was answered for another arm")
 	}
-	if _, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.Reply, Option: 2}); err != nil {
+	if _, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.ChoiceAnswer,
+		Option: 2}); err != nil {
 		t.Fatal(err)
 	}
 	for _, later := range []<-chan reply{sameKey, sameWords} {
@@ -202,7 +204,7 @@ func TestACallThatComesAgainAsksNobodyAgain(t *testing.T) {
 			t.Errorf("the model got %q, %v", r.text, r.err)
 		}
 	}
-	_, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.Reply, Option: 1})
+	_, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 1})
 	if coleo.ErrorCode(err) != coleo.EStale {
 		t.Errorf("a second answer: %v, want %s", err, coleo.EStale)
 	}
@@ -275,7 +277,7 @@ func TestAMessageIsDeliveredOnlyAfterItWasApproved(t *testing.T) {
 	if len(b.arms.delivered) != 0 {
 		t.Errorf("before the approval, %+v was delivered", b.arms.delivered)
 	}
-	if _, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.Approve}); err != nil {
+	if _, err := b.Answer(t.Context(), "arm-ada", id, "eve", coleo.Decision{Choice: coleo.ChoiceApprove}); err != nil {
 		t.Fatal(err)
 	}
 	if list := b.arms.delivered; len(list) != 1 || list[0].ID != id || list[0].By != "arm ada" ||

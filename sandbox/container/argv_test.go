@@ -49,7 +49,7 @@ func TestTheCommandLineOfAContainerTakesEverythingAway(t *testing.T) {
 			}
 		}
 		p := planOf(kind)
-		p.Network, p.Limits = true, coleo.Limits{Memory: 1 << 30, PIDs: 99, CPUs: 1.5}
+		p.Network, p.Limits = true, coleo.SandboxLimits{Memory: 1 << 30, PIDs: 99, CPUs: 1.5}
 		for _, words := range [][]string{{"--network", "host"}, {"--memory", "1073741824", "--memory-swap", "1073741824"},
 			{"--pids-limit", "99"}, {"--cpus", "1.5"}} {
 			if argv := p.run(id, user{}); !has(argv, words...) || has(argv, "--userns") {

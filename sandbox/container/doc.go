@@ -60,8 +60,8 @@ type Plan struct {
 	Network bool `json:"network,omitempty"`
 	// Rules is the path of a file with a proxy.Config, or "". The container then has only loopback, and
 	// a proxy.
-	Rules  string       `json:"rules,omitempty"`
-	Limits coleo.Limits `json:"limits"`
+	Rules  string              `json:"rules,omitempty"`
+	Limits coleo.SandboxLimits `json:"limits"`
 	// Dropped lists variables of StartVerb that the agent CLI does not get.
 	Dropped []string `json:"dropped,omitempty"`
 }

@@ -12,7 +12,7 @@ import (
 
 // checkLimits returns EUnsupported if the control group of this process does not have the limits. Some
 // engines only warn if they cannot set a limit. The folder is where the container shows the group.
-func checkLimits(l coleo.Limits, folder string) error {
+func checkLimits(l coleo.SandboxLimits, folder string) error {
 	number := func(names ...string) float64 {
 		for _, name := range names {
 			text, err := os.ReadFile(filepath.Join(folder, name))

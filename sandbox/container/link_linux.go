@@ -28,7 +28,7 @@ type order struct {
 	// Terminal means that standard input is a terminal, and becomes that of a new session.
 	Terminal bool
 	Network  bool // the descriptors contain the socket of the proxy
-	Limits   coleo.Limits
+	Limits   coleo.SandboxLimits
 }
 
 // signalled is a message of StartVerb.

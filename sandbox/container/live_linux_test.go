@@ -246,7 +246,7 @@ func TestALimitIsKeptByTheEngineOrNothingStarts(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
 		b := newBox(t, kind)
-		b.plan.Limits = coleo.Limits{Memory: 256 << 20, PIDs: 60, CPUs: 1.5}
+		b.plan.Limits = coleo.SandboxLimits{Memory: 256 << 20, PIDs: 60, CPUs: 1.5}
 		out, err := b.sh(`i=0; while [ $i -lt 100 ]; do sleep 5 & i=$((i+1)); done 2>&1; echo started $i`)
 		switch {
 		case err == nil && strings.Contains(out, "started 100"):

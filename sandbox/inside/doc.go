@@ -37,7 +37,7 @@ const (
 type options struct {
 	network bool
 	rules   string // of StartVerb: the path of a file with a proxy.Config
-	limit   coleo.Limits
+	limit   coleo.SandboxLimits
 }
 
 // commandLine returns the options before "--", and the command line after it.

@@ -13,16 +13,16 @@ import (
 // Means says what keeps each limit. A limit is in at most one of the two.
 type Means struct {
 	// Group has the limits that the arm's control group keeps, for all processes of the arm together.
-	Group coleo.Limits
+	Group coleo.SandboxLimits
 	// Each has the limits that rlimits keep. The limit of the memory is for each process, and counts what
 	// only this process can write (RLIMIT_DATA). The number of processes is for the sandbox.
-	Each coleo.Limits
+	Each coleo.SandboxLimits
 }
 
 // String describes the means in words for users. It is "" if there are no limits.
 func (m Means) String() string {
 	var group, each []string
-	add := func(l coleo.Limits, to *[]string, memory string) {
+	add := func(l coleo.SandboxLimits, to *[]string, memory string) {
 		if l.Memory > 0 {
 			*to = append(*to, memory)
 		}
@@ -48,7 +48,7 @@ func (m Means) String() string {
 // choose divides limits between the control group and rlimits. The parameter has says whether the
 // group can have a controller. The parameter root means that the arm runs as root: the kernel does not
 // count the processes of root. The error is EUnsupported.
-func choose(l coleo.Limits, has func(controller string) bool, root bool) (Means, error) {
+func choose(l coleo.SandboxLimits, has func(controller string) bool, root bool) (Means, error) {
 	var m Means
 	const why = "this machine gives Coleo no control group with the controller %s (docs/operations.md says how to get " +
 		"one); leave the limit out, or change the machine"

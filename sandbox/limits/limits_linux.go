@@ -17,7 +17,7 @@ import (
 
 // Plan decides what keeps the limits of an arm that this machine starts. It changes nothing. If a limit
 // cannot be kept, the error is EUnsupported.
-func Plan(l coleo.Limits) (Means, error) {
+func Plan(l coleo.SandboxLimits) (Means, error) {
 	folder := process.GroupsFolder()
 	return choose(l, func(controller string) bool { return canHave(folder, controller) }, os.Geteuid() == 0)
 }
@@ -50,8 +50,8 @@ func words(folder, file string) []string {
 
 // SetGroup sets limits of the control group to which this process belongs. This group must be one that
 // a holder has made for an arm. SetGroup checks each limit by reading it again.
-func SetGroup(l coleo.Limits) error {
-	if l == (coleo.Limits{}) {
+func SetGroup(l coleo.SandboxLimits) error {
+	if l == (coleo.SandboxLimits{}) {
 		return nil
 	}
 	group, err := process.OwnGroup()
@@ -136,7 +136,7 @@ func makeRoom(folder string) error {
 
 // SetEach sets the rlimits of this process, which its later programs and processes have too. The number
 // of processes counts those of this process's user namespace.
-func SetEach(l coleo.Limits) error {
+func SetEach(l coleo.SandboxLimits) error {
 	if l.Memory > 0 {
 		if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(l.Memory), Max: uint64(l.Memory)}); err != nil {
 			return fmt.Errorf("limit the memory of each process: %w", err)

@@ -7,8 +7,8 @@ import "coleo.dev"
 //platform:macos Limits of sandboxed arms = none, because there are no sandboxes
 
 // Plan returns EUnsupported if l contains a limit, because Coleo keeps limits only on Linux.
-func Plan(l coleo.Limits) (Means, error) {
-	if l == (coleo.Limits{}) {
+func Plan(l coleo.SandboxLimits) (Means, error) {
+	if l == (coleo.SandboxLimits{}) {
 		return Means{}, nil
 	}
 	return Means{}, coleo.Errorf(coleo.EUnsupported, "Coleo keeps limits of arms only on Linux")

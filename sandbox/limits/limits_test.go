@@ -10,9 +10,9 @@ import (
 
 func TestEachLimitHasWhatKeepsIt(t *testing.T) {
 	t.Parallel()
-	all := coleo.Limits{Memory: 1 << 30, PIDs: 100, CPUs: 1.5}
+	all := coleo.SandboxLimits{Memory: 1 << 30, PIDs: 100, CPUs: 1.5}
 	for name, c := range map[string]struct {
-		limits      coleo.Limits
+		limits      coleo.SandboxLimits
 		controllers string
 		root        bool
 		want        string // what is said, or the beginning of the error
@@ -23,13 +23,13 @@ func TestEachLimitHasWhatKeepsIt(t *testing.T) {
 			want: "cgroup: memory, pids, cpus"},
 		"the same for root": {limits: all, controllers: "memory pids cpu", root: true,
 			want: "cgroup: memory, pids, cpus"},
-		"no group": {limits: coleo.Limits{Memory: 1, PIDs: 1},
+		"no group": {limits: coleo.SandboxLimits{Memory: 1, PIDs: 1},
 			want: "rlimit: memory of each process, pids"},
 		"a group without memory": {limits: all, controllers: "pids cpu",
 			want: "cgroup: pids, cpus; rlimit: memory of each process"},
-		"memory alone for root": {limits: coleo.Limits{Memory: 1}, root: true,
+		"memory alone for root": {limits: coleo.SandboxLimits{Memory: 1}, root: true,
 			want: "rlimit: memory of each process"},
-		"root's processes are not counted": {limits: coleo.Limits{PIDs: 1}, root: true,
+		"root's processes are not counted": {limits: coleo.SandboxLimits{PIDs: 1}, root: true,
 			want: "the limit pids cannot be kept for root", code: coleo.EUnsupported},
 		"nothing but a group keeps processors": {limits: all, controllers: "memory pids",
 			want: "the limit cpus cannot be kept", code: coleo.EUnsupported},
@@ -46,7 +46,7 @@ func TestEachLimitHasWhatKeepsIt(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		sum := coleo.Limits{Memory: m.Group.Memory + m.Each.Memory, PIDs: m.Group.PIDs + m.Each.PIDs,
+		sum := coleo.SandboxLimits{Memory: m.Group.Memory + m.Each.Memory, PIDs: m.Group.PIDs + m.Each.PIDs,
 			CPUs: m.Group.CPUs + m.Each.CPUs}
 		if sum != c.limits {
 			t.Errorf("%s: %+v does not keep %+v", name, m, c.limits)

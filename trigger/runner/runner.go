@@ -39,7 +39,7 @@ type Config struct {
 	DB *store.ServeDB
 	On bool // false: nothing starts
 	// Start starts an arm at most once: see brain.Brain.StartOnce.
-	Start func(context.Context, wire.SpawnRequest, brain.Once) (brain.OnceResult, error)
+	Start func(context.Context, wire.SpawnRequest, brain.StartAttempt) (brain.OnceResult, error)
 	// Template returns the template with the given name for a work folder. It returns an error if
 	// the user does not trust the template.
 	Template func(name, workdir string) (template.Template, error)
@@ -249,7 +249,7 @@ func (r *Runner) start(ctx context.Context, e trigger.Entry) (again bool) {
 			return true
 		}
 	}
-	result, err := r.Start(ctx, q, brain.Once{Arm: e.Arm, Run: e.Run, By: "trigger " + e.Trigger,
+	result, err := r.Start(ctx, q, brain.StartAttempt{Arm: e.Arm, Run: e.Run, By: "trigger " + e.Trigger,
 		Again: e.State == trigger.RunStarting})
 	switch result {
 	case brain.OnceStarted:

@@ -31,7 +31,7 @@ type bench struct {
 	template template.Template
 	result   brain.OnceResult
 	fault    error
-	orders   []brain.Once
+	orders   []brain.StartAttempt
 	requests []wire.SpawnRequest
 }
 
@@ -64,7 +64,7 @@ func (b *bench) time() time.Time { b.mu.Lock(); defer b.mu.Unlock(); return b.no
 
 func (b *bench) pass(d time.Duration) { b.mu.Lock(); defer b.mu.Unlock(); b.now = b.now.Add(d) }
 
-func (b *bench) start(_ context.Context, q wire.SpawnRequest, o brain.Once) (brain.OnceResult, error) {
+func (b *bench) start(_ context.Context, q wire.SpawnRequest, o brain.StartAttempt) (brain.OnceResult, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders, b.requests = append(b.orders, o), append(b.requests, q)

@@ -110,7 +110,7 @@ func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigge
 	if err != nil {
 		return trigger.Entry{}, err
 	}
-	if err := r.missesNone(t, fields); err != nil {
+	if err := r.checkNeededFields(t, fields); err != nil {
 		return trigger.Entry{}, err
 	}
 	e, err := r.newRun(ctx, t, fields)
@@ -121,8 +121,8 @@ func (r *Runner) acceptDelivery(ctx context.Context, t trigger.Trigger, d trigge
 	return r.accept(ctx, t, e)
 }
 
-// missesNone returns EInvalid if a request lacks a field that the template needs.
-func (r *Runner) missesNone(t trigger.Trigger, fields map[string]string) error {
+// checkNeededFields returns EInvalid if a request lacks a field that the template needs.
+func (r *Runner) checkNeededFields(t trigger.Trigger, fields map[string]string) error {
 	found, err := r.Template(t.Template, t.Workdir)
 	if err != nil {
 		return err

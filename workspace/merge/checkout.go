@@ -20,7 +20,7 @@ func (j *job) checkFree(ctx context.Context) error {
 	if err != nil || path == "" {
 		return err
 	}
-	if !j.wish.UpdateCheckout {
+	if !j.request.UpdateCheckout {
 		return coleo.Errorf(coleo.EConflict, "the branch %s is checked out in %s, whose files would no longer fit it: "+
 			"nothing was merged; --update-checkout updates the files there too, and --into NEW puts the result on a new "+
 			"branch", j.into, path)
@@ -96,7 +96,7 @@ func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(mov
 
 // commitOnly commits the arm's uncommitted work on the arm's branch, and merges nothing.
 func (j *job) commitOnly(ctx context.Context) (changes.Merged, error) {
-	m := changes.Merged{MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch, Into: j.into}}
+	m := changes.Merged{MergeFrom: changes.MergeFrom{Way: j.request.Way, Branch: j.branch, Into: j.into}}
 	work, err := j.work(ctx)
 	if err != nil {
 		return m, nothingMerged(err)

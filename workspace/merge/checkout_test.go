@@ -35,7 +35,7 @@ func TestM28APersonsCheckoutIsUpdatedWithTheBranch(t *testing.T) {
 	s.Check(os.Chtimes(filepath.Join(dir, "file"), time0, time0)) // the index knows another time
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
 		s.commit(w, string(way), "x\n", "add "+string(way))
-		m := s.merged(w, changes.MergeWish{Way: way, UpdateCheckout: true})
+		m := s.merged(w, changes.MergeRequest{Way: way, UpdateCheckout: true})
 		if m.Updated != dir || m.After == "" || s.Git(dir, "rev-parse", "HEAD") != m.After {
 			t.Fatalf("%s: the merge is %+v", way, m)
 		}
@@ -80,7 +80,7 @@ func TestM28ACheckoutWithWorkIsLeftAlone(t *testing.T) {
 			s.commit(w, "new", "new\n", "add new")
 			c.prepare(s, dir)
 			refs, files, index := s.refs(), s.Files(dir), s.Git(dir, "ls-files", "-s")
-			_, err := s.merge(w, changes.MergeWish{UpdateCheckout: true})
+			_, err := s.merge(w, changes.MergeRequest{UpdateCheckout: true})
 			if coleo.ErrorCode(err) != coleo.EConflict && coleo.ErrorCode(err) != coleo.EBusy ||
 				!strings.Contains(err.Error(), c.text) || !strings.Contains(err.Error(), "nothing was merged") {
 				t.Errorf("the error is %v", err)
@@ -101,7 +101,7 @@ func TestACheckoutGetsItsFilesBackIfTheBranchCannotMove(t *testing.T) {
 	s.commit(w, "new", "new\n", "add new")
 	s.Write(filepath.Join(s.Repo, ".git/refs/heads/base.lock"), "")
 	refs, files := s.refs(), s.Files(dir)
-	_, err := s.merge(w, changes.MergeWish{UpdateCheckout: true})
+	_, err := s.merge(w, changes.MergeRequest{UpdateCheckout: true})
 	if coleo.ErrorCode(err) != coleo.EBusy ||
 		!strings.Contains(err.Error(), s.Repo+"/.git/refs/heads/base.lock exists") ||
 		!strings.Contains(err.Error(), "delete that file") {
@@ -111,7 +111,7 @@ func TestACheckoutGetsItsFilesBackIfTheBranchCannotMove(t *testing.T) {
 		t.Error("something has changed")
 	}
 	s.Check(os.Remove(filepath.Join(s.Repo, ".git/refs/heads/base.lock")))
-	if m := s.merged(w, changes.MergeWish{UpdateCheckout: true}); m.Updated != dir {
+	if m := s.merged(w, changes.MergeRequest{UpdateCheckout: true}); m.Updated != dir {
 		t.Errorf("the merge is %+v", m)
 	}
 }
@@ -130,7 +130,7 @@ func TestWhatTheArmStagesDuringACheckIsKept(t *testing.T) {
 		}
 		return nil
 	}
-	m, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{Commit: "all"}, merge.Options{Check: check})
+	m, err := merge.Do(t.Context(), s.trees, w, changes.MergeRequest{Commit: "all"}, merge.Options{Check: check})
 	s.Check(err)
 	if calls != 2 || s.show(m.After, "b") != "staged" || s.Git(w.Path, "status", "--porcelain") != "" {
 		t.Errorf("after %d checks, the worktree has %q", calls, s.Git(w.Path, "status", "--porcelain"))
@@ -147,8 +147,8 @@ func TestUncommittedWorkIsCommittedWithoutAMerge(t *testing.T) {
 	base, files := s.Git(s.Repo, "rev-parse", "base"), s.Files(w.Path)
 	told := changes.Merged{}
 	before := func(_ context.Context, m changes.Merged) error { told = m; return nil }
-	wish := changes.MergeWish{Way: changes.WayCommit, Commit: "the rest"}
-	m, err := merge.Do(t.Context(), s.trees, w, wish, merge.Options{Before: before})
+	request := changes.MergeRequest{Way: changes.WayCommit, Commit: "the rest"}
+	m, err := merge.Do(t.Context(), s.trees, w, request, merge.Options{Before: before})
 	s.Check(err)
 	if m.Before != head || m.Committed == "" || told.After != m.Committed || m.Into != w.Branch ||
 		s.Git(s.Repo, "rev-parse", w.Branch) != m.Committed || s.Git(s.Repo, "rev-parse", "base") != base {
@@ -157,12 +157,13 @@ func TestUncommittedWorkIsCommittedWithoutAMerge(t *testing.T) {
 	if got := s.Git(w.Path, "status", "--porcelain"); got != "" || !s.Same("the worktree", s.Files(w.Path), files) {
 		t.Errorf("the worktree has %q", got)
 	}
-	if m := s.merged(w, wish); !m.Nothing {
+	if m := s.merged(w, request); !m.Nothing {
 		t.Errorf("the second result is %+v", m)
 	}
-	for _, wish := range []changes.MergeWish{{Way: changes.WayCommit}, {Way: changes.WayCommit, Commit: "x", Into: "y"}} {
-		if _, err := s.merge(w, wish); coleo.ErrorCode(err) != coleo.EInvalid {
-			t.Errorf("%+v: the error is %v", wish, err)
+	for _, request := range []changes.MergeRequest{{Way: changes.WayCommit},
+		{Way: changes.WayCommit, Commit: "x", Into: "y"}} {
+		if _, err := s.merge(w, request); coleo.ErrorCode(err) != coleo.EInvalid {
+			t.Errorf("%+v: the error is %v", request, err)
 		}
 	}
 }

@@ -10,25 +10,25 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// doInClone carries out a wish for an arm that has a clone. It first commits the arm's uncommitted work in
-// the clone, if the wish has a message for that. Then it fetches the commits of the clone into the arm's
+// doInClone carries out a request for an arm that has a clone. It first commits the arm's uncommitted work in
+// the clone, if the request has a message for that. Then it fetches the commits of the clone into the arm's
 // branch, and merges that branch. So if the merge meets conflicts, the commit stays on the arm's branch. A
 // dry run reads the objects of the clone where they are.
 func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	var made changes.Merged
-	if j.wish.Commit != "" && !j.wish.DryRun {
+	if j.request.Commit != "" && !j.request.DryRun {
 		var err error
 		own := job{trees: j.trees, arm: j.arm, within: true,
-			wish: changes.MergeWish{Way: changes.WayCommit, Commit: j.wish.Commit}}
+			request: changes.MergeRequest{Way: changes.WayCommit, Commit: j.request.Commit}}
 		own.options.OwnFiles = j.options.OwnFiles
-		if j.wish.Way == changes.WayCommit {
+		if j.request.Way == changes.WayCommit {
 			own.options = j.options
 		}
 		if made, err = own.do(ctx); err != nil {
 			return made, err
 		}
 	}
-	if j.wish.DryRun {
+	if j.request.DryRun {
 		return j.do(ctx)
 	}
 	if _, err := j.trees.FetchWork(ctx, j.arm); err != nil {
@@ -37,7 +37,7 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 		}
 		return made, fmt.Errorf("nothing was merged: %w", err)
 	}
-	if j.wish.Way == changes.WayCommit {
+	if j.request.Way == changes.WayCommit {
 		return made, nil
 	}
 	m, err := j.do(ctx)

@@ -45,10 +45,11 @@ func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 			plant(s, w)
 			s.Write(filepath.Join(w.Path, "new"), "x\n")
 			refs, person := s.refs(), s.Person()
-			for _, wish := range []changes.MergeWish{{Way: changes.WayCommit, Commit: "x"}, {Commit: "x"}, {DryRun: true, Commit: "x"}} {
-				_, err := s.merge(w, wish)
+			for _, request := range []changes.MergeRequest{{Way: changes.WayCommit, Commit: "x"}, {Commit: "x"},
+				{DryRun: true, Commit: "x"}} {
+				_, err := s.merge(w, request)
 				if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "is a symbolic link") {
-					t.Errorf("%+v: the error is %v", wish, err)
+					t.Errorf("%+v: the error is %v", request, err)
 				}
 			}
 			if data, err := os.ReadFile(filepath.Join(s.Root, "home/.profile")); err != nil || string(data) != "# mine\n" {
@@ -87,7 +88,7 @@ func TestACommitInACloneFollowsNoLinkThatAppears(t *testing.T) {
 	const commits = 30
 	for n := range commits {
 		s.Write(filepath.Join(w.Path, "new"), strings.Repeat("x", n))
-		_, _ = s.merge(w, changes.MergeWish{Way: changes.WayCommit, Commit: "x"})
+		_, _ = s.merge(w, changes.MergeRequest{Way: changes.WayCommit, Commit: "x"})
 	}
 	stop()
 	<-ended
@@ -122,7 +123,7 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 			defer cancel()
 			ended := make(chan error, 1)
 			go func() {
-				_, err := merge.Do(ctx, s.trees, w, changes.MergeWish{Commit: "x"}, merge.Options{})
+				_, err := merge.Do(ctx, s.trees, w, changes.MergeRequest{Commit: "x"}, merge.Options{})
 				ended <- err
 			}()
 			select {
@@ -143,7 +144,7 @@ func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	s := withClones(t, true)
 	w := s.arm("fix")
 	s.Check(os.Truncate(filepath.Join(w.Git, "index"), 1<<40))
-	if _, err := s.merge(w, changes.MergeWish{Commit: "x"}); err == nil {
+	if _, err := s.merge(w, changes.MergeRequest{Commit: "x"}); err == nil {
 		t.Error("there is no error")
 	}
 }
@@ -183,7 +184,7 @@ func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 	leaked := false
 	for n := 0; n < commits && !leaked; n++ {
 		s.Write(filepath.Join(w.Path, "new"), strconv.Itoa(n))
-		_, _ = s.merge(w, changes.MergeWish{Way: changes.WayCommit, Commit: "x"})
+		_, _ = s.merge(w, changes.MergeRequest{Way: changes.WayCommit, Commit: "x"})
 		_, err := s.Try(w.Path, "cat-file", "-e", id)
 		leaked = err == nil
 	}

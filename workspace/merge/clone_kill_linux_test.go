@@ -19,7 +19,7 @@ func TestAKillOfAMergeOfACloneLosesNothing(t *testing.T) {
 	s := withClones(t, true)
 	w := s.arm("fix")
 	person, g := s.Person(), s.NewFatalGit()
-	wish := changes.MergeWish{Commit: "the rest"}
+	request := changes.MergeRequest{Commit: "the rest"}
 	round := 0
 	work := func() (committed, rest string) {
 		round++
@@ -31,12 +31,12 @@ func TestAKillOfAMergeOfACloneLosesNothing(t *testing.T) {
 	}
 	work()
 	s.Plan(g, 0, "", false)
-	s.killed(w, wish, g)
+	s.killed(w, request, g)
 	for _, call := range g.Chosen() {
 		committed, rest := work()
 		moment := []gittest.Moment{gittest.BeforeGit, gittest.DuringGit, gittest.AfterGit}[call%3]
 		s.Plan(g, call, moment, call%2 == 1)
-		at := s.killed(w, wish, g)
+		at := s.killed(w, request, g)
 		s.settle(w)
 		s.Check(filepath.WalkDir(w.Git, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".lock") { // git tells its user to do so
@@ -44,7 +44,7 @@ func TestAKillOfAMergeOfACloneLosesNothing(t *testing.T) {
 			}
 			return err
 		}))
-		s.merged(w, wish)
+		s.merged(w, request)
 		for _, name := range []string{committed, rest} {
 			if _, err := s.Try(s.Repo, "show", "base:"+name); err != nil {
 				t.Fatalf("after a kill at %q: the branch base lacks %s", at, name)

@@ -31,7 +31,7 @@ func TestGitStoresCopiesOfTheFilesOfAClone(t *testing.T) {
 	s.Write(filepath.Join(w.Path, "dir/run"), "#!/bin/sh\n")
 	s.Check(os.Chmod(filepath.Join(w.Path, "dir/run"), 0o755))
 	s.Check(os.Symlink("a", filepath.Join(w.Path, "dir/link")))
-	_, err := s.merge(w, changes.MergeWish{Way: changes.WayCommit, Commit: "x"})
+	_, err := s.merge(w, changes.MergeRequest{Way: changes.WayCommit, Commit: "x"})
 	s.Check(err)
 	data, err := os.ReadFile(marks)
 	if folders := strings.Fields(string(data)); err != nil || len(folders) != 2 || strings.Contains(string(data), w.Path) {

@@ -18,7 +18,7 @@ func TestTheCommitsOfACloneAreMerged(t *testing.T) {
 			first := s.commit(w, "first", "1\n", "first")
 			s.Write(filepath.Join(w.Path, "second"), "2\n")
 			person := s.Person()
-			m := s.merged(w, changes.MergeWish{Way: way, Commit: "second"})
+			m := s.merged(w, changes.MergeRequest{Way: way, Commit: "second"})
 			tip := s.Git(s.Repo, "rev-parse", "coleo/fix")
 			if tip != s.Git(w.Path, "rev-parse", "HEAD") || tip != m.Committed || s.Git(s.Repo, "rev-parse", tip+"^") != first {
 				t.Errorf("the arm's branch is at %s; the merge says %+v", tip, m)
@@ -33,7 +33,7 @@ func TestTheCommitsOfACloneAreMerged(t *testing.T) {
 				t.Error("the branch base lacks the arm's work")
 			}
 			s.Same("the person's work folder", s.Person(), person)
-			if m = s.merged(w, changes.MergeWish{Way: way}); way != changes.WaySquash && !m.Nothing {
+			if m = s.merged(w, changes.MergeRequest{Way: way}); way != changes.WaySquash && !m.Nothing {
 				t.Errorf("a second merge has something to do: %+v", m)
 			}
 			s.Git(s.Repo, "fsck", "--no-dangling")
@@ -47,7 +47,7 @@ func TestConflictsWithACloneChangeNothingButTheArmsOwnBranch(t *testing.T) {
 	w := s.arm("fix")
 	s.Write(filepath.Join(w.Path, "file"), "the arm's\n")
 	base := s.onBase("file", "the person's\n", "person's")
-	m, err := s.merge(w, changes.MergeWish{Commit: "work"})
+	m, err := s.merge(w, changes.MergeRequest{Commit: "work"})
 	s.Check(err)
 	if len(m.Conflicts) != 1 || m.Committed == "" || s.Git(s.Repo, "rev-parse", "base") != base ||
 		s.Git(s.Repo, "rev-parse", "coleo/fix") != m.Committed {
@@ -62,7 +62,7 @@ func TestTheErrorNamesACommitThatIsOnlyInTheClone(t *testing.T) {
 		w := s.arm("fix")
 		s.Git(s.Repo, "worktree", "add", "-q", filepath.Join(s.Root, "look"), w.Branch)
 		s.Write(filepath.Join(w.Path, "new"), "x\n")
-		_, err := s.merge(w, changes.MergeWish{Way: way, Commit: "work"})
+		_, err := s.merge(w, changes.MergeRequest{Way: way, Commit: "work"})
 		made := s.Git(w.Path, "rev-parse", "--short=12", "HEAD")
 		if err == nil || !strings.Contains(err.Error(), "the clone has the work as the commit "+made) ||
 			!strings.Contains(err.Error(), "is checked out in ") {

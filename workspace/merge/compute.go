@@ -34,7 +34,7 @@ func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (strin
 	if err := j.check(ctx, tip, tree); err != nil {
 		return "", err
 	}
-	message, parents := j.wish.Message, []string{tip, m.Commit}
+	message, parents := j.request.Message, []string{tip, m.Commit}
 	if m.Way == changes.WaySquash {
 		parents = parents[:1]
 	}
@@ -47,7 +47,7 @@ func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (strin
 }
 
 func (j *job) check(ctx context.Context, tip, tree string) error {
-	if j.options.Check == nil || j.wish.DryRun {
+	if j.options.Check == nil || j.request.DryRun {
 		return nil
 	}
 	if err := j.options.Check(ctx, tip, tree); err != nil {

@@ -21,12 +21,12 @@ func TestADryRunTellsAllAndWritesNothing(t *testing.T) {
 			s.Write(filepath.Join(w.Path, "untracked"), "untracked\n")
 			refs, objects, person := s.refs(), s.objects(), s.Person()
 			for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
-				m := s.merged(w, changes.MergeWish{Way: way, Commit: "the rest", DryRun: true})
+				m := s.merged(w, changes.MergeRequest{Way: way, Commit: "the rest", DryRun: true})
 				if len(m.Commits) != 2 || m.Commits[0].Subject != "the rest" || len(m.Files) != 2 || m.After == "" || !m.DryRun {
 					t.Errorf("%s: the result is %+v", way, m)
 				}
 			}
-			if m := s.merged(w, changes.MergeWish{Into: "main", Commit: "x", DryRun: true}); m.CheckedOut != s.Repo {
+			if m := s.merged(w, changes.MergeRequest{Into: "main", Commit: "x", DryRun: true}); m.CheckedOut != s.Repo {
 				t.Errorf("main is checked out in %q", m.CheckedOut)
 			}
 			if s.refs() != refs || s.objects() != objects || s.Git(w.Path, "status", "--porcelain") != "?? untracked" {

@@ -107,7 +107,7 @@ func TestNoProgramOfAHostileArmRuns(t *testing.T) {
 			w := s.hostile()
 			before := s.Person()
 			for _, dry := range []bool{true, false} {
-				m := s.merged(w, changes.MergeWish{Way: way, Commit: "the rest", DryRun: dry})
+				m := s.merged(w, changes.MergeRequest{Way: way, Commit: "the rest", DryRun: dry})
 				if names := s.marks(); len(names) > 0 || m.After == "" {
 					t.Errorf("dry run %v: %v ran; %+v", dry, names, m)
 				}
@@ -155,8 +155,8 @@ func TestAnArmThatMovesItsGitFolderIsRefused(t *testing.T) {
 	s.Git(s.Root, "init", "-q", "other")
 	s.Write(filepath.Join(w.Path, ".git"), "gitdir: "+filepath.Join(s.Root, "other/.git")+"\n")
 	refs := s.refs()
-	for _, wish := range []changes.MergeWish{{}, {Commit: "x"}} {
-		_, err := s.merge(w, wish)
+	for _, request := range []changes.MergeRequest{{}, {Commit: "x"}} {
+		_, err := s.merge(w, request)
 		if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "its .git was changed") ||
 			s.refs() != refs {
 			t.Errorf("the error is %v", err)

@@ -21,7 +21,7 @@ func TestAFileThatGitDoesNotTakeIsNotLeftOut(t *testing.T) {
 			s.Write(filepath.Join(w.Path, name), "x")
 			s.Write(filepath.Join(w.Path, "other"), "x")
 			refs, person := s.refs(), s.Person()
-			_, err := s.merge(w, changes.MergeWish{Commit: "all"})
+			_, err := s.merge(w, changes.MergeRequest{Commit: "all"})
 			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), name) ||
 				!strings.Contains(err.Error(), "nothing was merged") {
 				t.Errorf("%q, clone %v: the error is %v", name, clones, err)
@@ -44,7 +44,7 @@ func TestAClonesNameForGitOnAMacIsRefusedAtOnce(t *testing.T) {
 	w := s.arm("fix")
 	s.Write(filepath.Join(w.Path, ".g\u200cit"), "x")
 	head := s.Git(w.Path, "rev-parse", "HEAD")
-	_, err := s.merge(w, changes.MergeWish{Commit: "all"})
+	_, err := s.merge(w, changes.MergeRequest{Commit: "all"})
 	if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), `.g\u200cit`) {
 		t.Errorf("the error is %v", err)
 	}
@@ -61,7 +61,7 @@ func TestALinkInPlaceOfAFolderIsCommitted(t *testing.T) {
 		s.commit(w, "dir/deep/file", "x\n", "a folder")
 		s.Check(os.RemoveAll(filepath.Join(w.Path, "dir")))
 		s.Check(os.Symlink("file", filepath.Join(w.Path, "dir")))
-		s.merged(w, changes.MergeWish{Commit: "a link"})
+		s.merged(w, changes.MergeRequest{Commit: "a link"})
 		if got := s.Git(s.Repo, "ls-tree", "-r", "--name-only", "base"); got != ".gitignore\ndir\nfile" {
 			t.Errorf("clone %v: the branch has %q", clones, got)
 		}
@@ -83,7 +83,7 @@ func TestAnUnmergedIndexWithoutOtherWorkStopsNoMerge(t *testing.T) {
 		conflict.Stdin = strings.NewReader("0 " + strings.Repeat("0", len(id)) + "\tfile\n100644 " + id +
 			" 1\tfile\n100644 " + id + " 2\tfile\n")
 		s.Check(conflict.Run())
-		if m := s.merged(w, changes.MergeWish{Commit: "all"}); m.Nothing || m.Committed != "" {
+		if m := s.merged(w, changes.MergeRequest{Commit: "all"}); m.Nothing || m.Committed != "" {
 			t.Errorf("clone %v: %+v", clones, m)
 		}
 		if got := s.show("base", "new"); got != "x" {
@@ -101,8 +101,9 @@ func TestAnErrorOfGitSaysThatNothingWasMerged(t *testing.T) {
 		s.commit(w, "new", "x\n", "work")
 		s.Append(s.Settings(), "[filter \"lfs\"]\n\tclean = false\n\trequired = true\n")
 		s.Write(filepath.Join(w.Path, ".gitattributes"), "* filter=lfs\n")
-		for _, wish := range []changes.MergeWish{{}, {Commit: "all"}, {Way: changes.WayCommit, Commit: "all"}, {DryRun: true}} {
-			_, err := s.merge(w, wish)
+		for _, request := range []changes.MergeRequest{{}, {Commit: "all"}, {Way: changes.WayCommit, Commit: "all"},
+			{DryRun: true}} {
+			_, err := s.merge(w, request)
 			if err == nil || !strings.Contains(err.Error(), "nothing was merged") || !strings.Contains(err.Error(), "filter") {
 				t.Errorf("clone %v: the error is %v", clones, err)
 			}

@@ -29,7 +29,7 @@ type task struct {
 	Dir     string
 	Environ []string
 	Arm     workspace.Workspace
-	Wish    changes.MergeWish
+	Request changes.MergeRequest
 	Step    string   // what is done; "" is the merge
 	With    []string // further repositories of the arm
 }
@@ -39,7 +39,7 @@ func (t task) do() error {
 	ctx, trees := context.Background(), workspace.Workspaces{Dir: t.Dir, Environ: t.Environ, Now: time.Now}
 	switch t.Step {
 	case "", "merge":
-		_, err := merge.Do(ctx, trees, t.Arm, t.Wish, merge.Options{})
+		_, err := merge.Do(ctx, trees, t.Arm, t.Request, merge.Options{})
 		return err
 	case "make":
 		_, err := trees.Make(ctx, workspace.Order{ID: t.Arm.ID, Name: t.Arm.Name, Folder: t.Arm.From, Base: "base",
@@ -107,9 +107,9 @@ func TestMain(m *testing.M) {
 
 // killed merges in another process, which g kills. It returns the git call that was fatal, or "" if
 // the merge has ended.
-func (s *stage) killed(w workspace.Workspace, wish changes.MergeWish, g gittest.FatalGit) string {
+func (s *stage) killed(w workspace.Workspace, request changes.MergeRequest, g gittest.FatalGit) string {
 	s.Helper()
-	text, err := json.Marshal(task{Dir: s.trees.Dir, Environ: g.Environ(s.Environ), Arm: w, Wish: wish})
+	text, err := json.Marshal(task{Dir: s.trees.Dir, Environ: g.Environ(s.Environ), Arm: w, Request: request})
 	s.Check(err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{helperFor + "=" + string(text), "PATH=" + os.Getenv("PATH")}
@@ -153,18 +153,18 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 		s.Write(filepath.Join(w.Path, name+"-new"), "untracked\n")
 		s.onBase(fmt.Sprintf("person-%d", round), "x\n", "person's")
 		before, files := s.Git(s.Repo, "rev-parse", "base"), s.Files(w.Path)
-		wish := changes.MergeWish{Way: ways[(round+len(ways))%len(ways)], Commit: "the rest of " + name}
+		request := changes.MergeRequest{Way: ways[(round+len(ways))%len(ways)], Commit: "the rest of " + name}
 		if round < 0 {
 			s.Plan(g, 0, "", false)
-			s.killed(w, wish, g)
-			calls[wish.Way] = g.Calls()
+			s.killed(w, request, g)
+			calls[request.Way] = g.Calls()
 			continue
 		}
-		moment, call := moments[rand.IntN(len(moments))], 1+rand.IntN(calls[wish.Way])
+		moment, call := moments[rand.IntN(len(moments))], 1+rand.IntN(calls[request.Way])
 		s.Plan(g, call, moment, round%2 == 1)
-		at := s.killed(w, wish, g)
+		at := s.killed(w, request, g)
 		if at == "" {
-			t.Errorf("the merge (%s) was not interrupted at call %d of %d", wish.Way, call, calls[wish.Way])
+			t.Errorf("the merge (%s) was not interrupted at call %d of %d", request.Way, call, calls[request.Way])
 		}
 		kills[moment]++
 		s.settle(w)
@@ -194,7 +194,7 @@ func (s *stage) checkKilled(w workspace.Workspace, before, head, name string,
 		s.FailNow()
 	}
 	if base == before || own == head { // it was not merged, or only one of the branches was moved
-		s.merged(w, changes.MergeWish{Commit: "the rest"})
+		s.merged(w, changes.MergeRequest{Commit: "the rest"})
 	}
 	s.whole("base", name)
 	if out := s.Git(w.Path, "status", "--porcelain"); out != "" || !s.Same("the worktree", s.Files(w.Path), files) {

@@ -299,15 +299,15 @@ func (l *lives) merging(w workspace.Workspace) {
 	l.Helper()
 	h := l.homeOf(w)
 	files, base := l.Files(w.Path), l.Git(h.repo, "rev-parse", h.into)
-	wish := changes.MergeWish{Commit: "the rest", UpdateCheckout: true, Way: []changes.MergeWay{changes.WayMerge,
+	request := changes.MergeRequest{Commit: "the rest", UpdateCheckout: true, Way: []changes.MergeWay{changes.WayMerge,
 		changes.WaySquash, changes.WayRebase}[l.number%3]}
-	l.kill(task{Step: "merge", Arm: w, Wish: wish})
+	l.kill(task{Step: "merge", Arm: w, Request: request})
 	if !l.Same("the worktree, merged", l.Files(w.Path), files) {
 		l.Fatalf("this was life %d", l.number)
 	}
 	now := l.Git(h.repo, "rev-parse", h.into)
 	if now == base {
-		l.merged(w, wish)
+		l.merged(w, request)
 		now = l.Git(h.repo, "rev-parse", h.into)
 	}
 	name := fmt.Sprintf("life-%d", l.number)

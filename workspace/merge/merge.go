@@ -62,13 +62,13 @@ type Options struct {
 // Do merges the branch that is checked out in the worktree of an arm. If git finds conflicts, the
 // result contains them, nothing is changed, and the error is nil.
 //
-// Do returns EConflict if the worktree has uncommitted work and the wish has no message for it. It
+// Do returns EConflict if the worktree has uncommitted work and the request has no message for it. It
 // also returns EConflict if the branch to move is checked out. It returns EInvalid if the branch is
 // unknown or cannot get the work. It also returns EInvalid if git knows no name and address of the
 // user.
-func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish changes.MergeWish,
+func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, request changes.MergeRequest,
 	o Options) (changes.Merged, error) {
-	if err := checkWish(&wish); err != nil {
+	if err := checkRequest(&request); err != nil {
 		return changes.Merged{}, err
 	}
 	trees, unlock, err := trees.LockRepository(ctx, w.Common)
@@ -77,12 +77,12 @@ func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, 
 	}
 	defer unlock()
 	recovered := ""
-	if !wish.DryRun {
+	if !request.DryRun {
 		if recovered, err = recoverLocked(ctx, trees, w.Common); err != nil {
 			return changes.Merged{}, err
 		}
 	}
-	m, err := doLocked(ctx, job{trees: trees, arm: w, wish: wish, options: o})
+	m, err := doLocked(ctx, job{trees: trees, arm: w, request: request, options: o})
 	m.Recovered = recovered
 	return m, err
 }
@@ -95,14 +95,14 @@ func doLocked(ctx context.Context, j job) (changes.Merged, error) {
 	return j.do(ctx)
 }
 
-// do carries out the wish.
+// do carries out the request.
 func (j *job) do(ctx context.Context) (changes.Merged, error) {
 	defer j.close()
 	if err := j.open(ctx); err != nil {
 		return changes.Merged{}, err
 	}
 	step := j.once
-	if j.wish.Way == changes.WayCommit {
+	if j.request.Way == changes.WayCommit {
 		step = j.commitOnly
 	}
 	for range tries {
@@ -114,22 +114,22 @@ func (j *job) do(ctx context.Context) (changes.Merged, error) {
 		"try again when nobody commits on it", j.into)
 }
 
-func checkWish(wish *changes.MergeWish) error {
-	switch wish.Way {
+func checkRequest(request *changes.MergeRequest) error {
+	switch request.Way {
 	case "":
-		wish.Way = changes.WayMerge
+		request.Way = changes.WayMerge
 	case changes.WayMerge, changes.WaySquash:
 	case changes.WayCommit:
-		if wish.Commit == "" || wish.Into != "" || wish.Message != "" || wish.DryRun || wish.UpdateCheckout {
+		if request.Commit == "" || request.Into != "" || request.Message != "" || request.DryRun || request.UpdateCheckout {
 			return coleo.Errorf(coleo.EInvalid, "the way commit takes the message of the commit, and nothing else")
 		}
 	case changes.WayRebase:
-		if wish.Message != "" {
+		if request.Message != "" {
 			return coleo.Errorf(coleo.EInvalid, "a rebase keeps the messages of the commits, so it takes none: "+
 				"leave the message out")
 		}
 	default:
-		return coleo.Errorf(coleo.EInvalid, "%q is no way to merge: merge, squash and rebase are", wish.Way)
+		return coleo.Errorf(coleo.EInvalid, "%q is no way to merge: merge, squash and rebase are", request.Way)
 	}
 	return nil
 }
@@ -141,7 +141,7 @@ var errMoved = errors.New("the branch has moved")
 type job struct {
 	trees   workspace.Workspaces
 	arm     workspace.Workspace
-	wish    changes.MergeWish
+	request changes.MergeRequest
 	options Options
 	within  bool // the branch is that of the arm's clone, and not that of the main repository
 
@@ -174,7 +174,7 @@ func (j *job) open(ctx context.Context) error {
 	if j.own, err = j.trees.TempDir(); err != nil {
 		return err
 	}
-	if j.wish.DryRun {
+	if j.request.DryRun {
 		objects := filepath.Join(j.own, "objects")
 		if err := os.Mkdir(objects, 0o700); err != nil {
 			return err
@@ -221,8 +221,8 @@ func (j *job) branches(ctx context.Context) error {
 		return coleo.Errorf(coleo.EConflict, "arm %s has no branch checked out in its worktree: nothing was merged; "+
 			"let it make a branch of its commit first", j.arm.Name)
 	}
-	j.branch, j.into = branch, j.wish.Into
-	if j.wish.Way == changes.WayCommit {
+	j.branch, j.into = branch, j.request.Into
+	if j.request.Way == changes.WayCommit {
 		j.into = branch
 		return j.checkBranches(ctx)
 	}
@@ -265,7 +265,7 @@ func (j *job) checkBranches(ctx context.Context) error {
 // returns errMoved if somebody has moved the branch meanwhile.
 func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	m, work, err := j.prepare(ctx)
-	if err != nil || m.Nothing || m.Conflicts != nil || j.wish.DryRun {
+	if err != nil || m.Nothing || m.Conflicts != nil || j.request.DryRun {
 		return m, nothingMerged(err)
 	}
 	return m, j.move(ctx, m, work)
@@ -283,7 +283,7 @@ func nothingMerged(err error) error {
 
 // prepare computes the merge for the present commit of the branch. It moves no branch.
 func (j *job) prepare(ctx context.Context) (changes.Merged, work, error) {
-	m := changes.Merged{DryRun: j.wish.DryRun, MergeFrom: changes.MergeFrom{Way: j.wish.Way, Branch: j.branch,
+	m := changes.Merged{DryRun: j.request.DryRun, MergeFrom: changes.MergeFrom{Way: j.request.Way, Branch: j.branch,
 		Into: j.into}}
 	tip, err := j.target(ctx, &m)
 	if err != nil {
@@ -320,7 +320,7 @@ func unchanged(m changes.Merged, w work) changes.Merged {
 func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err error) {
 	if tip, err = commitOf(ctx, j.repo, heads+j.into); err == nil {
 		m.Before = tip
-		if j.wish.DryRun {
+		if j.request.DryRun {
 			m.CheckedOut, err = workspace.CheckedOut(j.repo, heads+j.into, "")
 			return tip, err
 		}
@@ -330,7 +330,7 @@ func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err er
 		m.Updated, err = workspace.CheckedOut(j.repo, heads+j.into, "")
 		return tip, err
 	}
-	if j.wish.Into == "" || j.arm.Onto == "" || j.arm.Onto == j.into {
+	if j.request.Into == "" || j.arm.Onto == "" || j.arm.Onto == j.into {
 		return "", coleo.Errorf(coleo.EInvalid, "the repository has no branch %s: nothing was merged; name one with --into",
 			j.into)
 	}

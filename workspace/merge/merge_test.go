@@ -24,7 +24,7 @@ func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 	first := s.Git(s.Repo, "rev-parse", "base")
 	tip := s.commit(w, "new", "new\n", "add new")
 	before, files := s.Person(), s.Files(w.Path)
-	m := s.merged(w, changes.MergeWish{})
+	m := s.merged(w, changes.MergeRequest{})
 	if got := s.Git(s.Repo, "log", "-1", "--format=%H %P %an %s", "base"); got !=
 		fmt.Sprintf("%s %s %s Person Merge branch 'coleo/fix' into base", m.After, first, tip) {
 		t.Errorf("the merge commit is %s", got)
@@ -42,7 +42,7 @@ func TestAMergeMakesAMergeCommitAndTouchesNothingElse(t *testing.T) {
 	if got := s.Git(w.Path, "status", "--porcelain"); got != "" {
 		t.Errorf("the worktree has %q", got)
 	}
-	if m := s.merged(w, changes.MergeWish{}); !m.Nothing {
+	if m := s.merged(w, changes.MergeRequest{}); !m.Nothing {
 		t.Errorf("the second merge is %+v", m)
 	}
 }
@@ -54,7 +54,7 @@ func TestASquashMakesOneCommit(t *testing.T) {
 	s.commit(w, "a", "a\n", "add a")
 	s.commit(w, "b", "b\n", "add b")
 	tip := s.onBase("c", "c\n", "person's")
-	m := s.merged(w, changes.MergeWish{Way: changes.WaySquash})
+	m := s.merged(w, changes.MergeRequest{Way: changes.WaySquash})
 	if got := s.Git(s.Repo, "log", "-1", "--format=%P %an %B", "base"); got !=
 		tip+" Person Squash branch 'coleo/fix'\n\n* add a\n* add b" {
 		t.Errorf("the commit is %s", got)
@@ -62,7 +62,7 @@ func TestASquashMakesOneCommit(t *testing.T) {
 	if s.show(m.After, "a")+s.show(m.After, "b")+s.show(m.After, "c") != "abc" {
 		t.Error("files are missing")
 	}
-	if m := s.merged(w, changes.MergeWish{Way: changes.WaySquash}); !m.Nothing {
+	if m := s.merged(w, changes.MergeRequest{Way: changes.WaySquash}); !m.Nothing {
 		t.Errorf("the second squash is %+v", m)
 	}
 }
@@ -77,7 +77,7 @@ func TestARebaseKeepsAuthorsDatesAndMessages(t *testing.T) {
 	tip := s.onBase("same", "same\n", "person's")
 	format := "%an %ae %ad %B"
 	want := s.Git(s.Repo, "log", "--reverse", "--format="+format, "base..coleo/fix", "--", "file")
-	m := s.merged(w, changes.MergeWish{Way: changes.WayRebase})
+	m := s.merged(w, changes.MergeRequest{Way: changes.WayRebase})
 	if got := s.Git(s.Repo, "log", "--reverse", "--format="+format, tip+"..base"); got != want {
 		t.Errorf("the commits are\n%s\nwant\n%s", got, want)
 	}
@@ -95,7 +95,7 @@ func TestARebaseOnTopIsAFastForward(t *testing.T) {
 	w := s.arm("fix")
 	s.commit(w, "a", "a\n", "add a")
 	tip := s.commit(w, "b", "b\n", "add b")
-	if m := s.merged(w, changes.MergeWish{Way: changes.WayRebase}); m.After != tip {
+	if m := s.merged(w, changes.MergeRequest{Way: changes.WayRebase}); m.After != tip {
 		t.Errorf("base is at %s, want %s", m.After, tip)
 	}
 }
@@ -115,7 +115,7 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 			s.Write(filepath.Join(w.Path, "uncommitted"), "uncommitted\n")
 			before, refs, files := s.Person(), s.refs(), s.Files(w.Path)
 			index := s.Git(w.Path, "ls-files", "-s")
-			m, err := s.merge(w, changes.MergeWish{Way: way, Commit: "the rest"})
+			m, err := s.merge(w, changes.MergeRequest{Way: way, Commit: "the rest"})
 			s.Check(err)
 			var got []string
 			for _, c := range m.Conflicts {
@@ -159,7 +159,7 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 			s.Check(os.Remove(filepath.Join(w.Path, "gone")))
 			s.Check(os.Symlink("/etc/passwd", filepath.Join(w.Path, "link")))
 			refs, files := s.refs(), s.WorkFiles(w.Path)
-			_, err := s.merge(w, changes.MergeWish{})
+			_, err := s.merge(w, changes.MergeRequest{})
 			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
 				"2 uncommitted files (file, gone); 2 untracked files (dir/untracked\\x0a, link)") ||
 				!strings.Contains(err.Error(), "--commit") {
@@ -172,7 +172,7 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 			if s.refs() != refs {
 				t.Fatal("a refused merge has changed refs")
 			}
-			m := s.merged(w, changes.MergeWish{Commit: "all of it"})
+			m := s.merged(w, changes.MergeRequest{Commit: "all of it"})
 			if got := s.Git(s.Repo, "log", "-1", "--format=%H %P %an %s", "coleo/fix"); got !=
 				m.Committed+" "+head+" Person all of it" {
 				t.Errorf("the commit is %s", got)
@@ -194,59 +194,61 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		prepare func(*stage, workspace.Workspace)
-		wish    changes.MergeWish
+		request changes.MergeRequest
 		code    coleo.Code
 		text    string
 	}{
-		"into a branch that is checked out": {nil, changes.MergeWish{Into: "main"}, coleo.EConflict, "is checked out in"},
-		"into its own branch":               {nil, changes.MergeWish{Into: "coleo/fix"}, coleo.EInvalid, "itself"},
-		"into a name that is no branch":     {nil, changes.MergeWish{Into: "a..b"}, coleo.EInvalid, "cannot name a branch"},
-		"into an option":                    {nil, changes.MergeWish{Into: "-f"}, coleo.EInvalid, "cannot name a branch"},
-		"into the branch before":            {nil, changes.MergeWish{Into: "@{-1}"}, coleo.EInvalid, "cannot name a branch"},
-		"in an unknown way":                 {nil, changes.MergeWish{Way: "octopus"}, coleo.EInvalid, "no way to merge"},
-		"a rebase with a message": {nil, changes.MergeWish{Way: changes.WayRebase, Message: "x"}, coleo.EInvalid,
+		"into a branch that is checked out": {nil, changes.MergeRequest{Into: "main"}, coleo.EConflict, "is checked out in"},
+		"into its own branch":               {nil, changes.MergeRequest{Into: "coleo/fix"}, coleo.EInvalid, "itself"},
+		"into a name that is no branch": {nil, changes.MergeRequest{Into: "a..b"}, coleo.EInvalid,
+			"cannot name a branch"},
+		"into an option": {nil, changes.MergeRequest{Into: "-f"}, coleo.EInvalid, "cannot name a branch"},
+		"into the branch before": {nil, changes.MergeRequest{Into: "@{-1}"}, coleo.EInvalid,
+			"cannot name a branch"},
+		"in an unknown way": {nil, changes.MergeRequest{Way: "octopus"}, coleo.EInvalid, "no way to merge"},
+		"a rebase with a message": {nil, changes.MergeRequest{Way: changes.WayRebase, Message: "x"}, coleo.EInvalid,
 			"takes none"},
 		"the base is gone": {func(s *stage, _ workspace.Workspace) { s.Git(s.Repo, "branch", "-D", "base") },
-			changes.MergeWish{}, coleo.EInvalid, "has no branch base"},
+			changes.MergeRequest{}, coleo.EInvalid, "has no branch base"},
 		"the base is gone, and a new branch would begin there": {func(s *stage, _ workspace.Workspace) {
 			s.Git(s.Repo,
 				"branch", "-D", "base")
-		}, changes.MergeWish{Into: "next"}, coleo.EInvalid, "is gone"},
+		}, changes.MergeRequest{Into: "next"}, coleo.EInvalid, "is gone"},
 		"into a branch that stands for a checked out one": {func(s *stage, _ workspace.Workspace) {
 			s.Git(s.Repo, "symbolic-ref", "refs/heads/alias", "refs/heads/main")
-		}, changes.MergeWish{Into: "alias"}, coleo.EInvalid, "a symbolic ref to another branch"},
+		}, changes.MergeRequest{Into: "alias"}, coleo.EInvalid, "a symbolic ref to another branch"},
 		"no branch is checked out": {func(s *stage, w workspace.Workspace) { s.Git(w.Path, "checkout", "-q", "--detach") },
-			changes.MergeWish{}, coleo.EConflict, "no branch checked out"},
+			changes.MergeRequest{}, coleo.EConflict, "no branch checked out"},
 		"the person's branch is in the arm's HEAD": {func(s *stage, w workspace.Workspace) {
 			s.Write(filepath.Join(w.Git, "HEAD"), "ref: refs/heads/main\n")
-		}, changes.MergeWish{Commit: "x"}, coleo.EConflict, "and so has"},
+		}, changes.MergeRequest{Commit: "x"}, coleo.EConflict, "and so has"},
 		"a merge is in progress": {func(s *stage, w workspace.Workspace) {
 			s.onBase("file", "person\n", "2")
 			_, _ = s.Try(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "base")
-		}, changes.MergeWish{Commit: "x"}, coleo.EConflict, "a merge is in progress"},
+		}, changes.MergeRequest{Commit: "x"}, coleo.EConflict, "a merge is in progress"},
 		"a repository in the worktree": {func(s *stage, w workspace.Workspace) {
 			s.Git(w.Path, "init", "-q", "nested")
 			s.Git(filepath.Join(w.Path, "nested"), "commit", "-q", "--allow-empty", "-m", "x")
-		}, changes.MergeWish{Commit: "x"}, coleo.EConflict, "repository of its own in nested/"},
+		}, changes.MergeRequest{Commit: "x"}, coleo.EConflict, "repository of its own in nested/"},
 		"files that git is told to leave out": {func(s *stage, w workspace.Workspace) {
 			s.Git(w.Path, "update-index", "--skip-worktree", ".gitignore")
 			s.Check(os.Remove(filepath.Join(w.Path, ".gitignore")))
-		}, changes.MergeWish{Commit: "x"}, coleo.EUnsupported, "leaves out files such as .gitignore"},
+		}, changes.MergeRequest{Commit: "x"}, coleo.EUnsupported, "leaves out files such as .gitignore"},
 		"a rebase of a merge commit": {func(s *stage, w workspace.Workspace) {
 			s.onBase("other", "person\n", "2")
 			s.Git(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "merge", "-q", "base")
 			s.onBase("another", "person\n", "3")
-		}, changes.MergeWish{Way: changes.WayRebase}, coleo.EInvalid, "has a merge commit"},
+		}, changes.MergeRequest{Way: changes.WayRebase}, coleo.EInvalid, "has a merge commit"},
 		"a branch without a common commit": {func(s *stage, w workspace.Workspace) {
 			s.Git(w.Path, "checkout", "-q", "--orphan", "alone")
 			s.Git(w.Path, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "alone")
-		}, changes.MergeWish{}, coleo.EConflict, "unrelated histories"},
+		}, changes.MergeRequest{}, coleo.EConflict, "unrelated histories"},
 		"git knows no user": {func(s *stage, _ workspace.Workspace) { s.Write(filepath.Join(s.Root, "home/.gitconfig"), "") },
-			changes.MergeWish{}, coleo.EInvalid, "git does not know who you are"},
+			changes.MergeRequest{}, coleo.EInvalid, "git does not know who you are"},
 		"an index that git has locked": {func(s *stage, w workspace.Workspace) {
 			s.Write(filepath.Join(w.Path, "x"), "x")
 			s.Write(filepath.Join(w.Git, "index.lock"), "")
-		}, changes.MergeWish{Commit: "x"}, coleo.EBusy, "index of arm fix could not be written"},
+		}, changes.MergeRequest{Commit: "x"}, coleo.EBusy, "index of arm fix could not be written"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -257,7 +259,7 @@ func TestWrongMergesSayWhatIsWrong(t *testing.T) {
 				c.prepare(s, w)
 			}
 			before, refs, files := s.Person(), s.refs(), s.Files(w.Path)
-			m, err := s.merge(w, c.wish)
+			m, err := s.merge(w, c.request)
 			if coleo.ErrorCode(err) != c.code || !strings.Contains(fmt.Sprint(err), c.text) {
 				t.Errorf("the error is %v, want %s with %q; %+v", err, c.code, c.text, m)
 			}
@@ -276,7 +278,7 @@ func TestANewBranchGetsTheBaseAndTheWork(t *testing.T) {
 	w := s.arm("fix")
 	s.commit(w, "a", "a\n", "add a")
 	tip := s.onBase("b", "b\n", "person's")
-	m := s.merged(w, changes.MergeWish{Into: "next"})
+	m := s.merged(w, changes.MergeRequest{Into: "next"})
 	if m.Before != "" || s.Git(s.Repo, "rev-parse", "next") != m.After || s.Git(s.Repo, "rev-parse", "next^1") != tip ||
 		s.Git(s.Repo, "rev-parse", "base") != tip || s.show("next", "a")+s.show("next", "b") != "ab" {
 		t.Errorf("the result is %+v", m)
@@ -299,13 +301,13 @@ func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	}
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
 		tree = ""
-		_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{Way: way}, merge.Options{Check: check})
+		_, err := merge.Do(t.Context(), s.trees, w, changes.MergeRequest{Way: way}, merge.Options{Check: check})
 		if !errors.Is(err, fails) || s.Git(s.Repo, "ls-tree", "--name-only", tree) != ".gitignore\na\nfile" {
 			t.Errorf("%s: the error is %v, the tree is %q", way, err, tree)
 		}
 	}
 	before := func(context.Context, changes.Merged) error { return fails }
-	if _, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Options{Before: before}); !errors.Is(err,
+	if _, err := merge.Do(t.Context(), s.trees, w, changes.MergeRequest{}, merge.Options{Before: before}); !errors.Is(err,
 		fails) {
 		t.Errorf("the error is %v", err)
 	}
@@ -329,7 +331,7 @@ func TestALostRaceIsComputedAnew(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Options{Before: before})
+	_, err := merge.Do(t.Context(), s.trees, w, changes.MergeRequest{}, merge.Options{Before: before})
 	s.Check(err)
 	if got := s.Git(s.Repo, "ls-tree", "--name-only", "base"); got != ".gitignore\na\nfile\nperson-1\nperson-2" ||
 		calls != 3 {
@@ -337,7 +339,7 @@ func TestALostRaceIsComputedAnew(t *testing.T) {
 	}
 	s.commit(w, "b", "b\n", "add b")
 	left = 1000
-	_, err = merge.Do(t.Context(), s.trees, w, changes.MergeWish{}, merge.Options{Before: before})
+	_, err = merge.Do(t.Context(), s.trees, w, changes.MergeRequest{}, merge.Options{Before: before})
 	if coleo.ErrorCode(err) != coleo.EBusy || !strings.Contains(err.Error(), "keeps moving") {
 		t.Errorf("the error is %v", err)
 	}
@@ -357,7 +359,7 @@ func TestFiveArmsThatMergeAtOnceLoseNothing(t *testing.T) {
 	var all sync.WaitGroup
 	for n, way := range ways {
 		all.Go(func() {
-			if m, err := s.merge(arms[n], changes.MergeWish{Way: way, Commit: "more"}); err != nil || m.After == "" {
+			if m, err := s.merge(arms[n], changes.MergeRequest{Way: way, Commit: "more"}); err != nil || m.After == "" {
 				t.Errorf("arm %d: %v %+v", n, err, m)
 			}
 		})

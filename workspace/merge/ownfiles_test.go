@@ -19,20 +19,21 @@ func TestFilesOfTheAgentCLIItselfAreLeftOut(t *testing.T) {
 			t.Parallel()
 			s := withClones(t, clones)
 			w := s.arm("fix")
-			do := func(wish changes.MergeWish) (changes.Merged, error) {
-				return merge.Do(s.Context(), s.trees, w, wish, merge.Options{OwnFiles: []string{".mine.history", ".mine.cache*"}})
+			do := func(request changes.MergeRequest) (changes.Merged, error) {
+				return merge.Do(s.Context(), s.trees, w, request,
+					merge.Options{OwnFiles: []string{".mine.history", ".mine.cache*"}})
 			}
 			s.commit(w, "new", "new\n", "add new")
 			s.Write(filepath.Join(w.Path, ".mine.history"), "what the person said\n")
 			s.Write(filepath.Join(w.Path, ".mine.cache.v4/cache.db"), "cache\n")
-			if _, err := do(changes.MergeWish{}); err != nil {
+			if _, err := do(changes.MergeRequest{}); err != nil {
 				t.Fatal(err)
 			}
 			s.Write(filepath.Join(w.Path, "other"), "other\n")
-			if _, err := do(changes.MergeWish{}); coleo.ErrorCode(err) != coleo.EConflict {
+			if _, err := do(changes.MergeRequest{}); coleo.ErrorCode(err) != coleo.EConflict {
 				t.Errorf("with other untracked files, the error is %v", err)
 			}
-			if _, err := do(changes.MergeWish{Commit: "the rest"}); err != nil {
+			if _, err := do(changes.MergeRequest{Commit: "the rest"}); err != nil {
 				t.Fatal(err)
 			}
 			if got := s.Git(s.Repo, "ls-tree", "-r", "--name-only", "base"); got != ".gitignore\nfile\nnew\nother" {
@@ -40,7 +41,7 @@ func TestFilesOfTheAgentCLIItselfAreLeftOut(t *testing.T) {
 			}
 			s.commit(w, ".mine.history", "tracked\n", "track it")
 			s.Write(filepath.Join(w.Path, ".mine.history"), "tracked and changed\n")
-			if _, err := do(changes.MergeWish{Commit: "a tracked file"}); err != nil {
+			if _, err := do(changes.MergeRequest{Commit: "a tracked file"}); err != nil {
 				t.Fatal(err)
 			}
 			if got := s.show("base", ".mine.history"); got != "tracked and changed" {

@@ -70,11 +70,11 @@ func TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w, dir := s.forUpdate()
-	wish := changes.MergeWish{UpdateCheckout: true}
+	request := changes.MergeRequest{UpdateCheckout: true}
 	before := s.folder(dir)
 	g := s.NewFatalGit()
 	s.Plan(g, 0, "", false)
-	s.killed(w, wish, g)
+	s.killed(w, request, g)
 	after, calls, chosen := s.folder(dir), g.Calls(), g.Chosen()
 	base := s.Git(s.Repo, "rev-parse", "base")
 	reset := func() {
@@ -90,7 +90,7 @@ func TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge(t *testing.T) {
 		for _, moment := range moments {
 			reset()
 			s.Plan(g, call, moment, true)
-			at := s.killed(w, wish, g)
+			at := s.killed(w, request, g)
 			if at == "" {
 				t.Fatalf("call %d of %d killed nothing", call, calls)
 			}
@@ -134,7 +134,8 @@ func (s *stage) halfway(w workspace.Workspace) {
 	s.Check(os.Chmod(killer, 0o700))
 	s.Write(filepath.Join(s.Repo, ".git/info/attributes"), "m filter=killer\n")
 	s.Git(s.Repo, "config", "--global", "filter.killer.smudge", killer)
-	text, err := json.Marshal(task{Dir: s.trees.Dir, Environ: s.Environ, Arm: w, Wish: changes.MergeWish{UpdateCheckout: true}})
+	text, err := json.Marshal(task{Dir: s.trees.Dir, Environ: s.Environ, Arm: w,
+		Request: changes.MergeRequest{UpdateCheckout: true}})
 	s.Check(err)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = []string{helperFor + "=" + string(text), "PATH=" + os.Getenv("PATH")}
@@ -200,7 +201,7 @@ func TestM28TheNextMergeEndsAnInterruptedOne(t *testing.T) {
 			if c.own != nil {
 				return
 			}
-			if m := s.merged(w, changes.MergeWish{UpdateCheckout: true}); m.Updated != dir || m.Recovered != "" {
+			if m := s.merged(w, changes.MergeRequest{UpdateCheckout: true}); m.Updated != dir || m.Recovered != "" {
 				t.Errorf("the next merge is %+v", m)
 			}
 		})
@@ -213,7 +214,7 @@ func TestAnInterruptedMergeIsEndedByTheNext(t *testing.T) {
 	s := newStage(t)
 	w, dir := s.forUpdate()
 	s.halfway(w)
-	m := s.merged(w, changes.MergeWish{UpdateCheckout: true})
+	m := s.merged(w, changes.MergeRequest{UpdateCheckout: true})
 	if m.Updated != dir || !strings.Contains(m.Recovered, "was interrupted") {
 		t.Errorf("the merge is %+v", m)
 	}
@@ -236,7 +237,7 @@ func TestM28AnIgnoredFileIsNotOverwritten(t *testing.T) {
 			s.Git(w.Path, "add", "-f", added)
 			s.Git(w.Path, "commit", "-qm", "add "+added)
 			refs, before := s.refs(), s.folder(dir)
-			_, err := s.merge(w, changes.MergeWish{UpdateCheckout: true})
+			_, err := s.merge(w, changes.MergeRequest{UpdateCheckout: true})
 			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), own+" in "+dir+" is a file of yours") {
 				t.Errorf("the error is %v", err)
 			}

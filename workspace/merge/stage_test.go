@@ -78,13 +78,13 @@ func (s *stage) onBase(path, text, message string) string {
 	return id
 }
 
-func (s *stage) merge(w workspace.Workspace, wish changes.MergeWish) (changes.Merged, error) {
-	return merge.Do(s.Context(), s.trees, w, wish, merge.Options{})
+func (s *stage) merge(w workspace.Workspace, request changes.MergeRequest) (changes.Merged, error) {
+	return merge.Do(s.Context(), s.trees, w, request, merge.Options{})
 }
 
-func (s *stage) merged(w workspace.Workspace, wish changes.MergeWish) changes.Merged {
+func (s *stage) merged(w workspace.Workspace, request changes.MergeRequest) changes.Merged {
 	s.Helper()
-	m, err := s.merge(w, wish)
+	m, err := s.merge(w, request)
 	s.Check(err)
 	if len(m.Conflicts) > 0 {
 		s.Fatalf("there are conflicts: %v", m.Conflicts)

@@ -28,7 +28,7 @@ type work struct {
 // makes a commit of the uncommitted work. No ref points to this commit yet.
 func (j *job) work(ctx context.Context) (work, error) {
 	head, err := commitOf(ctx, j.repo, heads+j.branch)
-	if j.arm.Clone && j.wish.DryRun { // nothing was fetched
+	if j.arm.Clone && j.request.DryRun { // nothing was fetched
 		head, err = commitOf(ctx, j.tree, "HEAD")
 	}
 	if err != nil {
@@ -52,7 +52,7 @@ func (j *job) work(ctx context.Context) (work, error) {
 	if u.Empty() {
 		return out, nil
 	}
-	if j.wish.Commit == "" {
+	if j.request.Commit == "" {
 		return out, coleo.Errorf(coleo.EConflict, "the worktree of arm %s has %s: nothing was merged; "+
 			"--commit MESSAGE commits all of it first", j.arm.Name, u)
 	}
@@ -93,11 +93,11 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	if same, err := j.sameTree(ctx, w.tree, w.head); err != nil || same {
 		return err // only its index differs
 	}
-	if j.arm.Clone && !j.within && !j.wish.DryRun { // the clone has the commit of all of its work
+	if j.arm.Clone && !j.within && !j.request.DryRun { // the clone has the commit of all of its work
 		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was merged; "+
 			"try again when the arm is idle", j.arm.Name)
 	}
-	w.made, err = j.commitTree(ctx, w.tree, j.wish.Commit, nil, w.head)
+	w.made, err = j.commitTree(ctx, w.tree, j.request.Commit, nil, w.head)
 	w.commit = w.made
 	return err
 }

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/workspace/remote"
 )
 
-// Wish says which pull request the user wants.
-type Wish struct {
+// OpenOptions contains the options of Open.
+type OpenOptions struct {
 	Title string // "" is made of the commits
 	Body  string // "" is made of the commits
 	Base  string // "" is the branch from which the worktree was made
@@ -45,7 +45,7 @@ const (
 // Open returns EConflict if the worktree has uncommitted work, if the branch has no new commit, or
 // if the repository has no remote. It returns ENotInstalled if neither gh nor glab can call the
 // remote's host.
-func Open(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish Wish) (Opened, error) {
+func Open(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, options OpenOptions) (Opened, error) {
 	unlock, err := lock(trees.Dir, w.ID)
 	if err != nil {
 		return Opened{}, err
@@ -56,7 +56,7 @@ func Open(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace
 		return Opened{}, err
 	}
 	defer r.Close()
-	p := proposal{trees: trees, arm: w, repo: r, wish: wish}
+	p := proposal{trees: trees, arm: w, repo: r, options: options}
 	if err := p.prepare(ctx); err != nil {
 		return Opened{}, err
 	}
@@ -65,10 +65,10 @@ func Open(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace
 
 // proposal is one call of Open.
 type proposal struct {
-	trees workspace.Workspaces
-	arm   workspace.Workspace
-	repo  *git.Repo
-	wish  Wish
+	trees   workspace.Workspaces
+	arm     workspace.Workspace
+	repo    *git.Repo
+	options OpenOptions
 
 	before Record // the record of an earlier call; its Number is 0 if there is no pull request
 	record Record
@@ -90,7 +90,7 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	base := p.wish.Base
+	base := p.options.Base
 	if base == "" && p.before.Number != 0 {
 		base = p.before.Base
 	}
@@ -225,7 +225,8 @@ func (r *Record) setRequest(found Request) {
 // draft returns the pull request to make. If the user gives no title or body, it writes them from
 // the commits.
 func (p *proposal) draft() New {
-	n := New{Branch: p.record.Branch, Base: p.record.Base, Title: p.wish.Title, Body: p.wish.Body, Draft: p.wish.Draft}
+	n := New{Branch: p.record.Branch, Base: p.record.Base, Title: p.options.Title, Body: p.options.Body,
+		Draft: p.options.Draft}
 	if n.Title == "" {
 		n.Title = p.titles[0]
 		if len(p.titles) > 1 {

@@ -18,14 +18,14 @@ func TestABranchIsPushedAndProposedOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")
 	head := s.commit("more", "$(touch /tmp/x) `y` \"z\"")
-	wish := pull.Wish{Title: "--web; $(id)", Body: "line\n'quote' $HOME\n", Draft: true}
-	o, err := s.open(wish)
+	options := pull.OpenOptions{Title: "--web; $(id)", Body: "line\n'quote' $HOME\n", Draft: true}
+	o, err := s.open(options)
 	s.Check(err)
 	if !o.Made || o.Number != 1 || o.URL != "https://github.com/pull/1" || o.Push != "new branch" || s.pushed() != head {
 		t.Errorf("the result is %+v, pushed is %s", o, s.pushed())
 	}
 	want := s.gh.Pulls()[0]
-	if want.Title != wish.Title || want.Body != wish.Body || !want.Draft || want.Branch != "coleo/fix" ||
+	if want.Title != options.Title || want.Body != options.Body || !want.Draft || want.Branch != "coleo/fix" ||
 		want.Base != "main" {
 		t.Errorf("the pull request is %+v", want)
 	}
@@ -35,7 +35,7 @@ func TestABranchIsPushedAndProposedOnce(t *testing.T) {
 		}
 	}
 	head = s.commit("third", "third")
-	if o, err = s.open(pull.Wish{}); err != nil || o.Made || o.Number != 1 || s.pushed() != head ||
+	if o, err = s.open(pull.OpenOptions{}); err != nil || o.Made || o.Number != 1 || s.pushed() != head ||
 		len(s.gh.Pulls()) != 1 {
 		t.Errorf("the second result is %+v, %v; pushed is %s", o, err, s.pushed())
 	}
@@ -49,7 +49,7 @@ func TestABranchIsPushedAndProposedOnce(t *testing.T) {
 	pulls := s.gh.Pulls()
 	pulls[0].State = "closed"
 	s.Check(s.gh.SetPulls(pulls))
-	if o, err = s.open(pull.Wish{}); err != nil || !o.Made || o.Number != 2 || o.Push != "up to date" {
+	if o, err = s.open(pull.OpenOptions{}); err != nil || !o.Made || o.Number != 2 || o.Push != "up to date" {
 		t.Errorf("after a close, the result is %+v, %v", o, err)
 	}
 	if p := s.gh.Pulls()[1]; p.Title != "fix" || p.Body != "- add new\n- $(touch /tmp/x) `y` \"z\"\n- third\n" {
@@ -62,7 +62,7 @@ func TestAMergeRequestIsMadeByGlab(t *testing.T) {
 	s := newStage(t, "glab", "gh")
 	s.Git(s.Repo, "remote", "set-url", "origin", "https://gitlab.example.org/a/b/c.git")
 	s.Git(s.Root, "config", "--global", "url."+s.upstream+".insteadOf", "https://gitlab.example.org/a/b/c.git")
-	o, err := s.open(pull.Wish{Draft: true})
+	o, err := s.open(pull.OpenOptions{Draft: true})
 	s.Check(err)
 	calls := s.gh.Calls()
 	if o.Program != "glab" || o.Number != 1 || s.pushed() == "" || s.gh.Pulls()[0].Title != "Draft: add new" ||
@@ -76,14 +76,15 @@ func TestAMergeRequestIsMadeByGlab(t *testing.T) {
 func TestTheBaseIsThatOfThePullRequest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")
-	if _, err := s.open(pull.Wish{Base: fakegh.UnknownBase}); err == nil || !strings.Contains(err.Error(), "Validation Failed") {
+	if _, err := s.open(pull.OpenOptions{Base: fakegh.UnknownBase}); err == nil || !strings.Contains(err.Error(),
+		"Validation Failed") {
 		t.Fatalf("the error is %v", err)
 	}
-	o, err := s.open(pull.Wish{})
+	o, err := s.open(pull.OpenOptions{})
 	if s.Check(err); !o.Made || o.Base != "main" || s.gh.Pulls()[0].Base != "main" {
 		t.Errorf("the result is %+v, the pull request is %+v", o, s.gh.Pulls()[0])
 	}
-	if o, err = s.open(pull.Wish{Base: "other"}); err != nil || o.Made || o.Base != "main" {
+	if o, err = s.open(pull.OpenOptions{Base: "other"}); err != nil || o.Made || o.Base != "main" {
 		t.Errorf("the result is %+v, %v", o, err)
 	}
 	if r, _, err := pull.Read(s.trees.Dir, s.arm.ID); err != nil || r.Base != "main" {
@@ -98,32 +99,34 @@ func TestWhatCannotBeProposedIsNotPushed(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		prepare func(*stage)
-		wish    pull.Wish
+		options pull.OpenOptions
 		code    coleo.Code
 		text    string
 	}{
-		"no remote": {func(s *stage) { s.Git(s.Repo, "remote", "remove", "origin") }, pull.Wish{}, coleo.EConflict,
+		"no remote": {func(s *stage) { s.Git(s.Repo, "remote", "remove", "origin") }, pull.OpenOptions{}, coleo.EConflict,
 			"has no remote"},
-		"a folder": {set("remote.origin.url", "/tmp/x.git"), pull.Wish{}, coleo.EInvalid,
+		"a folder": {set("remote.origin.url", "/tmp/x.git"), pull.OpenOptions{}, coleo.EInvalid,
 			"not a repository on a server"},
-		"a program": {set("remote.origin.url", "ext::sh -c x"), pull.Wish{}, coleo.EInvalid,
+		"a program": {set("remote.origin.url", "ext::sh -c x"), pull.OpenOptions{}, coleo.EInvalid,
 			"not a repository on a server"},
-		"an option": {set("remote.origin.url", "-oProxyCommand=x:a/b"), pull.Wish{}, coleo.EInvalid,
+		"an option": {set("remote.origin.url", "-oProxyCommand=x:a/b"), pull.OpenOptions{}, coleo.EInvalid,
 			"not a repository on a server"},
-		"a query": {set("remote.origin.url", "https://github.com/a/b?x=y"), pull.Wish{}, coleo.EInvalid,
+		"a query": {set("remote.origin.url", "https://github.com/a/b?x=y"), pull.OpenOptions{}, coleo.EInvalid,
 			"not a repository on a server"},
-		"dots": {set("remote.origin.url", "https://github.com/a/../../b"), pull.Wish{}, coleo.EInvalid,
+		"dots": {set("remote.origin.url", "https://github.com/a/../../b"), pull.OpenOptions{}, coleo.EInvalid,
 			"not a repository on a server"},
-		"no program": {set("remote.origin.url", "https://gitlab.com/a/b"), pull.Wish{}, coleo.ENotInstalled,
+		"no program": {set("remote.origin.url", "https://gitlab.com/a/b"), pull.OpenOptions{}, coleo.ENotInstalled,
 			"the host gitlab.com needs glab"},
-		"uncommitted work": {func(s *stage) { s.Write(filepath.Join(s.arm.Path, "x"), "x") }, pull.Wish{}, coleo.EConflict,
+		"uncommitted work": {func(s *stage) { s.Write(filepath.Join(s.arm.Path, "x"), "x") }, pull.OpenOptions{},
+			coleo.EConflict,
 			"--commit MESSAGE"},
-		"nothing": {func(s *stage) { s.Git(s.arm.Path, "reset", "-q", "--hard", "main") }, pull.Wish{}, coleo.EConflict,
+		"nothing": {func(s *stage) { s.Git(s.arm.Path, "reset", "-q", "--hard", "main") }, pull.OpenOptions{},
+			coleo.EConflict,
 			"nothing to propose"},
-		"no branch": {func(s *stage) { s.Git(s.arm.Path, "checkout", "-q", "--detach") }, pull.Wish{}, coleo.EConflict,
+		"no branch": {func(s *stage) { s.Git(s.arm.Path, "checkout", "-q", "--detach") }, pull.OpenOptions{}, coleo.EConflict,
 			"no branch checked out"},
-		"itself":     {nil, pull.Wish{Base: "coleo/fix"}, coleo.EConflict, "works on the branch coleo/fix itself"},
-		"a bad base": {nil, pull.Wish{Base: "-x"}, coleo.EInvalid, "cannot name a branch"},
+		"itself":     {nil, pull.OpenOptions{Base: "coleo/fix"}, coleo.EConflict, "works on the branch coleo/fix itself"},
+		"a bad base": {nil, pull.OpenOptions{Base: "-x"}, coleo.EInvalid, "cannot name a branch"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,7 +134,7 @@ func TestWhatCannotBeProposedIsNotPushed(t *testing.T) {
 			if c.prepare != nil {
 				c.prepare(s)
 			}
-			_, err := s.open(c.wish)
+			_, err := s.open(c.options)
 			if coleo.ErrorCode(err) != c.code || !strings.Contains(err.Error(), c.text) ||
 				!strings.Contains(err.Error(), "nothing was pushed") {
 				t.Errorf("the error is %v", err)
@@ -148,12 +151,12 @@ func TestWhatCannotBeProposedIsNotPushed(t *testing.T) {
 func TestTheRemoteOfThePullRequestStays(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")
-	_, err := s.open(pull.Wish{})
+	_, err := s.open(pull.OpenOptions{})
 	s.Check(err)
 	was := s.pushed()
 	s.commit("more", "more")
 	s.Git(s.Repo, "remote", "set-url", "origin", "git@github.com:owner/stolen.git")
-	if _, err := s.open(pull.Wish{}); coleo.ErrorCode(err) != coleo.EConflict ||
+	if _, err := s.open(pull.OpenOptions{}); coleo.ErrorCode(err) != coleo.EConflict ||
 		!strings.Contains(err.Error(), "an arm can change the remote") || s.pushed() != was {
 		t.Errorf("the error is %v", err)
 	}
@@ -186,7 +189,7 @@ func TestM28AKillOfAPullRequestMakesNoSecondOne(t *testing.T) {
 		head := s.Git(s.arm.Path, "rev-parse", "HEAD")
 		s.Plan(g, 0, "", false)
 		s.Check(s.gh.KillAt(0, false))
-		o, err := s.open(pull.Wish{})
+		o, err := s.open(pull.OpenOptions{})
 		s.Check(err)
 		pulls := s.gh.Pulls()
 		r, _, err := pull.Read(s.trees.Dir, s.arm.ID)
@@ -233,18 +236,19 @@ func TestNoBranchOfOthersIsPushed(t *testing.T) {
 	at := s.Git(s.upstream, "rev-parse", "release")
 	s.Git(s.arm.Path, "checkout", "-q", "release")
 	s.commit("evil", "not reviewed")
-	if o, err := s.open(pull.Wish{}); coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "nothing was pushed") {
+	if o, err := s.open(pull.OpenOptions{}); coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(),
+		"nothing was pushed") {
 		t.Errorf("the result is %+v, %v", o, err)
 	}
 	if now := s.Git(s.upstream, "rev-parse", "release"); now != at {
 		t.Errorf("the remote's branch is at %s", now)
 	}
 	s.Git(s.arm.Path, "checkout", "-q", "-b", "own")
-	_, err := s.open(pull.Wish{})
+	_, err := s.open(pull.OpenOptions{})
 	s.Check(err)
 	s.Git(s.Repo, "update-ref", "refs/remotes/origin/own", "own") // as after a fetch
 	s.commit("more", "more")
-	if o, err := s.open(pull.Wish{}); err != nil || o.Branch != "own" {
+	if o, err := s.open(pull.OpenOptions{}); err != nil || o.Branch != "own" {
 		t.Errorf("the second result is %+v, %v", o, err)
 	}
 }

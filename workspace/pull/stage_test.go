@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		err := json.Unmarshal([]byte(text), &t)
 		if err == nil {
 			_, err = pull.Open(context.Background(), workspace.Workspaces{Dir: t.Dir, Environ: t.Environ, Now: time.Now}, t.Arm,
-				pull.Wish{})
+				pull.OpenOptions{})
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -96,8 +96,8 @@ func (s *stage) commit(name, message string) string {
 	return s.Git(s.arm.Path, "rev-parse", "HEAD")
 }
 
-func (s *stage) open(wish pull.Wish) (pull.Opened, error) {
-	return pull.Open(s.Context(), s.trees, s.arm, wish)
+func (s *stage) open(options pull.OpenOptions) (pull.Opened, error) {
+	return pull.Open(s.Context(), s.trees, s.arm, options)
 }
 
 // pushed returns the commit of the arm's branch in the bare repository.

@@ -79,13 +79,13 @@ type Watch struct {
 //
 // Follow returns ENotFound if the arm has no pull request, EUnsupported if the pull request is not
 // on GitHub, and EBusy if another process is working on it.
-func Follow(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, wish Watch) (Watched, error) {
+func Follow(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, options Watch) (Watched, error) {
 	unlock, err := lock(trees.Dir, w.ID)
 	if err != nil {
 		return Watched{}, err
 	}
 	defer unlock()
-	f := follower{dir: trees.Dir, now: trees.Now, wish: wish}
+	f := follower{dir: trees.Dir, now: trees.Now, options: options}
 	if err := f.open(ctx, trees.Environ, w); err != nil {
 		return Watched{}, err
 	}
@@ -96,12 +96,12 @@ func Follow(ctx context.Context, trees workspace.Workspaces, w workspace.Workspa
 
 // follower is one call of Follow.
 type follower struct {
-	dir    string
-	now    func() time.Time
-	wish   Watch
-	hub    gitHub
-	record Record
-	out    Watched
+	dir     string
+	now     func() time.Time
+	options Watch
+	hub     gitHub
+	record  Record
+	out     Watched
 
 	commit      string    // the newest commit at the last look
 	since       time.Time // when the watch first saw commit
@@ -129,14 +129,14 @@ func (f *follower) open(ctx context.Context, environ []string, w workspace.Works
 	}
 	f.record, f.hub = r, gitHub{p, at}
 	f.record.Repo = w.Repo
-	if f.wish.Tries <= 0 {
-		f.wish.Tries = DefaultTries
+	if f.options.Tries <= 0 {
+		f.options.Tries = DefaultTries
 	}
-	if f.wish.Every <= 0 {
-		f.wish.Every = DefaultEvery
+	if f.options.Every <= 0 {
+		f.options.Every = DefaultEvery
 	}
-	if f.wish.Tell == nil {
-		f.wish.Tell = func(string) {}
+	if f.options.Tell == nil {
+		f.options.Tell = func(string) {}
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func (f *follower) follow(ctx context.Context) error {
 	if err := f.finishSending(ctx); err != nil {
 		return err
 	}
-	wait, failures := f.wish.Every, 0
+	wait, failures := f.options.Every, 0
 	for {
 		changed, end, err := f.lookOnce(ctx)
 		switch {
@@ -156,15 +156,15 @@ func (f *follower) follow(ctx context.Context) error {
 			if failures++; failures == mostFailures {
 				return fmt.Errorf("the watch gave up, because %d looks in a row failed: %w", failures, err)
 			}
-			wait = min(2*wait, max(slowest, f.wish.Every))
-			f.wish.Tell(fmt.Sprintf("a look failed, and the next one is in %v: %s", wait, shown(err.Error())))
+			wait = min(2*wait, max(slowest, f.options.Every))
+			f.options.Tell(fmt.Sprintf("a look failed, and the next one is in %v: %s", wait, shown(err.Error())))
 		case end != "":
 			f.out.End = end
 			return nil
 		default:
 			failures = 0
-			if wait = min(wait+wait/4, max(slowest, f.wish.Every)); changed {
-				wait = f.wish.Every
+			if wait = min(wait+wait/4, max(slowest, f.options.Every)); changed {
+				wait = f.options.Every
 			}
 		}
 		select {
@@ -194,7 +194,7 @@ func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err err
 	if err != nil {
 		return changed, "", err
 	}
-	comments, err := f.hub.comments(ctx, r.Number, f.wish.AllAuthors)
+	comments, err := f.hub.comments(ctx, r.Number, f.options.AllAuthors)
 	if err != nil {
 		return changed, "", err
 	}
@@ -203,7 +203,7 @@ func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err err
 		f.firstUnsent = f.now()
 	}
 	if f.record.Last != "" { // the arm first finishes the last prompt
-		if busy, err := f.wish.Arm.Busy(ctx, f.record.Last); err != nil || busy {
+		if busy, err := f.options.Arm.Busy(ctx, f.record.Last); err != nil || busy {
 			return changed, "", err
 		}
 	}
@@ -213,7 +213,7 @@ func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err err
 		return changed, EndGreen, nil
 	case len(unsent) == 0, checks.running > 0 && f.now().Sub(f.firstUnsent) < f.patience(gatherTime):
 		return changed, "", nil
-	case f.out.Rounds >= f.wish.Tries:
+	case f.out.Rounds >= f.options.Tries:
 		f.out.Left = len(unsent)
 		return changed, EndTries, nil
 	}
@@ -224,7 +224,7 @@ func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err err
 // a watch does not wait for minutes.
 func (f *follower) patience(d time.Duration) time.Duration {
 	const looks = 20
-	return min(d, looks*f.wish.Every)
+	return min(d, looks*f.options.Every)
 }
 
 // unsent returns the items that the arm has not received.
@@ -255,14 +255,15 @@ func (f *follower) finishSending(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	run, err := f.wish.Arm.Send(ctx, s.ID, s.Text)
+	run, err := f.options.Arm.Send(ctx, s.ID, s.Text)
 	if err != nil {
 		return fmt.Errorf("send %d failed checks and comments to the arm: %w", len(s.Items), err)
 	}
 	f.record.Told, f.record.Sending, f.record.Last = append(f.record.Told, s.Items...), nil, run
 	f.out.Rounds++
 	f.out.Items += len(s.Items)
-	f.wish.Tell(fmt.Sprintf("sent %d failed checks and comments to the arm, as the prompt of run %s", len(s.Items), run))
+	f.options.Tell(fmt.Sprintf("sent %d failed checks and comments to the arm, as the prompt of run %s", len(s.Items),
+		run))
 	return f.store()
 }
 

@@ -51,7 +51,7 @@ func (a *fakeArm) Busy(context.Context, string) (bool, error) { return false, ni
 func watched(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t, "gh")
-	_, err := s.open(pull.Wish{})
+	_, err := s.open(pull.OpenOptions{})
 	s.Check(err)
 	pulls := s.gh.Pulls()
 	pulls[0].Head.SHA = "abc"

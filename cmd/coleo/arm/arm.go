@@ -24,8 +24,8 @@ func Command() *cobra.Command {
 	c := verb.Group("arm", "Start, prompt, watch and stop arms")
 	c.AddCommand(
 		newSpawnCommand(), newListCommand(), newStatusCommand(), newPromptCommand(), newWaitCommand(),
-		newDecideCommand("approve", "Approve what the arm asks in its open dialog", coleo.Approve),
-		newDecideCommand("deny", "Deny what the arm asks in its open dialog", coleo.Deny),
+		newDecideCommand("approve", "Approve what the arm asks in its open dialog", coleo.ChoiceApprove),
+		newDecideCommand("deny", "Deny what the arm asks in its open dialog", coleo.ChoiceDeny),
 		newAnswerCommand(), newQuestionsCommand(), newTodosCommand(), newInterruptCommand(), newCompactCommand(),
 		newModeCommand(), newModelCommand(), newRecoverCommand(), newWatchCommand(), newAttachCommand(),
 		newOpenCommand(),

@@ -35,13 +35,13 @@ func newDecideCommand(name, short string, choice coleo.Choice) *cobra.Command {
 	c := oneArmCommand(name, short, func(c *cobra.Command, client *api.Client, arm string) (string, any, error) {
 		d := coleo.Decision{Choice: choice, Words: words}
 		if always {
-			d.Choice = coleo.ApproveAlways
+			d.Choice = coleo.ChoiceApproveAlways
 		}
 		return decide(c, client, arm, dialog, d)
 	})
 	c.Long = short + ".\n\n" + decideHelp
 	c.Flags().StringVar(&dialog, "dialog", "", dialogUsage)
-	if choice == coleo.Approve {
+	if choice == coleo.ChoiceApprove {
 		c.Flags().BoolVar(&always, "always", false, "also approve similar requests, if offered")
 	} else {
 		c.Long += "\n\n" + denyHelp
@@ -76,7 +76,7 @@ screen that you looked at.
 ` + decideHelp,
 		Args: cobra.RangeArgs(1, 2),
 		RunE: setup.WithClient(func(c *cobra.Command, client *api.Client, args []string) error {
-			d := coleo.Decision{Choice: coleo.Reply, Words: text, Key: key}
+			d := coleo.Decision{Choice: coleo.ChoiceAnswer, Words: text, Key: key}
 			switch {
 			case key != "" && (len(args) == 2 || text != ""):
 				return coleo.Errorf(coleo.EInvalid, "--key goes without an option and without --text")

@@ -63,7 +63,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 			}
 			rows := pick(list)
 			if len(rows) == 0 {
-				if err := setup.KnowHarnesses(c.Context(), client, f.harnesses...); err != nil {
+				if err := setup.CheckHarnessNames(c.Context(), client, f.harnesses...); err != nil {
 					return err
 				}
 			}

@@ -33,7 +33,7 @@ type spawnFlags struct {
 	with        []string // folders of further repositories
 	noSetup     bool     // leave the project's set-up script out
 	sandbox     coleo.Sandbox
-	template    template.Wish
+	template    template.Flags
 	budget      budget.Flags
 	endWhenDone bool
 }

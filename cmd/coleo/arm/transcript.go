@@ -108,8 +108,8 @@ func stepOf(e coleo.Event) (conversationStep, error) {
 }
 
 func decisionText(d coleo.Decided) string {
-	what := map[coleo.Choice]string{coleo.Approve: "approved", coleo.ApproveAlways: "approved for good",
-		coleo.Deny: "denied", coleo.Reply: "answered"}[d.Decision.Choice]
+	what := map[coleo.Choice]string{coleo.ChoiceApprove: "approved", coleo.ChoiceApproveAlways: "approved for good",
+		coleo.ChoiceDeny: "denied", coleo.ChoiceAnswer: "answered"}[d.Decision.Choice]
 	if d.Policy != "" {
 		what += " by the policy (" + d.Policy + ")"
 	}

@@ -71,7 +71,7 @@ func listText(list []changes.Checkpoint) string {
 }
 
 func newCheckpointDiffCommand() *cobra.Command {
-	var w changes.Wish
+	var w changes.DiffRequest
 	c := &cobra.Command{
 		Use:   "diff NAME [N]",
 		Short: "Show what changed up to a checkpoint since the one before it",

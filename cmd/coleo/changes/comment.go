@@ -37,7 +37,7 @@ arm's folder.`,
 			if err != nil {
 				return err
 			}
-			d, err := client.Diff(c.Context(), args[0], changes.Wish{Stat: true, Paths: []string{path}}, false)
+			d, err := client.Diff(c.Context(), args[0], changes.DiffRequest{Stat: true, Paths: []string{path}}, false)
 			if err == nil {
 				noteUnchanged(c, args[0], d, []string{path})
 			}

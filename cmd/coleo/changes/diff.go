@@ -39,7 +39,7 @@ press Ctrl-C. With --json, each diff is one line. It works on Linux only.`
 
 // DiffCommand returns the verb "arm diff".
 func DiffCommand() *cobra.Command {
-	var w changes.Wish
+	var w changes.DiffRequest
 	var why, follow bool
 	c := &cobra.Command{
 		Use:   "diff NAME [PATH]...",
@@ -87,7 +87,7 @@ const (
 )
 
 // followDiff prints the diff each time that it has changed. It ends with an error, or when ctx ends.
-func followDiff(c *cobra.Command, client *api.Client, arm string, w changes.Wish) error {
+func followDiff(c *cobra.Command, client *api.Client, arm string, w changes.DiffRequest) error {
 	w.Wait = followWait
 	lines := json.NewEncoder(c.OutOrStdout())
 	for {

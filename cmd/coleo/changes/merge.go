@@ -36,7 +36,7 @@ If git finds conflicts, this changes nothing, lists them, and ends with exit cod
 
 // MergeCommand returns the verb "arm merge".
 func MergeCommand() *cobra.Command {
-	var w changes.MergeWish
+	var w changes.MergeRequest
 	var squash, rebase, ask bool
 	c := &cobra.Command{
 		Use:   "merge NAME",
@@ -80,7 +80,7 @@ func MergeCommand() *cobra.Command {
 }
 
 // mergedText describes for people what a merge has done, or what it would do.
-func mergedText(arm string, w changes.MergeWish, m changes.Merged, ask bool) string {
+func mergedText(arm string, w changes.MergeRequest, m changes.Merged, ask bool) string {
 	if len(m.Conflicts) > 0 {
 		return conflictText(arm, w, m, ask)
 	}
@@ -140,7 +140,7 @@ func branchIn(repo, branch string) string {
 	return printable.Escaped(branch)
 }
 
-func conflictText(arm string, w changes.MergeWish, m changes.Merged, ask bool) string {
+func conflictText(arm string, w changes.MergeRequest, m changes.Merged, ask bool) string {
 	lines := []string{fmt.Sprintf("%s cannot be merged into %s. Nothing was changed. In conflict:", branchIn(m.Repo, m.Branch),
 		printable.Escaped(m.Into))}
 	for _, c := range m.Conflicts {
@@ -163,7 +163,7 @@ func conflictText(arm string, w changes.MergeWish, m changes.Merged, ask bool) s
 }
 
 // askCommand returns the command that does the same merge again, and hands its conflicts to the arm.
-func askCommand(arm string, w changes.MergeWish, m changes.Merged) string {
+func askCommand(arm string, w changes.MergeRequest, m changes.Merged) string {
 	words := []string{"coleo arm merge", arm}
 	if w.Way == changes.WaySquash || w.Way == changes.WayRebase {
 		words = append(words, "--"+string(w.Way))

@@ -28,7 +28,7 @@ first, except the files that git ignores. A push never overwrites commits.`
 
 // PullCommand returns the verb "arm pr".
 func PullCommand() *cobra.Command {
-	var w pull.Wish
+	var w pull.OpenOptions
 	var commit, repo string
 	c := &cobra.Command{
 		Use:   "pr NAME",
@@ -44,7 +44,7 @@ func PullCommand() *cobra.Command {
 				return err
 			}
 			if commit != "" {
-				if _, err := client.Merge(c.Context(), args[0], changes.MergeWish{Way: changes.WayCommit, Commit: commit,
+				if _, err := client.Merge(c.Context(), args[0], changes.MergeRequest{Way: changes.WayCommit, Commit: commit,
 					Repo: tree.Repo}, false); err != nil {
 					return fmt.Errorf("nothing was pushed, because the work could not be committed: %w", err)
 				}

@@ -64,7 +64,7 @@ type flags struct {
 	harnesses []string
 	labels    []string
 	base      string
-	template  template.Wish
+	template  template.Flags
 	wait      bool
 	timeout   time.Duration
 }

@@ -68,7 +68,7 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 	if err != nil && !errors.As(err, &out.Error) {
 		out.Error = coleo.Errorf(coleo.EInternal, "%w", err)
 	}
-	if err != nil && !out.Started && !api.Unsent(err) {
+	if err != nil && !out.Started && !api.IsUnsent(err) {
 		// Serve writes an arm's row before it orders the start. It deletes the row if the start is
 		// refused.
 		_, lookErr := client.Arm(context.WithoutCancel(ctx), q.Name)

@@ -248,7 +248,7 @@ func rowOf(ctx context.Context, client *api.Client, arm coleo.Arm) (row, error) 
 	if w := worktreeOf(arm); w != nil {
 		r.Branch, r.Worktree = w.Branch, w.Path
 	}
-	d, err := client.Diff(ctx, arm.ID, changes.Wish{Stat: true}, false)
+	d, err := client.Diff(ctx, arm.ID, changes.DiffRequest{Stat: true}, false)
 	if err == nil {
 		r.Changed = &changed{Files: len(d.Files), Cut: d.Cut}
 		r.Changed.LinesAdded, r.Changed.LinesDeleted = changes.Sum(d.Files)

@@ -55,7 +55,7 @@ a file, the cheapest first.`,
 				return err
 			}
 			if f.harness != "" && !slices.ContainsFunc(models.Models, f.offered) {
-				if err := setup.KnowHarnesses(c.Context(), client, f.harness); err != nil {
+				if err := setup.CheckHarnessNames(c.Context(), client, f.harness); err != nil {
 					return err
 				}
 			}

@@ -87,7 +87,7 @@ func countUsable(models wire.Models, harness, login string) int {
 
 func newModelsResolveCommand() *cobra.Command {
 	var file string
-	var w modelresolver.Wish
+	var w modelresolver.ModelRequest
 	c := &cobra.Command{
 		Use:   "resolve [PROVIDER/MODEL]",
 		Short: "Show which model a request resolves to",

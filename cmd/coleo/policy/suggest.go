@@ -97,9 +97,9 @@ func (h *history) suggest(minApprovals int) []suggestion {
 	for _, d := range h.answered {
 		command, known := h.asked[d.Dialog.Fingerprint]
 		switch d.Decision.Choice {
-		case coleo.Approve, coleo.ApproveAlways:
+		case coleo.ChoiceApprove, coleo.ChoiceApproveAlways:
 			approved[command]++
-		case coleo.Deny, coleo.Reply:
+		case coleo.ChoiceDeny, coleo.ChoiceAnswer:
 			denied[command] = true
 		}
 		if !known {

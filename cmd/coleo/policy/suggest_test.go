@@ -28,9 +28,9 @@ func past(t *testing.T, commands ...string) *history {
 		}
 	}
 	for i, command := range commands {
-		choice := coleo.Approve
+		choice := coleo.ChoiceApprove
 		if command[0] == '!' {
-			choice, command = coleo.Deny, command[1:]
+			choice, command = coleo.ChoiceDeny, command[1:]
 		}
 		dialog := coleo.Fingerprint(rune('a' + i))
 		add(coleo.EventPolicy, coleo.PolicyDecision{Dialog: dialog, Decision: "ask", Category: "execute", Subject: command})

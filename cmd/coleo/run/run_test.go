@@ -46,7 +46,7 @@ func TestEachEventIsALine(t *testing.T) {
 		event(coleo.EventToolEnd, 1, coleo.ToolEnd{ID: "c2", Outcome: coleo.ToolDenied, Reason: "by a rule"}),
 		event(coleo.EventToolEnd, 1, coleo.ToolEnd{ID: "c9", Outcome: coleo.ToolError}),
 		event(coleo.EventDecision, 0, coleo.Decided{Dialog: coleo.Dialog{Title: "Run?", Subject: "ls"},
-			Decision: coleo.Decision{Choice: coleo.Approve}}),
+			Decision: coleo.Decision{Choice: coleo.ChoiceApprove}}),
 		event(coleo.EventSubagentStart, 1, coleo.SubagentStart{ID: "s1", Type: "search", Task: "find it"}),
 		event(coleo.EventSubagentEnd, 1, coleo.SubagentEnd{ID: "s1", Outcome: coleo.ToolSuccess}),
 		event(coleo.EventFileChanged, 1, coleo.FileChanged{Path: "a.go"}),

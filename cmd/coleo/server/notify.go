@@ -99,7 +99,7 @@ func (n *notifier) follow(ctx context.Context) {
 
 // load reads what the previous serve has stored about notices.
 func (n *notifier) load(ctx context.Context) {
-	text, err := n.db.Config(ctx, notifySetting)
+	text, err := n.db.Setting(ctx, notifySetting)
 	if err == nil && text != "" {
 		err = json.Unmarshal([]byte(text), &n.told)
 	}
@@ -125,7 +125,7 @@ func (n *notifier) beginNow(ctx context.Context) {
 func (n *notifier) save(ctx context.Context) {
 	text, err := json.Marshal(n.told)
 	if err == nil {
-		err = n.db.SetConfig(ctx, notifySetting, string(text))
+		err = n.db.SetSetting(ctx, notifySetting, string(text))
 	}
 	if err != nil && ctx.Err() == nil {
 		n.log.Warn("notify: a later serve may report this again", "up_to", n.told.Cursor, "error", err)
@@ -136,9 +136,9 @@ func (n *notifier) save(ctx context.Context) {
 // notification command. The events of that serve never have notices, even if a later
 // serve has a command.
 func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
-	text, err := db.Config(ctx, notifySetting)
+	text, err := db.Setting(ctx, notifySetting)
 	if err == nil && text != "" {
-		err = db.SetConfig(ctx, notifySetting, "")
+		err = db.SetSetting(ctx, notifySetting, "")
 	}
 	if err != nil {
 		log.Warn("notify: a later serve may report what happens now", "error", err)

@@ -29,7 +29,7 @@ func WithClient(
 			return err
 		}
 		err = do(c, client, args)
-		if api.Unsent(err) && s.ServeStopped() == nil && !s.ServeAnswers(c.Context()) {
+		if api.IsUnsent(err) && s.ServeStopped() == nil && !s.ServeAnswers(c.Context()) {
 			notRunning := coleo.Errorf(coleo.EUnavailable, "Coleo does not run here: start it with 'coleo up'")
 			var e *coleo.Error
 			if errors.As(err, &e) {

@@ -10,9 +10,9 @@ import (
 	"coleo.dev/api"
 )
 
-// KnowHarnesses returns ENotFound if one of the names is not the name of a harness. A verb that filters
+// CheckHarnessNames returns ENotFound if one of the names is not the name of a harness. A verb that filters
 // by harness calls it if nothing matches, because arms can also have a harness that was removed.
-func KnowHarnesses(ctx context.Context, client *api.Client, names ...string) error {
+func CheckHarnessNames(ctx context.Context, client *api.Client, names ...string) error {
 	list, err := client.Harnesses(ctx)
 	if err != nil {
 		return err

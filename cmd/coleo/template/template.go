@@ -25,14 +25,14 @@ func Command() *cobra.Command {
 	return c
 }
 
-// Wish is the template that the flags of a verb name.
-type Wish struct {
+// Flags are the flags of a verb with which a person chooses a template.
+type Flags struct {
 	Name string   // "" for none
 	Args []string // NAME=VALUE
 }
 
 // AddFlags adds the flags --template and --arg to a verb that starts arms.
-func (w *Wish) AddFlags(c *cobra.Command) {
+func (w *Flags) AddFlags(c *cobra.Command) {
 	c.Flags().StringVar(&w.Name, "template", "", "`NAME` of the template that says what other flags leave out")
 	c.Flags().StringArrayVar(&w.Args, "arg", nil, "argument of the template's prompt, as `NAME=VALUE`; repeatable")
 }
@@ -40,7 +40,7 @@ func (w *Wish) AddFlags(c *cobra.Command) {
 // Fill adds the template's values to a request that lacks them. The request must already contain
 // its work folder. If the template comes from a project and lets the arm do more than the defaults,
 // Fill prints a note that says so.
-func (w Wish) Fill(c *cobra.Command, q *wire.SpawnRequest) error {
+func (w Flags) Fill(c *cobra.Command, q *wire.SpawnRequest) error {
 	if w.Name == "" && len(w.Args) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "--arg needs --template: nothing was started")
 	}

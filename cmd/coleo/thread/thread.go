@@ -116,7 +116,7 @@ func list(c *cobra.Command, client *api.Client, f coleo.ThreadFilter, since time
 		return err
 	}
 	if len(out.Threads) == 0 {
-		if err := setup.KnowHarnesses(c.Context(), client, f.Harness); err != nil {
+		if err := setup.CheckHarnessNames(c.Context(), client, f.Harness); err != nil {
 			return err
 		}
 	}

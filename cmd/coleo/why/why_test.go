@@ -58,7 +58,7 @@ func full() graph.Answer {
 		Run: &graph.Node{ID: "R1", Prompt: &graph.Prompt{Text: "do\x1b[31m it\n" + long, Offset: 4096}},
 		Call: &graph.Node{ID: "R1/c", Turn: 2, Start: at, End: at, Call: &graph.Call{Name: "Write",
 			Files: []string{"/w/a.go"}}},
-		Approval: &graph.Node{Start: at, Approval: &graph.Approval{Choice: coleo.Approve,
+		Approval: &graph.Node{Start: at, Approval: &graph.Approval{Choice: coleo.ChoiceApprove,
 			Matched: graph.MatchOrder}},
 		Approver: &coleo.Caller{Kind: coleo.CallerCookie, ID: "b1"}, ApproverMatched: "time", Generation: 3,
 		Possible: []graph.Mention{{Command: "sed " + long, Time: at}},
@@ -102,7 +102,8 @@ func TestAnAnswerWithoutACallSaysSo(t *testing.T) {
 
 func TestAnApprovalOfAPolicyNamesItsRule(t *testing.T) {
 	t.Parallel()
-	a := graph.Answer{Approval: &graph.Node{Approval: &graph.Approval{Choice: coleo.Approve, Policy: "user: preset read"}}}
+	a := graph.Answer{Approval: &graph.Node{Approval: &graph.Approval{Choice: coleo.ChoiceApprove,
+		Policy: "user: preset read"}}}
 	if got := approval(a); !strings.Contains(got, "by the policy (user: preset read)") {
 		t.Errorf("the approval is %q", got)
 	}

@@ -67,7 +67,7 @@ func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (prox
 			if err != nil {
 				return out, err
 			}
-			addServer(&out, coleo.Server{Host: host, Port: cmp.Or(port, usualPorts["https"])}, false)
+			addServer(&out, coleo.HostPort{Host: host, Port: cmp.Or(port, usualPorts["https"])}, false)
 		}
 	}
 	if len(endpoints)+len(s.Launch.ModelHosts) == 0 {
@@ -79,7 +79,7 @@ func networkOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) (prox
 
 // addServer adds a server. A person has named the server if its name may lead to a private address. A
 // server of this machine gets its port inside the sandbox too.
-func addServer(to *proxy.Rules, server coleo.Server, private bool) {
+func addServer(to *proxy.Rules, server coleo.HostPort, private bool) {
 	rule := proxy.Rule{Host: server.Host, Port: server.Port, Private: private || server.Loopback()}
 	to.Allow = append(to.Allow, rule)
 	if server.Loopback() {
@@ -89,15 +89,15 @@ func addServer(to *proxy.Rules, server coleo.Server, private bool) {
 
 // endpointsOf returns the model servers that a person has named: by the arm's endpoint, or by the
 // variables of the harness. It returns none if the agent CLI uses its usual servers.
-func endpointsOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) ([]coleo.Server, error) {
+func endpointsOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) ([]coleo.HostPort, error) {
 	if c.Endpoint != "" {
 		server, err := serverOf(c.Endpoint)
 		if err != nil {
 			return nil, coleo.Errorf(coleo.EInvalid, "%s was not started: the endpoint %w", s.Title, err)
 		}
-		return []coleo.Server{server}, nil
+		return []coleo.HostPort{server}, nil
 	}
-	var out []coleo.Server
+	var out []coleo.HostPort
 	for _, name := range s.Launch.EndpointEnv {
 		if env[name] == "" {
 			continue
@@ -115,14 +115,14 @@ func endpointsOf(s *rules.Spec, c *coleo.SpawnConfig, env map[string]string) ([]
 var usualPorts = map[string]uint16{"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 // serverOf returns the server of a URL.
-func serverOf(text string) (coleo.Server, error) {
+func serverOf(text string) (coleo.HostPort, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || usualPorts[u.Scheme] == 0 {
-		return coleo.Server{}, coleo.Errorf(coleo.EInvalid, "is no URL with http:// or https:// and a host")
+		return coleo.HostPort{}, coleo.Errorf(coleo.EInvalid, "is no URL with http:// or https:// and a host")
 	}
 	host, port, err := coleo.ParseServer(u.Host)
 	if err != nil {
-		return coleo.Server{}, coleo.Errorf(coleo.EInvalid, "names no server: %w", err)
+		return coleo.HostPort{}, coleo.Errorf(coleo.EInvalid, "names no server: %w", err)
 	}
-	return coleo.Server{Host: host, Port: cmp.Or(port, usualPorts[u.Scheme])}, nil
+	return coleo.HostPort{Host: host, Port: cmp.Or(port, usualPorts[u.Scheme])}, nil
 }

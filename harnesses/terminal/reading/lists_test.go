@@ -42,7 +42,7 @@ func TestAListWithoutNumbersIsAnsweredByItsMark(t *testing.T) {
 	t.Parallel()
 	w := watch(t, specFor(t, "claude"), 80, 24)
 	w.draw("\n\n  Remove this server?\n\n  ❯ No, cancel\n    Yes, remove\n\n  Enter to confirm · Esc to cancel")
-	steps, err := w.r.Verdict().Respond(coleo.Decision{Choice: coleo.Reply, Option: 2})
+	steps, err := w.r.Verdict().Respond(coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2})
 	if err != nil || steps.Keys != "" || steps.Option != 1 || steps.On != "DOWN" {
 		t.Errorf("option 2 is answered by %+v, %v; want the mark moved to it", steps, err)
 	}

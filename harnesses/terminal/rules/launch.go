@@ -195,7 +195,8 @@ func (c *compiler) checkAsks(list []coleo.Ask) {
 
 // choices checks the answers of one [[asks]] table.
 func (c *compiler) choices(at string, a coleo.Ask) {
-	known := []string{string(coleo.Approve), string(coleo.Deny), string(coleo.Reply), coleo.RefusedWords}
+	known := []string{string(coleo.ChoiceApprove), string(coleo.ChoiceDeny), string(coleo.ChoiceAnswer),
+		coleo.RefusedWords}
 	for _, choice := range slices.Sorted(maps.Keys(a.Refuses)) {
 		if !slices.Contains(known, choice) {
 			c.fail(at+".refuses."+choice, "[[asks]] %q: a choice is one of %s, not %q", a.Name,

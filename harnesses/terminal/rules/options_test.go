@@ -13,7 +13,7 @@ func TestEachOptionOfALongListIsOffered(t *testing.T) {
 	d := &coleo.Dialog{Title: "Which?", Options: strings.Split("a b c d e f g h i j k l", " ")}
 	rule := &DialogRule{Select: "arrows"}
 	for option := 1; option <= len(d.Options); option++ {
-		n, err := rule.optionFor(d, coleo.Decision{Choice: coleo.Reply, Option: option})
+		n, err := rule.optionFor(d, coleo.Decision{Choice: coleo.ChoiceAnswer, Option: option})
 		if err != nil || n != option-1 {
 			t.Errorf("option %d is %d, %v", option, n, err)
 		}
@@ -26,7 +26,7 @@ func TestEachOptionOfALongListIsOffered(t *testing.T) {
 		}
 	}
 	for _, option := range []int{-1, 0, 13} {
-		if _, err := rule.optionFor(d, coleo.Decision{Choice: coleo.Reply,
+		if _, err := rule.optionFor(d, coleo.Decision{Choice: coleo.ChoiceAnswer,
 			Option: option}); coleo.ErrorCode(err) != coleo.EInvalid {
 			t.Errorf("option %d: %v", option, err)
 		}

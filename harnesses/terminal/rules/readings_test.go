@@ -114,8 +114,8 @@ func TestAPacksDialogHasNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := p.Read(NewPicture(coleo.Screen{Lines: []string{"x"}, Cols: 10, Rows: 1}, &Composer{Bottom: cursorEdge}))
-	for _, d := range []coleo.Decision{{Choice: coleo.Approve}, {Choice: coleo.ApproveAlways}, {Choice: coleo.Deny},
-		{Choice: coleo.Reply, Option: 1}, {Choice: coleo.Reply, Words: "x"}} {
+	for _, d := range []coleo.Decision{{Choice: coleo.ChoiceApprove}, {Choice: coleo.ChoiceApproveAlways},
+		{Choice: coleo.ChoiceDeny}, {Choice: coleo.ChoiceAnswer, Option: 1}, {Choice: coleo.ChoiceAnswer, Words: "x"}} {
 		if steps, err := v.Respond(d); coleo.ErrorCode(err) != coleo.EUnsupported {
 			t.Errorf("%+v types %+v, %v", d, steps, err)
 		}

@@ -81,17 +81,17 @@ func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 		return Steps{}, coleo.Errorf(coleo.EUnsupported,
 			"only a pack knows the dialog %q, and a pack holds no answers: name a key for it", v.Dialog.Title)
 	}
-	if d.Words != "" && d.Choice != coleo.Reply {
+	if d.Words != "" && d.Choice != coleo.ChoiceAnswer {
 		return Steps{}, noText(v.Dialog)
 	}
-	if d.Choice == coleo.Deny && v.by.DenyKeys != "" {
+	if d.Choice == coleo.ChoiceDeny && v.by.DenyKeys != "" {
 		return Steps{Keys: v.by.DenyKeys}, nil
 	}
 	if err := checkText(d.Words); err != nil {
 		return Steps{}, err
 	}
 	switch {
-	case d.Choice != coleo.Reply:
+	case d.Choice != coleo.ChoiceAnswer:
 	case v.Dialog.Several && !v.takesOne(d):
 		return v.ticking(d)
 	case len(d.Options) > 1:
@@ -103,7 +103,7 @@ func (v Verdict) Respond(d coleo.Decision) (Steps, error) {
 	if d.Words != "" {
 		return v.fillText(d)
 	}
-	if d.Choice == coleo.Reply && d.Option > 0 && d.Option == v.Dialog.TextOption {
+	if d.Choice == coleo.ChoiceAnswer && d.Option > 0 && d.Option == v.Dialog.TextOption {
 		return Steps{}, coleo.Errorf(coleo.EInvalid, "option %d of the dialog %q takes a text: give the text instead",
 			d.Option, v.Dialog.Title)
 	}
@@ -119,15 +119,15 @@ func (c *compiler) labels(at string, d *DialogRule) {
 
 // optionFor returns the index of the option that fits a decision.
 func (r *DialogRule) optionFor(d *coleo.Dialog, decision coleo.Decision) (int, error) {
-	if decision.Choice == coleo.Reply {
+	if decision.Choice == coleo.ChoiceAnswer {
 		if n := decision.Option - 1; n >= 0 && n < len(d.Options) {
 			return n, nil
 		}
 		return 0, coleo.Errorf(coleo.EInvalid, "the dialog %q has options 1 to %d, not %d", d.Title, len(d.Options),
 			decision.Option)
 	}
-	pattern := map[coleo.Choice]*regexp.Regexp{coleo.Approve: r.approve, coleo.ApproveAlways: r.always,
-		coleo.Deny: r.deny}[decision.Choice]
+	pattern := map[coleo.Choice]*regexp.Regexp{coleo.ChoiceApprove: r.approve, coleo.ChoiceApproveAlways: r.always,
+		coleo.ChoiceDeny: r.deny}[decision.Choice]
 	for i, label := range d.Options {
 		if pattern != nil && pattern.MatchString(label) {
 			return i, nil
@@ -208,17 +208,17 @@ func (byKeys) check(c *compiler, at string, d *DialogRule) {
 }
 
 func (byKeys) steps(v Verdict, d coleo.Decision) (Steps, error) {
-	if d.Choice == coleo.Reply {
+	if d.Choice == coleo.ChoiceAnswer {
 		if _, err := v.by.optionFor(v.Dialog, d); err != nil {
 			return Steps{}, err
 		}
 		if len(v.by.Options) != 1 {
 			return Steps{}, notOffered(v.Dialog, d)
 		}
-		d.Choice = coleo.Approve // the keys of approve take the only option
+		d.Choice = coleo.ChoiceApprove // the keys of approve take the only option
 	}
-	keys := map[coleo.Choice]string{coleo.Approve: v.by.Approve, coleo.ApproveAlways: v.by.Always,
-		coleo.Deny: v.by.Deny}[d.Choice]
+	keys := map[coleo.Choice]string{coleo.ChoiceApprove: v.by.Approve, coleo.ChoiceApproveAlways: v.by.Always,
+		coleo.ChoiceDeny: v.by.Deny}[d.Choice]
 	if keys == "" {
 		return Steps{}, notOffered(v.Dialog, d)
 	}

@@ -39,9 +39,10 @@ func readMenu(t *testing.T, answers string) Verdict {
 
 func TestEachStyleAnswersEachDecision(t *testing.T) {
 	t.Parallel()
-	approve, always, deny := coleo.Decision{Choice: coleo.Approve}, coleo.Decision{Choice: coleo.ApproveAlways},
-		coleo.Decision{Choice: coleo.Deny}
-	reply := func(n int) coleo.Decision { return coleo.Decision{Choice: coleo.Reply, Option: n} }
+	approve, always, deny := coleo.Decision{Choice: coleo.ChoiceApprove},
+		coleo.Decision{Choice: coleo.ChoiceApproveAlways},
+		coleo.Decision{Choice: coleo.ChoiceDeny}
+	reply := func(n int) coleo.Decision { return coleo.Decision{Choice: coleo.ChoiceAnswer, Option: n} }
 	for name, c := range map[string]struct {
 		answers  string
 		decision coleo.Decision
@@ -80,7 +81,7 @@ func TestEachStyleAnswersEachDecision(t *testing.T) {
 		"keys: deny_keys come before deny": {`select = "keys"` + "\n" + choiceKeys + "deny_keys = \"q\"\n", deny,
 			Steps{Keys: "q"}, ""},
 		"words are refused, whatever the style": {`select = "keys"` + "\n" + choiceKeys,
-			coleo.Decision{Choice: coleo.Deny, Words: "no"}, Steps{}, coleo.EUnsupported},
+			coleo.Decision{Choice: coleo.ChoiceDeny, Words: "no"}, Steps{}, coleo.EUnsupported},
 	} {
 		got, err := readMenu(t, c.answers).Respond(c.decision)
 		if got != c.want || coleo.ErrorCode(err) != c.code {

@@ -74,7 +74,7 @@ func (t *Typist) mayInterrupt(r *reading.Reader) error {
 	if r.Verdict().State != "" || r.Starting() || r.Reading().State == coleo.Dead {
 		return nil
 	}
-	return Passing{onScreen(r.Picture(), coleo.EUnrecognised,
+	return TransientError{onScreen(r.Picture(), coleo.EUnrecognised,
 		"no rule of %s knows the screen: no key of the interrupt was pressed on it", t.Spec().Name)}
 }
 
@@ -184,7 +184,7 @@ func (t *Typist) pressNext(ctx context.Context, now progress, keys [][]byte, out
 // to deny the dialog, deny presses the key of the interrupt.
 func (t *Typist) deny(ctx context.Context, v rules.Verdict, key []byte) error {
 	same := showing(v.Dialog.Fingerprint)
-	err := t.choose(ctx, same, v, coleo.Decision{Choice: coleo.Deny})
+	err := t.choose(ctx, same, v, coleo.Decision{Choice: coleo.ChoiceDeny})
 	if coleo.ErrorCode(err) == coleo.EUnsupported {
 		return t.typeIf(ctx, same, key)
 	}

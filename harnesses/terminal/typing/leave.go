@@ -37,7 +37,7 @@ func (t *Typist) leaveTrap(ctx context.Context) error {
 		case err != nil:
 			return err
 		case !r.Picture().Composer.Empty:
-			return Passing{t.trappedError()}
+			return TransientError{t.trappedError()}
 		}
 		return nil
 	}))

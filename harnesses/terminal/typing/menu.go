@@ -26,7 +26,7 @@ const (
 // this proof, closeMenu presses nothing, because the keys may still be on their way. One key too
 // many could stop a turn.
 func (t *Typist) closeMenu(ctx context.Context, same Check, v rules.Verdict) error {
-	deny := coleo.Decision{Choice: coleo.Deny}
+	deny := coleo.Decision{Choice: coleo.ChoiceDeny}
 	for range mostCloses - 1 {
 		if steps, err := v.Respond(deny); err != nil || steps.Keys == "" {
 			return err

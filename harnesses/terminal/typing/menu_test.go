@@ -49,7 +49,7 @@ func TestAMenuIsClosedToItsEnd(t *testing.T) {
 				answered := make(chan error, 1)
 				go func() {
 					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint,
-						coleo.Decision{Choice: coleo.Deny})
+						coleo.Decision{Choice: coleo.ChoiceDeny})
 				}()
 				for i, picture := range tt.after {
 					st.await("ESCAPE is typed", func() bool { return len(st.typed()) > i })

@@ -87,7 +87,7 @@ func (t *Typist) atRest(r *reading.Reader) error {
 		return err
 	}
 	if !isResting(r.Verdict().State) || !isResting(r.Reading().State) || r.MayOpenDialog(time.Now()) {
-		return Passing{coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it: %s",
+		return TransientError{coleo.Errorf(coleo.EBusy, "%s is working: wait until it is idle, or interrupt it: %s",
 			t.Spec().Title, nothingTyped)}
 	}
 	return nil
@@ -103,13 +103,13 @@ func (t *Typist) modeNow(r *reading.Reader) (string, error) {
 		return "", err
 	}
 	if !r.Picture().Composer.Empty {
-		return "", Passing{onScreen(r.Picture(), coleo.EBusy, "the composer of %s holds text: %s", t.Spec().Title,
+		return "", TransientError{onScreen(r.Picture(), coleo.EBusy, "the composer of %s holds text: %s", t.Spec().Title,
 			nothingTyped)}
 	}
 	if mode := r.ShownMode(); mode != "" {
 		return mode, nil
 	}
-	return "", Passing{onScreen(r.Picture(), coleo.EUnrecognised, "the screen of %s shows no mode: %s",
+	return "", TransientError{onScreen(r.Picture(), coleo.EUnrecognised, "the screen of %s shows no mode: %s",
 		t.Spec().Title, nothingTyped)}
 }
 
@@ -225,7 +225,7 @@ func (t *Typist) command(ctx context.Context, left *unseen, text string, when []
 	}
 	t.turn.own.begin(text)
 	if err := t.typeIf(ctx, t.atRest, pty.Paste(text, t.bracketed())); err != nil {
-		torn := !errors.As(err, new(Unwanted)) && coleo.ErrorCode(err) == coleo.ETimeout
+		torn := !errors.As(err, new(CallerGoneError)) && coleo.ErrorCode(err) == coleo.ETimeout
 		if t.turn.own.failed(torn); torn {
 			*left = unseen{text: text, torn: true}
 		}
@@ -244,7 +244,7 @@ func (t *Typist) command(ctx context.Context, left *unseen, text string, when []
 		case err != nil:
 			return err
 		case !r.Picture().Holds(text) || !r.Picture().Shows(when):
-			return Passing{onScreen(r.Picture(), coleo.EBusy,
+			return TransientError{onScreen(r.Picture(), coleo.EBusy,
 				"%s does not show %s as the command to be carried out: it was not submitted", t.Spec().Title, text)}
 		}
 		return nil

@@ -155,7 +155,7 @@ func (t *Typist) typeAlone(ctx context.Context, left *unseen, text string) error
 		t.turn.own.begin(text)
 		if err := t.typeIf(ctx, t.mayPrompt, pty.Paste(text, t.bracketed())); err != nil {
 			code := coleo.ErrorCode(err)
-			torn := !errors.As(err, new(Unwanted)) && (code == coleo.EConflict || code == coleo.ETimeout)
+			torn := !errors.As(err, new(CallerGoneError)) && (code == coleo.EConflict || code == coleo.ETimeout)
 			if t.turn.own.failed(torn); torn {
 				*left = unseen{text: text, torn: true}
 			}
@@ -277,7 +277,7 @@ func (t *Typist) mayType(r *reading.Reader) error {
 	case state == coleo.WaitingApproval:
 		return coleo.Blocked(nil)
 	case v.State == "":
-		return Passing{onScreen(picture, coleo.EUnrecognised,
+		return TransientError{onScreen(picture, coleo.EUnrecognised,
 			"no rule of %s knows the screen: nothing was typed", spec.Name)}
 	case picture.Composer == nil:
 		return coleo.Errorf(coleo.EBusy, "%s shows no composer now: nothing was typed", spec.Title)
@@ -293,7 +293,7 @@ func (t *Typist) mayType(r *reading.Reader) error {
 	case r.AtWork() && !spec.Capabilities.QueueWhileBusy:
 		// The screen may show the end of a turn some moments before the other witnesses
 		// report it.
-		return Passing{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
+		return TransientError{coleo.Errorf(coleo.EBusy, "%s is working, although its screen does not show it, and keeps no "+
 			"queue: wait until it is idle, or interrupt it", spec.Title)}
 	}
 	return nil

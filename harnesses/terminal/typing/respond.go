@@ -58,7 +58,7 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 		v := r.Verdict()
 		return v.State != "" && (v.Dialog == nil || v.Dialog.Fingerprint != dialog) && !r.DialogDoubtful()
 	}
-	if d.Choice == coleo.Deny && asked.verdict.Dialog.Kind == coleo.DialogOther {
+	if d.Choice == coleo.ChoiceDeny && asked.verdict.Dialog.Kind == coleo.DialogOther {
 		if err := t.closeMenu(ctx, same, asked.verdict); err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (t *Typist) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.
 		return coleo.Errorf(coleo.ETimeout, "the dialog %q is still on the screen %s after it was answered",
 			asked.verdict.Dialog.Title, goneTimeout)
 	}
-	if d.Choice == coleo.Deny {
+	if d.Choice == coleo.ChoiceDeny {
 		t.lapseClaims()
 	}
 	return nil
@@ -108,7 +108,7 @@ func showing(dialog coleo.Fingerprint) Check {
 		if v.Dialog == nil {
 			e := coleo.Errorf(coleo.EStale, "that dialog is no longer on the screen: nothing was typed")
 			if v.State == "" {
-				return Passing{e}
+				return TransientError{e}
 			}
 			return e
 		}
@@ -118,7 +118,7 @@ func showing(dialog coleo.Fingerprint) Check {
 		e := coleo.Errorf(coleo.EStale, "another dialog is on the screen now (%q): nothing was typed", v.Dialog.Title)
 		e.Dialog = v.Dialog
 		if r.DialogSettling(time.Now()) {
-			return Passing{e}
+			return TransientError{e}
 		}
 		return e
 	}
@@ -156,7 +156,7 @@ func whileDrawn(same Check, title string) Check {
 		err := same(r)
 		var e *coleo.Error
 		if errors.As(err, &e) && e.Code == coleo.EStale && e.Dialog != nil && e.Dialog.Title == title {
-			return Passing{e}
+			return TransientError{e}
 		}
 		return err
 	}

@@ -45,7 +45,7 @@ func TestADigitIsTheOneThatStandsBeforeTheOption(t *testing.T) {
 				answered := make(chan error, 1)
 				go func() {
 					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint,
-						coleo.Decision{Choice: coleo.Approve})
+						coleo.Decision{Choice: coleo.ChoiceApprove})
 				}()
 				st.await("it is answered", func() bool { return st.typed() != "" || len(answered) > 0 })
 				st.say(casttest.Idle)
@@ -71,7 +71,7 @@ func TestEnterWaitsBehindAMarkThatHasMoved(t *testing.T) {
 		st.await("it asks", func() bool { return st.State().Dialog != nil })
 		answered := make(chan error, 1)
 		go func() {
-			answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny})
+			answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.ChoiceDeny})
 		}()
 		st.await("the mark is moved", func() bool { return st.typed() == down || len(answered) > 0 })
 		moved := time.Now()
@@ -97,7 +97,7 @@ func TestAListWithoutAMarkIsNotAnswered(t *testing.T) {
 		st.await("it asks", func() bool { return st.State().Dialog != nil })
 		answered := make(chan error, 1)
 		go func() {
-			answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Approve})
+			answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.ChoiceApprove})
 		}()
 		st.await("it is answered", func() bool { return st.typed() != "" || len(answered) > 0 })
 		st.say(casttest.Idle)
@@ -127,7 +127,7 @@ func TestAnErrorSaysWhatWasTyped(t *testing.T) {
 				st.await("it asks", func() bool { return st.State().Dialog != nil })
 				answered := make(chan error, 1)
 				go func() {
-					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Deny})
+					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.ChoiceDeny})
 				}()
 				st.await("the first key is typed", func() bool { return st.typed() == tt.typed || len(answered) > 0 })
 				st.say(other)
@@ -166,7 +166,7 @@ func TestAQuestionOfTrustIsAnsweredWhenTheStartIsOver(t *testing.T) {
 				asked, answered := time.Now(), make(chan error, 1)
 				go func() {
 					answered <- st.Respond(t.Context(), st.State().Dialog.Fingerprint,
-						coleo.Decision{Choice: coleo.Approve})
+						coleo.Decision{Choice: coleo.ChoiceApprove})
 				}()
 				if c.sign {
 					time.AfterFunc(5*time.Second, func() {

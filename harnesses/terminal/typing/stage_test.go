@@ -164,7 +164,7 @@ func (s *show) Still(ctx context.Context, check Check) (At, error) {
 	for began := time.Now(); ; {
 		now := time.Now()
 		at, whole, err := s.check(now, check)
-		if passing := (Passing{}); whole && (!errors.As(err, &passing) || now.Sub(began) >= time.Second) {
+		if transient := (TransientError{}); whole && (!errors.As(err, &transient) || now.Sub(began) >= time.Second) {
 			return at, err
 		}
 		if err := at.Wait(ctx); err != nil {
@@ -215,7 +215,7 @@ func (s *show) Update(change func(*reading.Reader) bool) {
 
 func (s *show) Write(ctx context.Context, k Keys) (bool, error) {
 	if err := coleo.MayType(ctx); err != nil {
-		return false, Unwanted{err}
+		return false, CallerGoneError{err}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

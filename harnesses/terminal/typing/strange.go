@@ -21,7 +21,7 @@ func (t *Typist) isStrange(dialog coleo.Fingerprint) bool {
 // EUnsupported if the decision names no key, because nobody can tell which key an
 // approval would need.
 func (t *Typist) pressAt(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {
-	if d.Key == "" || d.Choice != coleo.Reply {
+	if d.Key == "" || d.Choice != coleo.ChoiceAnswer {
 		return coleo.Errorf(coleo.EUnsupported,
 			"no rule has an answer to this dialog, so nothing was typed: look at the screen, then name a key for it")
 	}

@@ -44,18 +44,18 @@ func TestADialogThatNoRuleKnowsIsReported(t *testing.T) {
 // Nobody can tell what an approval would type into a screen that no rule knows.
 func TestNothingButANamedKeyIsTypedIntoAnUnknownDialog(t *testing.T) {
 	t.Parallel()
-	reply := coleo.Reply
+	reply := coleo.ChoiceAnswer
 	for name, c := range map[string]struct {
 		decision coleo.Decision
 		code     coleo.Code
 		dialog   coleo.Fingerprint
 	}{
-		"an approval":          {coleo.Decision{Choice: coleo.Approve}, coleo.EUnsupported, ""},
-		"an approval for good": {coleo.Decision{Choice: coleo.ApproveAlways}, coleo.EUnsupported, ""},
-		"a denial":             {coleo.Decision{Choice: coleo.Deny}, coleo.EUnsupported, ""},
+		"an approval":          {coleo.Decision{Choice: coleo.ChoiceApprove}, coleo.EUnsupported, ""},
+		"an approval for good": {coleo.Decision{Choice: coleo.ChoiceApproveAlways}, coleo.EUnsupported, ""},
+		"a denial":             {coleo.Decision{Choice: coleo.ChoiceDeny}, coleo.EUnsupported, ""},
 		"an option":            {coleo.Decision{Choice: reply, Option: 1}, coleo.EUnsupported, ""},
 		"a text":               {coleo.Decision{Choice: reply, Words: "yes"}, coleo.EUnsupported, ""},
-		"an approval with key": {coleo.Decision{Choice: coleo.Approve, Key: "y"}, coleo.EUnsupported, ""},
+		"an approval with key": {coleo.Decision{Choice: coleo.ChoiceApprove, Key: "y"}, coleo.EUnsupported, ""},
 		"two keys":             {coleo.Decision{Choice: reply, Key: "y ENTER"}, coleo.EInvalid, ""},
 		"a key that is none":   {coleo.Decision{Choice: reply, Key: "NOPE"}, coleo.EInvalid, ""},
 		"a key for an earlier": {coleo.Decision{Choice: reply, Key: "y"}, coleo.EStale, "000000000000-0000-unknown-1"},
@@ -97,7 +97,7 @@ func TestANamedKeyIsTypedIntoTheUnknownDialogThatWasLookedAt(t *testing.T) {
 			st, d := strangeStage(t)
 			answered := make(chan error, 1)
 			go func() {
-				answered <- st.Respond(t.Context(), d.Fingerprint, coleo.Decision{Choice: coleo.Reply, Key: name})
+				answered <- st.Respond(t.Context(), d.Fingerprint, coleo.Decision{Choice: coleo.ChoiceAnswer, Key: name})
 			}()
 			st.await("the key is typed", func() bool { return st.typed() != "" || len(answered) > 0 })
 			st.say(casttest.Busy)
@@ -115,7 +115,7 @@ func TestAKnownDialogTakesNoKey(t *testing.T) {
 		st := setStage(t, casttest.PlainSpec+"[launch.permission]\nask = \"\"\n", 60, 12)
 		st.say(casttest.Asks)
 		st.await("it asks", func() bool { return st.State().Dialog != nil })
-		err := st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.Reply, Key: "1"})
+		err := st.Respond(t.Context(), st.State().Dialog.Fingerprint, coleo.Decision{Choice: coleo.ChoiceAnswer, Key: "1"})
 		if coleo.ErrorCode(err) != coleo.EUnsupported || st.typed() != "" {
 			t.Errorf("%v, typed was %q; want %s", err, st.typed(), coleo.EUnsupported)
 		}

@@ -172,7 +172,7 @@ func (t *Typist) maySubmit(r *reading.Reader, s submission, also Check) error {
 	if !tall && (!picture.Holds(s.text) || picture.Joined(s.text)) {
 		// Gemini CLI 0.61.0 shows a composer without the text just before it draws a
 		// dialog.
-		return Passing{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
+		return TransientError{coleo.Errorf(coleo.EPromptLost, "the composer changed before the prompt was submitted")}
 	}
 	if also != nil {
 		return also(r)

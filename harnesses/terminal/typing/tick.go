@@ -100,7 +100,7 @@ func (k *ticker) press(ctx context.Context, key, keyName string, mayType, hasWor
 	unchanged := func(r *reading.Reader) error {
 		l, err := k.readList(r)
 		if err == nil && !mayType(l) {
-			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before %s", keyName)}
+			return TransientError{coleo.Errorf(coleo.EStale, "the list has changed before %s", keyName)}
 		}
 		return err
 	}
@@ -305,7 +305,7 @@ func (k *ticker) fill(ctx context.Context, l listView, at func(listView) bool) (
 	err = k.typeInside(ctx, func(r *reading.Reader) error {
 		l, err := k.readList(r)
 		if err == nil && (!at(l) || l.dialog.Typed != "") {
-			return Passing{coleo.Errorf(coleo.EStale, "the list has changed before the text was typed")}
+			return TransientError{coleo.Errorf(coleo.EStale, "the list has changed before the text was typed")}
 		}
 		return err
 	}, []byte(k.Text))

@@ -156,7 +156,7 @@ func answerBoxes(t *testing.T, how string, b *boxes, d coleo.Decision) (err erro
 }
 
 func reply(text string, options ...int) coleo.Decision {
-	return coleo.Decision{Choice: coleo.Reply, Options: options, Words: text}
+	return coleo.Decision{Choice: coleo.ChoiceAnswer, Options: options, Words: text}
 }
 
 // Qwen Code draws a typed text, and later its tick.
@@ -189,7 +189,7 @@ func TestExactlyTheWantedOptionsAreSubmitted(t *testing.T) {
 		"others were ticked":         {tickByMark, []int{1, 2}, 2, 0, reply("", 3), "3 "},
 		"others, by their digits":    {tickByDigit, []int{1, 2}, 0, 0, reply("", 2, 3), "23 "},
 		"the mark is at the submit":  {tickByMark, nil, 4, 0, reply("", 2), "2 "},
-		"one, named as an option":    {tickByMark, nil, 0, 0, coleo.Decision{Choice: coleo.Reply, Option: 2}, "2 "},
+		"one, named as an option":    {tickByMark, nil, 0, 0, coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 2}, "2 "},
 		"one and a text":             {tickByMark, nil, 0, 0, reply("a 1 pear", 2), "24 a 1 pear"},
 		"a text alone":               {tickByMark, []int{1}, 0, 0, reply("12"), "4 12"},
 		"a list that scrolls":        {tickByMark, nil, 0, 2, reply("", 1, 2), "12 "},
@@ -218,7 +218,7 @@ func TestAnOptionForAllOthersIsTheOthers(t *testing.T) {
 	}{
 		"all the others":   {reply("", 1, 2), "123 "},
 		"one of them":      {reply("", 2), "2 "},
-		"the option alone": {coleo.Decision{Choice: coleo.Reply, Option: 3}, "123 "},
+		"the option alone": {coleo.Decision{Choice: coleo.ChoiceAnswer, Option: 3}, "123 "},
 		"all, and a text":  {reply("pear", 3), "1234 pear"},
 	} {
 		for _, rows := range []int{0, 3} {
@@ -317,7 +317,7 @@ func TestWhatAListCannotDoIsRefused(t *testing.T) {
 		"a text of two lines":            {tickByMark, reply("a\nb"), coleo.EInvalid},
 		"a text with a control sequence": {tickByMark, reply("a\x1b[Bb"), coleo.EInvalid},
 		"nothing":                        {tickByMark, reply(""), coleo.EInvalid},
-		"an approval":                    {tickByMark, coleo.Decision{Choice: coleo.Approve}, coleo.EUnsupported},
+		"an approval":                    {tickByMark, coleo.Decision{Choice: coleo.ChoiceApprove}, coleo.EUnsupported},
 	} {
 		b := newBoxes()
 		var keys []string

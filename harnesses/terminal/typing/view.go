@@ -16,7 +16,7 @@ type Check func(r *reading.Reader) error
 // while nobody else uses that Reader.
 type View interface {
 	// Still waits for a complete picture and runs the check on it, because a half-drawn picture
-	// proves nothing. As long as the check returns a Passing, Still waits for another picture, for
+	// proves nothing. As long as the check returns a TransientError, Still waits for another picture, for
 	// up to one second. Still returns the error of the check, or the error of ctx. The At describes
 	// the session at the last run of the check.
 	Still(ctx context.Context, check Check) (At, error)
@@ -27,7 +27,7 @@ type View interface {
 	// returns true, the View looks at the screen again.
 	Update(change func(r *reading.Reader) (look bool))
 	// Write sends keys to the program, and reports whether they were typed. If ctx has ended,
-	// nobody waits for the keys anymore, and the error is an Unwanted.
+	// nobody waits for the keys anymore, and the error is a CallerGoneError.
 	Write(ctx context.Context, k Keys) (typed bool, err error)
 }
 
@@ -68,23 +68,23 @@ func (a At) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Passing is a check's error that can go away by itself, because the screen may be in the middle of
+// TransientError is a check's error that can go away by itself, because the screen may be in the middle of
 // a redraw.
-type Passing struct{ Err error }
+type TransientError struct{ Err error }
 
-func (p Passing) Error() string { return p.Err.Error() }
+func (p TransientError) Error() string { return p.Err.Error() }
 
 // Unwrap returns the error that remains if the picture does not change.
-func (p Passing) Unwrap() error { return p.Err }
+func (p TransientError) Unwrap() error { return p.Err }
 
-// Unwanted is the error for keys that were not typed because nobody waits for them
+// CallerGoneError is the error for keys that were not typed because nobody waits for them
 // anymore.
-type Unwanted struct{ Err error }
+type CallerGoneError struct{ Err error }
 
-func (u Unwanted) Error() string { return u.Err.Error() }
+func (u CallerGoneError) Error() string { return u.Err.Error() }
 
 // Unwrap returns the reason why nobody waits for the keys.
-func (u Unwanted) Unwrap() error { return u.Err }
+func (u CallerGoneError) Unwrap() error { return u.Err }
 
 // find calls the given function with the newest complete picture, and returns what the function
 // found on that picture.

@@ -1,7 +1,7 @@
 // Package toolcalls carries out the calls of Coleo's own tools: what an arm's model asks, which
 // tasks it has, which files it claims.
 //
-// The Desk of a host agent keeps its state in host.db. What must survive a kill is stored before
+// The Dispatcher of a host agent keeps its state in host.db. What must survive a kill is stored before
 // anybody is told about it. For example, one transaction writes a suspension, its event, and the
 // key of its call. After a kill of the host agent or of the tool server, the agent CLI can make the
 // same call again. The call then waits for the same answer, and the user is asked only once.
@@ -24,7 +24,7 @@ import (
 	"coleo.dev/store"
 )
 
-// Facts is what the desk needs to know about an arm.
+// Facts is what the dispatcher needs to know about an arm.
 type Facts struct {
 	Name    string
 	Harness string
@@ -39,8 +39,8 @@ type Facts struct {
 	Permissions []coleo.PermissionMode
 }
 
-// Desk carries out the calls of all arms of a host. Several goroutines can use it.
-type Desk struct {
+// Dispatcher carries out the calls of all arms of a host. Several goroutines can use it.
+type Dispatcher struct {
 	DB *store.HostDB
 	// Write writes a change and its events, after all earlier writes of the host agent. On a full
 	// disk, it returns an error and writes nothing.
@@ -58,7 +58,7 @@ type Desk struct {
 }
 
 // tool carries out one tool for an arm. The caller holds d.mu.
-type tool func(d *Desk, ctx context.Context, c call) (string, error)
+type tool func(d *Dispatcher, ctx context.Context, c call) (string, error)
 
 // call is one call of a tool.
 type call struct {
@@ -72,17 +72,17 @@ type call struct {
 
 // tools contains the tools that answer at once.
 var tools = map[string]tool{
-	coleo.ToolTaskWrite:    (*Desk).taskWrite,
-	coleo.ToolTaskUpdate:   (*Desk).taskUpdate,
-	coleo.ToolTaskComplete: (*Desk).taskComplete,
-	coleo.ToolTaskCheck:    (*Desk).taskCheck,
-	coleo.ToolHeartbeat:    (*Desk).heartbeat,
-	coleo.ToolShareNote:    (*Desk).shareNote,
-	coleo.ToolStatusReport: (*Desk).statusReport,
-	coleo.ToolInstructions: (*Desk).instructions,
-	coleo.ToolClaimFile:    (*Desk).claimFile,
-	coleo.ToolConflicts:    (*Desk).checkConflicts,
-	coleo.ToolListArms:     (*Desk).listArms,
+	coleo.ToolTaskWrite:    (*Dispatcher).taskWrite,
+	coleo.ToolTaskUpdate:   (*Dispatcher).taskUpdate,
+	coleo.ToolTaskComplete: (*Dispatcher).taskComplete,
+	coleo.ToolTaskCheck:    (*Dispatcher).taskCheck,
+	coleo.ToolHeartbeat:    (*Dispatcher).heartbeat,
+	coleo.ToolShareNote:    (*Dispatcher).shareNote,
+	coleo.ToolStatusReport: (*Dispatcher).statusReport,
+	coleo.ToolInstructions: (*Dispatcher).instructions,
+	coleo.ToolClaimFile:    (*Dispatcher).claimFile,
+	coleo.ToolConflicts:    (*Dispatcher).checkConflicts,
+	coleo.ToolListArms:     (*Dispatcher).listArms,
 }
 
 // Call carries out a call of a tool for an arm, and returns the text for the model. If the call
@@ -94,7 +94,7 @@ var tools = map[string]tool{
 //
 // If a subarm or the parent is moving between two hosts, a call about it waits for at most
 // d.MoveWait. After that time, list_arms says that the arm is moving. Other calls return EBusy.
-func (d *Desk) Call(ctx context.Context, arm string, q door.Request, waiting func(id string)) (string, error) {
+func (d *Dispatcher) Call(ctx context.Context, arm string, q door.Request, waiting func(id string)) (string, error) {
 	text, on, err := d.beginTogether(ctx, arm, q)
 	switch {
 	case err != nil:
@@ -114,7 +114,7 @@ func (d *Desk) Call(ctx context.Context, arm string, q door.Request, waiting fun
 
 // awaitSubarm waits for a subarm. If the subarm moves to another host meanwhile, awaitSubarm begins
 // the call again.
-func (d *Desk) awaitSubarm(ctx context.Context, arm string, q door.Request, r Relative,
+func (d *Dispatcher) awaitSubarm(ctx context.Context, arm string, q door.Request, r Relative,
 	waiting func(id string)) (string, error) {
 	waiting(r.Name)
 	for {
@@ -142,7 +142,7 @@ type waitsOn struct {
 
 // beginTogether is like begin. If the call is about an arm that is moving, beginTogether first waits
 // until that arm has come to this host. It waits for at most d.MoveWait.
-func (d *Desk) beginTogether(ctx context.Context, arm string, q door.Request) (string, waitsOn, error) {
+func (d *Dispatcher) beginTogether(ctx context.Context, arm string, q door.Request) (string, waitsOn, error) {
 	waited, stop := context.WithTimeout(ctx, d.MoveWait)
 	defer stop()
 	for {
@@ -165,7 +165,8 @@ func (d *Desk) beginTogether(ctx context.Context, arm string, q door.Request) (s
 // begin carries out a call that answers at once. For any other call, it returns what the call must
 // wait for. If the call is about an arm that is moving, begin does nothing and returns errMoving. If
 // late is true, the call has waited for that arm already, and list_arms no longer returns errMoving.
-func (d *Desk) begin(ctx context.Context, arm string, q door.Request, late bool) (text string, on waitsOn, err error) {
+func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
+	late bool) (text string, on waitsOn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	facts, err := d.Arm(arm)
@@ -196,7 +197,7 @@ func (d *Desk) begin(ctx context.Context, arm string, q door.Request, late bool)
 }
 
 // done writes the change of a call that answers at once, together with the call's text.
-func (d *Desk) done(ctx context.Context, c call, change store.ToolChange, text string,
+func (d *Dispatcher) done(ctx context.Context, c call, change store.ToolChange, text string,
 	work ...coleo.Work) (string, error) {
 	change.Arm, change.Call = c.arm, &store.ToolCall{Key: c.key, Text: text}
 	var events []coleo.Event
@@ -207,7 +208,7 @@ func (d *Desk) done(ctx context.Context, c call, change store.ToolChange, text s
 }
 
 // event returns the event for work that a tool call has reported.
-func (d *Desk) event(arm, run string, w coleo.Work) coleo.Event {
+func (d *Dispatcher) event(arm, run string, w coleo.Work) coleo.Event {
 	payload, err := json.Marshal(w)
 	if err != nil {
 		payload = nil // impossible, because all payloads are plain structs of this module
@@ -218,7 +219,7 @@ func (d *Desk) event(arm, run string, w coleo.Work) coleo.Event {
 
 // Ended withdraws the open suspensions of an ended arm, and releases the files that the arm has
 // claimed.
-func (d *Desk) Ended(ctx context.Context, arm string) error {
+func (d *Dispatcher) Ended(ctx context.Context, arm string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.beats, arm)
@@ -240,7 +241,7 @@ func (d *Desk) Ended(ctx context.Context, arm string) error {
 }
 
 // Tasks returns an arm's list of tasks.
-func (d *Desk) Tasks(ctx context.Context, arm string) ([]coleo.Task, error) {
+func (d *Dispatcher) Tasks(ctx context.Context, arm string) ([]coleo.Task, error) {
 	t, err := d.DB.Tasks(ctx, arm)
 	return t.Tasks, err
 }
