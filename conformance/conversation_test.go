@@ -119,17 +119,7 @@ func (t *Trial) say(ctx context.Context) error {
 // resumeWith kills the agent CLI, and continues a conversation. With the next prompt, the model must
 // see the given number of prompts.
 func (t *Trial) resumeWith(ctx context.Context, conversation string, prompts int) error {
-	if err := t.Session.Kill(ctx); err != nil {
-		return err
-	}
-	if err := t.closeSession(); err != nil {
-		return err
-	}
-	t.Session = nil
-	err := t.spawnIdle(ctx, func(c *coleo.SpawnConfig) {
-		c.Generation, c.Dir, c.Resume, c.Conversation = 2, c.Dir+"-2", true, conversation
-	})
-	if err != nil {
+	if err := t.killAndResume(ctx, conversation); err != nil {
 		return err
 	}
 	if err := t.say(ctx); err != nil {

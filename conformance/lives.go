@@ -24,7 +24,24 @@ func resumeAfterKill(ctx context.Context, t *Trial) error {
 	if err := t.exchange(ctx, "say "+nonce, nonce); err != nil {
 		return err
 	}
-	conversation := t.conversation(ctx)
+	if err := t.killAndResume(ctx, t.conversation(ctx)); err != nil {
+		return err
+	}
+	second := Nonce()
+	if err := t.exchange(ctx, "say "+second, second); err != nil {
+		return err
+	}
+	for _, q := range t.Model.Record() {
+		if q.Prompt == "say "+second && q.Side == "" && q.Turns < 2 {
+			return fmt.Errorf("after the resumption the model saw %d message of the user, want both", q.Turns)
+		}
+	}
+	t.details = "the model saw the conversation from before the kill"
+	return nil
+}
+
+// killAndResume kills the agent CLI, and starts another one that resumes a conversation.
+func (t *Trial) killAndResume(ctx context.Context, conversation string) error {
 	if err := t.Session.Kill(ctx); err != nil {
 		return err
 	}
@@ -38,16 +55,6 @@ func resumeAfterKill(ctx context.Context, t *Trial) error {
 	if err != nil {
 		return fmt.Errorf("resume conversation %q: %w", conversation, err)
 	}
-	second := Nonce()
-	if err := t.exchange(ctx, "say "+second, second); err != nil {
-		return err
-	}
-	for _, q := range t.Model.Record() {
-		if q.Prompt == "say "+second && q.Side == "" && q.Turns < 2 {
-			return fmt.Errorf("after the resumption the model saw %d message of the user, want both", q.Turns)
-		}
-	}
-	t.details = "the model saw the conversation from before the kill"
 	return nil
 }
 
