@@ -31,7 +31,8 @@ func (f *Folder) index() string { return filepath.Join(f.repo.Git, "index") }
 
 // copyIndex writes a copy of the work folder's index to a path. An arm can write anything into the index, and so
 // hide a changed file. So the copy has only the names, modes and objects of the files, and says of no file that it
-// is unchanged. It keeps the mark of a sparse checkout only for a file that is not there.
+// is unchanged. It keeps the mark of a sparse checkout only for a file that is not there. The ids of the trees in the
+// copy are computed from the files: see trees.
 //
 // If an older copy is at the path, git has written there which files it has read. This remains for each file
 // whose object is the same.
@@ -98,16 +99,18 @@ func (c *copying) readOlder(path string) (written time.Time) {
 // copy returns the copy of an index. It returns errIndex for a form that only git can read.
 func (c *copying) copy(data []byte) ([]byte, error) {
 	size := c.hash.hash().Size()
-	out := slices.Clone(data)
+	out, known := slices.Clone(data), newTrees(c.hash.hash())
 	end, err := eachEntry(out, size, func(e indexEntry) {
 		c.clean(e)
+		known.add(e)
 	})
 	if err != nil || hasParts(data[end:len(data)-size]) {
 		return nil, errors.Join(err, errIndex)
 	}
+	out = append(out[:end], known.extension()...)
 	sum := c.hash.hash()
-	sum.Write(out[:end])
-	return sum.Sum(out[:end]), nil
+	sum.Write(out)
+	return sum.Sum(out), nil
 }
 
 // clean removes from an entry what could hide the file.
