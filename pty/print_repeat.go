@@ -18,7 +18,7 @@ func (c *Core) repeat(n int) {
 		n = most + (n-most)%(c.cols/width)
 	}
 	separate := c.staysSeparate(ch)
-	if separate && (ch&cluster == 0 || c.modes&modeInsert == 0) { // in insert mode, only a cluster's first part shifts cells
+	if separate && (ch&cluster == 0 || c.modes&modeInsert == 0) { // inserting shifts by a cluster's first part only
 		if cost := n*width + n*width/c.cols*scrollCost; cost <= freeRepeats || c.spendAllowance(cost) {
 			c.printCells(cell{ch, c.pen}, width, n)
 		}
