@@ -132,8 +132,8 @@ func splitError(text string) (path, rest string) {
 	return path, oneLine(text)
 }
 
-// valueStep returns the step in the checked value that belongs to a step from a schema to an inner
-// schema. The step in the schema is a JSON Pointer without its first slash.
+// valueStep translates a step from a schema to an inner schema into a step from the checked value
+// to an inner value. keys is the step in the schema: a JSON Pointer without its first slash.
 func valueStep(keys string) string {
 	word, key, _ := strings.Cut(keys, "/")
 	switch word {

@@ -67,7 +67,7 @@ func (c *Coalescer) Changed(key string) {
 	}
 	s.last = now
 	if c.waiting[key] = s; ok {
-		return // Next still wakes for the earlier change, and then waits until the key is due
+		return // Next wakes for the earlier change, and then waits again
 	}
 	select {
 	case c.woken <- struct{}{}:

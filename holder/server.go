@@ -85,15 +85,15 @@ type server struct {
 }
 
 // Serve runs a holder in this process, and returns when the holder's program has ended. It reads
-// the Launch from in, as JSON. It writes the holder's status or an error to out, as one line of
-// JSON, and closes out. The process must do nothing else, because the holder treats all children of
-// the process as processes of the arm.
+// the Launch from the reader, as JSON. It writes the holder's status or an error to the writer, as
+// one line of JSON, and closes the writer. The process must do nothing else, because the holder
+// treats all children of the process as processes of the arm.
 //
 // A holder starts its guard with the same command. The JSON is then an order for a guard, and Serve
 // runs the guard.
 //
-// If the program cannot be started, Serve returns the error that it has also written to out. A
-// later error says what could not be closed or removed.
+// If the program cannot be started, Serve returns the error that it has also written to the writer.
+// A later error says what could not be closed or removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {

@@ -210,7 +210,7 @@ func (s *server) write(w *Write) response {
 }
 
 // beginWrite decides whether to type w. If so, it types as many bytes as the program takes without
-// waiting. It returns the number of these bytes, and for keys how much longer they are permitted.
+// waiting. n is the number of these bytes. For keys, left is how much longer they are permitted.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

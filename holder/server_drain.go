@@ -27,8 +27,8 @@ const (
 	// maxPacePause is the longest pause, for very low rates.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
-	// largeStep is a number of bytes. If one read returns at least this many, the holder assumes
-	// that the program writes continuously. It is half of what a terminal returns in one read.
+	// largeStep is half of what a terminal returns in one read, in bytes. If one read returns at
+	// least this many, the holder assumes that the program writes continuously.
 	largeStep = 2 << 10
 	// pollFor is how long the holder polls while the program writes continuously. After this time,
 	// it waits for the kernel to wake it. The next 4 KiB of such a program arrive in about 40 µs.

@@ -153,8 +153,8 @@ func (a *arm) liveSession() (coleo.Session, error) {
 // folder returns the folder with all files of the arm.
 func (a *arm) folder() armfolder.Folder { return armfolder.Of(a.host.Dir, a.record.ID) }
 
-// holdSession stores a session and starts to follow it. The harness by has started the session or
-// attached to it.
+// holdSession stores a session and starts to follow it. The caller also passes the harness that has
+// started the session or attached to it.
 func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
@@ -175,8 +175,9 @@ func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes the changes of a session to the event log. It stops when the session or the context
-// following ends. It always completes the write of a change, because the write uses ctx.
+// follow writes the changes of a session to the event log. It stops when the session or the second
+// context ends. It completes a write that is running at that time, because the write uses the first
+// context.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {

@@ -36,8 +36,8 @@ func (h *Host) repositories(folder string) (folders []string, err error) {
 	return folders, err
 }
 
-// inRepository is like inFolder, but if the arm has a worktree, it returns the folder of which the
-// worktree was made. The worktree itself may no longer exist.
+// inRepository is like inFolder. But if the arm has a worktree, it returns the folder from which
+// the worktree was made, because the worktree itself may no longer exist.
 func inRepository(r store.ArmRecord) diffs.Arm {
 	in := diffs.Arm{ID: r.ID, Folder: r.Workdir}
 	if w := r.Spec.Worktree; w != nil && w.From != "" {

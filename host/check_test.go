@@ -258,8 +258,8 @@ func TestR9ARetryThatIsCutOffIsToldAsLost(t *testing.T) {
 	}
 }
 
-// otherSession is a real session, but another object than the one through which the host agent
-// sends the queue.
+// otherSession wraps a real session. The host agent does not recognize it as the session through
+// which it sends the queue.
 type otherSession struct{ coleo.Session }
 
 // TestR9ATurnThatDidNotFinishIsNotChecked has a turn that was interrupted, and a turn whose agent

@@ -149,7 +149,7 @@ func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	return nil
 }
 
-// killUnheld ends an arm of which this host agent has no session.
+// killUnheld ends an arm if this host agent has no session of it.
 func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	if record.Handle == nil {
 		return nil

@@ -191,11 +191,11 @@ func (h *faultStage) end() {
 	h.t.Error("a person helps each arm, and the queues do not become empty")
 }
 
-// quietly calls do, and reports whether all queues are empty afterwards.
+// quietly calls the given function, and reports whether all queues are empty afterwards.
 func (h *faultStage) quietly(do func()) bool {
 	h.setBack = false
 	for _, a := range h.arms {
-		a.touched, a.answers = true, 1 // do may help any of them
+		a.touched, a.answers = true, 1 // the caller's function may help any arm
 	}
 	do()
 	h.settle()

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/store"
 )
 
-// littleRoom is a number of free bytes. If the disk has less room, the host agent asks the holders
-// whether they can still write. It is several times as much as a holder writes at once.
+// littleRoom is a number of free bytes, several times as much as a holder writes at once. If the
+// disk has less room, the host agent asks the holders whether they can still write.
 const littleRoom = 4 << 20
 
 // fullDisk makes sure that only one goroutine at a time asks the holders whether they can write.

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/store"
 )
 
-// TestWhoGivesUpWaitingLosesNothing lets the time of an order end during its writes. A write of
+// TestWhoGivesUpWaitingLosesNothing ends the time of an order during its writes. A write of
 // something that has happened must be completed. A write of something that was only intended must
 // leave no trace.
 func TestWhoGivesUpWaitingLosesNothing(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 type order func(ctx context.Context, data json.RawMessage) (any, error)
 
-// decoded returns an order that decodes its data and calls do with the result.
+// decoded returns an order that decodes its data and calls the given function with the result.
 func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	return func(ctx context.Context, data json.RawMessage) (any, error) {
 		var o T
@@ -24,7 +24,7 @@ func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	}
 }
 
-// onArm returns an order that finds the arm in its data and calls do with it.
+// onArm returns an order that finds the arm in its data and calls the given function with it.
 func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
 		a, err := h.arm(o.Arm)
@@ -36,7 +36,7 @@ func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 }
 
 // typingOrder returns an order that types into an arm. The arm does not move to another host while
-// the order runs. The function named returns the id of the arm.
+// the order runs. The first function returns the id of the arm.
 func typingOrder[O, R any](h *Host, named func(O) string, do func(*arm, context.Context, O) (R, error)) order {
 	return decoded(func(ctx context.Context, o O) (any, error) {
 		a, err := h.arm(named(o))

@@ -299,7 +299,8 @@ func (a *arm) obeyParked(r *store.ArmRecord, o *coleo.QueueOrder) (events []cole
 	return events, nil
 }
 
-// changeParked changes the record of an arm that is still in the parking that at names.
+// changeParked changes the record of an arm that is still in the given parking. It returns the
+// errors of stillParked and of intend.
 func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 	fn func(*store.ArmRecord, coleo.Parked) []coleo.Event) error {
 	var refusal error
@@ -313,8 +314,8 @@ func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 	return errors.Join(refusal, err)
 }
 
-// stillParked returns the parking of an arm. It returns EStale if the arm has left the parking that
-// at names, or has already tried its alternative. It returns EBusy if the queue is paused.
+// stillParked returns the parking of an arm. It returns EStale if the arm has left the given
+// parking, or has already tried its alternative. It returns EBusy if the queue is paused.
 func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 	q := queueOf(r)
 	if q.Parked == nil || q.Parked.Run != at.Run || q.Parked.Try != at.Try {

@@ -53,8 +53,8 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 // must fit into a message of the bus.
 const historyBytes = 2 << 20
 
-// lastLines returns at most the last most lines of a list. Their total size is at most
-// historyBytes.
+// lastLines returns the end of a list of lines, with a limit for their number. The total size of
+// the lines is at most historyBytes.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -137,8 +137,8 @@ const (
 	outputWait = 25 * time.Second
 )
 
-// output returns a piece of terminal output. If there is none yet, it waits for output. It reads
-// the journal, which remains after the arm has ended.
+// output returns a piece of terminal output from the journal, which remains after the arm has
+// ended. If there is no output yet, output waits for some.
 func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {

@@ -129,7 +129,7 @@ func (h *Host) openWindow(ctx context.Context, o bus.WindowOrder) (any, error) {
 	return nil, a.showWindow(ctx, shown, o.Place)
 }
 
-// showWindow opens the window of a session at the given place. If given is nil, it uses the place
+// showWindow opens the window of a session at the given place. Without a place, it uses the place
 // from the arm's start.
 func (a *arm) showWindow(ctx context.Context, s coleo.Windowed, given *coleo.WindowPlace) error {
 	if given == nil {

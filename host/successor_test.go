@@ -200,8 +200,8 @@ func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 }
 
 // TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver reports that a successor was never
-// ordered. For an unknown successor, this must be recorded once. It must be refused if the host
-// agent has the successor or has begun the hand-over.
+// ordered. If the host agent does not know the successor, it must record this once. If it has the
+// successor or has begun the hand-over, it must refuse the report.
 func TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -33,7 +33,7 @@ func startStrangers(t *testing.T) {
 	}
 }
 
-// readsFor returns the average number of reads in a call of do.
+// readsFor returns how often one call of the given function reads, as an average of several calls.
 func readsFor(t *testing.T, times int, do func(i int)) int {
 	t.Helper()
 	before := readsSoFar(t)

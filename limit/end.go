@@ -191,8 +191,8 @@ var weekdays = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "
 var months = map[string]time.Month{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8,
 	"sep": 9, "oct": 10, "nov": 11, "dec": 12}
 
-// date reads a day of a month. A day without a year is the nearest such day that can be meant. If
-// there is no time of day, the limit ends when that day begins.
+// date reads a day of a month. If the day has no year and would be more than half a year ago, it is
+// a day of the next year. If there is no time of day, the limit ends when that day begins.
 func date(text string, now time.Time) (time.Time, bool) {
 	m := dateForm.FindStringSubmatch(text)
 	if m == nil {

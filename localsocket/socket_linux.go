@@ -51,8 +51,9 @@ func (p process) close() {
 	}
 }
 
-// throughFolder opens the folder of a socket and calls do with a short address of the socket. A
-// socket address has room for only 107 bytes, so the short one leads through the open folder.
+// throughFolder opens the folder of a socket, and calls the given function with a short address of
+// the socket. A socket address has room for only 107 bytes, so the short address leads through the
+// open folder.
 func throughFolder[T any](path string, do func(*net.UnixAddr) (T, error)) (T, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

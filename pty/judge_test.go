@@ -26,9 +26,9 @@ type job struct {
 	Data []byte `json:"data"`
 }
 
-// TestJudge writes the same random text and sequences to this package and to xterm.js. The screens
-// must be equal. It leaves out sequences that this package treats differently on purpose: see
-// piece.
+// TestJudge writes the same random text and sequences to this package and to xterm.js, and compares
+// the screens. The sequences do not include those that this package treats differently on purpose:
+// see piece.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	if *jobs != "" {

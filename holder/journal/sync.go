@@ -57,8 +57,8 @@ func (j *Writer) sync() {
 	}
 }
 
-// syncSegments brings the index to the disk, and all segments with output from the offset from up
-// to the offset end. It skips segments that have been deleted.
+// syncSegments brings the index to the disk, and all segments with output between the two given
+// offsets. It skips segments that have been deleted.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {

@@ -17,10 +17,11 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// The path of a socket can have at most 107 bytes. So that the path of the folder can have any
-// length, this package opens the folder and reaches the socket through the open folder.
+// The path of a socket can have at most 107 bytes. This package opens the folder and reaches the
+// socket through the open folder, so that the path of the folder can have any length.
 //
-// This package uses system calls instead of package net, which would double the memory of a holder.
+// The package makes system calls instead of using package net, which would double the memory of a
+// holder.
 
 // This package uses system calls instead of package net, because package net would
 // double the memory of a holder.

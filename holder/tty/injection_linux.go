@@ -26,8 +26,8 @@ var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_ARM, 54},
 }
 
-// These are the offsets, in bytes, of the data that the filter reads: the number of the system
-// call, the architecture, and the low half of the second argument. The offsets are those of
+// These are the offsets, in bytes, of the data that the filter reads. They are the number of the
+// system call, the architecture, and the low half of the second argument. The offsets are those of
 // linux/seccomp.h for little-endian machines.
 const (
 	callNumber = 0
@@ -71,7 +71,7 @@ func injectionFilter() []unix.SockFilter {
 func WithoutInjection(allowSudo bool, start func() error) error {
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // without an unlock, the thread ends with this goroutine
+		runtime.LockOSThread() // never unlocked, so the thread ends with this goroutine
 		forbidInjection(!allowSudo && !injectionRefused())
 		done <- start()
 	}()

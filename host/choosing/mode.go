@@ -46,8 +46,8 @@ type Chooser struct {
 	changing sync.Mutex // held during a change of the mode or the model, so that only one change runs at a time
 
 	mu sync.Mutex // guards the fields below; while it is held, no other lock is taken
-	// unconfirmed means that the session may not be in the ordered mode, because the session is new
-	// or was just attached to.
+	// unconfirmed means that the session is possibly not in the ordered mode, because the session
+	// is new or was just attached to.
 	unconfirmed bool
 	// switching means that a switch of the mode is running. A change of the mode then belongs to
 	// its order.
@@ -233,25 +233,25 @@ func (ch *Chooser) ShowMode(r *store.ArmRecord, c coleo.Change) []coleo.Event {
 	return ofArm(r.ID, events)
 }
 
-// Unconfirmed reports whether a new session of an arm may not be in the ordered mode. It returns
-// true after a start, and if a host agent was killed during a switch of the mode. It returns false
-// if the session has already been in the ordered mode, because somebody has then chosen the present
-// mode.
+// Unconfirmed reports whether a new session of an arm is possibly not in the ordered mode. It
+// returns true after a start, and if a host agent was killed during a switch of the mode. It
+// returns false if the session was in the ordered mode before: somebody has then chosen the present
+// mode since.
 func Unconfirmed(r *store.ArmRecord) bool {
 	ordered := ModeOf(r.Spec.Chosen)
 	return ordered != "" && r.Trace.Shown != ordered
 }
 
 // NewSession prepares ch for a session that was just started or attached to. unconfirmed says
-// whether the session may not be in the ordered mode.
+// whether the session is possibly not in the ordered mode.
 func (ch *Chooser) NewSession(unconfirmed bool) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.unconfirmed, ch.seen = unconfirmed, 0
 }
 
-// orderedMode returns the mode that a user has ordered, if the session may not be in it. Otherwise
-// it returns "".
+// orderedMode returns the mode that a user has ordered, if the session is possibly not in it.
+// Otherwise it returns "".
 func (ch *Chooser) orderedMode() string {
 	ch.mu.Lock()
 	unconfirmed := ch.unconfirmed

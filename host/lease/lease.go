@@ -15,8 +15,7 @@ import (
 const Time = 30 * time.Second
 
 // typingTime is how long Take waits for an order that is typing. Most prompts arrive in less than 3
-// s. It is well below the time limit of Take's caller, so that the caller still receives the
-// reason.
+// s. The time limit of Take's caller is much longer, so that the caller still receives the reason.
 const typingTime = 10 * time.Second
 
 // Lease is the lease of one arm. In its zero value, nobody has the lease. A Lease is safe for

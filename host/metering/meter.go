@@ -107,8 +107,8 @@ func (m *Meter) NextCall(prompt string) budget.Call {
 	return m.Ledger.Next(model, tokens, len(prompt))
 }
 
-// Count counts the calls of the model in events. It returns the calls, and the amounts to store. of
-// is the arm's account.
+// Count counts the calls of the model in events. It returns the calls, and the amounts to store.
+// The caller passes the arm's account.
 func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Call, cost []store.Spending) {
 	f := m.Arm.Facts()
 	m.mu.Lock()
@@ -176,8 +176,8 @@ func (m *Meter) ForgetContext() {
 	m.mu.Unlock()
 }
 
-// FindLoop returns why the agent CLI goes in circles in its newest run, or "". The events are the
-// newest ones. open is the id of the newest open run, or "".
+// FindLoop returns why the agent CLI goes in circles in its newest run, or "". The caller passes
+// the newest events, and the id of the newest open run, or "".
 func (m *Meter) FindLoop(events []coleo.Event, open string) (why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

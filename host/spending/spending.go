@@ -66,8 +66,8 @@ func (l *Ledger) put(s store.Spending) {
 // Arm says to which accounts the calls of an arm belong.
 type Arm struct {
 	ID, Name string
-	// Folders are the arm's projects: the work folder, or the folders of which the arm has
-	// worktrees.
+	// Folders are the arm's projects: the work folder, or the folders from which the arm's
+	// worktrees were made.
 	Folders []string
 	Budget  *coleo.Budget
 	// Parents are the arms above a subarm, the nearest first. The Parents fields of these arms are

@@ -97,8 +97,8 @@ func (d *Dispatcher) listArms(ctx context.Context, c call) (string, error) {
 	return d.done(ctx, c, store.ToolChange{}, strings.Join(lines, "\n"))
 }
 
-// subarm returns the calling arm's subarm with the given name or id. at is false if there is none.
-// If the subarm is moving between two hosts, the error wraps errMoving.
+// subarm returns the calling arm's subarm with the given name or id, and whether there is one. If
+// the subarm is moving between two hosts, the error wraps errMoving.
 func (d *Dispatcher) subarm(c call, name string) (r Relative, at bool, err error) {
 	for _, r := range d.Arms.Relatives(c.arm) {
 		if !r.Parent && (r.Name == name || r.ID == name) {
@@ -187,8 +187,8 @@ func requesting(c call, kind coleo.SuspensionKind, r coleo.ArmRequest) coleo.Sus
 	return coleo.Suspension{Arm: c.arm, Run: c.facts.Run, Kind: kind, Text: subarm.Question(kind, r), Request: &r}
 }
 
-// checkRoom returns an error if the arm has too many subarms for the new request s, or if the
-// requested name is taken. open contains the arm's earlier requests.
+// checkRoom returns an error if the arm has too many subarms for the new request, or if the
+// requested name is taken. The caller passes the new request and the arm's earlier requests.
 func (d *Dispatcher) checkRoom(c call, s coleo.Suspension, open []coleo.Suspension) error {
 	children := 0
 	for _, o := range open {

@@ -23,8 +23,8 @@ const (
 )
 
 // terminalVariables lists the variables that describe the terminal, its display and the user's
-// editor. A name that ends in _ is a prefix. The program in the window gets no other variables of
-// the terminal, because they may be secrets.
+// editor. A name that ends in _ is a prefix. The program in the window receives no other variables
+// of the terminal, because they may be secrets.
 var terminalVariables = []string{
 	"TERM", "COLORTERM", "COLORFGBG", "TERM_", "TERMINFO", "TERMINFO_DIRS", "LC_TERMINAL", "LC_TERMINAL_VERSION",
 	"TMUX", "TMUX_PANE", "STY", "KITTY_", "WEZTERM_", "GHOSTTY_", "ITERM_", "VTE_VERSION", "WINDOWID",
