@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// These constants are bounds for one call of a model, in tokens.
+// These constants are the default bounds for one call of a model, in tokens.
 const (
 	// FirstContext is the bound for the context of the first call of a conversation. Before this
 	// call, the agent CLI has not reported the size of the context. The instructions and tools of
@@ -24,25 +24,25 @@ const (
 // call of that turn. In a decision about a running turn, Call is the call that has just been
 // counted.
 type Call struct {
-	Model   string       // as PROVIDER/MODEL or MODEL; "" if nobody knows it
-	Price   *coleo.Price // nil if nobody knows it
-	Context int          // a bound of the input tokens
-	Output  int          // a bound of the output tokens
-	Counted bool         // the amount that is used includes the call
+	Model   string       // PROVIDER/MODEL or MODEL; "" if the model is not known
+	Price   *coleo.Price // nil if the price is not known
+	Context int          // the largest number of input tokens
+	Output  int          // the largest number of output tokens
+	Counted bool         // the spent amount of the budget includes the call
 }
 
 // Next returns the first call of a turn. contextTokens is the size of the conversation after the
-// last call, or 0 if that size is not known. promptBytes is the size of the new prompt. This size
-// bounds the prompt's tokens, because no token is shorter than a byte. maxReply is the longest
-// reply in tokens, or 0 for MaxOutput.
+// last call, or 0 if that size is not known. promptBytes is the size of the new prompt in bytes.
+// The prompt has at most as many tokens, because no token is shorter than a byte. maxReply is the
+// longest reply in tokens, or 0 for MaxOutput.
 func Next(model string, price *coleo.Price, contextTokens, promptBytes, maxReply int) Call {
 	return Call{Model: model, Price: price, Context: cmp.Or(contextTokens, FirstContext) + promptBytes,
 		Output: cmp.Or(maxReply, MaxOutput)}
 }
 
-// Bound returns the most that the call can cost, in US dollars. It counts all input at the dearest
-// rate, so it does not matter which part of the input comes from a cache. A call without a price
-// has no bound, and then ok is false.
+// Bound returns the most that the call can cost, in US dollars. It counts all input at the highest
+// rate, because the input that comes from a cache or goes into it has another rate. If the price of
+// the call is not known, ok is false.
 func (c Call) Bound() (dollars float64, ok bool) {
 	if c.Price == nil {
 		return 0, false
@@ -63,9 +63,9 @@ type Decision struct {
 // Allows reports whether the budget allows the call.
 func (d Decision) Allows() bool { return d.Policy == "" }
 
-// Decide decides whether a budget allows a call. The bound of a call that is about to begin must
-// fit into the rest of the budget. A running turn may go on until the budget is used up. A call
-// without a known price fits into no budget.
+// Decide decides whether a budget allows a call. A call that is about to begin must fit into the
+// rest of the budget with its bound. A running turn may continue until the budget is used up. A
+// call with an unknown price fits into no budget.
 func Decide(s coleo.BudgetState, c Call) Decision {
 	if s.Dollars == 0 {
 		return Decision{}
@@ -111,12 +111,12 @@ type UsageTiming string
 
 // The values of UsageTiming.
 const (
-	UsagePerReply UsageTiming = "replies" // each reply of the model, while the turn goes on
+	UsagePerReply UsageTiming = "replies" // after each reply of the model, during the turn
 	UsagePerTurn  UsageTiming = "turns"   // only at the end of a turn
 	UsageNever    UsageTiming = "nothing"
 )
 
-// TimingOf returns when the agent CLI of a harness reports its usage.
+// TimingOf returns when the agent CLI of a harness with the given Info reports its usage.
 func TimingOf(i coleo.Info) UsageTiming {
 	switch {
 	case i.Work.Usage:
@@ -127,9 +127,9 @@ func TimingOf(i coleo.Info) UsageTiming {
 	return UsageNever
 }
 
-// CanKeep returns EUnsupported if a budget cannot be kept. The reason can be that the agent CLI
-// reports its usage too late or not at all. It can also be that nobody knows the model or its
-// price. A budget that only warns can always be kept. If nobody knows the model, its name is "".
+// CanKeep returns EUnsupported if a budget cannot be kept. The reason is that the agent CLI reports
+// its usage too late or not at all, or that the model or its price is unknown. A budget that only
+// warns can always be kept. An unknown model has the name "".
 func CanKeep(b coleo.Budget, harness string, t UsageTiming, model string, price *coleo.Price) error {
 	if b.Dollars == 0 || !b.Policy.Hard() {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"coleo.dev"
 )
 
-// randomRuns is how many fleets the property test runs.
+// randomRuns is how many random fleets the property test tries.
 const randomRuns = 200
 
-// flight is a call that has been sent to the model and is not counted yet. Its cost is known
-// to the test alone.
+// flight is a call that has been sent to the model and is not counted yet. Only the test knows its
+// cost.
 type flight struct{ bound, cost float64 }
 
 // actor is an arm of the test. Its agent CLI sends calls by itself, several at a time, until
@@ -19,7 +19,7 @@ type flight struct{ bound, cost float64 }
 type actor struct {
 	price   *coleo.Price
 	context int
-	own     coleo.Budget // the arm's own budget; a zero one is none
+	own     coleo.Budget // the arm's own budget; the zero value means that it has none
 	spent   float64
 	inTurn  bool
 	flights []flight
@@ -31,8 +31,9 @@ type fleet struct {
 	arms   []*actor
 	common coleo.Budget
 	spent  float64
-	// allowed is by how much each budget may be passed: the bounds of the calls that were in
-	// flight when the budget was used up. It is negative until then.
+	// allowed is by how much the spent amount of each arm may exceed the arm's budget. It is the
+	// sum of the bounds of the calls that were in flight when the budget was used up, and negative
+	// until then.
 	allowed    map[*actor]float64
 	allowedAll float64
 }
@@ -42,7 +43,7 @@ func (f *fleet) budgets(a *actor) []coleo.BudgetState {
 		{Budget: f.common, Scope: coleo.BudgetOfFleet, Spent: f.spent}}
 }
 
-// begin lets an arm begin a turn, if its budgets allow it.
+// begin begins a turn of the arm if its budgets allow the first call.
 func (f *fleet) begin(a *actor) {
 	if !a.inTurn && DecideAll(f.budgets(a), Next("m", a.price, a.context, 0, 0)).Allows() {
 		a.inTurn = true
@@ -50,7 +51,7 @@ func (f *fleet) begin(a *actor) {
 	}
 }
 
-// send sends one call of an arm. Its tokens are at most those of its bound.
+// send sends one call of an arm. The call uses at most the tokens of its bound.
 func (f *fleet) send(a *actor) {
 	call := Next("m", a.price, a.context, 0, 0)
 	bound, _ := call.Bound()
@@ -61,8 +62,8 @@ func (f *fleet) send(a *actor) {
 	a.flights = append(a.flights, flight{bound, a.price.Of(used, call.Context)})
 }
 
-// count ends one call of an arm, counts it, and interrupts the turns that the budgets do not
-// allow any longer. As in the host agent, an interrupted turn sends no further call.
+// count ends and counts one call of an arm. Then it interrupts each turn that a budget no longer
+// allows. As in the host agent, an interrupted turn sends no more calls.
 func (f *fleet) count(a *actor) {
 	at := f.r.IntN(len(a.flights))
 	done := a.flights[at]
@@ -80,7 +81,8 @@ func (f *fleet) count(a *actor) {
 	}
 }
 
-// note keeps the bounds of the calls in flight at the moment when a budget is used up.
+// note sets the allowed excess of a budget that has just been used up. It is the sum of the bounds
+// of the given arms' calls in flight.
 func (f *fleet) note(_ *actor, allowed *float64, usedUp bool, of []*actor) {
 	if *allowed >= 0 || !usedUp {
 		return
@@ -93,8 +95,9 @@ func (f *fleet) note(_ *actor, allowed *float64, usedUp bool, of []*actor) {
 	}
 }
 
-// TestABudgetIsPassedOnlyByTheCallsInFlight runs random fleets until every budget is used up.
-// The calls that were in flight then are the only ones that pass the budget.
+// TestABudgetIsPassedOnlyByTheCallsInFlight runs random fleets until every budget is used up. Each
+// budget may be exceeded by no more than the bounds of the calls that were in flight at that
+// moment.
 func TestABudgetIsPassedOnlyByTheCallsInFlight(t *testing.T) {
 	t.Parallel()
 	usedUp := 0
@@ -136,7 +139,8 @@ func randomFleet(seed uint64) *fleet {
 	return f
 }
 
-// check returns how many budgets were used up.
+// check reports each budget that was exceeded by too much. It returns how many budgets were used
+// up.
 func (f *fleet) check(t *testing.T, seed uint64) (usedUp int) {
 	t.Helper()
 	const rounding = 1e-9

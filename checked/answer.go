@@ -13,9 +13,9 @@ import (
 // fence matches a fenced code block in Markdown.
 var fence = regexp.MustCompile("(?ms)^[ \t]*```[^\n`]*\n(.*?)^[ \t]*```[ \t]*$")
 
-// Extract returns the JSON of an answer, without spaces around its parts. The answer must
-// be JSON, or have exactly one fenced block whose content is JSON. Extract ignores text
-// around the block. It returns EInvalid with the reason if there is no such JSON.
+// Extract returns the JSON of an answer, without white space between its parts. The answer must be
+// JSON, or have exactly one fenced block whose content is JSON. Extract ignores text around the
+// block. It returns EInvalid with the reason if it finds no such JSON.
 func Extract(answer string) (json.RawMessage, error) {
 	answer = strings.TrimSpace(answer)
 	if answer == "" {
@@ -46,15 +46,15 @@ func compact(text string) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// Answer checks the answer of a run against its schema. The answer in the run's end must not be
-// shortened. canRetry reports whether asking the model again can help. It is false if the answer
-// itself is not known.
+// Answer checks the answer of a run against its schema. end.Answer must be complete. canRetry
+// reports whether it can help to ask the model again. It cannot help if Coleo does not know the
+// whole answer.
 func Answer(c coleo.Check, end coleo.RunEnd) (v coleo.Validated, canRetry bool) {
 	if !end.Whole {
 		return coleo.Validated{Error: "no source but the screen has the answer, and the screen may lack a part of it"}, false
 	}
 	schema, err := Compile("schema", c.Schema)
-	if err != nil { // another version of Coleo may have accepted the schema
+	if err != nil { // possible if another version of Coleo has accepted the schema
 		return coleo.Validated{Error: err.Error()}, false
 	}
 	raw, err := Extract(end.Answer)

@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// issues is a schema with everything that a place in an answer can go through.
+// issues is a schema with each kind of step from one value in an answer to an inner value.
 const issues = `{
 	"type": "object",
 	"required": ["list"],
@@ -27,7 +27,7 @@ func TestR9AnAnswerFitsOrSaysWhereItDoesNot(t *testing.T) {
 	for _, c := range []struct {
 		name, answer string
 		want         string // the JSON; "" if the answer does not fit
-		path, fault  string // a part of the fault
+		path, fault  string // the whole path, and a part of the error
 	}{
 		{"bare JSON fits", " {\"list\": []}\n", `{"list":[]}`, "", ""},
 		{"JSON in one fenced block fits, with words around it", "Here:\n```json\n{\"list\": [{\"file\": \"a\"}]}\n```\nDone.",
@@ -81,7 +81,7 @@ func TestR9WrongSchemasAndInputsAreRefusedInOneLine(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		check coleo.Check
-		want  string // a part of the error; "" if it is accepted
+		want  string // a part of the error; "" if there must be none
 	}{
 		{"a schema", coleo.Check{Schema: json.RawMessage(issues), Retries: 5}, ""},
 		{"a schema that refers to itself in steps", coleo.Check{Schema: json.RawMessage(
@@ -181,8 +181,9 @@ func TestR9TheSpecHashIsOfTheCanonicalJSON(t *testing.T) {
 	t.Parallel()
 	spec := Spec{Harness: "codex", Model: "p/m", Args: []string{"-x"}, Mode: "ask", Asked: &Asked{Prompt: "a < b",
 		Schema: json.RawMessage(`{"type":"number","minimum":1.0}`)}}
-	// printf '%s' '{"args":["-x"],"asked":{"prompt":"a < b","schema":{"minimum":1.0,"type":"number"}},
-	// "harness":"codex","mode":"ask","model":"p/m"}' | sha256sum, without the line end in the middle
+	// The command that computes this hash (without the line break in its argument) is: printf '%s'
+	// '{"args":["-x"],"asked":{"prompt":"a < b","schema":{"minimum":1.0,"type":"number"}},
+	// "harness":"codex","mode":"ask","model":"p/m"}' | sha256sum
 	const want = "22b2ad52e7bc1610b9a8e01b1251d412971f3b6d329d1b57c65b2fe398f3273c"
 	if got := Hash(spec); got != want {
 		t.Errorf("Hash = %s, want %s", got, want)

@@ -8,7 +8,8 @@ import (
 	"errors"
 )
 
-// Spec contains what a specHash is computed from: the configuration of a run and its prompt.
+// Spec contains the configuration of a run and its prompt. Hash computes the specHash of the run
+// from it.
 type Spec struct {
 	Harness string   `json:"harness"`
 	Model   string   `json:"model"` // PROVIDER/MODEL or MODEL; "" if the agent CLI has chosen it
@@ -21,8 +22,8 @@ type Spec struct {
 // Asked is the part of a Spec that only a checked prompt has.
 type Asked struct {
 	Prompt      string          `json:"prompt"`                 // the caller's text, without the input
-	Schema      json.RawMessage `json:"schema,omitempty"`       // of the answer
-	InputSchema json.RawMessage `json:"input_schema,omitempty"` // of the input
+	Schema      json.RawMessage `json:"schema,omitempty"`       // the schema of the answer
+	InputSchema json.RawMessage `json:"input_schema,omitempty"` // the schema of the input
 }
 
 // Hash returns the SHA-256 of the JSON of the spec, as 64 hexadecimal digits. The JSON is
@@ -40,7 +41,7 @@ func Hash(s Spec) string {
 		var value any
 		decoder := json.NewDecoder(bytes.NewReader(raw))
 		decoder.UseNumber()
-		err = errors.Join(decoder.Decode(&value), encoder.Encode(value)) // the keys of a map are sorted
+		err = errors.Join(decoder.Decode(&value), encoder.Encode(value)) // Encode sorts the keys of the maps
 	}
 	if err != nil {
 		return ""

@@ -8,9 +8,9 @@ import (
 	"coleo.dev"
 )
 
-// Accept checks the schemas and the input of a prompt, before anything is typed. If the check has
-// an input schema, Accept also returns the result of checking the input. It returns EInvalid for
-// every fault, including an input that does not fit.
+// Accept checks the schemas and the input of a prompt, before Coleo types anything. If there is an
+// input schema, Accept also returns the result of checking the input. It returns EInvalid for every
+// fault, including an input that does not fit its schema.
 func Accept(c coleo.Check) (input coleo.Validated, err error) {
 	switch {
 	case c.Retries < 0 || c.Retries > coleo.MaxRetries:
@@ -50,8 +50,8 @@ const (
 	beforeSchema = "\n\nAnswer with JSON alone. It must fit this JSON Schema: "
 )
 
-// Text returns the text of a prompt, with the input of the prompt and the schema of its answer. The
-// check can be nil.
+// Text returns the text that Coleo types: the caller's prompt, the input and the schema of the
+// answer. The check can be nil.
 func Text(prompt string, c *coleo.Check) string {
 	if c == nil {
 		return prompt
@@ -66,13 +66,13 @@ func Text(prompt string, c *coleo.Check) string {
 }
 
 // asText returns JSON as a part of a prompt. It writes each @ as a JSON escape, because some agent
-// CLIs treat a word with @ as a file name.
+// CLIs take a word with @ for the name of a file.
 func asText(raw json.RawMessage) string { return withoutAt(Plain(raw)) }
 
 func withoutAt(text string) string { return strings.ReplaceAll(text, "@", `\u0040`) }
 
-// Plain returns JSON on one line, without spaces around its parts. It writes the characters <, >
-// and & as themselves, while package encoding/json writes them as escapes.
+// Plain returns JSON on one line, without white space between its parts. It writes <, > and & as
+// themselves, although package encoding/json writes them as escapes.
 func Plain(raw json.RawMessage) string {
 	text := string(raw)
 	if out, err := compact(text); err == nil {
@@ -101,11 +101,12 @@ func Plain(raw json.RawMessage) string {
 // html maps the escapes that package encoding/json writes to their characters.
 var html = map[string]string{`\u003c`: "<", `\u003e`: ">", `\u0026`: "&"}
 
-// quotedPrompt is the number of characters that are enough to recognize a prompt.
+// quotedPrompt is how many characters of a prompt a retry quotes. They are enough for the model to
+// recognize the prompt.
 const quotedPrompt = 80
 
-// RetryPrompt returns the check and the text of the prompt that asks a model again. The receipt is
-// that of the run whose answer does not fit. This run must have retries left.
+// RetryPrompt returns the check and the text of the prompt that asks a model again. The answer of
+// the given run does not fit, for the reason in fault. The run must have retries left.
 func RetryPrompt(run coleo.Receipt, fault coleo.Validated) (coleo.Check, string) {
 	next := *run.Check
 	next.Input, next.InputSchema = nil, nil

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// document is a decoded JSON Schema. It maps JSON Pointers to all objects that can be schemas
-// themselves.
+// document is a decoded JSON Schema. It maps JSON Pointers to all objects in the schema that can
+// themselves be schemas.
 type document map[string]map[string]any
 
 // dataWords are keywords whose values are data and not schemas.
 var dataWords = []string{"const", "enum", "default", "examples"}
 
-// refuse returns the reason why a schema is unusable, or "" if the schema is usable. It refuses
-// references that the library would load from elsewhere. It also refuses references that would
-// check one value forever.
+// refuse returns the reason why a schema is unusable, or "" if the schema is usable. It refuses a
+// reference that the library would load from elsewhere. It also refuses references that form a
+// circle, because a check of one value would never end.
 func refuse(root any) string {
 	switch root.(type) {
 	case bool, map[string]any:
@@ -44,7 +44,8 @@ func refuse(root any) string {
 	return ""
 }
 
-// collect adds a value and everything inside the value to the document.
+// collect adds a value and everything inside it to the document. The value is at the given JSON
+// Pointer.
 func (d document) collect(at string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -65,8 +66,8 @@ func escape(key string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
 }
 
-// unknownReference returns the reason why Coleo does not support a reference in the object. It
-// returns "" if Coleo supports all references in the object.
+// unknownReference returns the reason why a reference in the object is not supported. It returns ""
+// if Coleo supports all references in the object.
 func unknownReference(at string, object map[string]any) string {
 	for _, word := range []string{"$dynamicRef", "$recursiveRef"} {
 		if _, ok := object[word].(string); ok {
@@ -82,14 +83,15 @@ func unknownReference(at string, object map[string]any) string {
 	return ""
 }
 
-// These are the states of an object in a search for circles.
+// These are the states of an object in the search for circles.
 const (
 	entered = 1
 	left    = 2
 )
 
 // circles reports whether an object of the schema leads back to itself through keywords that check
-// the same value. The search starts at the object with the given JSON Pointer.
+// the same value. The search starts at the object with the given JSON Pointer. The map seen
+// contains the states of the objects.
 func (d document) circles(pointer string, seen map[string]int) bool {
 	switch seen[pointer] {
 	case entered:
@@ -107,8 +109,8 @@ func (d document) circles(pointer string, seen map[string]int) bool {
 	return false
 }
 
-// inPlace returns JSON Pointers to the schemas that an object applies to the same value. The object
-// is the one at the given JSON Pointer.
+// inPlace returns JSON Pointers to the schemas that an object applies to its own value, and not to
+// a part of it. The object is the one at the given JSON Pointer.
 func (d document) inPlace(pointer string) (out []string) {
 	object := d[pointer]
 	if ref, ok := object["$ref"].(string); ok {

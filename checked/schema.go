@@ -20,8 +20,8 @@ type Schema struct{ resolved *jsonschema.Resolved }
 var versions = []string{"", "https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#",
 	"https://json-schema.org/draft-07/schema#"}
 
-// Compile compiles a JSON Schema. Errors name the schema with the given title. Compile returns
-// EInvalid for a schema that is too large, has an unknown draft or is malformed. It also returns
+// Compile compiles a JSON Schema. Errors call the schema by the given title. Compile returns
+// EInvalid for a schema that is too large, malformed or of an unknown draft. It also returns
 // EInvalid if the schema refers to something outside of itself, or if a check would never end.
 func Compile(title string, raw json.RawMessage) (s *Schema, err error) {
 	defer func() {
@@ -53,10 +53,10 @@ func Compile(title string, raw json.RawMessage) (s *Schema, err error) {
 
 const (
 	// validationTime is the time limit for one validation. Without a limit, a recursive schema with
-	// alternatives can take almost forever, and the end of the run would have to wait.
+	// alternatives can take almost forever, and the run cannot end before that.
 	validationTime = 5 * time.Second
-	// maxDepth is the limit for the nesting of lists and objects in a value. The library needs
-	// seconds for a depth of a few thousand. Answers need a depth of less than a hundred.
+	// maxDepth is the limit for the nesting of lists and objects in a value, in levels. For a few
+	// thousand levels, the library needs seconds. Answers have less than a hundred levels.
 	maxDepth = 100
 )
 
@@ -107,9 +107,10 @@ func (s *Schema) validate(value any) (err error) {
 	return s.resolved.Validate(value)
 }
 
-// splitError takes an error of the library apart. The error names the schemas on the way to the
-// fault: "validating root: validating /properties/n: type: ...". The first result is the way
-// through the checked value, as a JSON Pointer. The second one is the remaining error in one line.
+// splitError splits an error of the library into the place of the fault and the message. The error
+// names the schemas on the way to the fault: "validating root: validating /properties/n: type:
+// ...". splitError returns the place in the checked value as a JSON Pointer, and the message in one
+// line.
 func splitError(text string) (path, rest string) {
 	const step = "validating "
 	at := ""
@@ -119,7 +120,7 @@ func splitError(text string) (path, rest string) {
 			break
 		}
 		text = after
-		if !strings.HasPrefix(name, "/") { // the root, or a schema with an id as its name
+		if !strings.HasPrefix(name, "/") { // the name is "root" or the id of a schema
 			at = ""
 			continue
 		}
@@ -131,8 +132,8 @@ func splitError(text string) (path, rest string) {
 	return path, oneLine(text)
 }
 
-// valueStep returns the step through the checked value that matches one step from a schema to an
-// inner schema. The keys of the step through the schema are a JSON Pointer without its first slash.
+// valueStep translates a step from a schema to an inner schema into a step from the checked value
+// to an inner value. keys is the step in the schema: a JSON Pointer without its first slash.
 func valueStep(keys string) string {
 	word, key, _ := strings.Cut(keys, "/")
 	switch word {
@@ -145,8 +146,8 @@ func valueStep(keys string) string {
 	return "" // the inner schema checks the same value
 }
 
-// maxFault is the largest length of a fault, in characters. A fault quotes the part that does not
-// fit, and that part can be a whole answer.
+// maxFault is the largest length of a fault, in characters. A fault quotes the part of the answer
+// that does not fit, and that part can be the whole answer.
 const maxFault = 400
 
 // oneLine returns a text as one line of at most maxFault characters.
@@ -154,7 +155,7 @@ func oneLine(text string) string {
 	return shorten(strings.Join(strings.Fields(text), " "), maxFault)
 }
 
-// shorten returns at most n characters of a text. If it has cut the text, it adds ….
+// shorten returns at most n characters of a text. It adds "…" to a text that it has cut.
 func shorten(text string, n int) string {
 	if letters := []rune(text); len(letters) > n {
 		return string(letters[:n]) + "…"

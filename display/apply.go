@@ -7,9 +7,9 @@ import (
 )
 
 // Apply returns the snapshot of an arm after the event e. It does not change s. The caller must
-// call Apply for each event, in the order of the log. If s is a zero Snapshot, the event sets the
-// arm. Apply ignores events of other arms, events that s already knows, and events with an
-// unreadable payload.
+// call Apply for each event, in the order of the log. If s is the zero Snapshot, the result
+// describes the arm of e. Apply ignores events of other arms, events that s already contains, and
+// events with an unreadable payload.
 func Apply(s Snapshot, e coleo.Event) Snapshot {
 	if s.Arm == "" {
 		s.Arm = e.Arm
@@ -111,14 +111,14 @@ func (s Snapshot) work(e coleo.Event) Snapshot {
 	case coleo.ToolEnd:
 		s.Tools = without(s.Tools, func(t Tool) bool { return t.ID == w.ID && t.Run == e.Run })
 	default:
-		if e.Run == s.Run { // the other fields describe the newest run
+		if e.Run == s.Run { // the other kinds of work change only the newest run
 			return s.withWork(e, w)
 		}
 	}
 	return s
 }
 
-// modelOf returns the model that the work names. It returns "" if the work names none.
+// modelOf returns the model that the work names, or "" if it names none.
 func modelOf(w coleo.Work) string {
 	switch w := w.(type) {
 	case coleo.ModelChanged:
@@ -153,7 +153,7 @@ func (s Snapshot) call(e coleo.Event, c coleo.ToolCall) Snapshot {
 	return s
 }
 
-// withWork applies work that a snapshot shows only for its newest run.
+// withWork applies work of the newest run. Apply ignores such work if an older run did it.
 func (s Snapshot) withWork(e coleo.Event, w coleo.Work) Snapshot {
 	switch w := w.(type) {
 	case coleo.Turn:

@@ -10,8 +10,8 @@ import (
 // These are the usual times of a Coalescer. With them, a person sees a change within half a second,
 // and a page draws at most four times a second.
 const (
-	Window  = 250 * time.Millisecond // how long a key must be unchanged before Next returns it
-	MaxWait = 500 * time.Millisecond // after its first change, Next returns a key in any case
+	Window  = 250 * time.Millisecond // Next returns a key that has not changed for this long
+	MaxWait = 500 * time.Millisecond // Next returns a key at most this long after its first change
 )
 
 // Clock is a source of time.
@@ -31,16 +31,16 @@ func (System) Now() time.Time { return time.Now() }
 func (System) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 // Coalescer bundles changes. Each change has a key. Next returns a key when the key has not changed
-// for the time window. It returns the key no later than maxWait after the key's first change. It
-// returns the key once for all these changes. Several goroutines can call Changed. Only one
-// goroutine may call Next.
+// for the time window, but at most maxWait after the key's first change. For all changes in that
+// time, Next returns the key once. Several goroutines can call Changed. Only one goroutine may call
+// Next.
 type Coalescer struct {
 	window, most time.Duration
 	clock        Clock
 
 	mu      sync.Mutex
 	waiting map[string]span
-	woken   chan struct{} // has room for one
+	woken   chan struct{} // wakes Next; its buffer has room for one value
 }
 
 // span contains the times of the first and the last change that Next has not yet reported.
@@ -67,7 +67,7 @@ func (c *Coalescer) Changed(key string) {
 	}
 	s.last = now
 	if c.waiting[key] = s; ok {
-		return // Next wakes at the earlier time, and then waits for the later one
+		return // Next wakes for the earlier change, and then waits again
 	}
 	select {
 	case c.woken <- struct{}{}:

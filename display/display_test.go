@@ -153,7 +153,7 @@ func TestR6ASnapshotFromTheLogEqualsTheLiveOne(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		events := randomLog(r)
 		live := apply(Snapshot{}, events...)
-		// The log is read again from some place, as after a restart.
+		// Replay the log from an earlier event, as after a restart.
 		cut := r.IntN(len(events))
 		replayed := apply(apply(Snapshot{}, events[:cut]...), events[r.IntN(cut+1):]...)
 		if !reflect.DeepEqual(live, replayed) {
@@ -182,7 +182,7 @@ func (f *fakeClock) After(d time.Duration) <-chan time.Time {
 	return c
 }
 
-// advance moves the clock, and waits until everything that follows has happened.
+// advance moves the clock, and waits until all goroutines of the bubble wait again.
 func (f *fakeClock) advance(d time.Duration) {
 	f.mu.Lock()
 	f.now = f.now.Add(d)
@@ -201,7 +201,7 @@ func TestM22ChangesAreCoalesced(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
 		changes []change
-		want    []string // time and keys
+		want    []string // the time and the keys of each result of Next
 	}{
 		"nothing is told at once":           {nil, nil},
 		"one change":                        {[]change{{0, "a"}}, []string{"250ms [a]"}},
@@ -247,7 +247,7 @@ func TestM22ChangesAreCoalesced(t *testing.T) {
 	}
 }
 
-// change is a change under a key, at a time after the beginning.
+// change is a call of Changed with a key, at a time after the beginning of the test.
 type change struct {
 	at  time.Duration
 	key string

@@ -1,5 +1,5 @@
-// Package display makes one picture of what an arm does, for people: its state, its open dialog,
-// the tools that run, its tasks, its mode and model, its usage and its last text.
+// Package display makes one picture of what an arm does, for people. It has the arm's state, its
+// open dialog, the tools that run, its tasks, its mode and model, its usage and its last text.
 //
 // Apply is a pure function of a snapshot and one event. So replaying the log gives the same
 // snapshot as following the events.

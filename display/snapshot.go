@@ -39,11 +39,11 @@ type Snapshot struct {
 	Prompt   string    `json:"prompt,omitempty"`
 	Turn     int       `json:"turn,omitempty"`      // the last turn of the run, from 1
 	Began    time.Time `json:"began,omitzero"`      // when the run began
-	RunUsage Tokens    `json:"run_usage"`           // the sum of the run's replies
-	Usage    *Tokens   `json:"usage,omitempty"`     // of the whole conversation, after its last run
+	RunUsage Tokens    `json:"run_usage"`           // the total of all replies in the run
+	Usage    *Tokens   `json:"usage,omitempty"`     // of the whole conversation, until the end of its last run
 	Tools    []Tool    `json:"tools,omitempty"`     // the tools that run, oldest first
 	Text     string    `json:"text,omitempty"`      // the end of the last text of the run
-	Thinking bool      `json:"thinking,omitempty"`  // the model thinks, and has not written text since
+	Thinking bool      `json:"thinking,omitempty"`  // the model thinks and has written no text since
 	Problem  string    `json:"problem,omitempty"`   // the last error that the agent CLI has reported in the run
 	Compacts int       `json:"compacted,omitempty"` // how often the conversation was shortened in the run
 
@@ -51,15 +51,15 @@ type Snapshot struct {
 	Mode  string       `json:"mode,omitempty"`
 	Model string       `json:"model,omitempty"`
 
-	Queue *coleo.QueueState `json:"queue,omitempty"` // the prompts that wait; set by With
+	Queue *coleo.QueueState `json:"queue,omitempty"` // the prompts that wait; only With sets it
 
 	Budget *coleo.BudgetChange `json:"budget,omitempty"` // see coleo.Arm
 
 	// Partial means that older events of the run are not in the snapshot.
 	Partial bool      `json:"partial,omitempty"`
-	Time    time.Time `json:"time,omitzero"` // of the last event
+	Time    time.Time `json:"time,omitzero"` // the time of the last event
 
-	Host  string `json:"host,omitempty"` // with Epoch and Seq: the key of the last event
+	Host  string `json:"host,omitempty"` // Host, Epoch and Seq are the key of the last event
 	Epoch string `json:"epoch,omitempty"`
 	Seq   uint64 `json:"seq,omitempty"`
 
@@ -84,8 +84,8 @@ type Tool struct {
 	Since time.Time      `json:"since"`
 }
 
-// With returns s with the data from its arm's row. The row can show that the arm has ended, even if
-// there was no event.
+// With returns s with the data from the row of its arm. If the row says that the arm has ended,
+// With removes the dialog and the running tools, even if no event has reported the end.
 func (s Snapshot) With(arm coleo.Arm) Snapshot {
 	s.Arm, s.Queue = arm.ID, arm.Queue
 	if arm.State != "" {
@@ -100,7 +100,7 @@ func (s Snapshot) With(arm coleo.Arm) Snapshot {
 	return s
 }
 
-// title returns the call as one line: the tool, and the command or the files.
+// title returns the call as one line: the name of the tool, and its command or files.
 func title(c coleo.ToolCall) string {
 	what := c.Command
 	if what == "" {
@@ -113,7 +113,7 @@ func title(c coleo.ToolCall) string {
 	return head(line, maxTitle)
 }
 
-// head returns the beginning of s. It returns at most n bytes, and cuts no character.
+// head returns the beginning of s, at most n bytes. It never cuts a character in two.
 func head(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -124,7 +124,7 @@ func head(s string, n int) string {
 	return s[:n]
 }
 
-// tail returns the end of s. It returns at most n bytes, and cuts no character.
+// tail returns the end of s, at most n bytes. It never cuts a character in two.
 func tail(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -145,7 +145,7 @@ func payload[T any](e coleo.Event) (T, bool) {
 	return v, true
 }
 
-// without returns the tools that are not gone. It does not change the list.
+// without returns a list without the tools for which gone returns true. It does not change tools.
 func without(tools []Tool, gone func(Tool) bool) []Tool {
 	if !slices.ContainsFunc(tools, gone) {
 		return tools

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// These are the limits of the pause before the next attempt to connect. The pause doubles after
-// each failure.
+// These are the bounds of the pause before the next attempt to connect. The pause doubles after
+// each failure. It begins short, so that a call continues soon after a restart of the host agent.
 const (
 	firstRetry = 20 * time.Millisecond
 	lastRetry  = time.Second
@@ -22,13 +22,13 @@ const (
 // Client sends the requests of one arm to the arm's door.
 type Client struct{ Path string }
 
-// Call sends a request and returns the text of the result. If the door is closed, Call tries again.
-// If the connection is lost, Call sends the same request again. If the request waits for a
-// suspension, Call passes the suspension's id to onWait. If ctx ends, Call returns the error of
-// ctx. Other errors come from the door, or say that another user owns the socket.
+// Call sends a request and returns the text of the result. It connects again if the door is closed,
+// and sends the request again if the connection is lost. If the request waits for a suspension,
+// Call passes the suspension's id to onWait. If ctx ends, Call returns the error of ctx. Other
+// errors come from the door, or report that another user owns the socket.
 //
-// After the caller has delivered the text to the model, it must call the returned function, which
-// reports the delivery to the door.
+// The caller must call the returned function after it has delivered the text to the model. The
+// function reports the delivery to the door.
 func (c Client) Call(ctx context.Context, q Request, onWait func(id string)) (text string, got func(), err error) {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		text, got, err := c.try(ctx, q, onWait)
@@ -46,7 +46,7 @@ func (c Client) Call(ctx context.Context, q Request, onWait func(id string)) (te
 // errLost means that the connection ended without a result.
 var errLost = errors.New("the connection to the door was lost")
 
-// try sends the request over one connection.
+// try sends the request over one connection, and returns errLost if the caller should try again.
 func (c Client) try(ctx context.Context, q Request, waiting func(id string)) (string, func(), error) {
 	if ctx.Err() != nil {
 		return "", nil, ctx.Err()

@@ -1,8 +1,9 @@
-// Package door connects an arm to its host agent. Each arm has a unix socket in its folder. Through
-// this socket, processes of the arm call Coleo's own tools. The calls act for this arm alone.
+// Package door connects an arm to its host agent. Each arm has a unix socket in its folder.
+// Processes of the arm call Coleo's own tools through this socket. A call can act only for the arm
+// that owns the socket.
 //
-// A caller connects and sends a Request as one line of JSON. It then reads lines of JSON until it
-// gets the result:
+// A caller connects and sends a Request as one line of JSON. Then it reads lines of JSON until it
+// receives the result:
 //
 //	→ {"key":"k1","tool":"ask_user","arguments":{"question":"Which colour?"}}
 //	← {"key":"k1","waiting":"q-4x7"}     the call waits for an answer; this may take days
@@ -26,24 +27,24 @@ import (
 // File is the name of the socket in the arm's folder.
 const File = "door.sock"
 
-// MaxLine is the largest size of a line in either direction, in bytes. A plan of 64 KiB fits into a
-// line even if JSON escapes all its characters.
+// MaxLine is the largest size of a line in either direction, in bytes. The largest plan, 64 KiB,
+// fits even if JSON escapes all its characters.
 const MaxLine = 512 << 10
 
-// maxKey is the largest size of a key, in bytes. A random key has 26 bytes.
+// maxKey is the largest size of a key, in bytes. A random key of Coleo has 26 bytes.
 const maxKey = 64
 
-// Request asks for a call of a tool.
+// Request asks the door for a call of a tool.
 type Request struct {
-	Key       string          `json:"key"` // drawn at random by the caller, at most 64 bytes
+	Key       string          `json:"key"` // random, at most 64 bytes; the caller chooses it
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// Got means that this request calls no tool. It reports that the caller has passed on the
-	// result of the earlier request with the same key.
+	// Got means that the request calls no tool. It reports that the caller has passed on the result
+	// of the earlier request with the same key.
 	Got bool `json:"got,omitempty"`
 }
 
-// Response is one line of an answer.
+// Response is one line from the door.
 type Response struct {
 	Key     string   `json:"key"`
 	Waiting string   `json:"waiting,omitempty"` // the id of the suspension for which the call waits

@@ -22,14 +22,15 @@ import (
 // patience bounds every wait of these tests.
 const patience = time.Minute
 
-// keeper answers "echo" at once, and "ask" when somebody gives it an answer.
+// keeper is a Handler. It answers the tool "echo" at once, and the tool "ask" with a value from the
+// channel answer.
 type keeper struct {
 	mu     sync.Mutex
 	calls  []Request
 	got    []string
 	asked  chan string // the key of each call that waits
 	answer chan string
-	cut    chan error // of each call whose caller has gone away
+	cut    chan error // one error for each call whose caller has disconnected
 }
 
 func newKeeper() *keeper {
@@ -69,7 +70,8 @@ func (k *keeper) heard() int {
 	return len(k.got)
 }
 
-// folder returns a folder for a door. Its path is longer than the address of a socket.
+// folder returns the path of a door in a new folder. The path is too long for the address of a
+// socket.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
@@ -122,7 +124,7 @@ func TestACallReachesTheDoorAndItsResultTheCaller(t *testing.T) {
 	}
 }
 
-// The same request comes again, with the same key, until a door answers it.
+// A client sends its request again, with the same key, until a door answers it.
 func TestACallOutlivesTheDoor(t *testing.T) {
 	t.Parallel()
 	path, first, second := folder(t), newKeeper(), newKeeper()
@@ -171,7 +173,7 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 	<-k.cut
 }
 
-// dial connects as a hostile program of the same user does.
+// dial connects to a door without a Client, as a hostile program of the same user could do.
 func dial(t *testing.T, path string) net.Conn {
 	t.Helper()
 	conn, err := localsocket.Dial(path)
@@ -222,7 +224,8 @@ func TestRequestsSentAheadEndTheConnection(t *testing.T) {
 	}
 }
 
-// Ten thousand connections neither stop the door nor take more than its bound.
+// Ten thousand callers connect. The door never has more connections than its bound, and still
+// answers a request afterwards.
 func TestTenThousandConnections(t *testing.T) {
 	t.Parallel()
 	path, k := folder(t), newKeeper()
@@ -231,7 +234,7 @@ func TestTenThousandConnections(t *testing.T) {
 	for range 10_000 {
 		conn, err := localsocket.Dial(path)
 		if err != nil {
-			continue // the door does not accept as fast as this
+			continue // the door can refuse a connection when many arrive at once
 		}
 		if held = append(held, conn); len(held) > 2*maxConnections {
 			_ = held[0].Close()

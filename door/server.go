@@ -14,21 +14,23 @@ import (
 )
 
 const (
-	// maxConnections bounds the connections of one door. An agent CLI has one connection for each
-	// waiting call. The door closes further connections at once.
+	// maxConnections is the largest number of connections of one door. An agent CLI has one
+	// connection for each waiting call, so it needs far fewer. The door closes further connections
+	// at once.
 	maxConnections = 64
-	// lineTimeout bounds the wait for a whole line. The wait starts when the caller has connected
-	// or has received a result.
+	// lineTimeout limits the wait for a whole line. The wait begins when the caller has connected
+	// or has received a result. A caller on the same machine needs far less.
 	lineTimeout = 30 * time.Second
-	// writeTimeout bounds the wait for a caller that does not read its answer.
+	// writeTimeout limits the wait for a caller that does not read its answer. A caller that lives
+	// reads at once.
 	writeTimeout = 10 * time.Second
 )
 
 // Handler carries out the calls of one arm.
 type Handler interface {
 	// Call carries out a request and returns the text for the model. If the request must wait for a
-	// suspension, Call first calls waiting with the id of the suspension. If ctx ends, the caller
-	// has disconnected and cannot receive the result.
+	// suspension, Call first passes the suspension's id to waiting. If ctx ends, the caller has
+	// disconnected and cannot receive the result.
 	Call(ctx context.Context, q Request, waiting func(id string)) (string, error)
 	// AnswerDelivered records that the model has received the result of the request with this key.
 	AnswerDelivered(ctx context.Context, key string)
@@ -45,9 +47,9 @@ type Door struct {
 	conns map[net.Conn]bool
 }
 
-// Open opens a door at path. For each process that connects, the door calls checkPeer. If checkPeer
-// returns an error, that process must not use the door. If checkPeer is nil, every process of the
-// user may use it. Open returns the errors of localsocket.Listen.
+// Open opens a door at path. The door calls checkPeer with each process that connects, and refuses
+// the process if checkPeer returns an error. If checkPeer is nil, every process of the user may use
+// the door. Open returns the errors of localsocket.Listen.
 func Open(path string, checkPeer func(localsocket.Peer) error, h Handler) (*Door, error) {
 	l, err := localsocket.Listen(path, checkPeer)
 	if err != nil {
@@ -72,8 +74,8 @@ func (d *Door) Close() error {
 	return err
 }
 
-// acceptRetry is the pause after a failed accept, for example because too many files are
-// open.
+// acceptRetry is the pause after a failed accept. An accept fails, for example, if this process has
+// too many open files.
 const acceptRetry = 100 * time.Millisecond
 
 func (d *Door) accept(ctx context.Context) {
@@ -121,14 +123,14 @@ func (d *Door) serve(ctx context.Context, conn net.Conn) {
 	defer cancel()
 	lines := make(chan []byte, 1)
 	d.running.Go(func() {
-		defer cancel() // the caller has disconnected
+		defer cancel() // stop the running call, because the caller has disconnected
 		defer close(lines)
 		read(conn, lines)
 	})
 	for line := range lines {
 		_ = conn.SetReadDeadline(time.Time{}) // the call may wait for days
 		if !d.answer(ctx, conn, line) {
-			_ = conn.Close() // ends the reader
+			_ = conn.Close() // ends read
 			cancel()
 			continue
 		}
@@ -137,7 +139,7 @@ func (d *Door) serve(ctx context.Context, conn net.Conn) {
 }
 
 // read reads a connection and sends each line to the channel. It stops when the connection ends,
-// when a line is too long, or when the caller sends too many requests ahead.
+// when a line is too long, or when the caller sends more requests than the channel can hold.
 func read(conn net.Conn, lines chan<- []byte) {
 	_ = conn.SetReadDeadline(time.Now().Add(lineTimeout))
 	scanner := bufio.NewScanner(conn)
@@ -145,7 +147,7 @@ func read(conn net.Conn, lines chan<- []byte) {
 	for scanner.Scan() {
 		select {
 		case lines <- append([]byte(nil), scanner.Bytes()...):
-		default: // two requests wait behind the one that is carried out
+		default: // another request already waits behind the one that is carried out
 			return
 		}
 	}
@@ -154,8 +156,7 @@ func read(conn net.Conn, lines chan<- []byte) {
 	}
 }
 
-// answer carries out one request. It returns false if the caller of answer must close the
-// connection.
+// answer carries out one request. It returns false if serve must close the connection.
 func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
 	var q Request
 	if err := json.Unmarshal(line, &q); err != nil {
@@ -167,12 +168,12 @@ func (d *Door) answer(ctx context.Context, conn net.Conn, line []byte) bool {
 		_ = send(conn, failed("", coleo.Errorf(coleo.EInvalid, "a request needs a key of 1 to %d bytes", maxKey)))
 		return false
 	case q.Got:
-		d.handler.AnswerDelivered(context.WithoutCancel(ctx), q.Key) // its caller hangs up at once
+		d.handler.AnswerDelivered(context.WithoutCancel(ctx), q.Key) // record it even if the caller hangs up
 		return true
 	}
 	text, err := d.handler.Call(ctx, q, func(id string) { _ = send(conn, Response{Key: q.Key, Waiting: id}) })
 	if ctx.Err() != nil {
-		return false // the same request comes again, or its caller has given up
+		return false // the caller has disconnected; it sends the same request again, or has given up
 	}
 	if err != nil {
 		return send(conn, failed(q.Key, err)) == nil

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// asker is a program of an arm. It connects to the holder whose folder is its argument,
-// and prints the answer.
+// asker is a program of an arm. It connects to the holder in the folder that is its argument, and
+// prints the answer.
 const asker = `import json, os, socket, struct, sys
 s = socket.socket(socket.AF_UNIX)
 os.chdir(sys.argv[1]) # the whole path is too long for an address
@@ -53,8 +53,8 @@ func TestAHolderWantsItsNonce(t *testing.T) {
 	}
 }
 
-// An arm that knows a nonce, its own holder's or another's, is refused all the same. That
-// also holds when it has removed the mark and left its session.
+// A holder refuses a process of an arm even if the process knows the nonce of its own or of another
+// holder. Nor does it help the process to remove the mark and to leave its session.
 func TestAnArmIsNoVisitor(t *testing.T) {
 	t.Parallel()
 	_, other := start(t, "sleep 1000")

@@ -8,10 +8,12 @@ import (
 	"time"
 )
 
-// afterTimeout limits Launch.After. It usually takes some hundred milliseconds.
+// afterTimeout limits the run time of Launch.After. The command usually takes some hundred
+// milliseconds.
 const afterTimeout = 20 * time.Second
 
-// runAfter runs Launch.After, and waits until the command has ended.
+// runAfter runs Launch.After with the mark as its last argument, and waits until the command has
+// ended.
 func runAfter(command []string, mark string) {
 	if len(command) == 0 {
 		return
@@ -24,5 +26,5 @@ func runAfter(command []string, mark string) {
 		fmt.Fprintln(os.Stderr, "clean up after the arm:", err)
 		return
 	}
-	_ = cmd.Wait() // fails if the reaper of orphans was faster; the command itself reports its errors
+	_ = cmd.Wait() // fails if ReapOrphans has collected the command first; the command itself reports its errors
 }

@@ -20,8 +20,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// load starts the endless writer in a holder. writtenSoFar returns how much the kernel has taken
-// from it.
+// load starts a holder with a program that writes endlessly. writtenSoFar returns how many bytes
+// the kernel has taken from the program.
 func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, writtenSoFar func() int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "said")
@@ -37,11 +37,11 @@ func load(t *testing.T, kind string, change func(*Launch)) (s Status, l Launch, 
 	return s, l, func() int { return int(binary.NativeEndian.Uint64(count)) }
 }
 
-// inTransit is how much may be between a program's write and the journal. That is the
-// kernel's buffers of the pseudo-terminal, the pipe, and one write of the writer.
+// inTransit is how many bytes can be between a program's write and the journal. They are in the
+// kernel's buffers of the pseudo-terminal, in the pipe, and in one write of the program.
 const inTransit = 128 << 10
 
-// awaitPause returns a count once it has stayed the same for 300 ms.
+// awaitPause waits until a count has stayed the same for 300 ms, and returns it.
 func awaitPause(t *testing.T, count func() int) int {
 	t.Helper()
 	const pause = 300 * time.Millisecond
@@ -109,7 +109,7 @@ func TestOnlyWhatASnapshotCoversIsDeleted(t *testing.T) {
 	if err := c.Covered(covered); err != nil {
 		t.Fatal(err)
 	}
-	s, err = c.Status() // the program has written more meanwhile, and that is not covered
+	s, err = c.Status() // the program has written more since Covered, and no snapshot covers that
 	if err != nil || s.End-s.Start < keep || covered-s.Start > keep+2*journal.SegmentSize ||
 		s.Start <= 2*journal.SegmentSize {
 		t.Fatalf("covered up to %d, the journal has %d to %d (%v), want about %d bytes before what is covered", covered,
@@ -141,7 +141,7 @@ func TestAProgramThatDoesNotReadHoldsNobodyUp(t *testing.T) {
 		typed <- err
 	}()
 	began, before := time.Now(), writtenSoFar()
-	wait(t, func() bool { // all the while that the keys wait for the program
+	wait(t, func() bool { // the whole time that the keys wait for the program
 		if _, err := other.Status(); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := 0 // what the writer wrote before the holder had the bound
+	before := 0 // bytes that the program wrote before the holder knew the bound
 	read := 0
 	for range 8 {
 		chunk, err := stream.Next()
@@ -195,7 +195,7 @@ func TestAHostAgentSaysHowFarTheDrainMayLead(t *testing.T) {
 	wait(t, func() bool { return writtenSoFar() >= read+unreadLimit/2 })
 }
 
-// socketBuffers is how much a stream holds between the holder and its reader.
+// socketBuffers is how many bytes a stream holds between the holder and its reader.
 const socketBuffers = 1 << 20
 
 func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
@@ -228,7 +228,8 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	if got := writtenSoFar() - before; got > most || got == 0 {
 		t.Fatalf("%d bytes in %s, want some, and %d at most", got, time.Since(since), most)
 	}
-	// What the reader had not read at the flood's full rate would bound the writer below.
+	// Wait until the reader has read the output of the time without a pace. Otherwise that output
+	// would slow down the writer below.
 	wait(t, func() bool { return int(read.Load()) >= before })
 	cancel()
 	begin, since := writtenSoFar(), time.Now()
@@ -238,8 +239,8 @@ func TestAFloodKeepsToThePaceAsLongAsTheHostAgentIsThere(t *testing.T) {
 	}
 }
 
-// TestAFullDiskLosesNothingEvenWhenTheHolderDies: output taken from the terminal waits in
-// the pipe, which the guard holds too.
+// TestAFullDiskLosesNothingEvenWhenTheHolderDies kills a holder while the disk is full. Output that
+// the holder has taken from the terminal waits in the pipe, which the guard also holds.
 func TestAFullDiskLosesNothingEvenWhenTheHolderDies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

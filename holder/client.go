@@ -19,8 +19,9 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// answerTimeout is how long a client waits for the answer to any request except stop.
-// To answer, a holder makes at most one system call.
+// answerTimeout is how long a client waits for the answer to any request except stop. A holder
+// needs at most one system call for such an answer, so only a stopped holder or a hanging disk
+// takes that long.
 const answerTimeout = 10 * time.Second
 
 // Client is a connection to one holder. The holder handles the client's requests one after another.
@@ -34,17 +35,17 @@ type Client struct {
 	ending sync.Mutex // held while a Stop waits for its answer; locked before asking
 
 	mu     sync.Mutex
-	conn   net.Conn // nil: no connection; ask closes it if a request is not answered
+	conn   net.Conn // nil if there is no connection
 	closed bool
 }
 
 // Dial connects to the holder of the folder dir. The error is EUnproven if that holder was started
-// with another nonce. Without a nonce, the holder answers only Status. A holder that a person runs
-// (see Hold) answers all requests even then.
+// with another nonce. If nonce is "", the holder answers only Status, unless a person runs it (see
+// Hold): then it answers all requests.
 //
-// The error is EForbidden if the calling process belongs to an arm. It is EUnavailable
-// if no holder listens in dir. It is ETimeout if the holder does not answer, because it
-// is stopped or its disk hangs.
+// The error is EForbidden if the calling process belongs to an arm. It is EUnavailable if no holder
+// listens in dir. It is ETimeout if the holder does not answer, because it is stopped or its disk
+// hangs.
 func Dial(dir, nonce string) (*Client, error) {
 	conn, err := connect(dir, nonce)
 	if err != nil {
@@ -75,7 +76,8 @@ func connect(dir, nonce string) (net.Conn, error) {
 	return conn, nil
 }
 
-// checkSender returns EUnproven if the answer came from a process other than the named one.
+// checkSender returns EUnproven if the process at the other end of the connection is not the holder
+// that its answer names.
 func checkSender(conn *net.UnixConn, named coleo.Identity) error {
 	p, err := localsocket.PeerOf(conn)
 	if err == nil && p.PID != 0 && p.PID != named.PID {
@@ -112,8 +114,9 @@ func unanswered(op string, err error) error {
 	return coleo.Errorf(coleo.EUnavailable, "ask the holder to %s: %w", op, err)
 }
 
-// ask sends a request and returns the answer. It never uses a connection with an unanswered
-// request, because ask could take the late answer for the answer to the new request.
+// ask sends a request and returns the answer. It never uses a connection on which an earlier
+// request is unanswered. Otherwise it could mistake the late answer for the answer to the new
+// request.
 func (c *Client) ask(q request, timeout time.Duration) (response, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -134,8 +137,8 @@ func (c *Client) askOver(conn net.Conn, q request, timeout time.Duration) (respo
 	return r, err
 }
 
-// connected returns the client's connection. If there is no connection, connected connects again.
-// The caller must hold the lock c.asking.
+// connected returns the client's connection. If there is none, it connects again. The caller must
+// hold the lock c.asking.
 func (c *Client) connected() (net.Conn, error) {
 	c.mu.Lock()
 	conn := c.conn
@@ -176,10 +179,10 @@ func (c *Client) Status() (Status, error) {
 }
 
 // Proves asks the holder whether it keeps the processes that the handle names. It uses the existing
-// connection. Proves returns why the arm cannot continue, or "" if the arm can continue.
+// connection. If the arm cannot continue, blocked is the reason; otherwise it is "".
 //
-// The error is EBusy if another request waits for its answer. It is EUnavailable if there is no
-// connection. It is EUnproven if the handle names another start of the arm, or other processes.
+// The error is EBusy if another request waits for its answer, and EUnavailable if there is no
+// connection. It is EUnproven if the holder keeps another start of the arm, or other processes.
 func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	if !c.asking.TryLock() {
 		return "", coleo.Errorf(coleo.EBusy, "the holder is busy with another request")
@@ -198,7 +201,8 @@ func (c *Client) Proves(h coleo.Handle) (blocked string, err error) {
 	return r.Status.Blocked, r.Status.proves(h)
 }
 
-// proves returns EUnproven if the handle names another start of the arm, or other processes.
+// proves returns EUnproven if the handle names another start of the arm, or other processes, than
+// the status.
 func (s *Status) proves(h coleo.Handle) error {
 	if s.Nonce != h.Nonce || s.Arm != h.Arm || s.Generation != h.Generation || s.Holder != h.Holder ||
 		s.Process != h.Process {
@@ -208,15 +212,14 @@ func (s *Status) proves(h coleo.Handle) error {
 	return nil
 }
 
-// Write types bytes into the program's terminal. If the holder refuses a conditional
-// write, the error is nil: see Wrote. The holder begins to type within 10 s or never.
-// To set a shorter limit, call TypeWithin first. A holder of an old version, which does
-// not know limits, can still type the bytes after a timeout.
+// Write types bytes into the program's terminal. If the holder refuses a conditional write, the
+// error is nil: see Wrote. The holder begins to type within 10 s or never. A caller that wants a
+// shorter limit calls TypeWithin first. A holder of an old version does not know limits, so it can
+// still type the bytes after Write has returned ETimeout.
 //
-// The error is EExited if the program has ended. It is ETimeout if the write reached
-// the holder too late, or if the holder does not answer. It is EConflict if the program
-// does not take all bytes in time. It is EUnproven if the write needs a permit and the
-// permit has lapsed.
+// The error is EExited if the program has ended. It is ETimeout if the write reached the holder too
+// late, or if the holder does not answer. It is EConflict if the program does not take all bytes in
+// time. It is EUnproven if the write needs a permit and the permit has ended.
 func (c *Client) Write(w Write) (Wrote, error) {
 	w.TypeWithin(answerTimeout)
 	r, err := c.ask(request{Op: askWrite, Write: &w}, answerTimeout+typingTime(len(w.Data)))
@@ -234,21 +237,19 @@ func (c *Client) Resize(cols, rows int) error {
 	return err
 }
 
-// Covered tells the holder that a snapshot of the screen replaces all output before the
-// given offset, in bytes. The holder deletes such output when the journal exceeds its
-// limit. The error is EInvalid if the offset is after the end of the journal. It is
-// EUnsupported if the holder's version does not know this request. Such a holder keeps
-// all output.
+// Covered reports to the holder that a snapshot of the screen replaces all output before the given
+// offset, in bytes. The holder deletes such output when the journal exceeds its limit. The error is
+// EInvalid if the offset is after the end of the journal. It is EUnsupported if the holder's
+// version does not know this request. Such a holder keeps all output.
 func (c *Client) Covered(offset int64) error {
 	_, err := c.ask(request{Op: askCovered, From: offset}, answerTimeout)
 	return err
 }
 
-// Pace limits the rate at which the holder reads output, in bytes per second. If a
-// program writes faster, the kernel blocks the program. The limit applies until the
-// host agent's stream ends. A rate of 0 removes the limit. The error is EInvalid if the
-// rate is negative. It is EUnsupported if the holder's version does not know this
-// request. Such a holder reads without a limit.
+// Pace limits the rate at which the holder reads output, in bytes per second. If the program writes
+// faster, the kernel blocks the program. The limit applies until the host agent's stream ends. A
+// rate of 0 removes the limit. The error is EInvalid if the rate is negative. It is EUnsupported if
+// the holder's version does not know this request. Such a holder reads without a limit.
 func (c *Client) Pace(rate int64) error {
 	_, err := c.ask(request{Op: askPace, Rate: rate}, answerTimeout)
 	return err
@@ -261,8 +262,8 @@ func (c *Client) Signal(s syscall.Signal) error {
 	return err
 }
 
-// Stop ends the arm's whole process tree. It sends HUP and TERM. After the grace period, it sends
-// KILL to the processes that still run. It returns the pids of processes that could not be ended.
+// Stop ends the arm's whole process tree. It sends HUP and TERM, and after the grace period KILL to
+// the processes that still run. It returns the pids of processes that are still left after that.
 func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -270,10 +271,9 @@ func (c *Client) Stop(grace time.Duration) ([]int, error) {
 	return r.Left, err
 }
 
-// End ends all processes of one start of the arm: the start with this client's nonce.
-// It uses Stop. If the holder has already ended, it uses a sweep instead. It does not
-// touch other starts of the arm, which can be newer. The error is EInternal if
-// processes are left.
+// End ends all processes of one start of the arm: the start with this client's nonce. It calls
+// Stop. If the holder has already ended, End uses a sweep instead. It does not touch other starts
+// of the arm, which can be newer. The error is EInternal if processes are left.
 func (c *Client) End(arm string, grace time.Duration) error {
 	left, err := c.Stop(grace)
 	if coleo.ErrorCode(err) == coleo.EUnavailable {
@@ -289,8 +289,7 @@ func (c *Client) End(arm string, grace time.Duration) error {
 }
 
 // Close closes the connection. The holder keeps running. If a Stop waits for its answer, Close
-// waits for that answer too, because the answer names the processes that are left. A second call
-// returns nil.
+// waits too, because the answer names the processes that are left. A second call returns nil.
 func (c *Client) Close() error {
 	c.ending.Lock()
 	defer c.ending.Unlock()
@@ -304,8 +303,7 @@ func (c *Client) Close() error {
 	return conn.Close()
 }
 
-// Chunk is a piece of a stream. It contains output that begins at Offset, or says how the program
-// ended.
+// Chunk is a piece of a stream: output that begins at Offset, or the end of the program in Exit.
 type Chunk struct {
 	Offset int64
 	Data   []byte
@@ -322,16 +320,16 @@ type Stream struct {
 	stop func() bool
 }
 
-// Stream opens another connection, for a viewer. On this connection, the holder sends the output
-// from the given offset on. The stream ends when ctx is canceled. The errors are those of Dial.
+// Stream opens another connection for a viewer, on which the holder sends the output from the given
+// offset on. The stream ends when ctx is canceled. The errors are those of Dial.
 func (c *Client) Stream(ctx context.Context, from int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from})
 }
 
-// Lead opens a stream like Stream, but for the host agent. At most maxUnread bytes of output can
-// wait until the host agent reads them. If the program writes more, the kernel blocks the program.
-// If maxUnread is 0, the limit is 64 MiB, as without a host agent. A holder of an old version does
-// not know this limit, and always uses 64 MiB. The errors are those of Dial.
+// Lead opens a stream like Stream, but for the host agent. The holder stops reading the terminal
+// while the host agent has not read maxUnread bytes of output. The kernel then blocks a program
+// that writes. If maxUnread is 0, the limit is 64 MiB. A holder of an old version always uses 64
+// MiB. The errors are those of Dial.
 func (c *Client) Lead(ctx context.Context, from, maxUnread int64) (*Stream, error) {
 	return c.stream(ctx, request{Op: askStream, From: from, Host: true, Ahead: maxUnread})
 }
@@ -350,10 +348,9 @@ func (c *Client) stream(ctx context.Context, q request) (*Stream, error) {
 	})}, nil
 }
 
-// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit.
-// It also returns io.EOF if the connection ends because the holder has ended, because
-// the context was canceled, or because of an error. If the holder refuses the stream,
-// Next returns the holder's error.
+// Next returns the next piece of the stream. It returns io.EOF after a piece with Exit. It also
+// returns io.EOF if the connection ends: because the holder has ended, ctx was canceled, or an
+// error occurred. If the holder refuses the stream, Next returns the holder's error.
 func (s *Stream) Next() (Chunk, error) {
 	kind, payload, err := readFrame(s.from)
 	if err != nil {
@@ -383,9 +380,9 @@ func (s *Stream) Close() error {
 	return s.conn.Close()
 }
 
-// Permit allows keys until the given time on package boottime's clock. It has an effect
-// only if the launch has NeedsPermit. The error is EInvalid if the permit is longer
-// than a minute. It is EUnsupported if the holder's version does not know this request.
+// Permit allows keys until the given time on package boottime's clock. It has an effect only if the
+// launch has set NeedsPermit. The error is EInvalid if the permit is longer than a minute. It is
+// EUnsupported if the holder's version does not know this request.
 func (c *Client) Permit(until time.Duration) error {
 	_, err := c.ask(request{Op: askPermit, Permit: until}, answerTimeout)
 	return err

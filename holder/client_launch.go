@@ -16,13 +16,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// startTimeout is how long Start waits until a new holder reports that it is ready. Until then, the
-// holder only opens two files and forks. On a loaded machine, these steps can take seconds.
+// startTimeout is how long Start waits until a new holder is ready. Until then the holder only
+// opens some files and forks, but on a loaded machine this can take seconds.
 const startTimeout = 20 * time.Second
 
 // Launch describes the program that a holder runs. The program's environment can contain secrets.
-// So the holder reads the Launch from standard input, and the environment is never on disk or in
-// argv.
+// So the holder reads the Launch from standard input, and no file and no argv contains it.
 type Launch struct {
 	Arm        string   `json:"arm"`
 	Generation int      `json:"generation"`
@@ -37,21 +36,22 @@ type Launch struct {
 	// Keep is the limit for the journal in bytes. A Keep of 0 means DefaultKeep. The
 	// holder deletes only output that the host agent has reported as covered.
 	Keep int64 `json:"keep,omitempty"`
-	// Alone is true if no host agent reads this holder's output. In that case the holder reads the
-	// terminal and does not wait for a reader.
+	// Alone is true if no host agent reads this holder's output. The holder then reads the terminal
+	// without waiting for a reader.
 	Alone bool `json:"alone,omitempty"`
 
-	// AllowSudo allows the program to gain rights, for example with sudo. On some kernels,
-	// AllowSudo also allows the program to type into its own terminal: see docs/security.md.
+	// AllowSudo allows the program to gain rights, for example with sudo. On some kernels, it also
+	// allows the program to type into its own terminal: see docs/security.md.
 	AllowSudo bool `json:"allow_sudo,omitempty"`
 
 	// NeedsPermit makes the holder refuse keys without a permit from Client.Permit.
 	// Replies to the program's own queries need no permit.
 	NeedsPermit bool `json:"needs_permit,omitempty"`
 
-	// After is a command that removes what the program has outside of its process tree. The holder or
-	// its guard runs it after the end of the tree, with the mark of the start as the last argument. It
-	// does not belong to the arm. It gets no variable of the arm. If After is empty, nothing is run.
+	// After is a command that removes what the program has left outside of its process tree. The
+	// holder or its guard runs the command after the end of the tree, with the mark of the start as
+	// the last argument. The command does not belong to the arm, and has no variable of the arm. If
+	// After is empty, there is no such command.
 	After []string `json:"after,omitempty"`
 
 	// Self is the command that runs the holder's guard. The command must pass its standard input to
@@ -70,16 +70,15 @@ type launchDocument struct {
 func (l Launch) mark() string { return process.Mark(l.Arm, l.Generation, l.Nonce) }
 
 // MarkEnv returns the environment variable that marks the processes of this launch, in the form
-// NAME=VALUE. Set this variable for each process that belongs to the arm but is not started by the
-// holder.
+// NAME=VALUE. A process of the arm that the holder does not start must have this variable, too.
 func (l Launch) MarkEnv() string { return process.EnvArm + "=" + l.mark() }
 
-// Start runs a holder as a separate process that outlives the caller. Start returns when the arm's
+// Start runs a holder as a separate process that outlives the caller. It returns when the arm's
 // program runs. The command must be `coleo hold --stdin`, or a program that calls Serve in the same
 // way.
 //
-// If the holder reports an error, Start returns this error. An example is that the program does not
-// exist. If the holder is not ready in time, or if ctx is canceled, Start kills the holder and
+// If the holder reports an error, for example because the program does not exist, Start returns
+// this error. If the holder is not ready in time, or if ctx is canceled, Start kills the holder and
 // returns ETimeout.
 func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
@@ -90,8 +89,8 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		return Status{}, fmt.Errorf("open the holder's log: %w", err)
 	}
 	defer log.Close()
-	// The arm's name is in argv for two reasons. People can see it in a list of processes, and the
-	// function holderArm reads it.
+	// The arm's name is in argv so that a person sees it in a list of processes. The function
+	// holderArm reads it there, too.
 	cmd := exec.Command(command[0], append(slices.Clone(command[1:]), l.Arm)...)
 	cmd.Dir, cmd.Stderr = "/", log
 	cmd.Env = ownEnv()
@@ -113,7 +112,7 @@ func Start(ctx context.Context, command []string, l Launch) (Status, error) {
 		_ = json.NewEncoder(stdin).Encode(l)
 		stdin.Close()
 		ready <- readReady(bufio.NewReader(stdout))
-		_ = cmd.Wait() // collects the holder when it ends
+		_ = cmd.Wait() // waits for the holder, so that its process does not become a zombie
 	}()
 	return awaitReady(ctx, ready, cmd.Process)
 }
@@ -152,8 +151,8 @@ func JournalDir(dir string) string { return filepath.Join(dir, "journal") }
 // exitPath returns the path of the file in the holder's folder that records the program's end.
 func exitPath(dir string) string { return filepath.Join(dir, "exit.json") }
 
-// ReadExit reads how the program of the holder in dir ended. It returns nil if no end is recorded.
-// In that case the program has not ended, or the holder died before it could record the end.
+// ReadExit returns how the program of the holder in dir ended. It returns nil if no end is
+// recorded. Then the program still runs, or holder and guard died before they could record the end.
 func ReadExit(dir string) (*Exit, error) {
 	raw, err := os.ReadFile(exitPath(dir))
 	if os.IsNotExist(err) {
@@ -169,8 +168,8 @@ func ReadExit(dir string) (*Exit, error) {
 	return &e, nil
 }
 
-// writeExit records the end of the program. It replaces the file in one step, so that
-// the file is never incomplete.
+// writeExit records the end of the program. It replaces the file in one step, so that a reader
+// never finds an incomplete file.
 func writeExit(dir string, e Exit) error {
 	raw, err := json.Marshal(e)
 	if err != nil {
@@ -187,9 +186,8 @@ func writeExit(dir string, e Exit) error {
 }
 
 // Terminate sends SIGTERM to the holder with the identity id, and waits until this holder has
-// ended. The holder ends its arm in an orderly way, as it does when the machine shuts down.
-// Terminate is for callers that do not know the holder's nonce. If the holder does not end, the
-// error is ETimeout.
+// ended. The holder first ends its arm, as it does when the machine shuts down. Terminate is for
+// callers that do not know the holder's nonce. The error is ETimeout if the holder does not end.
 func Terminate(id coleo.Identity) error {
 	process.Signal(id, syscall.SIGTERM, syscall.SIGCONT)
 	deadline := time.Now().Add(termGrace + process.KillTimeout + linger)

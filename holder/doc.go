@@ -7,5 +7,5 @@
 // interprets output, so an old holder never needs an update. The protocol is in protocol.go and in
 // docs/holder-protocol.md.
 //
-// A holder does not read screens, has no knowledge of harnesses, and makes no decisions.
+// A holder does not read screens, does not know harnesses, and makes no decisions.
 package holder

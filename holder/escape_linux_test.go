@@ -19,9 +19,9 @@ var (
 	orphanCount = flag.Int("orphans", 3, "how often such a tree is ended when its holder is killed first")
 )
 
-// escapeScript starts every kind of child that other tools leave behind. Each writes its
-// pid into a folder. The kinds are: in a session of its own, forked twice, ignoring HUP
-// and TERM, stopped, and the parent of a zombie.
+// escapeScript starts every kind of child that can outlive its parent. Each child writes its pid
+// into a folder. One is in its own session, and one was forked twice. One ignores HUP and TERM, one
+// is stopped, and one is the parent of a zombie.
 const escapeScript = `
 trap '' HUP TERM
 cd "$1"
@@ -33,13 +33,13 @@ setsid sh -c 'sh -c "exit 0" & echo $$ > zombie; exec sleep 1000' &
 while :; do sleep 1; done
 `
 
-// bareScript adds a child without mark, terminal and parent. When the holder has died,
-// only a control group shows whose it is.
+// bareScript adds a child without mark, terminal and parent. After the holder has died, only the
+// control group shows that this child belongs to the arm.
 const bareScript = `
 setsid env -i PATH="$PATH" sh -c '(sh -c "echo \$\$ > '"$1"'/bare; exec sleep 1000" >/dev/null 2>&1 </dev/null &)'
 `
 
-// escape starts such a tree and returns its pids once all are there.
+// escape starts such a tree, waits until all its processes run, and returns their pids.
 func escape(t *testing.T, bare bool) (Status, Launch, []int) {
 	t.Helper()
 	dir, script := t.TempDir(), escapeScript
@@ -68,7 +68,7 @@ func escape(t *testing.T, bare bool) (Status, Launch, []int) {
 	return s, l, append(pids, s.Process.PID)
 }
 
-// survivors returns the pids that still live.
+// survivors returns those of the pids whose processes still live.
 func survivors(pids []int) []int {
 	var out []int
 	for _, pid := range pids {
@@ -120,7 +120,7 @@ func TestNothingOutlivesAKilledHolderAndTheNextWaits(t *testing.T) {
 		next.Generation++
 		next.Argv = []string{"/bin/sh", "-c", "read x"}
 		again, err := Start(t.Context(), holdCommand(), next)
-		if coleoConflict(err) { // the killed one still answered
+		if coleoConflict(err) { // the killed holder still answered
 			wait(t, func() bool { again, err = Start(t.Context(), holdCommand(), next); return !coleoConflict(err) })
 		}
 		if live := survivors(pids); err != nil || len(live) > 0 {

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// lockTimeout is how long a new holder waits for the previous holder's guard to end. The guard
-	// first ends the processes that the previous holder left behind. lockTimeout is the sum of
-	// guardGrace, process.KillTimeout and a margin.
+	// lockTimeout is how long a new holder waits for the guard of the previous holder. That guard
+	// first ends the processes that the previous holder left behind. So lockTimeout is the sum of
+	// guardGrace, process.KillTimeout and 5 s as a margin.
 	lockTimeout = 12 * time.Second
 	// lockPoll is the time between two attempts to take the lock.
 	lockPoll = 2 * time.Millisecond
 )
 
 // lockFolder takes the lock of the folder dir. A holder and its guard share the lock through one
-// open file. No other process has this file open, so the lock is released when the holder and the
-// guard have ended. Until then, no other holder can start in the folder.
+// open file. The lock is released when both have ended, because no other process has this file
+// open. Until then, no other holder can start in the folder.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "hold.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -46,8 +46,8 @@ func lockFolder(dir string) (*os.File, error) {
 	}
 }
 
-// Occupied reports whether a holder or its guard still uses the folder dir. If Occupied cannot find
-// this out, it returns true.
+// Occupied reports whether a holder or its guard still uses the folder dir. If it cannot find this
+// out, it returns true.
 func Occupied(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if err != nil {
@@ -57,10 +57,10 @@ func Occupied(dir string) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil
 }
 
-// AwaitGuard waits while the guard of a dead holder writes to the journal in dir. After a holder is
-// killed, its guard still writes the last output of the terminal to the journal. AwaitGuard returns
-// when the guard has ended. It also returns if a live holder answers in dir. If the guard has not
-// ended after lockTimeout, which is 12 s, the error is ETimeout.
+// AwaitGuard waits for the guard of a dead holder, which still writes the last output of the
+// terminal to the journal in dir. It returns when the guard has ended. It also returns if a live
+// holder answers in dir. The error is ETimeout if the guard has not ended after lockTimeout, which
+// is 12 s.
 func AwaitGuard(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "hold.lock"))
 	if errors.Is(err, fs.ErrNotExist) {

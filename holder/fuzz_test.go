@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// FuzzFastWrite compares the short way of reading a write with encoding/json, and the
-// short way of answering it too.
+// FuzzFastWrite compares the fast parser of writes with encoding/json. It also compares the fast
+// encoder of answers.
 func FuzzFastWrite(f *testing.F) {
 	for _, w := range []Write{
 		{ID: "a", Kind: WriteKeys, Data: []byte("x")},
@@ -54,8 +54,8 @@ func FuzzFastWrite(f *testing.F) {
 	})
 }
 
-// FuzzProtocol sends a holder any bytes after a hello. Afterwards the holder must still
-// be there, or have recorded that its program ended.
+// FuzzProtocol sends a hello and then random bytes to a holder. Afterwards the holder must still
+// answer, or must have recorded the end of its program.
 func FuzzProtocol(f *testing.F) {
 	frame := func(v any) []byte {
 		var b bytes.Buffer
@@ -97,8 +97,8 @@ func FuzzProtocol(f *testing.F) {
 			_ = os.RemoveAll(l.Dir)
 		}
 	})
-	// renew starts another holder when the last one was told to end, and fails when it
-	// ended without that.
+	// renew starts another holder if the bytes have ordered the last one to end. If the last holder
+	// has ended for another reason, the test fails.
 	renew := func(t *testing.T, why error) {
 		if l.Dir != "" {
 			if err := AwaitGuard(l.Dir); err != nil {
@@ -119,8 +119,8 @@ func FuzzProtocol(f *testing.F) {
 			}
 		}
 		_, _ = conn.Write(raw)
-		// Read its answer, if it does not wait for more bytes. Then check that it still
-		// answers others.
+		// Read the holder's answer, unless the holder waits for more bytes. Then check that it
+		// still answers other clients.
 		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Millisecond))
 		_, _ = io.Copy(io.Discard, conn)
 		conn.Close()

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	// guardGrace is how long a guard waits between HUP and KILL when it ends the arm's processes. A
-	// guard does this after its holder has died. Agent CLIs save their state within a second.
+	// guardGrace is how long a guard waits between HUP and KILL, when it ends the processes of an
+	// arm whose holder has died. Agent CLIs save their state within a second.
 	guardGrace = 2 * time.Second
-	// guardFull is how long a guard waits for free space if the disk is full.
+	// guardFull is how long a guard waits for free space on a full disk. It is short, because the
+	// next holder in the folder must wait for the guard.
 	guardFull = 5 * time.Second
 )
 
@@ -29,8 +30,8 @@ const holderDied = "its holder has died"
 
 // guardArm is the main function of a guard. It first waits on the lifeline, a pipe from the holder.
 // If the holder reports the end of the arm, guardArm returns. If the lifeline breaks, the holder
-// has died. In that case guardArm ends the arm's process tree, journals the last output, and
-// records the end. guardArm holds the folder's lock until it returns.
+// has died. guardArm then ends the arm's process tree, journals the last output, and records the
+// end. It holds the folder's lock until it returns.
 func guardArm(o guardOrder) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGPIPE)
 	if endedInOrder(os.NewFile(guardLifeline, "lifeline")) {
@@ -53,8 +54,8 @@ func guardArm(o guardOrder) error {
 	return errors.Join(groupErr, err, w.record(o.Dir, left, err))
 }
 
-// endedInOrder waits until the holder reports the end of the arm or the holder dies. It returns
-// true if the holder has reported the end.
+// endedInOrder waits until the holder reports the end of the arm or dies. It returns true if the
+// holder has reported the end.
 func endedInOrder(lifeline io.Reader) bool {
 	n, _ := lifeline.Read(make([]byte, 1))
 	return n > 0
@@ -64,13 +65,13 @@ func endedInOrder(lifeline io.Reader) bool {
 type guardWork struct {
 	journal       *journal.Writer
 	intake        *intake
-	terminalEnded bool // no more output can come from the terminal
+	terminalEnded bool // the terminal can have no more output
 }
 
-// endTree ends the processes that carry the mark of the arm's start, or that are in the arm's
-// control group. It first waits up to guardGrace, so that these processes can end by themselves.
-// During this time it reads their output, because a process that waits for its terminal cannot end.
-// endTree returns the ids of the processes that are left.
+// endTree ends the processes that carry the mark of the arm's start or are in the arm's control
+// group. For up to guardGrace, it gives these processes time to end by themselves. Meanwhile it
+// reads their output, because a process that waits for its terminal cannot end. endTree returns the
+// pids of the processes that are left.
 func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 	return process.EndMarked(g, o.Arm, process.OfStart(o.Nonce), guardGrace, func() {
 		if w.terminalEnded || !tty.Readable(guardMaster, process.PollEvery) {
@@ -80,7 +81,7 @@ func (w *guardWork) endTree(o guardOrder, g process.Group) []int {
 	})
 }
 
-// journalAvailable journals the output that can be read without waiting.
+// journalAvailable moves all output that can be read without waiting to the journal.
 func (w *guardWork) journalAvailable() error {
 	for {
 		if err := w.intake.flush(w.journal, time.Now()); err != nil {
@@ -94,8 +95,8 @@ func (w *guardWork) journalAvailable() error {
 	}
 }
 
-// journalAll journals all remaining output. If the disk is full, journalAll tries again until the
-// deadline.
+// journalAll moves all remaining output to the journal. If the disk is full, it tries again until
+// the deadline.
 func (w *guardWork) journalAll(deadline time.Time) error {
 	for {
 		err := w.journalAvailable()
@@ -106,9 +107,9 @@ func (w *guardWork) journalAll(deadline time.Time) error {
 	}
 }
 
-// record records the end of the arm. It does nothing if the holder recorded the end before the
-// holder died. survivors contains the ids of processes that could not be ended. lostOutput says why
-// output could not be journaled, or is nil.
+// record records the end of the arm, unless the holder has recorded it before it died. survivors
+// contains the pids of processes that could not be ended. If output could not be journaled,
+// lostOutput is the reason; otherwise it is nil.
 func (w *guardWork) record(dir string, survivors []int, lostOutput error) error {
 	if recorded, err := ReadExit(dir); err == nil && recorded != nil {
 		return nil

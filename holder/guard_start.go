@@ -11,19 +11,18 @@ import (
 // A guard is a second process beside the holder. It holds what must survive the death of the
 // holder: the master of the pseudo-terminal, the pipe for output, and the folder's lock.
 //
-// The guard sleeps as long as the lifeline, a pipe from the holder, is open. If a line comes
-// through the lifeline, the arm has ended in an orderly way, and the guard ends too. If the
-// lifeline breaks, the holder has died. The guard then runs a program that ends the arm's process
-// tree and journals the last output: see guard.go.
+// The guard sleeps while the lifeline, a pipe from the holder, is open. If a line comes through the
+// lifeline, the arm has ended in an orderly way, and the guard ends too. If the lifeline breaks,
+// the holder has died. The guard then runs a program that ends the arm's process tree and journals
+// the last output: see guard.go.
 //
 // A sleeping guard is a shell that waits in its read command. A shell is the smallest process that
 // every system has.
 
 const (
 	shell = "/bin/sh"
-	// guardScript ends if a line comes through the lifeline. It runs its arguments if
-	// the lifeline breaks. The script ignores HUP, INT and TERM, and so does the
-	// program that it runs.
+	// guardScript ends if a line comes through the lifeline. It runs its arguments if the lifeline
+	// breaks. The script and the program that it runs ignore HUP, INT and TERM.
 	guardScript = `trap '' HUP INT TERM; read x <&3 && exit 0; exec "$@"`
 )
 
@@ -33,32 +32,33 @@ const (
 	guardLifeline = 3
 	guardMaster   = 4
 	guardLock     = 5
-	guardPipe     = 6 // only on systems whose intake has a pipe
+	guardPipe     = 6 // only on systems where the intake has a pipe
 )
 
-// restartGuard is the time between two attempts to start a guard. It applies if guards end early.
+// restartGuard is the pause before a new guard starts after one has ended early. It keeps a guard
+// that always fails from taking the processor.
 const restartGuard = time.Second
 
-// guardOrder defines which start of an arm a guard must guard.
+// guardOrder says which start of an arm a guard must guard.
 type guardOrder struct {
 	Arm string `json:"arm"`
 	Dir string `json:"dir"`
-	// Nonce is the nonce of the arm's start. If Nonce is "", the guard guards every start of the
-	// arm. Holders of old versions send no nonce.
+	// Nonce is the nonce of the arm's start. If it is "", the guard guards every start of the arm,
+	// because a holder of an old version sends no nonce.
 	Nonce string `json:"nonce,omitempty"`
 	// After and Mark are those of the Launch.
 	After []string `json:"after,omitempty"`
 	Mark  string   `json:"mark,omitempty"`
 }
 
-// guard contains what a holder knows about its guard.
+// guard is what a holder knows about its guard.
 type guard struct {
 	process  *os.Process
 	lifeline *os.File
 }
 
 // keepGuard starts a guard and returns. In the background, it replaces each guard that ends before
-// the arm has ended.
+// the arm.
 func (s *server) keepGuard() error {
 	if len(s.launch.Self) == 0 {
 		return nil
@@ -94,8 +94,7 @@ func (s *server) renewGuard() {
 	}
 }
 
-// startGuard starts a guard. The guard gets copies of the descriptors that it must
-// hold.
+// startGuard starts a guard, and passes it copies of the descriptors that it must hold.
 func (s *server) startGuard() error {
 	s.guardMu.Lock()
 	defer s.guardMu.Unlock()
@@ -148,8 +147,8 @@ func (s *server) newGuard() (*guard, error) {
 	return &guard{process: process, lifeline: holderEnd}, err
 }
 
-// forkGuard starts a command as a guard: through the shell, or directly if there is no shell. The
-// given files become the descriptors of the guard.
+// forkGuard starts a command as a guard. The shell runs the command, or forkGuard itself if there
+// is no shell. The given files become the descriptors of the guard.
 func forkGuard(command []string, files []uintptr) (int, error) {
 	attr := &syscall.ProcAttr{Dir: "/", Env: ownEnv(), Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	command = append(append([]string{}, command...), "guard")
@@ -161,9 +160,9 @@ func forkGuard(command []string, files []uintptr) (int, error) {
 	return pid, err
 }
 
-// ownEnv returns the environment of the holder and of the guard. This environment contains no
-// variable of the arm. Otherwise a sweep would mistake the guard for a process of the arm. One
-// thread for Go code is enough for these two processes, and saves a fifth of their memory.
+// ownEnv returns the environment of the holder and of the guard. It contains no variable of the
+// arm, because a sweep would then mistake the guard for a process of the arm. One thread for Go
+// code is enough for these two processes, and saves a fifth of their memory.
 func ownEnv() []string { return []string{"GOTRACEBACK=all", "GOMAXPROCS=1"} }
 
 // guardInput returns a pipe that holds the guard's order in JSON.
@@ -184,8 +183,8 @@ func guardInput(o guardOrder) (*os.File, error) {
 	return r, nil
 }
 
-// dismissGuard reports to the guard that the arm has ended in an orderly way. It then waits until
-// the guard has ended.
+// dismissGuard reports to the guard that the arm has ended in an orderly way, and waits until the
+// guard has ended.
 func (s *server) dismissGuard() {
 	s.guardMu.Lock()
 	close(s.guardDismissed)

@@ -13,12 +13,11 @@ import (
 )
 
 // Hold runs a program under a holder in the folder dir, for a person. argv is the program with its
-// arguments. The program runs with the given environment, in the work folder of this process.
-// holdCommand becomes Launch.Self. Hold returns when the program has ended. The result is the
-// program's exit status, as a shell reports it.
+// arguments. The program runs with the given environment, in the work folder of this process. The
+// command that runs the holder's guard is holdCommand. Hold returns when the program has ended. The
+// result is the program's exit status, as a shell reports it.
 //
-// If dir or argv is empty, the error is EInvalid. If the program is not found, the error is
-// ENotInstalled.
+// The error is EInvalid if dir or argv is empty, and ENotInstalled if the program is not found.
 func Hold(dir string, argv, environ, holdCommand []string) (int, error) {
 	if dir == "" || len(argv) == 0 {
 		return 0, coleo.Errorf(coleo.EInvalid, "hold needs --dir DIR and a program after --")

@@ -19,7 +19,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// holdVerb makes the test binary a holder, with the command line of a real one.
+// holdVerb makes the test binary a holder. The command line is that of a real holder.
 const holdVerb = "hold"
 
 func TestMain(m *testing.M) {
@@ -37,11 +37,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+// patience bounds every wait of these tests. A wait ends as soon as its condition is true.
 const patience = time.Minute
 
-// betweenLooks is the time between two looks at a state. Without it, tests that run side
-// by side take the processor from the processes that they wait for.
+// betweenLooks is the time between two checks of a condition. Without the pause, parallel tests
+// would take the processor from the processes that they wait for.
 const betweenLooks = 2 * time.Millisecond
 
 func start(t *testing.T, script string) (Status, Launch) {
@@ -54,8 +54,8 @@ func startProgram(t *testing.T, argv ...string) (Status, Launch) {
 	return startLaunch(t, nil, argv...)
 }
 
-// holderBinary is the lean program, when the tests should run it instead of their own
-// binary.
+// holderBinary is the program that the tests start as the holder, for example the small program for
+// holders.
 var holderBinary = flag.String("holder", "", "the program to start as holder, instead of the tests' own binary")
 
 func holdCommand() []string {
@@ -69,7 +69,7 @@ func startLaunch(t *testing.T, change func(*Launch), argv ...string) (Status, La
 	t.Helper()
 	l := Launch{
 		Arm: "t-" + strconv.Itoa(os.Getpid()) + "-" + t.Name(), Generation: 1, Nonce: "n1",
-		Dir:  filepath.Join(t.TempDir(), strings.Repeat("long-", 25), "hold"), // longer than a socket's address
+		Dir:  filepath.Join(t.TempDir(), strings.Repeat("long-", 25), "hold"), // longer than the address of a socket
 		Argv: argv, Env: []string{"PATH=" + os.Getenv("PATH")},
 		Workdir: t.TempDir(), Cols: 80, Rows: 24,
 	}
@@ -92,7 +92,7 @@ func startLaunch(t *testing.T, change func(*Launch), argv ...string) (Status, La
 	return s, l
 }
 
-// wait returns when a state has come, and fails when it does not.
+// wait returns when a condition is true. The test fails if that takes too long.
 func wait(t *testing.T, reached func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !reached(); time.Sleep(betweenLooks) {
@@ -112,7 +112,7 @@ func dial(t *testing.T, l Launch) *Client {
 	return c
 }
 
-// output reads a stream until it holds want, and fails when the stream ends first.
+// output reads a stream until it contains want. The test fails if the stream ends first.
 func output(t *testing.T, c *Client, from int64, want string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -191,7 +191,8 @@ func TestAConditionalWriteIsRefusedWhenThereIsNewerOutput(t *testing.T) {
 	}
 }
 
-// A write that comes too late gets the same error as one without an answer: ETimeout.
+// A write that reaches the holder too late has the same error as a write without an answer:
+// ETimeout.
 func TestAWriteThatComesTooLateIsNotTyped(t *testing.T) {
 	t.Parallel()
 	_, l := start(t, "stty -echo; echo ready; read x; echo got-$x; read y")
@@ -247,8 +248,8 @@ func TestTheEndOfTheProgramIsReported(t *testing.T) {
 	}
 }
 
-// A program that ends at once has an identity, and so has one that is replaced by another
-// program: the pid stays.
+// A program that ends at once has an identity. So has a program that another program replaces,
+// because the pid stays the same.
 func TestAProgramThatEndsOrIsReplacedAtOnceIsIdentified(t *testing.T) {
 	t.Parallel()
 	for range 20 {

@@ -21,13 +21,14 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// Counts of the long runs; `make soak` raises them.
+// Counts of the long runs. `make soak` sets higher ones.
 var killCount = flag.Int("kills", 6, "how often a holder under load is killed, for each kind of output")
 
-// writerArg makes the test binary a program that writes without end.
+// writerArg is the argument that makes the test binary a program that writes endlessly.
 const writerArg = "COLEO_TEST_WRITE"
 
-// playProgram makes the test binary a program of these tests, if args ask for one.
+// playProgram runs the program of these tests that args name, and then returns true. It returns
+// false if args name no such program.
 func playProgram(args []string) bool {
 	var err error
 	switch args[0] {
@@ -42,8 +43,8 @@ func playProgram(args []string) bool {
 	return true
 }
 
-// playWriter writes output of a kind to its terminal, which it makes raw. It records in a
-// mapped file how much of it the kernel has taken.
+// playWriter makes its terminal raw and writes output of the given kind to it. It records in a
+// mapped file how many bytes the kernel has taken.
 func playWriter(args []string) error {
 	if err := makeRaw(1); err != nil {
 		return err
@@ -85,7 +86,7 @@ func mapCounter(path string) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, 8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 
-// outputFrom returns n bytes, from an offset on, of the endless output of a kind.
+// outputFrom returns n bytes, from an offset on, of the endless output of the given kind.
 func outputFrom(kind string, at, n int) []byte {
 	out := make([]byte, 0, n+64)
 	if kind == "text" {
@@ -118,8 +119,8 @@ func TestNoByteIsLostWhenTheHolderIsKilled(t *testing.T) {
 	}
 }
 
-// killUnderLoad kills a holder once its program has written a number of bytes. It
-// compares the program's own count with the journal.
+// killUnderLoad kills a holder when its program has written a number of bytes. Then it compares the
+// journal with the program's own count.
 func killUnderLoad(t *testing.T, kind string, after int) {
 	t.Helper()
 	s, l, now := load(t, kind, nil)
@@ -171,7 +172,7 @@ func children(pid int) []int {
 	for _, path := range stats {
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // the process has ended meanwhile
 		}
 		child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:])) // state, parent, …
@@ -182,7 +183,7 @@ func children(pid int) []int {
 	return out
 }
 
-// awaitGuard waits for a guard of the holder that is another one than the last.
+// awaitGuard waits until the holder has a guard with a pid other than last, and returns its pid.
 func awaitGuard(t *testing.T, s Status, last int) int {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(betweenLooks) {

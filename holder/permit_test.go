@@ -11,8 +11,8 @@ import (
 	"coleo.dev/boottime"
 )
 
-// TestKeysNeedAPermitThatHolds types at a program that records what it reads, before,
-// under and after a permit.
+// TestKeysNeedAPermitThatHolds types before, during and after a permit. The program records what it
+// reads.
 func TestKeysNeedAPermitThatHolds(t *testing.T) {
 	got := filepath.Join(t.TempDir(), "typed")
 	_, l := startLaunch(t, func(l *Launch) {
@@ -69,8 +69,8 @@ func TestKeysNeedAPermitThatHolds(t *testing.T) {
 	}
 }
 
-// TestAPasteIsCutOffWhenThePermitLapses types more than a program takes that does not
-// read.
+// TestAPasteIsCutOffWhenThePermitLapses types a long text into a program that does not read. The
+// rest of the text must not be typed after the permit has ended.
 func TestAPasteIsCutOffWhenThePermitLapses(t *testing.T) {
 	_, l := startLaunch(t, func(l *Launch) {
 		l.NeedsPermit = true

@@ -2,5 +2,5 @@
 
 package holder
 
-// playProgram has no programs on this system.
+// playProgram always returns false, because this system has no programs for these tests.
 func playProgram([]string) bool { return false }

@@ -13,14 +13,13 @@ import (
 	"coleo.dev/boottime"
 )
 
-// protocolVersion is the version of the protocol. It never changes, because later versions of Coleo
-// add requests instead. If a holder does not know a request, it answers with an error.
+// protocolVersion is the version of the protocol. It never changes: later versions of Coleo add
+// requests instead, and a holder answers an unknown request with an error.
 const protocolVersion = 1
 
 // These are the types of frames. A frame has three parts: one byte for the type, four bytes for the
-// length of the payload (big-endian), and the payload. The payload of a frameData consists of the
-// journal offset in eight bytes (big-endian), and of raw output. In all other frames, the payload
-// is JSON.
+// length of the payload (big-endian), and the payload. The payload of a frameData is the journal
+// offset in eight bytes (big-endian), and then raw output. The payload of all other frames is JSON.
 const (
 	frameRequest  byte = 'q'
 	frameResponse byte = 'r'
@@ -29,7 +28,7 @@ const (
 )
 
 // maxFrame is the largest size of a frame's payload, in bytes. It is many times the size of a
-// prompt of 100 kB in base64. If a peer announces a longer payload, the peer uses another protocol.
+// prompt of 100 kB in base64. A peer that announces a longer payload uses another protocol.
 const maxFrame = 8 << 20
 
 // These are the names of requests, which are the values of request.Op.
@@ -54,8 +53,8 @@ type request struct {
 	Version int    `json:"version,omitempty"` // for hello
 	Nonce   string `json:"nonce,omitempty"`   // for hello
 	From    int64  `json:"from,omitempty"`    // for stream and covered
-	Host    bool   `json:"host,omitempty"`    // for stream: the client is the host agent, which the drain waits for
-	// for a stream of the host agent: the limit for unread bytes; 0 means unreadLimit
+	Host    bool   `json:"host,omitempty"`    // for stream: the client is the host agent; the drain waits for it
+	// for stream, if Host is true: the limit for unread bytes; 0 means unreadLimit
 	Ahead  int64         `json:"ahead,omitempty"`
 	Write  *Write        `json:"write,omitempty"`
 	Cols   int           `json:"cols,omitempty"`
@@ -67,15 +66,15 @@ type request struct {
 }
 
 // response is the answer to a request. If the request failed, Error is set. Otherwise the fields
-// that belong to the request's Op are set.
+// that the request's Op needs are set.
 type response struct {
 	Error  *coleo.Error `json:"error,omitempty"`
 	Status *Status      `json:"status,omitempty"`
 	Wrote  *Wrote       `json:"wrote,omitempty"`
-	Left   []int        `json:"left,omitempty"` // for stop: pids of the arm's processes that could not be ended
+	Left   []int        `json:"left,omitempty"` // for stop: pids of the processes of the arm that could not be ended
 }
 
-// WriteKind says why bytes are typed.
+// WriteKind says where typed bytes come from.
 type WriteKind string
 
 // The values of WriteKind.
@@ -84,30 +83,30 @@ const (
 	WriteKeys  WriteKind = "keys"  // keys of a person, or of Coleo in a person's place
 )
 
-// Write is a request to type bytes into the program's terminal. If a client repeats a
-// request with the same ID, the holder does not type the bytes again.
+// Write is a request to type bytes into the program's terminal. If a client repeats a Write with
+// the same ID, the holder does not type the bytes again.
 type Write struct {
 	ID         string    `json:"write_id"`
 	Kind       WriteKind `json:"kind"`
 	SeenOffset int64     `json:"seen_offset"`              // end of the output that the client has seen
-	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // do not type if there is output after SeenOffset
-	Until      int64     `json:"until,omitempty"`          // do not type after this Unix time, in ms; 0: no limit
+	OnlyIfEnd  bool      `json:"only_if_end_at,omitempty"` // type nothing if there is output after SeenOffset
+	Until      int64     `json:"until,omitempty"`          // type nothing after this Unix time, in ms; 0: no limit
 	// UntilBoot is a limit like Until, but in milliseconds on the clock of package boottime. If
-	// UntilBoot is set, Until is ignored. Holders of old versions do not know UntilBoot.
+	// UntilBoot is set, the holder ignores Until. Holders of old versions do not know UntilBoot.
 	UntilBoot int64  `json:"until_boot,omitempty"`
 	Data      []byte `json:"data"`
 }
 
-// TypeWithin gives the write a time limit: the holder refuses the write if timeLeft has passed
-// since now. If the write already has an earlier limit, TypeWithin changes nothing.
+// TypeWithin gives the write a time limit: the holder refuses the write after timeLeft from now. If
+// the write already has an earlier limit, TypeWithin changes nothing.
 func (w *Write) TypeWithin(timeLeft time.Duration) {
 	if end := (boottime.Now() + timeLeft).Milliseconds(); w.UntilBoot == 0 || end < w.UntilBoot {
 		w.UntilBoot, w.Until = max(end, 1), time.Now().Add(timeLeft).UnixMilli()
 	}
 }
 
-// overdue returns how much time has passed since the time limit of the write. If the limit has not
-// been reached, or if there is no limit, overdue returns 0.
+// overdue returns how much time has passed since the time limit of the write. It returns 0 before
+// the limit, or if there is no limit.
 func (w *Write) overdue() time.Duration {
 	switch {
 	case w.UntilBoot != 0:
@@ -122,7 +121,7 @@ func (w *Write) overdue() time.Duration {
 type Wrote struct {
 	Applied   bool  `json:"applied"`
 	Duplicate bool  `json:"duplicate,omitempty"` // not typed, because a write with this ID was applied earlier
-	End       int64 `json:"end"`                 // end of the journal when the holder decided
+	End       int64 `json:"end"`                 // end of the journal when the holder decided about the write
 }
 
 // Exit records how the program ended.
@@ -131,20 +130,20 @@ type Exit struct {
 	Signal int       `json:"signal,omitempty"`
 	Time   time.Time `json:"time"`
 	Offset int64     `json:"offset"`           // offset after the last byte of output
-	Reason string    `json:"reason,omitempty"` // set if it is unknown how the program ended
-	// Terminated means that the holder got SIGTERM before the program ended, for example because the
-	// machine shuts down. Ordered means that a client ordered the end before that.
+	Reason string    `json:"reason,omitempty"` // why it is unknown how the program ended; "" if it is known
+	// Terminated means that the holder received SIGTERM before the program ended, for example
+	// because the machine shut down. Ordered means that a client ordered the end first.
 	Terminated bool `json:"terminated,omitempty"`
 	Ordered    bool `json:"ordered,omitempty"`
 }
 
-// shellSignal is what a program adds to a signal's number if it ends because of that signal, and
-// reports this as its exit code. Shells have the same convention.
+// shellSignal is the difference between a signal's number and the exit code of a program that ends
+// because of this signal. Shells have this convention.
 const shellSignal = 128
 
-// FromOutside reports whether something other than Coleo has ended the program. For example, a
-// shutdown of the machine sends SIGTERM to the program and to the holder. A program that handles
-// SIGTERM can end with any exit code. A program that crashes was not ended from outside.
+// FromOutside reports whether somebody other than Coleo has ended the program. For example, a
+// shutdown of the machine sends SIGTERM to the program and to the holder. The program may handle
+// SIGTERM and end with any exit code. FromOutside returns false for a program that has crashed.
 func (e Exit) FromOutside() bool {
 	if e.Ordered || e.Reason != "" {
 		return false
@@ -180,17 +179,17 @@ type Status struct {
 	Rows       int            `json:"rows"`
 	Start      int64          `json:"start"`    // offset of the oldest byte in the journal
 	End        int64          `json:"end"`      // offset after the newest byte in the journal
-	Answered   int64          `json:"answered"` // end of the output in which all queries have been answered
+	Answered   int64          `json:"answered"` // all queries in the output before this offset have been answered
 	Blocked    string         `json:"blocked,omitempty"`
 	Exit       *Exit          `json:"exit,omitempty"`
 }
 
-// dataHead is the number of bytes before the output in a frameData. These bytes contain the type,
-// the length and the offset.
+// dataHead is the number of bytes before the output in a frameData: the type, the length and the
+// offset.
 const dataHead = 1 + 4 + 8
 
 // dataFrame writes the type, the length and the given offset into the first dataHead bytes of the
-// frame. It returns the frame. The caller has already put the output after these bytes.
+// frame, and returns the frame. The caller has already put the output behind these bytes.
 func dataFrame(frame []byte, from int64) []byte {
 	frame[0] = frameData
 	binary.BigEndian.PutUint32(frame[1:], uint32(len(frame)-5))
@@ -228,8 +227,8 @@ func readFrame(r io.Reader) (byte, []byte, error) {
 	return head[0], payload, err
 }
 
-// frameLength returns the length of a frame's payload, from a head that contains the frame's type
-// and this length.
+// frameLength returns the length of a frame's payload. The head contains the frame's type and this
+// length.
 func frameLength(head [5]byte) (int, error) {
 	n := binary.BigEndian.Uint32(head[1:])
 	if n > maxFrame {

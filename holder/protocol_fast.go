@@ -9,20 +9,22 @@ import (
 	"strconv"
 )
 
-// This file parses exactly the writes that this package's client sends. For all other requests, the
-// holder uses encoding/json. A write is the only request that reaches an arm thousands of times.
-// With encoding/json, each write would leave a kilobyte of garbage. After a garbage collection, a
-// heap never becomes as small as a heap that needed no collection. A fuzz test compares the two
-// parsers.
+// This file parses exactly the writes that this package's client sends. The holder uses
+// encoding/json for all other requests.
+//
+// A write is the only request that an arm receives thousands of times. With encoding/json, each
+// write would leave a kilobyte of garbage. A heap stays larger after it has needed a garbage
+// collection. A fuzz test compares the two parsers.
 
-// maxKeptFrame is the largest payload, in bytes, that fits into the reused buffer.
+// maxKeptFrame is the largest payload, in bytes, that fits into the reused buffer. Almost all
+// writes are far shorter.
 const maxKeptFrame = 4 << 10
 
 // frameReader reads the frames of a connection and answers writes. It reuses its
 // buffers.
 type frameReader struct {
 	conn  io.Writer
-	from  *bufio.Reader // buffered, so that head and payload need one read
+	from  *bufio.Reader // buffered, so that one read returns head and payload
 	head  [5]byte
 	in    []byte
 	out   []byte
@@ -56,8 +58,8 @@ func (f *frameReader) next() (byte, []byte, error) {
 	return f.head[0], f.in[:n], err
 }
 
-// parseWrite returns the write in the request p. If encoding/json must parse the request,
-// parseWrite returns nil. The write is valid until the next call of next.
+// parseWrite returns the write in the request p. It returns nil if only encoding/json can parse the
+// request. The write is valid until the next call of next.
 func (f *frameReader) parseWrite(p []byte) *Write {
 	w := &f.write
 	*w = Write{}
@@ -127,8 +129,8 @@ func writeKind(name []byte) (WriteKind, bool) {
 	return "", false
 }
 
-// cutPlain splits p where the given end first occurs in p. JSON must write the part before this
-// place unchanged. Otherwise cutPlain returns false.
+// cutPlain splits p at the first occurrence of end. It returns false if there is none, or if the
+// part before it has a character that JSON escapes.
 func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 	i := bytes.Index(p, []byte(end))
 	if i < 0 {
@@ -143,7 +145,7 @@ func cutPlain(p []byte, end string) (before, after []byte, ok bool) {
 }
 
 // digits splits p into the whole number at its beginning and the rest. It returns false if there is
-// no number, if the number has more than 18 digits, or if the number has a leading zero.
+// no number, if the number has more than 18 digits, or if it has a leading zero.
 func digits(p []byte) (number, rest []byte, ok bool) {
 	n := 0
 	for n < len(p) && p[n] >= '0' && p[n] <= '9' {
@@ -152,8 +154,7 @@ func digits(p []byte) (number, rest []byte, ok bool) {
 	return p[:n], p[n:], n > 0 && n <= 18 && (n == 1 || p[0] != '0')
 }
 
-// answerWrite sends the outcome of a write. It sends the same bytes that encoding/json would
-// produce.
+// answerWrite sends the outcome of a write, in the same bytes as encoding/json.
 func (f *frameReader) answerWrite(w *Wrote) error {
 	out := append(f.out[:0], frameResponse, 0, 0, 0, 0)
 	out = append(out, `{"wrote":{"applied":`...)

@@ -24,19 +24,18 @@ import (
 )
 
 const (
-	// unreadLimit is how many bytes of output can wait until the host agent reads them. At this
-	// limit the holder stops draining, and the kernel blocks the program.
+	// unreadLimit is how many bytes of output the host agent can leave unread. At this limit the
+	// holder stops reading the terminal, and the kernel blocks the program. So a host agent that is
+	// down for a short time does not block the program.
 	unreadLimit = 64 << 20
-	// linger is the longest time that a holder waits for its clients after the program has ended.
-	// During this time the clients read the program's end and disconnect. Clients that come later
-	// read exit.json.
+	// linger is how long a holder waits for its clients after the program has ended. Within this
+	// time they read the program's end and disconnect. Later clients read exit.json.
 	linger = 10 * time.Second
-	// rememberedWrites is how many ids of applied writes the holder remembers. That is enough: if a
-	// client does not know the outcome of a write, it repeats this write before it writes anything
-	// else.
+	// rememberedWrites is how many ids of applied writes the holder remembers. A few would be
+	// enough: a client that does not know the outcome of a write repeats it before any other write.
 	rememberedWrites = 256
-	// termGrace is the time between TERM and KILL for the arm's processes. It applies if the holder
-	// itself receives SIGTERM.
+	// termGrace is the time between TERM and KILL for the arm's processes, if the holder itself
+	// receives SIGTERM. It is short because the machine is probably shutting down.
 	termGrace = 2 * time.Second
 )
 
@@ -51,27 +50,27 @@ type server struct {
 	holder  coleo.Identity
 	process coleo.Identity
 
-	typing sync.Mutex // lets one writer type at a time; locked before mu
+	typing sync.Mutex // one goroutine types at a time; locked before mu
 
-	// mu is held in two cases: while output goes from the pseudo-terminal to the journal, and while
-	// the holder decides on a write.
+	// mu is held while output goes from the pseudo-terminal to the journal, and while the holder
+	// decides on a write.
 	mu              sync.Mutex
 	cols            int
 	rows            int
 	answered        int64
-	hostRead        int64         // offset up to which the host agent has read
-	leadLimit       int64         // limit in bytes for output that the host agent has not read; 0: unreadLimit
-	readFurther     chan struct{} // closed when the host agent has read more; nil: the drain does not wait
+	hostRead        int64         // the host agent has read the output before this offset
+	leadLimit       int64         // limit for output that the host agent has not read, in bytes; 0 means unreadLimit
+	readFurther     chan struct{} // closed when the host agent has read more; nil if the drain does not wait
 	doneWrites      map[string]bool
 	doneOrder       []string
 	blocked         string
-	permittedUntil  time.Duration // end of the permit on package boottime's clock; for NeedsPermit
+	permittedUntil  time.Duration // end of the permit on package boottime's clock, if NeedsPermit is set
 	coveredUntil    int64         // a snapshot of the host agent replaces the output before this offset
 	lostBytes       int           // number of bytes that were lost because the disk was full
 	exit            *Exit
-	stopCause       stopCause // of stopping
+	stopCause       stopCause // why stopping was closed
 	exited          chan struct{}
-	stopping        chan struct{} // closed when somebody ends the arm
+	stopping        chan struct{} // closed when somebody orders the end of the arm
 	stopOnce        sync.Once
 	hadClient       bool          // at least one client has connected
 	connections     int           // number of open connections
@@ -81,20 +80,20 @@ type server struct {
 	memory         memory.Releaser
 	guardMu        sync.Mutex
 	guard          *guard        // nil if there is no guard
-	guardDismissed chan struct{} // closed when the arm has ended in order
+	guardDismissed chan struct{} // closed when the arm has ended in an orderly way
 	guardsGone     chan struct{} // closed when the last guard has ended
 }
 
 // Serve runs a holder in this process, and returns when the holder's program has ended. It reads
-// the Launch from the reader, as JSON. It reports the holder's status or an error to the writer, as
-// one line of JSON. Then it closes the writer. The process must do nothing else, because the holder
+// the Launch from the reader, as JSON. It writes the holder's status or an error to the writer, as
+// one line of JSON, and closes the writer. The process must do nothing else, because the holder
 // treats all children of the process as processes of the arm.
 //
-// A holder starts its guard with the same command. In that case, the JSON is an order for a guard,
-// and Serve runs the guard.
+// A holder starts its guard with the same command. The JSON is then an order for a guard, and Serve
+// runs the guard.
 //
-// If the program cannot be started, Serve returns the error that it has also reported to the
-// writer. If the program was started, a returned error says what could not be closed or removed.
+// If the program cannot be started, Serve returns the error that it has also written to the writer.
+// A later error says what could not be closed or removed.
 func Serve(in io.Reader, out io.Writer) error {
 	var d launchDocument
 	if err := json.NewDecoder(in).Decode(&d); err != nil {
@@ -129,8 +128,8 @@ func asError(err error) *coleo.Error {
 	return coleo.Errorf(coleo.EInternal, "%v", err)
 }
 
-// open starts the program and everything that the program needs. If open returns an error, nothing
-// is left running.
+// open starts the program and everything that the program needs. If it returns an error, nothing
+// keeps running.
 func open(l Launch) (*server, *socket.Listener, error) {
 	if len(l.Argv) == 0 || l.Dir == "" {
 		return nil, nil, coleo.Errorf(coleo.EInvalid, "a holder needs a folder and a program to run")
@@ -168,10 +167,10 @@ func open(l Launch) (*server, *socket.Listener, error) {
 	return s, at, nil
 }
 
-// takeFolder makes this process the only holder in the folder. It cleans up after an earlier holder
-// that has died together with its guard: takeFolder ends the arm's processes, and removes the
-// socket. It also removes the record of an earlier program's end. If another holder runs in the
-// folder, or if processes could not be ended, the error is EConflict.
+// takeFolder makes this process the only holder in the folder. An earlier holder may have died
+// together with its guard. takeFolder then ends the processes of that holder's arm and removes the
+// socket. It also removes the record of an earlier program's end. The error is EConflict if another
+// holder runs in the folder, or if processes could not be ended.
 func takeFolder(l Launch) (*os.File, error) {
 	if socket.Answers(SocketPath(l.Dir)) {
 		return nil, coleo.Errorf(coleo.EConflict, "a holder already runs in %s", l.Dir)
@@ -199,8 +198,8 @@ func takeFolder(l Launch) (*os.File, error) {
 }
 
 // sweepFolder cleans up after an earlier holder in the folder. If that holder has not recorded the
-// program's end, sweepFolder ends its processes. It returns the pids of processes that are left. It
-// does not touch newer starts of the arm, which have other folders.
+// program's end, sweepFolder ends the arm's processes. It returns the pids of processes that are
+// left. It does not touch newer starts of the arm, which have other folders.
 func sweepFolder(l Launch) []int {
 	if _, err := os.Stat(JournalDir(l.Dir)); err != nil {
 		return nil
@@ -211,8 +210,8 @@ func sweepFolder(l Launch) []int {
 	return process.SweepStarts(l.Arm, func(generation int, _ string) bool { return generation <= l.Generation })
 }
 
-// start opens the journal and the terminal, starts the guard, and then runs the program. In this
-// order, the guard runs before the program writes its first byte.
+// start opens the journal and the terminal, starts the guard, and then runs the program. The guard
+// runs first, so that it does not miss a byte of the program's output.
 func (s *server) start() error {
 	var err error
 	if s.journal, err = journal.Create(JournalDir(s.launch.Dir)); err != nil {
@@ -239,7 +238,7 @@ func (s *server) start() error {
 		return coleo.Errorf(coleo.EInvalid, "start %s: %w", filepath.Base(s.launch.Argv[0]), err)
 	}
 	if s.process, err = process.IdentifyOwn(s.term.Pid()); err != nil {
-		_ = s.term.Signal(syscall.SIGKILL) // nobody could prove later that it is the arm's
+		_ = s.term.Signal(syscall.SIGKILL) // otherwise nobody could prove later that the process belongs to the arm
 		return coleo.Errorf(coleo.EUnavailable, "start %s: the program was started, but the system did not say which "+
 			"process "+
 			"it is, so it was ended: %w; try again", filepath.Base(s.launch.Argv[0]), err)
@@ -251,8 +250,8 @@ func (s *server) start() error {
 	return nil
 }
 
-// groupStart returns a word for the name of the control group. The word is different
-// for each start of the arm.
+// groupStart returns a word for the name of the control group. Each start of the arm has another
+// word.
 func groupStart(l Launch) string {
 	word, err := randomWord()
 	if err != nil {
@@ -276,7 +275,7 @@ func (s *server) close() error {
 	return errors.Join(err, s.tree.Group.End(s.launch.Dir), s.lock.Close())
 }
 
-// run serves clients until the program has ended and all clients have disconnected.
+// run answers clients until the program has ended and all clients have disconnected.
 func (s *server) run(at *socket.Listener) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -297,9 +296,8 @@ func (s *server) run(at *socket.Listener) error {
 	return errors.Join(groupErr, s.close())
 }
 
-// awaitDisconnect waits until all clients have disconnected. The wait takes at most linger. If no
-// client has connected yet, awaitDisconnect also waits for the first client. It does not wait for a
-// first client if a person runs the holder.
+// awaitDisconnect waits until all clients have disconnected, but at most for linger. If no client
+// has connected yet, it also waits for the first client, unless a person runs the holder.
 func (s *server) awaitDisconnect() {
 	timer := time.NewTimer(linger)
 	defer timer.Stop()
@@ -318,7 +316,7 @@ func (s *server) awaitDisconnect() {
 	}
 }
 
-// serveConnection serves one connection, and counts it as open until the connection
+// serveConnection answers the requests of one connection. It counts the connection as open until it
 // ends.
 func (s *server) serveConnection(conn io.ReadWriteCloser) {
 	s.countConnection(1)
@@ -338,7 +336,7 @@ func (s *server) countConnection(n int) {
 }
 
 // stopOnTerm ends the arm if this process receives SIGTERM, for example when the machine shuts
-// down. It returns when the arm has ended or ctx has ended.
+// down. It returns when the arm or ctx has ended.
 func (s *server) stopOnTerm(ctx context.Context) {
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
@@ -351,15 +349,15 @@ func (s *server) stopOnTerm(ctx context.Context) {
 	}
 }
 
-// stopCause says who has ended the arm.
+// stopCause says who has ordered the end of the arm.
 type stopCause int32
 
 const (
-	stopTerminated stopCause = iota + 1 // the holder got SIGTERM
-	stopOrdered                         // a client ordered the end
+	stopTerminated stopCause = iota + 1 // the holder has received SIGTERM
+	stopOrdered                         // a client has ordered the end
 )
 
-// stop notes that the arm is being ended. The first cause counts.
+// stop notes that the end of the arm is ordered. Only the first call has an effect.
 func (s *server) stop(cause stopCause) {
 	s.stopOnce.Do(func() {
 		s.mu.Lock()

@@ -14,22 +14,23 @@ import (
 	"coleo.dev/holder/socket"
 )
 
-// streamChunk is the largest number of bytes of output in one frame.
+// streamChunk is the largest number of bytes of output in one frame. A stream keeps one buffer of
+// this size.
 const streamChunk = 16 << 10
 
 const (
 	// typeTimeout is how long the holder waits for a program that does not read typed bytes.
 	typeTimeout = 5 * time.Second
 	// pasteTimeout replaces typeTimeout if more than terminalBuffer bytes are typed, as in a paste.
-	// It is longer, because a program can stall while it handles an earlier paste. If a paste is
-	// cut off, the program waits for the end of the paste and ignores everything else.
+	// It is longer, because a program can stall while it handles an earlier paste. If the holder
+	// cut off a paste, the program would wait for the end of the paste and ignore all other keys.
 	pasteTimeout = 30 * time.Second
-	// terminalBuffer is how many bytes of input a terminal holds for a program that does not read
-	// its input.
+	// terminalBuffer is how many bytes of input the kernel's terminal holds while the program does
+	// not read.
 	terminalBuffer = 4 << 10
 )
 
-// typingTime returns how long typing n bytes is allowed to take.
+// typingTime returns how long the holder may take to type n bytes.
 func typingTime(n int) time.Duration {
 	if n > terminalBuffer {
 		return pasteTimeout
@@ -37,8 +38,8 @@ func typingTime(n int) time.Duration {
 	return typeTimeout
 }
 
-// answerRequests answers the requests of one connection until the connection ends. The
-// first request must be hello.
+// answerRequests answers the requests of one connection until the connection ends. The first
+// request must be hello.
 func (s *server) answerRequests(conn io.ReadWriteCloser) {
 	defer conn.Close()
 	if err := socket.Admit(conn); err != nil {
@@ -117,8 +118,8 @@ func (s *server) greet(q request) response {
 	return response{Status: &status}
 }
 
-// statusFor returns the status for a client. The client has shown the given nonce. If this nonce is
-// wrong, the status does not contain the holder's nonce.
+// statusFor returns the status for a client that has shown the given nonce. If the nonce is wrong,
+// the status does not contain the holder's nonce.
 func (s *server) statusFor(nonce string) Status {
 	status := s.status()
 	if nonce != s.launch.Nonce {
@@ -128,8 +129,8 @@ func (s *server) statusFor(nonce string) Status {
 }
 
 // mayAsk reports whether the holder answers the request q. q.Nonce is the nonce that the client has
-// shown with askHello. If this nonce is wrong, only askStatus is allowed. If a person runs the
-// holder, every request is allowed.
+// shown with askHello. A client with a wrong nonce may only ask for the status. If a person runs
+// the holder, every request is allowed.
 func (s *server) mayAsk(q request) bool {
 	return q.Nonce == s.launch.Nonce || s.launch.Alone || q.Op == askStatus
 }
@@ -184,13 +185,13 @@ func (s *server) resize(cols, rows int) response {
 }
 
 // write types the bytes of w. It types the bytes of each id only once. If w is conditional, write
-// first looks for output that the client has not seen. It looks in the journal and in the
-// pseudo-terminal. If there is such output, write types nothing.
+// first looks for output that the client has not seen, in the journal and in the pseudo-terminal.
+// If it finds such output, it types nothing.
 //
 // If the program does not take all bytes at once, write types the rest without holding mu. There
-// are two reasons: a program sometimes has to write output before it reads, and other clients must
-// be served in the meantime. If w is a reply to a query, write drops the rest, because the program
-// does not read.
+// are two reasons: a program sometimes has to write output before it reads, and the holder must
+// answer other clients meanwhile. If w is a reply to a query, write drops the rest, because the
+// program does not read.
 func (s *server) write(w *Write) response {
 	if w == nil || w.ID == "" {
 		return refuse(coleo.EInvalid, "a write needs an id")
@@ -208,9 +209,8 @@ func (s *server) write(w *Write) response {
 	return r
 }
 
-// beginWrite decides whether w is typed. If so, beginWrite types as many bytes as the program takes
-// without waiting. It returns the number of typed bytes, and how long typing the rest is allowed to
-// take.
+// beginWrite decides whether to type w. If so, it types as many bytes as the program takes without
+// waiting. n is the number of these bytes. For keys, left is how much longer they are permitted.
 func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,8 +249,7 @@ func (s *server) beginWrite(w *Write) (n int, left time.Duration, r response) {
 	return n, left, response{Wrote: &Wrote{Applied: true, End: end}}
 }
 
-// typeNow types as many bytes as the terminal takes without waiting. It returns the number of these
-// bytes.
+// typeNow types as many bytes as the terminal takes without waiting, and returns their number.
 func (s *server) typeNow(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -263,8 +262,8 @@ func (s *server) typeNow(p []byte) (n int, err error) {
 }
 
 // takeEcho moves the output that typed keys have already caused, such as their echo, to the
-// journal. Without takeEcho, this output would wait until the kernel wakes the draining goroutine.
-// If the disk is full, takeEcho does not wait for free space.
+// journal. Otherwise this output would wait until the kernel wakes the draining goroutine. If the
+// disk is full, takeEcho does not wait for free space.
 func (s *server) takeEcho() {
 	if s.intake.unjournaled() > 0 || !s.launch.Alone && s.journal.End()-s.hostRead >= s.leadBound() {
 		return
@@ -291,7 +290,7 @@ func (s *server) rememberWrite(id string) {
 }
 
 // stream sends output to a client, beginning at the offset q.From. It returns when the client
-// disconnects. It also returns when the program has ended and all its output has been sent.
+// disconnects, or when the program has ended and all its output has been sent.
 func (s *server) stream(conn io.ReadWriteCloser, q request) {
 	disconnected := make(chan struct{})
 	go func() { defer close(disconnected); _, _ = io.Copy(io.Discard, conn) }()

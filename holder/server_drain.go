@@ -16,29 +16,28 @@ const (
 	// retryFull is the time between two attempts to write the journal to a full disk.
 	retryFull = 250 * time.Millisecond
 	// retryHangup is the time between two attempts to read the terminal after all processes have
-	// closed the terminal. The holder tries again as long as the program runs.
+	// closed it. The holder tries again while the program runs, because a process can open the
+	// terminal again.
 	retryHangup = 50 * time.Millisecond
 	// drainAfterExit is how long the holder still waits for output after the program's end. Such
-	// output comes from processes that the program left behind.
+	// output comes from processes that the program has left behind.
 	drainAfterExit = time.Second
-	// pacePause is the length of one pause of the drain. The drain pauses so that it reads no faster
-	// than Client.Pace allows. A pause is short, because it delays the echo of typed keys.
+	// pacePause is the length of one pause of the drain. The pauses keep the drain from reading
+	// faster than Client.Pace allows. A pause is short, because it delays the echo of typed keys.
 	// maxPacePause is the longest pause, for very low rates.
 	pacePause    = 10 * time.Millisecond
 	maxPacePause = 100 * time.Millisecond
-	// largeStep is a number of bytes. If one read returns at least this many, the
-	// holder assumes that the program writes continuously. It is half of what a
-	// terminal returns in one read.
+	// largeStep is half of what a terminal returns in one read, in bytes. If one read returns at
+	// least this many, the holder assumes that the program writes continuously.
 	largeStep = 2 << 10
-	// pollFor is how long the holder polls if the program writes continuously. After this time, the
-	// holder waits until the kernel wakes it. A program that writes continuously writes the next 4
-	// KiB in about 40 µs. If the holder waited for the kernel each time, the throughput would fall
-	// by 7 %.
+	// pollFor is how long the holder polls while the program writes continuously. After this time,
+	// it waits for the kernel to wake it. The next 4 KiB of such a program arrive in about 40 µs.
+	// If the holder waited for the kernel each time, the throughput would be 7 % lower.
 	pollFor = 50 * time.Microsecond
 )
 
-// drainUntilExit moves output from the pseudo-terminal to the journal. It does so until the program
-// has ended and all its output has been read. Then drainUntilExit records the program's end.
+// drainUntilExit moves output from the pseudo-terminal to the journal until the program has ended
+// and all its output has been read. Then it records the program's end.
 func (s *server) drainUntilExit() {
 	type ended struct {
 		code, signal int
@@ -93,7 +92,7 @@ func (s *server) drain() {
 	}
 	var n int
 	var failed error
-	step := func(fd uintptr) bool { // made only once, to avoid garbage
+	step := func(fd uintptr) bool { // one closure for all steps, to avoid garbage
 		n, failed = s.takeMore(int(fd), n)
 		return failed != syscall.EAGAIN && failed != syscall.EINTR
 	}
@@ -105,7 +104,7 @@ func (s *server) drain() {
 			fmt.Fprintln(os.Stderr, trimErr)
 		}
 		if err == nil && failed == syscall.EIO && s.programRuns() {
-			time.Sleep(retryHangup) // every process has closed the terminal; a process can open it again
+			time.Sleep(retryHangup) // all processes have closed the terminal; a process can open it again
 			continue
 		}
 		if err != nil || failed != nil || n == 0 {
@@ -114,9 +113,9 @@ func (s *server) drain() {
 	}
 }
 
-// keepPace pauses if enough bytes have been read since the last pause. unpacedBytes is the number
-// of these bytes. It is enough if reading them at the holder's pace takes at least pacePause.
-// keepPace returns the number of bytes since the last pause, so 0 after a pause.
+// keepPace pauses if reading unpacedBytes at the holder's pace takes at least pacePause.
+// unpacedBytes is the number of bytes that were read since the last pause. keepPace returns the new
+// value of this number, which is 0 after a pause.
 func (s *server) keepPace(unpacedBytes int) int {
 	rate := s.pace.Load()
 	if rate == 0 {
@@ -132,9 +131,9 @@ func (s *server) keepPace(unpacedBytes int) int {
 	return 0
 }
 
-// takeMore works like takeOnce, but polls after a large step. lastBytes is how many bytes the
-// previous step moved. After a large step, the program will soon write more. So takeMore polls for
-// the duration pollFor, because waiting for the kernel would cost more.
+// takeMore works like takeOnce. If the previous step was large, the program will soon write more,
+// so takeMore polls for up to pollFor. Waiting for the kernel would take longer. lastBytes is how
+// many bytes the previous step moved.
 func (s *server) takeMore(master, lastBytes int) (int, error) {
 	n, err := s.takeOnce(master)
 	for start := time.Now(); err == syscall.EAGAIN && lastBytes >= largeStep && time.Since(start) < pollFor; {
@@ -144,9 +143,8 @@ func (s *server) takeMore(master, lastBytes int) (int, error) {
 	return n, err
 }
 
-// takeOnce moves output from the terminal to the journal in one step, and holds mu during this
-// step. So each byte that a conditional write looks for is in the terminal, in the intake or in the
-// journal.
+// takeOnce moves output from the terminal to the journal in one step. It holds mu, so that a
+// conditional write finds each byte in the terminal, in the intake or in the journal.
 func (s *server) takeOnce(master int) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,11 +157,10 @@ func (s *server) takeOnce(master int) (int, error) {
 	return n, err
 }
 
-// journalIntake writes the bytes in the intake to the journal. If the disk is full, journalIntake
-// tries again until there is free space. While it tries, nothing is read from the terminal. So the
-// kernel blocks the program, and no output is lost. But if somebody ends the arm while the disk is
-// full, the bytes in the intake are lost. The caller must hold mu. journalIntake releases mu
-// between two attempts.
+// journalIntake writes the bytes in the intake to the journal. On a full disk it tries again until
+// there is free space. Meanwhile the holder does not read the terminal, so the kernel blocks the
+// program, and no output is lost. If somebody ends the arm during that time, the bytes in the
+// intake are lost. The caller must hold mu. journalIntake releases mu between two attempts.
 func (s *server) journalIntake() {
 	for {
 		err := s.intake.flush(s.journal, time.Now())
@@ -175,7 +172,7 @@ func (s *server) journalIntake() {
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 			s.blocked = "no room: " + s.blocked
 		}
-		if s.isStopping() { // ending the arm gives up the unwritten output
+		if s.isStopping() { // the end of the arm is more important than the unwritten output
 			s.lostBytes = s.intake.unjournaled()
 			s.blocked = fmt.Sprintf("the journal could not be written: the last %d bytes are lost", s.lostBytes)
 			return
@@ -187,7 +184,7 @@ func (s *server) journalIntake() {
 }
 
 // waitForReader waits until the host agent has read enough output for the drain to continue. It
-// also returns if somebody ends the arm.
+// also returns if somebody orders the end of the arm.
 func (s *server) waitForReader() {
 	for {
 		s.mu.Lock()
@@ -209,7 +206,7 @@ func (s *server) waitForReader() {
 	}
 }
 
-// setLead limits how much output the host agent can leave unread, in bytes. A limit of 0 means
+// setLead limits how many bytes of output the host agent can leave unread. A limit of 0 means
 // unreadLimit.
 func (s *server) setLead(limit int64) {
 	s.mu.Lock()
@@ -244,7 +241,7 @@ func (s *server) isStopping() bool {
 	}
 }
 
-// advance records that the host agent has read up to the given offset.
+// advance records that the host agent has read the output before the given offset.
 func (s *server) advance(offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +257,7 @@ func (s *server) programRuns() bool {
 }
 
 // setCovered records that a snapshot of the host agent replaces the output before the given offset.
-// If the journal exceeds its limit, setCovered then deletes output before offset.
+// If the journal exceeds its limit, setCovered deletes such output.
 func (s *server) setCovered(offset int64) response {
 	if offset > s.journal.End() {
 		return refuse(coleo.EInvalid, "offset %d is not in the journal yet", offset)
@@ -283,7 +280,7 @@ func (s *server) trim() error {
 		keep = DefaultKeep
 	}
 	err := s.journal.Trim(keep, covered)
-	if err != nil { // try again only after the host agent's next report
+	if err != nil { // try again only after the next report of the host agent
 		s.mu.Lock()
 		s.coveredUntil = 0
 		s.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 
 const (
 	// spliceSize is how many bytes the intake requests from the pseudo-terminal at a time. The
-	// pseudo-terminal never returns more. If the intake requested more, the kernel would only
-	// reserve more pages.
+	// pseudo-terminal never returns more, so a larger request would only make the kernel reserve
+	// more pages.
 	spliceSize = 4096
 	// maxTake is the largest number of bytes that one step moves from the pseudo-terminal to the
 	// journal. It is the size of the pipe, which has 16 pages.
@@ -28,17 +28,17 @@ const (
 // pipe survive a kill -9 of the holder.
 //
 // Before Linux 5.11, kernels cannot splice from a pseudo-terminal. Some kernels cannot splice to
-// the file system of the journal. In these cases the intake reads and writes the bytes. If the
-// holder is killed between a read and the write, the bytes that were read are lost. At most 4095
-// bytes are lost, because one read from a pseudo-terminal returns no more.
+// the file system of the journal. The intake then reads and writes the bytes itself. If the holder
+// is killed between a read and the write, the bytes of that read are lost. They are at most 4095
+// bytes, because one read from a pseudo-terminal returns no more.
 type intake struct {
 	read, write   int // the two ends of the pipe
 	inPipe        int // number of bytes in the pipe
 	withoutSplice bool
-	unwritten     []byte // with withoutSplice: bytes that were read and are not written yet
+	unwritten     []byte // if withoutSplice is set: bytes that were read and are not written yet
 }
 
-// newIntake makes an intake with a new pipe. No child inherits the pipe.
+// newIntake creates an intake with a new pipe. No child inherits the pipe.
 func newIntake() (*intake, error) {
 	var ends [2]int
 	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
@@ -47,8 +47,8 @@ func newIntake() (*intake, error) {
 	return &intake{read: ends[0], write: ends[1]}, nil
 }
 
-// inheritIntake makes an intake with the pipe of another intake. The new intake takes over the
-// bytes in the pipe.
+// inheritIntake creates an intake with the pipe of another intake. It takes over the bytes in the
+// pipe.
 func inheritIntake(pipe int) (*intake, error) {
 	inside, err := unix.IoctlGetInt(pipe, unix.TIOCINQ)
 	if err != nil {
@@ -65,12 +65,12 @@ func inheritIntake(pipe int) (*intake, error) {
 // the death of the holder.
 func (in *intake) keptPipe() int { return in.read }
 
-// unjournaled returns how many bytes have been taken from the pseudo-terminal but are not in the
-// journal yet.
+// unjournaled returns how many bytes were taken from the pseudo-terminal and are not in the journal
+// yet.
 func (in *intake) unjournaled() int { return in.inPipe + len(in.unwritten) }
 
-// take moves the available output into the pipe, and returns the number of bytes moved. If there is
-// no output, take returns EAGAIN. If all processes have closed the terminal, take returns EIO.
+// take moves the available output into the pipe, and returns the number of moved bytes. It returns
+// EAGAIN if there is no output, and EIO if all processes have closed the terminal.
 func (in *intake) take(master int) (int, error) {
 	if in.withoutSplice {
 		return in.takePlain(master)
@@ -82,7 +82,7 @@ func (in *intake) take(master int) (int, error) {
 			in.inPipe += n
 			total += n
 			if n >= spliceSize/2 {
-				continue // there can be more
+				continue // there can be more output
 			}
 		}
 		if total > 0 {
@@ -129,8 +129,8 @@ func (in *intake) flush(j *journal.Writer, now time.Time) error {
 	return err
 }
 
-// stopSplicing moves the bytes in the pipe to unwritten. From then on, the intake works without
-// splice. Call stopSplicing if the journal's file system does not support splice.
+// stopSplicing moves the bytes in the pipe to unwritten. After that, the intake works without
+// splice. flush calls it if the journal's file system does not support splice.
 func (in *intake) stopSplicing() error {
 	in.withoutSplice = true
 	buf := make([]byte, in.inPipe)
@@ -152,5 +152,5 @@ func splice(from, to, most int) (int, error) {
 	return max(int(n), 0), err
 }
 
-// yield lets other threads run before this one.
+// yield gives other threads a chance to run before this one.
 func yield() { _, _, _ = unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

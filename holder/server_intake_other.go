@@ -18,7 +18,7 @@ import (
 const readSize = 64 << 10
 
 // intake reads output and then writes it to the journal. If the holder is killed with kill -9
-// between a read and the write, the bytes that were read are lost. These are at most 64 KiB.
+// between a read and the write, the bytes of that read are lost. These are at most 64 KiB.
 type intake struct {
 	buf       []byte
 	unwritten []byte // bytes that were read and are not written yet
@@ -31,8 +31,8 @@ func inheritIntake(int) (*intake, error) { return newIntake() }
 // keptPipe returns -1, because no descriptor keeps the bytes in the intake.
 func (in *intake) keptPipe() int { return -1 }
 
-// unjournaled returns how many bytes have been taken from the pseudo-terminal but are not in the
-// journal yet.
+// unjournaled returns how many bytes were taken from the pseudo-terminal and are not in the journal
+// yet.
 func (in *intake) unjournaled() int { return len(in.unwritten) }
 
 func (in *intake) take(master int) (int, error) {
@@ -51,5 +51,5 @@ func (in *intake) flush(j *journal.Writer, now time.Time) error {
 
 func (in *intake) close() {}
 
-// yield lets other goroutines run before this one.
+// yield gives other goroutines a chance to run before this one.
 func yield() { runtime.Gosched() }

@@ -8,9 +8,9 @@ import (
 )
 
 // If the launch has set NeedsPermit, a holder refuses keys without a valid permit. The host agent
-// extends the permit as long as serve confirms that no other start of this arm gets keys. If the
-// holder is cut off from serve, its permit ends after some seconds. So keys are never typed into
-// two starts of one arm.
+// renews the permit while serve confirms that no other start of the arm receives keys. If the host
+// agent loses its connection to serve, the permit ends after some seconds. So nobody types into two
+// starts of one arm at the same time.
 
 // maxPermit is the longest permit. A longer permit is a mistake, because serve gives permits that
 // last only seconds.
@@ -27,8 +27,8 @@ func (s *server) permit(until time.Duration) response {
 	return response{}
 }
 
-// permitLeft returns how much longer keys are permitted. If the permit has ended, permitLeft
-// returns an error. The caller must hold mu.
+// permitLeft returns how much longer keys are permitted. It returns an error if the permit has
+// ended. The caller must hold mu.
 func (s *server) permitLeft() (time.Duration, *coleo.Error) {
 	if !s.launch.NeedsPermit {
 		return maxPermit, nil

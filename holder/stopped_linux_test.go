@@ -31,7 +31,7 @@ func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
 	for _, w := range []struct {
 		id        string
 		duplicate bool
-	}{{"one", false}, {"two", false}, {"one", true}} { // each has its own answer, not the one before
+	}{{"one", false}, {"two", false}, {"one", true}} { // each write must have its own answer, not the previous one
 		wrote, err := c.Write(Write{ID: w.id, Kind: WriteKeys, Data: []byte(w.id + "\n")})
 		if err != nil || wrote.Duplicate != w.duplicate || wrote.Applied == w.duplicate {
 			t.Errorf("%s: %+v, %v", w.id, wrote, err)
@@ -42,7 +42,7 @@ func TestAHolderThatWasStoppedTypesNothingLate(t *testing.T) {
 	}
 }
 
-// allThreadsStopped reports whether each thread of a process is stopped.
+// allThreadsStopped reports whether all threads of a process are stopped.
 func allThreadsStopped(t *testing.T, pid int) bool {
 	t.Helper()
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

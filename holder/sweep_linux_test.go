@@ -30,15 +30,15 @@ func TestSweepFindsWhatADeadHolderLeft(t *testing.T) {
 	if err != nil {
 		t.Fatalf("start over a stale socket: %v", err)
 	}
-	t.Cleanup(func() { // before the first one's, which settles the folder
+	t.Cleanup(func() { // before the cleanup of the first start, which waits for the folder
 		if process.Same(second.Holder) {
 			_ = syscall.Kill(second.Holder.PID, syscall.SIGKILL)
 		}
 	})
 }
 
-// TestTheEndOfOneStartLeavesANewerOneAlone covers a holder that is ended in order, and
-// one that dies while its guard or a sweep ends the rest.
+// TestTheEndOfOneStartLeavesANewerOneAlone ends the older of two starts of an arm in several ways:
+// in an orderly way, by its guard, and by a sweep. The newer start must keep running.
 func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(t *testing.T, older Status, l Launch){
@@ -46,7 +46,7 @@ func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 			if err := syscall.Kill(older.Holder.PID, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			if err := AwaitGuard(l.Dir); err != nil { // the guard has done its work
+			if err := AwaitGuard(l.Dir); err != nil { // returns when the guard has ended
 				t.Fatal(err)
 			}
 			if left := process.SweepStarts(l.Arm, func(generation int, _ string) bool {
@@ -90,8 +90,8 @@ func TestTheEndOfOneStartLeavesANewerOneAlone(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForTheAnswerToAStop: the session closes when the arm's program has ended,
-// and the holder reports the rest of the tree later.
+// TestCloseWaitsForTheAnswerToAStop closes the client while Stop still waits for a child of the
+// program. Stop must still return the answer.
 func TestCloseWaitsForTheAnswerToAStop(t *testing.T) {
 	t.Parallel()
 	s, l := start(t, "setsid sh -c 'trap \"\" HUP TERM; echo up; sleep 1000' & wait")
@@ -99,7 +99,7 @@ func TestCloseWaitsForTheAnswerToAStop(t *testing.T) {
 	output(t, c, 0, "up")
 	stopped := make(chan error, 1)
 	go func() {
-		left, err := c.Stop(time.Second) // the program's child waits for it
+		left, err := c.Stop(time.Second) // the child ignores TERM, so Stop waits for the grace time
 		if len(left) > 0 {
 			err = errors.Join(err, fmt.Errorf("processes %v are left", left))
 		}
@@ -109,7 +109,7 @@ func TestCloseWaitsForTheAnswerToAStop(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the program goes on")
 		}
-		time.Sleep(time.Millisecond) // between two looks
+		time.Sleep(time.Millisecond) // between two checks
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)

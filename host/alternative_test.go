@@ -14,8 +14,8 @@ import (
 	"coleo.dev/store"
 )
 
-// alternativeStage is a limitStage with a policy, whose arm is parked. Its fake agent CLI can
-// resume a conversation.
+// alternativeStage is a limitStage with a policy for limits and a parked arm. Its fake agent CLI
+// can resume a conversation.
 func alternativeStage(t *testing.T, on coleo.OnLimit) (*stage, string, *fakeClock, bus.AlternativeOrder) {
 	t.Helper()
 	c := &fakeClock{}
@@ -41,8 +41,8 @@ func alternativeStage(t *testing.T, on coleo.OnLimit) (*stage, string, *fakeCloc
 		At: bus.ParkedAt{Run: p.Run, Try: p.Try, Step: coleo.OnLimit(step)}}
 }
 
-// awaitTold is awaitPrompted without the commands that change the model. The fake agent CLI records
-// them as prompts.
+// awaitTold waits until the agent CLI has received the given prompts. It ignores the commands that
+// change the model, which the fake agent CLI also records as prompts.
 func (s *stage) awaitTold(want ...string) {
 	s.t.Helper()
 	s.until("the agent CLI got "+strings.Join(want, ", "), func() bool { return len(s.promptsOfAda()) >= len(want) })
@@ -55,7 +55,8 @@ func (s *stage) promptsOfAda() []string {
 	return slices.DeleteFunc(s.prompted("ada"), func(text string) bool { return strings.HasPrefix(text, "/model ") })
 }
 
-// toldNoMore checks that one more look sends nothing, and that the agent CLI has got n prompts.
+// toldNoMore checks that one more attempt sends no prompt, and that the agent CLI has received n
+// prompts.
 func (s *stage) toldNoMore(id string, n int) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
@@ -68,8 +69,8 @@ func (s *stage) toldNoMore(id string, n int) {
 	}
 }
 
-// wentOn checks that the arm has gone on once, and that no order and no wake time makes it go on
-// again.
+// wentOn checks that the arm has continued once. Neither the same order nor a wake time may make it
+// continue again.
 func (s *stage) wentOn(id string, clock *fakeClock, o bus.AlternativeOrder) {
 	s.t.Helper()
 	s.awaitTold("say Limit: 429", "say on")
@@ -102,7 +103,7 @@ func TestAParkedArmGoesOnOnceWithAnotherModel(t *testing.T) {
 	}
 }
 
-// TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing ends the host agent between each two
+// TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing ends the host agent between any two
 // writes, and repeats the order.
 func TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
@@ -143,8 +144,8 @@ func TestAKillBetweenTheStepsOfAnotherModelLosesAndDoublesNothing(t *testing.T) 
 // fixedSession hides that the session can change its model.
 type fixedSession struct{ coleo.Session }
 
-// TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing: the agent CLI takes a model only at
-// its start.
+// TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing uses an agent CLI that takes a model
+// only when it starts.
 func TestAKillDuringARestartForAnotherModelLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for what, kill := range map[string]func(s *stage, a *arm, o bus.AlternativeOrder){
@@ -239,7 +240,8 @@ func TestAnAlternativeThatCannotBeDoneIsToldAndTheNextOneFollows(t *testing.T) {
 	s.awaitTold("say Limit: 429", "say on")
 }
 
-// A hand-over at a limit ends the parking in its first write, so a repeated order starts nothing.
+// A hand-over at a limit ends the parking in its first write. So a repeated order must not start a
+// second successor.
 func TestAHandOverAtALimitIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	s, id, _, o := alternativeStage(t, "handover:other,wait")

@@ -16,68 +16,71 @@ import (
 	"coleo.dev/store"
 )
 
-// arm is an arm of this host. If the arm has a live session, it also holds this session.
+// arm is an arm of this host, with its live session if it has one.
 //
-// A goroutine takes the arm's locks in this order: starting, typing, delivering, interrupting, adding,
-// writing, mu. It may leave locks out. Each part below has locks of its own, and takes no lock of the arm
-// while it holds one, with three exceptions. The lock of choices for a change comes after delivering and
-// before writing. The lock of meter for an interrupt comes before interrupting. The lock of driving comes
-// before mu and the lock of door.
+// A goroutine takes the arm's locks in this order, and may leave locks out: starting, typing,
+// delivering, interrupting, adding, writing, mu. Each part below has its own locks. While a part
+// holds one of them, it takes no lock of the arm, with three exceptions:
+//
+//   - The lock of choices for a change comes after delivering and before writing.
+//   - The lock of meter for an interrupt comes before interrupting.
+//   - The lock of driving comes before mu and the lock of door.
 type arm struct {
 	host *Host
 
 	// The parts of the arm.
 	lease   lease.Lease       // the right to type by hand
-	meter   *metering.Meter   // the model calls of the arm, and what its budgets decide
+	meter   *metering.Meter   // counts the model calls of the arm, and carries out what its budgets decide
 	choices *choosing.Chooser // the mode and the model that a user orders
-	dialogs *judge.Dialogs    // the approval dialogs that the arm's policy judges
+	dialogs *judge.Dialogs    // judges the approval dialogs by the arm's policy
 	driving armfolder.Lock    // this process's lock on the arm's folder
 	door    doorway
 	sight   processSight
 	errors  turnErrors
 
 	// The locks for whole actions guard no fields.
-	starting   sync.Mutex   // held during a start, an attach or an end, so that only one of them runs
+	starting   sync.Mutex   // held during a start, an attach or an end, so that only one of these runs
 	typing     sync.RWMutex // read-locked while an order types; write-locked during a move to another host
 	delivering sync.Mutex   // held while one prompt is sent
-	// interrupting is held during an interrupt, and while a run is taken that has ended. So a run that
-	// ends by itself during an interrupt is taken after it is known whether a key was typed.
+	// interrupting is held during an interrupt, and while takeSettled takes a run that has ended. A
+	// turn can end by itself during an interrupt. Its run is then taken only after the interrupt
+	// has reported whether it typed a key.
 	interrupting sync.Mutex
-	adding       sync.Mutex // held while a prompt is added whose id a client has chosen
-	// writing is held during a write of the record to the database or to the arm's folder. The last
-	// write therefore always has the newest record.
+	adding       sync.Mutex // held while a prompt with an id from a client is added
+	// writing is held during a write of the record to the database or to the arm's folder. So the
+	// last write always has the newest record.
 	writing sync.Mutex
 
 	mu     sync.Mutex      // guards all fields below
-	record store.ArmRecord // its ID never changes, and is read without mu
+	record store.ArmRecord // mu does not guard its ID, which never changes
 
 	// The session.
 	session     coleo.Session      // nil if this host agent has no live session of the arm
 	harness     coleo.Harness      // the harness object that started the session or attached to it
-	rules       string             // the last note about a change of the harness; see noteRules
+	rules       string             // the last note about a change of the harness: see noteRules
 	followEnded chan struct{}      // closed when the goroutine that follows the session has ended
-	unfollow    context.CancelFunc // ends the goroutines that follow the session and send the queue
+	unfollow    context.CancelFunc // ends the goroutines that follow the session and that send the queue
 	reading     coleo.Reading
-	// settledCursor is the cursor of the change to the present state, if the present state is
-	// idle, error or dead. In any other state, settledCursor is 0.
+	// settledCursor is the cursor of the change to the present state if that state is idle, error
+	// or dead. Otherwise it is 0.
 	settledCursor coleo.Cursor
 
 	// The runs and the queue.
 	run     *coleo.Receipt // the newest open run; the older open runs are in record
 	late    []work         // work whose run has not begun yet
 	sending queueSending
-	watched chan struct{} // closed when the arm may have changed; nil if nobody waits for that
+	watched chan struct{} // closed when the arm may have changed; nil if nobody waits for a change
 
 	// The life of the arm.
 	busy    bool   // the arm is being started, attached to or ended
 	done    bool   // the host agent is ending the arm, because its work is done
 	gone    bool   // another host has taken the arm
-	blocked string // why the arm cannot continue; "" if it can
+	blocked string // the reason why the arm cannot continue; "" if it can
 	silent  bool   // the holder did not reply when the host agent tried to attach
-	asleep  bool   // a signal had stopped the holder when it did not reply
+	asleep  bool   // silent, because a signal had stopped the holder
 }
 
-// newArm returns an arm with the given record. Nothing of it runs yet.
+// newArm returns an arm with the given record. The arm has no session yet.
 func (h *Host) newArm(record store.ArmRecord) *arm {
 	a := &arm{host: h, record: record}
 	a.meter, a.choices, a.dialogs = h.newMeter(a), h.newChooser(a), h.newDialogs(a)
@@ -131,8 +134,8 @@ func (a *arm) recordNow() store.ArmRecord {
 	return a.record
 }
 
-// liveSession returns the live session. It returns EExited if the arm has no live session. It
-// returns ENotFound if another host has taken the arm.
+// liveSession returns the live session. It returns EExited if the arm has none, and ENotFound if
+// another host has taken the arm.
 func (a *arm) liveSession() (coleo.Session, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,11 +150,11 @@ func (a *arm) liveSession() (coleo.Session, error) {
 	return a.session, nil
 }
 
-// folder returns the folder of all the arm's files.
+// folder returns the folder with all files of the arm.
 func (a *arm) folder() armfolder.Folder { return armfolder.Of(a.host.Dir, a.record.ID) }
 
-// holdSession stores a session and starts to follow it. The harness is the one that started the
-// session or attached to it.
+// holdSession stores a session and starts to follow it. The caller also passes the harness that has
+// started the session or attached to it.
 func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	a.mu.Lock()
 	a.harness, a.rules = by, ""
@@ -172,9 +175,9 @@ func (a *arm) holdSession(s coleo.Session, by coleo.Harness) {
 	})
 }
 
-// follow writes the changes of a session to the event log. It stops when the session ends, or when
-// the second context ends. If the second context ends during the write of a change, follow still
-// completes the write, because the write uses the first context.
+// follow writes the changes of a session to the event log. It stops when the session or the second
+// context ends. It completes a write that is running at that time, because the write uses the first
+// context.
 func (a *arm) follow(ctx, following context.Context, s coleo.Session) {
 	for change, err := range s.Changes(following, 0) {
 		if err != nil {
@@ -230,7 +233,7 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Kind == coleo.ChangePrompt {
 		note := c.Note
 		if c.Screen != nil {
-			note = "" // SendPrompt itself has found this loss, and settles the prompt
+			note = "" // the session's SendPrompt has found this loss, and its caller settles the prompt
 		}
 		if err := a.forgetUnsettled(ctx, note); err != nil {
 			return err
@@ -263,8 +266,8 @@ func (a *arm) note(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	return a.observe(ctx, s, c)
 }
 
-// observe updates the arm's record after a change. The record has only the newest
-// change. All changes are in the event log.
+// observe updates the arm's record after a change. The record contains only the newest change; all
+// changes are in the event log.
 func (a *arm) observe(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	a.mu.Lock()
 	a.record.Status, a.record.State, a.record.Rule = coleo.StatusOf(c.Reading.State), c.Reading.State, c.Reading.Rule
@@ -298,9 +301,9 @@ func (a *arm) keepHandle(ctx context.Context, s coleo.Session) {
 }
 
 // change records something that has happened. It calls fn, which changes the arm's record and
-// returns events. One transaction writes the record and the events. If the disk is full, change
-// writes them when the disk has room again. Changes reach the disk in order. change holds mu during
-// the call of fn, so fn can read the fields of the arm.
+// returns events. One transaction writes the record and the events. On a full disk, change writes
+// them later. Changes reach the disk in order. change holds mu during the call of fn, so fn can
+// read the fields of the arm.
 func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	if err := a.changeAs(ctx, happened, fn); err != nil {
 		return err
@@ -308,9 +311,8 @@ func (a *arm) change(ctx context.Context, fn func(*store.ArmRecord) []coleo.Even
 	return a.noteLateWork(ctx)
 }
 
-// intend is like change, but for an action that the caller is about to carry out. If
-// the write fails, intend restores the record and returns EUnavailable, and the caller
-// must not carry out the action.
+// intend is like change, but for something that the caller is about to do. If the write fails,
+// intend restores the record and returns EUnavailable. The caller must then not do it.
 func (a *arm) intend(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 	return a.changeAs(ctx, intended, fn)
 }
@@ -319,8 +321,8 @@ func (a *arm) changeAs(ctx context.Context, p purpose, fn func(*store.ArmRecord)
 	return a.changeWith(ctx, p, nil, fn)
 }
 
-// changeWith is like changeAs. The same transaction also writes the changes that a tool has made.
-// changeWith reads these changes after fn has returned, so fn can still set them.
+// changeWith is like changeAs, but also writes the changes of a tool in the same transaction. It
+// reads tools after fn has returned, so fn can still set them.
 func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange,
 	fn func(*store.ArmRecord) []coleo.Event) error {
 	a.writing.Lock()
@@ -333,7 +335,7 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	err := a.host.write(ctx, p, writing{events: events, put: a, tools: tools})
 	if err == nil || p != intended {
 		a.notePast(events)
-		a.wake() // the queue may be sent now
+		a.wake() // the queue may have a prompt that can be sent now
 		return err
 	}
 	a.undo(was, changed)
@@ -343,8 +345,8 @@ func (a *arm) changeWith(ctx context.Context, p purpose, tools *store.ToolChange
 	return coleo.Errorf(coleo.EUnavailable, "nothing was done, because it could not be recorded: %w", err)
 }
 
-// undo takes back a change of the arm's record if the change could not be written. The parameters
-// are the record before and after the change. If observe has recorded newer activity since the
+// undo takes back a change of the arm's record that could not be written. was is the record before
+// the change, and changed is the record after it. If observe has recorded newer activity since the
 // change, undo keeps the newer state and activity.
 func (a *arm) undo(was, changed store.ArmRecord) {
 	a.mu.Lock()

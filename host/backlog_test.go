@@ -13,13 +13,13 @@ import (
 	"coleo.dev/store"
 )
 
-// kept is the payload of an event in these tests.
+// kept is the payload of the events in these tests.
 type kept struct {
 	Text string   `json:"text"`
 	List []string `json:"list,omitempty"`
 }
 
-// readLog reads the host's log to its end as serve does, piece by piece.
+// readLog reads the host's log to its end, piece by piece, as serve does.
 func (s *stage) readLog() (all []coleo.Event, pieces int) {
 	s.t.Helper()
 	for from := (bus.EventsOrder{}); ; pieces++ {
@@ -36,7 +36,7 @@ func (s *stage) readLog() (all []coleo.Event, pieces int) {
 func TestABacklogOfLargeEventsIsReadPieceByPiece(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	const events = 40 // of 200 kB each: together two bus messages, and far fewer than 500 events
+	const events = 40 // events of 200 kB: together two messages of the bus, although they are far fewer than 500
 	for i := range events {
 		s.check(s.host.append(t.Context(),
 			event("a", coleo.EventWitness, kept{Text: fmt.Sprint(i, strings.Repeat("<", 200_000/6))})))
@@ -89,7 +89,7 @@ func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
 		s.check(err)
 		return len(all)
 	}
-	all, _ := s.readLog() // from the beginning, which does not prove that serve has stored anything
+	all, _ := s.readLog() // a read from the beginning does not prove that serve has stored anything
 	s.host.read.Store(0)
 	if left := thin(); left != len(all) {
 		t.Fatalf("%d of %d events are left, want all that serve has not read", left, len(all))
@@ -105,8 +105,9 @@ func TestOldEventsAreDeletedOnceServeHasReadThem(t *testing.T) {
 	}
 }
 
-// TestNoEventIsBetweenAPieceAndItsHead: serve takes an answer without events as the end
-// of the log, and continues from the head in that answer.
+// TestNoEventIsBetweenAPieceAndItsHead reads the log while events are written. Serve takes an
+// answer without events as the end of the log, and continues from the head in that answer. So no
+// event may lie between.
 func TestNoEventIsBetweenAPieceAndItsHead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

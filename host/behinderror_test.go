@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// readingSession is a real session that shows something else.
+// readingSession is a real session that reports another reading.
 type readingSession struct {
 	coleo.Session
 	shows func(coleo.Reading) coleo.Reading
@@ -15,7 +15,8 @@ type readingSession struct {
 
 func (s *readingSession) State() coleo.Reading { return s.shows(s.Session.State()) }
 
-// awaitBehindError waits until the queue says that it waits behind an error, and checks what it says.
+// awaitBehindError waits until the queue waits behind an error, and checks the reason that the
+// queue shows.
 func (s *stage) awaitBehindError(id string) {
 	s.t.Helper()
 	var held string
@@ -45,7 +46,7 @@ func TestAQueueBehindAnErrorGoesOnWhenAPersonResumesIt(t *testing.T) {
 	s.awaitPrompted("ada", "say Limit: 429", "say Limit: 429")
 	s.parkedNow(id)
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueUnparked})
-	s.awaitBehindError(id) // the order was for one prompt
+	s.awaitBehindError(id) // the order was for one prompt only
 	s.checkNothingSent(id, "ada", 2)
 	s.prompt(id, "pause 10m")
 	if q := s.queue(id, coleo.QueueOrder{}); q.Held != "" || len(q.Entries) != 1 {
@@ -90,7 +91,8 @@ func TestAResumedQueueStopsAtDialogsAndUnprovenStates(t *testing.T) {
 	}
 }
 
-// An order to resume a queue that waits behind no error is not kept for a later error.
+// A person resumes a queue that waits behind no error. The order must have no effect on a later
+// error.
 func TestAResumeBeforeTheErrorSendsNothingBehindIt(t *testing.T) {
 	t.Parallel()
 	s, id, _ := limitStage(t, "")

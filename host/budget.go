@@ -14,8 +14,8 @@ import (
 	"coleo.dev/store"
 )
 
-// mostParents is the largest number of parents that spends looks for above a subarm. No subarm has
-// that many.
+// mostParents is the largest number of parents that Account looks for above a subarm. It stops an
+// endless loop. No subarm has that many.
 const mostParents = 16
 
 // meteredArm gives the meter of an arm access to the arm.
@@ -26,15 +26,15 @@ func (h *Host) newMeter(a *arm) *metering.Meter {
 		SameCalls: h.SameCalls}}
 }
 
-// Facts returns what is known of the arm now.
+// Facts returns the present facts about the arm.
 func (a meteredArm) Facts() metering.Facts {
 	priced := a.host.ledger.Price(spending.Model{Name: coleo.ModelScripted}) != nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := metering.Facts{ID: a.record.ID, Name: a.record.Name, Generation: a.record.Generation, Run: a.run,
-		// The user can give the scripted model a price. It then counts like any other model.
+		// The user can give the scripted model a price. Then it counts like any other model.
 		Parked: queueOf(&a.record).Parked, NoModel: a.record.Spec.Scripted() && !priced,
-		// If nobody has named a model, Coleo uses the one that the agent CLI reported last.
+		// If nobody has named a model, use the model that the agent CLI reported last.
 		Model: spending.Model{Provider: a.record.Provider, Name: cmp.Or(a.record.Model, a.record.Trace.Model)}}
 	if a.harness != nil {
 		info := a.harness.Info()
@@ -46,7 +46,7 @@ func (a meteredArm) Facts() metering.Facts {
 	return f
 }
 
-// account returns the account of an arm, and the id of the arm's parent.
+// account returns the account of an arm without its parents, and the id of the arm's parent.
 func (a meteredArm) account() (of spending.Arm, parent string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,8 +60,9 @@ func (a meteredArm) account() (of spending.Arm, parent string) {
 	return of, a.record.Spec.Parent
 }
 
-// projects returns the folders for which the worktrees at a folder were made. A subarm or a fork can work in the
-// worktrees of another arm. If the folder is in no worktree, projects returns the folder itself.
+// projects returns the folders from which the worktrees at the given folder were made. A subarm or
+// a fork can work in the worktrees of another arm. If the folder is in no worktree, projects
+// returns the folder itself.
 func (h *Host) projects(folder string) []string {
 	for _, a := range h.allArms() {
 		of, _ := meteredArm{a}.account()
@@ -72,8 +73,8 @@ func (h *Host) projects(folder string) []string {
 	return []string{folder}
 }
 
-// Account returns the account of an arm, together with the accounts of the arms above it. The caller
-// must not hold mu.
+// Account returns the account of an arm, with the accounts of the arms above it. The caller must
+// not hold mu.
 func (a meteredArm) Account() spending.Arm {
 	of, parent := a.account()
 	if len(of.Folders) == 1 {
@@ -98,9 +99,9 @@ func (a meteredArm) Tell(ctx context.Context, run string, change coleo.BudgetCha
 	return a.host.append(ctx, runEvent(a.record.ID, run, coleo.EventBudget, change))
 }
 
-// Park parks the arm in its open run, unless Coleo itself has already parked it. If the arm was parked at
-// a limit or was about to continue after a limit, it later continues with the same prompt. The event about
-// the budget belongs to the open run only.
+// Park parks the arm in its open run, unless Coleo itself has already parked it. If the arm was
+// parked at a limit, or was about to continue after a limit, it later continues with the same
+// prompt. The event about the budget belongs to the open run only.
 func (a meteredArm) Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error) {
 	err = a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		before := queueOf(r).Parked
@@ -141,13 +142,13 @@ func (a meteredArm) Kill(ctx context.Context, generation int) error { return a.k
 // Go calls the function in the background.
 func (a meteredArm) Go(do func(ctx context.Context)) { a.host.runs.Go(func() { do(a.host.ctx) }) }
 
-// keepBudgets stops each turn that a budget no longer allows. It is called after a call of an arm
-// was counted. Several arms can share a budget, so keepBudgets also checks the turns of other arms.
+// keepBudgets stops each turn that a budget no longer allows. The caller has just counted a call of
+// an arm. Several arms can share a budget, so keepBudgets also checks the turns of other arms.
 func (h *Host) keepBudgets(ctx context.Context, a *arm, call budget.Call) {
 	if !a.meter.Keep(ctx, call) {
-		return // then the call counts for no budget of another arm either
+		return // no budget applies to the arm, so the call counts for no other arm either
 	}
-	call.Price = &coleo.Price{} // the price of this call concerns no other arm
+	call.Price = &coleo.Price{} // the price of this call does not concern the other arms
 	for _, other := range h.allArms() {
 		if other != a && other.openRun() != "" {
 			other.meter.Keep(ctx, call)
@@ -166,7 +167,7 @@ func (h *Host) budget(ctx context.Context, o bus.BudgetOrder) (any, error) {
 		if err := h.setBudget(ctx, a, *o.Budget); err != nil {
 			return nil, err
 		}
-		for _, one := range h.allArms() { // the budget is also that of the arm's subarms
+		for _, one := range h.allArms() { // the budget also applies to the arm's subarms
 			one.renewParked(ctx)
 		}
 	}
@@ -213,7 +214,7 @@ func (h *Host) setBudget(ctx context.Context, a *arm, b coleo.Budget) error {
 	return nil
 }
 
-// renewParked brings the reason of a parking at a budget up to date, after a change of a budget.
+// renewParked updates the reason of a parking at a budget after a change of a budget.
 func (a *arm) renewParked(ctx context.Context) {
 	was := a.meter.Arm.Facts().Parked
 	if was == nil {

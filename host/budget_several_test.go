@@ -8,7 +8,8 @@ import (
 	"coleo.dev/store"
 )
 
-// TestEachRepositoryOfAnArmHasItsSpending: a subarm in the folder above the repositories counts like the arm.
+// TestEachRepositoryOfAnArmHasItsSpending checks the accounts of an arm with several repositories.
+// A subarm in the folder above the repositories must have the same accounts.
 func TestEachRepositoryOfAnArmHasItsSpending(t *testing.T) {
 	t.Parallel()
 	h := &Host{arms: map[string]*arm{}}

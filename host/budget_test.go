@@ -12,7 +12,8 @@ import (
 	"coleo.dev/cost"
 )
 
-// testPrices knows the price of one model. A first call of it costs at most 0.352 dollars.
+// testPrices knows the price of one model. The first call of this model costs at most 0.352
+// dollars.
 type testPrices struct{}
 
 func (testPrices) Override(_, model string) (coleo.Price, bool) {
@@ -24,10 +25,11 @@ func (p testPrices) Find(provider, model string) (coleo.Price, bool) {
 	return p.Override(provider, model)
 }
 
-// tells is what the description of an agent CLI has that tells each reply.
+// tells is a part of a harness whose agent CLI reports the usage of each reply.
 const tells = "\n[work]\nusage = true\n"
 
-// budgetStage is a stage with prices and common budgets. Its agent CLI tells each reply.
+// budgetStage is a stage with prices and common budgets. Its agent CLI reports the usage of each
+// reply.
 func budgetStage(t *testing.T, common coleo.Budgets) *stage {
 	t.Helper()
 	return newStageOf(t, tells, &stage{alter: func(c *Config) {
@@ -35,8 +37,8 @@ func budgetStage(t *testing.T, common coleo.Budgets) *stage {
 	}})
 }
 
-// budgetArm starts an arm with the model m1 and a budget of its own, or none, and waits until it is
-// idle.
+// budgetArm starts an arm with the model m1, and waits until it is idle. If b is not nil, the arm
+// has this budget.
 func (s *stage) budgetArm(name string, b *coleo.Budget) string {
 	s.t.Helper()
 	o := s.order(name)
@@ -49,7 +51,7 @@ func (s *stage) budgetArm(name string, b *coleo.Budget) string {
 	return id
 }
 
-// works begins a turn that goes on until it is interrupted.
+// works begins a turn that runs until it is interrupted.
 func (s *stage) works(id string) {
 	s.t.Helper()
 	s.prompt(id, "pause 1h")
@@ -57,15 +59,15 @@ func (s *stage) works(id string) {
 	s.awaitState(id, coleo.Processing)
 }
 
-// uses tells a reply of an arm that costs an amount in US dollars. The number at is higher each
-// time.
+// uses reports a reply of an arm that costs the given number of dollars. The position at must be
+// higher in each call.
 func (s *stage) uses(id string, at int64, dollars float64, model string) {
 	s.t.Helper()
 	u := coleo.ReplyUsage{Usage: coleo.Usage{Output: int(dollars * 1e5)}, Model: model}
 	s.noteWork(id, []coleo.Activity{{Position: at, Work: u}})
 }
 
-// budgetSteps returns what the log tells of the arm's budget, without the sums.
+// budgetSteps returns the steps of the arm's budget in the log, and the last change.
 func (s *stage) budgetSteps(id string) (steps []coleo.BudgetStep, last coleo.BudgetChange) {
 	s.t.Helper()
 	for _, e := range s.events(id, coleo.EventBudget) {
@@ -105,7 +107,7 @@ func TestATurnIsInterruptedAtTheBudgetAndTheArmWaits(t *testing.T) {
 	if r := s.report(id); r.Reading.State != coleo.Processing {
 		t.Fatalf("below its budget, the arm is %s", r.Reading.State)
 	}
-	s.restart() // what is used outlives the host agent
+	s.restart() // the spent amount outlives the host agent
 	s.awaitState(id, coleo.Processing)
 	s.uses(id, 3, 0.5, "m1")
 	told := s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetReached, coleo.BudgetInterrupted)
@@ -152,13 +154,13 @@ func TestATurnBeginsOnlyIfOneCallFits(t *testing.T) {
 	s.refused(coleo.EConflict, bus.OpCompact, bus.ArmOrder{Arm: id})
 	s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetSet, coleo.BudgetRefused)
 	s.queue(id, coleo.QueueOrder{Step: coleo.QueueUnparked})
-	s.followUp(id, "say three") // its turn would be refused, so it stays in the queue
+	s.followUp(id, "say three") // the budget would refuse its turn, so it stays in the queue
 	s.awaitBudget(id, coleo.BudgetSet, coleo.BudgetSet, coleo.BudgetRefused, coleo.BudgetRefused)
 	if q := s.queue(id, coleo.QueueOrder{}); q.Parked == nil || len(q.Entries) != 1 {
 		t.Errorf("the queue is %+v", q)
 	}
 	s.checkNothingSent(id, "ada", 1)
-	s.setsBudget(id, coleo.Budget{}) // no budget any more
+	s.setsBudget(id, coleo.Budget{}) // without a budget
 	s.prompt(id, "say mine")
 	s.awaitPrompted("ada", "say one", "say mine", "say three")
 }
@@ -246,7 +248,7 @@ func TestAModelWithoutAPriceStopsATurnWithAHardBudget(t *testing.T) {
 func TestABudgetThatCannotBeKeptIsRefused(t *testing.T) {
 	t.Parallel()
 	s := budgetStage(t, coleo.Budgets{})
-	silent := newStageOf(t, "", &stage{alter: func(c *Config) { // its agent CLI tells nothing
+	silent := newStageOf(t, "", &stage{alter: func(c *Config) { // an agent CLI that reports no usage
 		c.Prices, c.Budgets = func() cost.Prices { return testPrices{} }, coleo.Budgets{Day: 5}
 	}})
 	priced := s.budgetArm("ada", nil)
@@ -260,7 +262,7 @@ func TestABudgetThatCannotBeKeptIsRefused(t *testing.T) {
 	s.refused(coleo.EInvalid, bus.OpBudget, hard(priced, coleo.Budget{Dollars: 1, Policy: "cry"}))
 	silent.refused(coleo.EUnsupported, bus.OpBudget, hard(mute, coleo.Budget{Dollars: 1, Policy: coleo.BudgetStop}))
 	silent.setsBudget(mute, coleo.Budget{Dollars: 1, Policy: coleo.BudgetWarn})
-	// The common budget is hard, so a turn of this agent CLI does not begin.
+	// The common budget is hard, so no turn of this agent CLI may begin.
 	silent.refused(coleo.EUnsupported, bus.OpPrompt, bus.PromptOrder{Arm: mute, Prompt: coleo.Prompt{Text: "say one"}})
 	silent.followUp(mute, "say one")
 	silent.until("the queue is paused", func() bool { return silent.queue(mute, coleo.QueueOrder{}).Paused != "" })
@@ -285,7 +287,7 @@ func TestATurnIsNotInterruptedAtADialogButRightAfterItsAnswer(t *testing.T) {
 	s.awaitRuns(id, 1)
 }
 
-// busySession is a real session that refuses each interrupt.
+// busySession is a real session that refuses every interrupt.
 type busySession struct{ coleo.Session }
 
 func (busySession) Interrupt(context.Context) (coleo.Interruption, error) {

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// inFolder returns an arm in the form that package diffs uses.
+// inFolder returns an arm in the form that package diffs needs.
 func (h *Host) inFolder(r store.ArmRecord) diffs.Arm {
 	in := diffs.Arm{ID: r.ID, Folder: r.Workdir}
 	all, err := h.Workspaces.In(r.Workdir)
@@ -26,7 +26,8 @@ func (h *Host) inFolder(r store.ArmRecord) diffs.Arm {
 	return in
 }
 
-// repositories returns the folders of the repositories in a folder, if it is the folder above those of an arm.
+// repositories returns the folders of the repositories of an arm, if the given folder is the folder
+// above them.
 func (h *Host) repositories(folder string) (folders []string, err error) {
 	all, err := h.Workspaces.In(folder)
 	for _, w := range all {
@@ -35,8 +36,8 @@ func (h *Host) repositories(folder string) (folders []string, err error) {
 	return folders, err
 }
 
-// inRepository is like inFolder, except if the arm has a worktree. It then names the folder for
-// which the worktree was made, because the worktree itself may no longer exist.
+// inRepository is like inFolder. But if the arm has a worktree, it returns the folder from which
+// the worktree was made, because the worktree itself may no longer exist.
 func inRepository(r store.ArmRecord) diffs.Arm {
 	in := diffs.Arm{ID: r.ID, Folder: r.Workdir}
 	if w := r.Spec.Worktree; w != nil && w.From != "" {
@@ -51,8 +52,8 @@ func inRepository(r store.ArmRecord) diffs.Arm {
 	return in
 }
 
-// keepFiles makes a checkpoint of the arm's files in the background. The reason is one of the
-// constants in package changes.
+// keepFiles makes a checkpoint of the arm's files in the background. The reason is a constant of
+// package changes.
 func (a *arm) keepFiles(reason, run string) {
 	in := a.host.inFolder(a.recordNow())
 	a.host.runs.Go(func() { a.host.diffs.Keep(a.host.ctx, in, reason, run) })
@@ -66,8 +67,8 @@ func (h *Host) diff(ctx context.Context, o bus.DiffOrder) (any, error) {
 	return h.diffs.Diff(ctx, h.inFolder(a.recordNow()), o)
 }
 
-// restoreFiles puts the files of a checkpoint back. During that time the arm neither starts nor
-// gets a prompt. restoreFiles returns EBusy if an arm in the same repository may change files.
+// restoreFiles puts the files of a checkpoint back. Meanwhile the arm cannot start and receives no
+// prompt. restoreFiles returns EBusy if an arm in the same repository may change files.
 func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -85,7 +86,7 @@ func (h *Host) restoreFiles(ctx context.Context, o bus.RestoreOrder) (any, error
 }
 
 // merge merges the work of an arm into another branch. If the project has a check, merge first runs
-// the check on the result. It commits uncommitted work only while the arm rests. It returns
+// the check on the result. It commits uncommitted work only while the arm is at rest. It returns
 // EUnsupported if the arm has no worktree.
 func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	a, err := h.arm(o.Arm)
@@ -118,7 +119,7 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 		if o.Request.Commit == "" {
 			return h.Workspaces.CheckTree(ctx, w.Common, tip, tree, w.ID)
 		}
-		// A check can take minutes, and it does not read the arm's folder. So the arm may work
+		// A check can take minutes, and does not read the arm's folder. So the arm may work
 		// meanwhile. Package merge notices if the arm has changed its branch or its index.
 		unlock()
 		unlock = func() {}
@@ -145,8 +146,8 @@ func (h *Host) merge(ctx context.Context, o bus.MergeOrder) (any, error) {
 	return m, err
 }
 
-// ownFiles returns patterns for the files that an arm's agent CLI writes for itself. There is none if
-// this host agent does not have the harness.
+// ownFiles returns patterns for the files that an arm's agent CLI writes for itself. It returns
+// none if this host agent does not have the harness.
 func (h *Host) ownFiles(a *arm) []string {
 	harness, err := h.Registry.Get(a.recordNow().Harness)
 	if err != nil {
@@ -155,9 +156,9 @@ func (h *Host) ownFiles(a *arm) []string {
 	return harness.Info().OwnFiles
 }
 
-// lockForMerge keeps an arm from starting and from getting a prompt until the caller calls the
-// returned function. It returns EBusy if an arm in the given worktree may change files. If the worktree is one
-// of several, a fork of the arm can work in the folder above them.
+// lockForMerge prevents a start of the arm and prompts to the arm until the caller calls unlock. It
+// returns EBusy if an arm in the given worktree may change files. If the worktree is one of
+// several, this can also be a fork that works in the folder above them.
 func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err error) {
 	a.starting.Lock()
 	if !a.delivering.TryLock() {
@@ -175,8 +176,8 @@ func (h *Host) lockForMerge(a *arm, w workspace.Workspace) (unlock func(), err e
 	return unlock, nil
 }
 
-// checkFilesRest returns EBusy if the given arm, or an arm that works in a folder or below it, may
-// change files. The error begins with the last parameter.
+// checkFilesRest returns EBusy if an arm may change files: the given arm, or an arm that works in a
+// folder or below it. The error message begins with undone.
 func (h *Host) checkFilesRest(a *arm, folder, undone string) error {
 	for _, other := range h.allArms() {
 		if other != a && !diffs.Below(folder, other.recordNow().Workdir) {
@@ -194,8 +195,8 @@ func mergeChange(step coleo.MergeStep, by, repo string, m changes.MergeFrom) col
 		Into: m.Into, Before: m.Before, After: m.After, Committed: m.Committed}
 }
 
-// mayChangeFiles says why the arm's agent CLI may change files now. It returns "" if the agent CLI
-// is known to rest.
+// mayChangeFiles returns the reason why the arm's agent CLI may change files now. It returns "" if
+// the agent CLI is known to be at rest.
 func (a *arm) mayChangeFiles() string {
 	a.mu.Lock()
 	s, run, status, leased := a.session, a.run, a.record.Status, a.lease.Taken()

@@ -19,11 +19,11 @@ import (
 // numbered is the schema of the checked prompts in these tests.
 const numbered = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
 
-// The fake agent CLI answers the first prompt with words, and a prompt that asks again with
-// JSON. Each answer takes a moment, so that a test can do something meanwhile.
+// With these rules, the fake agent CLI answers the first prompt with words, and the retry with
+// JSON. It takes some time for each answer, so that a test can do something meanwhile.
 var firstBadThenGood = []fakeagent.Rule{
 	{Contains: "cannot be used", Do: []string{"pause 300ms", `say {"n": 2}`}},
-	{Contains: "Count", Do: []string{"pause 1s", "say many"}}, // a test does something meanwhile
+	{Contains: "Count", Do: []string{"pause 1s", "say many"}}, // leaves a test time to do something
 }
 
 // tellingArm starts an arm whose agent CLI writes its answers to a file.
@@ -58,7 +58,7 @@ func countOrder(id string, retries int) bus.PromptOrder {
 	return o
 }
 
-// payloads returns the payloads of the arm's events of a kind.
+// payloads returns the payloads of the arm's events of the given kind.
 func payloads[T any](s *stage, id string, kind coleo.EventKind) (out []T) {
 	s.t.Helper()
 	for _, e := range s.events(id, kind) {
@@ -69,7 +69,7 @@ func payloads[T any](s *stage, id string, kind coleo.EventKind) (out []T) {
 	return out
 }
 
-// kindsOf returns the kinds of a run's own events, in order.
+// kindsOf returns the kinds of a run's events, in order.
 func (s *stage) kindsOf(run string) (out []coleo.EventKind) {
 	s.t.Helper()
 	all, _ := s.readLog()
@@ -81,8 +81,8 @@ func (s *stage) kindsOf(run string) (out []coleo.EventKind) {
 	return out
 }
 
-// checkTwoRuns checks that a prompt and one retry have arrived, each once, and that the
-// second answer fits.
+// checkTwoRuns checks that a prompt and its retry have each arrived once, and that the second
+// answer fits the schema.
 func (s *stage) checkTwoRuns(id string) {
 	s.t.Helper()
 	s.awaitRuns(id, 2)
@@ -131,7 +131,7 @@ func TestR9ABadAnswerIsAskedForOnceMore(t *testing.T) {
 	}
 }
 
-// awaitRetry waits until the model is asked again, and returns the prompt.
+// awaitRetry waits until Coleo has asked the model again, and returns the prompt.
 func (s *stage) awaitRetry() string {
 	s.t.Helper()
 	s.until("the model is asked again", func() bool { return len(s.prompted("ada")) > 1 })
@@ -159,14 +159,14 @@ func TestR9RetriesEnd(t *testing.T) {
 	s.checkNothingSent(id, "ada", 4)
 }
 
-// TestR9ARetryOutlivesKills kills the host agent at each step between a bad answer and the
-// run of the retry.
+// TestR9ARetryOutlivesKills kills the host agent at each step between a bad answer and the run of
+// the retry.
 func TestR9ARetryOutlivesKills(t *testing.T) {
 	t.Parallel()
 	for what, kill := range map[string]func(s *stage, id string){
 		"during the turn": func(s *stage, _ string) { s.halt(); s.awaitSaid("many"); s.start() },
 		"while the end of the run is written": func(s *stage, _ string) {
-			s.check(s.db.Close()) // as far as the database shows, it is killed here
+			s.check(s.db.Close()) // for the database, this is the moment of the kill
 			s.awaitSaid("many")
 			s.restart()
 		},
@@ -191,7 +191,7 @@ func TestR9ARetryOutlivesKills(t *testing.T) {
 			must[coleo.Receipt](s, bus.OpChecked, countOrder(id, 1))
 			kill(s, id)
 			s.checkTwoRuns(id)
-			s.restart() // nothing is asked again later
+			s.restart() // the next host agent must not ask again
 			s.checkTwoRuns(id)
 		})
 	}
@@ -211,8 +211,8 @@ func (s *stage) awaitSaid(text string) {
 	})
 }
 
-// TestR9TheEndAndTheRetryAreOneChange: one change of the record ends the run and queues the
-// retry, so no kill can come between.
+// TestR9TheEndAndTheRetryAreOneChange checks that one change of the record ends the run and queues
+// the retry. So no kill can come between them.
 func TestR9TheEndAndTheRetryAreOneChange(t *testing.T) {
 	t.Parallel()
 	run := coleo.Receipt{ID: "R1", Text: "Count.", Check: &coleo.Check{Schema: json.RawMessage(numbered), Retries: 1}}
@@ -235,14 +235,14 @@ func TestR9TheEndAndTheRetryAreOneChange(t *testing.T) {
 	}
 }
 
-// TestR9ARetryThatIsCutOffIsToldAsLost: the host agent was killed before it typed the retry.
-// Nothing is typed again.
+// TestR9ARetryThatIsCutOffIsToldAsLost kills the host agent before it types the retry. The retry
+// must be recorded as lost, and must not be typed again.
 func TestR9ARetryThatIsCutOffIsToldAsLost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	id := s.tellingArm(firstBadThenGood)
 	var real coleo.Session
-	s.hijack(id, func(its coleo.Session) coleo.Session { // from now on, the queue waits for stopDuring
+	s.hijack(id, func(its coleo.Session) coleo.Session { // from now on, only stopDuring sends the queue
 		real = its
 		return &otherSession{its}
 	})
@@ -258,10 +258,12 @@ func TestR9ARetryThatIsCutOffIsToldAsLost(t *testing.T) {
 	}
 }
 
-// otherSession is a real session that the host agent does not recognize as the one of its queue.
+// otherSession wraps a real session. The host agent does not recognize it as the session through
+// which it sends the queue.
 type otherSession struct{ coleo.Session }
 
-// TestR9ATurnThatDidNotFinishIsNotChecked: it was interrupted, or its agent CLI has ended.
+// TestR9ATurnThatDidNotFinishIsNotChecked has a turn that was interrupted, and a turn whose agent
+// CLI has ended.
 func TestR9ATurnThatDidNotFinishIsNotChecked(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -282,8 +284,8 @@ func TestR9ATurnThatDidNotFinishIsNotChecked(t *testing.T) {
 	}
 }
 
-// TestR9AnAnswerOfTwoPromptsIsNoAnswerToTheFirst: the agent CLI took another prompt before
-// the turn had ended.
+// TestR9AnAnswerOfTwoPromptsIsNoAnswerToTheFirst sends a second prompt during the turn of the first
+// one. The common answer must not count as the answer to the first prompt.
 func TestR9AnAnswerOfTwoPromptsIsNoAnswerToTheFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -341,7 +343,7 @@ func TestR9AnAgentCLIThatTellsNoAnswersIsRefused(t *testing.T) {
 	id := s.arm("ada")
 	s.refused(coleo.EUnsupported, bus.OpChecked, countOrder(id, 1))
 	o := promptOrder(id, "say one")
-	o.Prompt.Check = &coleo.Check{Input: json.RawMessage(`[1]`)} // this can be done
+	o.Prompt.Check = &coleo.Check{Input: json.RawMessage(`[1]`)} // a check of the input alone is possible
 	must[coleo.Receipt](s, bus.OpChecked, o)
 	s.awaitRuns(id, 1)
 	if got := s.prompted("ada"); len(got) != 1 {
@@ -349,8 +351,8 @@ func TestR9AnAgentCLIThatTellsNoAnswersIsRefused(t *testing.T) {
 	}
 }
 
-// TestR9ARunThatIsCheckedMovesWithItsArm: serve gives the arm to a host agent during the
-// turn. The host agent checks the answer and asks again.
+// TestR9ARunThatIsCheckedMovesWithItsArm moves an arm from host local to a host agent during a
+// turn. The host agent must check the answer and ask again.
 func TestR9ARunThatIsCheckedMovesWithItsArm(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

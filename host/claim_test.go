@@ -11,8 +11,8 @@ import (
 	"coleo.dev/store"
 )
 
-// TestAnIDIsOneHostAgentsAlone: a second host agent with the id of a running one is
-// refused. The first one keeps its arms.
+// TestAnIDIsOneHostAgentsAlone starts a second host agent with the id of a running one. The second
+// one must be refused, and the first one must keep its arms.
 func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -39,6 +39,6 @@ func TestAnIDIsOneHostAgentsAlone(t *testing.T) {
 		t.Error("the second host agent runs")
 	}
 	s.checkAttached(id, was)
-	s.restart() // its own successor is not another host agent
+	s.restart() // the next start of the same host agent must not be refused
 	s.checkAttached(id, was)
 }

@@ -21,7 +21,7 @@ import (
 	"coleo.dev/store"
 )
 
-// fakeSession is a session that is always idle, and takes each prompt at once. It does not wait for a
+// fakeSession is a session that is always idle, and accepts each prompt at once. It waits for no
 // process, so the clock of a synctest bubble can move.
 type fakeSession struct {
 	coleo.Session
@@ -29,16 +29,16 @@ type fakeSession struct {
 
 	mu   sync.Mutex
 	sent []string
-	at   []time.Duration // when each prompt was sent, since the beginning
+	at   []time.Duration // the times of these prompts, since the beginning
 
 	other fakeMoments
 }
 
-// fakeMoments says what else happens while a fake session is used. Each function can be nil.
+// fakeMoments contains functions that a fake session calls at certain moments. Each can be nil.
 type fakeMoments struct {
-	look   func()       // at each look at the state
-	mode   func() error // at an order for a mode, which is then refused with this error
-	refuse func() error // before a prompt is typed, which is then refused with this error
+	look   func()       // at each call of State
+	mode   func() error // at an order for a mode; its error refuses the order
+	refuse func() error // before a prompt is typed; its error refuses the prompt
 	then   func()       // after a prompt has arrived
 }
 
@@ -91,14 +91,14 @@ func (f *fakeSession) Answer(context.Context, coleo.Receipt) (coleo.Answer, erro
 	return coleo.Answer{}, errors.New("a fake session answers nothing")
 }
 
-// clockedArm is an arm with a real database and a fake session. All its timers and times are on the clock
-// of a synctest bubble, which moves only when everything waits.
+// clockedArm is an arm with a real database and a fake session. All its timers and times are on the
+// clock of a synctest bubble, which moves only when all goroutines wait.
 type clockedArm struct {
 	*arm
 	t       *testing.T
 	session *fakeSession
-	ahead   atomic.Int64           // how far the time of day was set forward
-	asks    atomic.Pointer[func()] // called when the host agent looks at the time of day; can be nil
+	ahead   atomic.Int64           // by how much the time of day was set forward
+	asks    atomic.Pointer[func()] // called when the host agent asks for the time of day; can be nil
 }
 
 // inBubble calls do in a synctest bubble, with an arm whose database is in dir.
@@ -142,13 +142,14 @@ func (c *clockedArm) check(err error) {
 	}
 }
 
-// sleepUntil lets the clock move to a time since the beginning, and then waits until everything waits.
+// sleepUntil moves the clock to the given time since the beginning, and waits until all goroutines
+// wait again.
 func (c *clockedArm) sleepUntil(since time.Duration) {
 	time.Sleep(since - time.Since(c.session.began))
 	synctest.Wait()
 }
 
-// park parks the arm until a time since the beginning.
+// park parks the arm until the given time since the beginning.
 func (c *clockedArm) park(until time.Duration) {
 	c.t.Helper()
 	p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitRate, Text: "429", Seen: time.Now()}, Run: "run", Try: 1,
@@ -173,7 +174,7 @@ func (c *clockedArm) order(o coleo.QueueOrder) (coleo.QueueReport, error) {
 	return report, err
 }
 
-// events returns the events of some kinds in the log.
+// events returns the events of the given kinds in the log.
 func (c *clockedArm) events(kinds ...coleo.EventKind) (out []coleo.Event) {
 	c.t.Helper()
 	all, err := c.host.DB.Events(c.t.Context(), 0, 0)
@@ -186,7 +187,7 @@ func (c *clockedArm) events(kinds ...coleo.EventKind) (out []coleo.Event) {
 	return out
 }
 
-// endTurn makes the session report the end of the turn of the last prompt.
+// endTurn makes the session report the end of the turn that the last prompt has begun.
 func (c *clockedArm) endTurn() {
 	c.t.Helper()
 	c.session.mu.Lock()
@@ -201,7 +202,7 @@ func (c *clockedArm) endTurn() {
 	synctest.Wait()
 }
 
-// wantSent checks which prompts were sent, and when, since the beginning.
+// wantSent checks which prompts were sent, and the times since the beginning.
 func (c *clockedArm) wantSent(texts []string, at ...time.Duration) {
 	c.t.Helper()
 	c.session.mu.Lock()
@@ -212,7 +213,7 @@ func (c *clockedArm) wantSent(texts []string, at ...time.Duration) {
 	}
 }
 
-// Only the arm's own timer tells the wake time: nothing else happens in these tests.
+// In these tests, only the arm's own timer can notice the wake time, because nothing else happens.
 func TestAParkedArmWakesByItsTimerAtItsWakeTime(t *testing.T) {
 	t.Parallel()
 	on := []string{coleo.ContinuePrompt}

@@ -15,7 +15,7 @@ import (
 // smallDisk is the folder of a small file system, which a test can fill.
 type smallDisk string
 
-// mountSmallDisk gives a folder a small file system of its own. It returns "" if this machine does not
+// mountSmallDisk mounts a small file system on a folder. It returns "" if this machine does not
 // allow that.
 func mountSmallDisk(t *testing.T, dir string) smallDisk {
 	if syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=700,size=48m") != nil {
@@ -25,7 +25,7 @@ func mountSmallDisk(t *testing.T, dir string) smallDisk {
 	return smallDisk(dir)
 }
 
-// fill takes the rest of the disk.
+// fill fills the rest of the disk.
 func (d smallDisk) fill() {
 	if d == "" {
 		return
@@ -42,15 +42,15 @@ func (d smallDisk) fill() {
 	}
 }
 
-// free gives the disk room again. It empties the file: a process that another test starts just now may have
-// it open, and a removed file keeps its room until the last process closes it.
+// free makes room on the disk. It empties the file instead of removing it. A process that another
+// test has just started may have the file open, and a removed file takes room until it is closed.
 func (d smallDisk) free() {
 	if d != "" {
 		_ = os.Truncate(filepath.Join(string(d), "filler"), 0)
 	}
 }
 
-// onFullDisk is inBubble with a database on a disk that the test can fill.
+// onFullDisk is like inBubble, with the database on a disk that the test can fill.
 func onFullDisk(t *testing.T, do func(c *clockedArm, disk smallDisk)) {
 	t.Helper()
 	disk := mountSmallDisk(t, t.TempDir())
@@ -60,11 +60,11 @@ func onFullDisk(t *testing.T, do func(c *clockedArm, disk smallDisk)) {
 	inBubble(t, string(disk), func(c *clockedArm) { do(c, disk) })
 }
 
-// fillDatabase fills the disk and what SQLite has reserved in its files. After that, no write of the arm's
-// record succeeds.
+// fillDatabase fills the disk, and also the space that SQLite has reserved in its files. After
+// that, every write of the arm's record fails.
 func (c *clockedArm) fillDatabase(disk smallDisk) {
 	c.t.Helper()
-	const most = 10_000 // writes; SQLite reserves room for about 1000 pages
+	const most = 10_000 // number of writes; SQLite reserves space for about 1000 pages
 	disk.fill()
 	for _, small := range []func() error{
 		func() error {
@@ -88,8 +88,8 @@ func (c *clockedArm) fillDatabase(disk smallDisk) {
 	}
 }
 
-// The queue is tried again although nothing else happens after the disk has room: an idle agent CLI
-// reports nothing.
+// After the disk has room again, an idle agent CLI reports nothing. The host agent must still try
+// to send the queue again.
 func TestAQueueGoesOnWhenAFullDiskHasRoomAgain(t *testing.T) {
 	t.Parallel()
 	onFullDisk(t, func(c *clockedArm, disk smallDisk) {
@@ -101,7 +101,7 @@ func TestAQueueGoesOnWhenAFullDiskHasRoomAgain(t *testing.T) {
 		c.add("say three")
 		c.fillDatabase(disk)
 		c.sleepUntil(tried)
-		c.endTurn() // cannot be recorded, and lets the queue go on
+		c.endTurn() // the end cannot be recorded, but the queue may continue
 		c.wantSent([]string{"say one"}, 0)
 		c.sleepUntil(room)
 		c.wantSent([]string{"say one"}, 0)
@@ -123,8 +123,8 @@ func TestAQueueGoesOnWhenAFullDiskHasRoomAgain(t *testing.T) {
 	})
 }
 
-// The start and the end of the run wait in memory while the disk is full. Nobody may conclude from the log
-// that the prompt has no run.
+// While the disk is full, the start and the end of the run wait in memory. The host agent must not
+// conclude from the log that the prompt has no run.
 func TestAPromptIsNotAddedAgainWhileItsRunWaitsForTheDisk(t *testing.T) {
 	t.Parallel()
 	onFullDisk(t, func(c *clockedArm, disk smallDisk) {

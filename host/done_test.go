@@ -9,7 +9,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// oneTask starts an arm that ends when its work is done, with a first prompt.
+// oneTask starts an arm with a first prompt. The arm ends when its work is done.
 func (s *stage) oneTask(name, prompt string) string {
 	s.t.Helper()
 	o := s.order(name)
@@ -20,7 +20,7 @@ func (s *stage) oneTask(name, prompt string) string {
 	return id
 }
 
-// doneTold returns how often the log says that an arm ends because its work is done.
+// doneTold returns how often the log says that the arm ends because its work is done.
 func (s *stage) doneTold(id string) (n int) {
 	s.t.Helper()
 	for _, e := range s.events(id, coleo.EventInfo) {
@@ -57,7 +57,7 @@ func TestAnArmEndsWhenItsWorkIsDone(t *testing.T) {
 	s.refused(coleo.EExited, bus.OpPrompt, bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: "too late"}})
 }
 
-// TestAnArmWhoseWorkIsNotDoneStays has a turn that was interrupted, and one that is finished.
+// TestAnArmWhoseWorkIsNotDoneStays has a turn that was interrupted and then a turn that finishes.
 func TestAnArmWhoseWorkIsNotDoneStays(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -76,8 +76,9 @@ func TestAnArmWhoseWorkIsNotDoneStays(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAnArmWhoseWorkIsDoneIsStoredFirst holds the end of the arm up. The record in the
-// database is what the next host agent would read after a kill at this moment.
+// TestTheEndOfAnArmWhoseWorkIsDoneIsStoredFirst delays the end of the arm. The record in the
+// database must already order the end, because the next host agent would read it after a kill at
+// this moment.
 func TestTheEndOfAnArmWhoseWorkIsDoneIsStoredFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

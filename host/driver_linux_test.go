@@ -12,8 +12,7 @@ import (
 	"coleo.dev/host/armfolder"
 )
 
-// serveItself starts host local on the same folder, as serve does. Its stage ends before
-// the stage s.
+// serveItself starts host local on the same folder, as serve does. It ends before the stage s.
 func (s *stage) serveItself() *stage {
 	s.t.Helper()
 	local := &stage{t: s.t, dir: s.dir, reg: s.reg, serve: s.serve, bus: s.bus, way: s.way, named: coleo.LocalHost}
@@ -34,7 +33,7 @@ func (s *stage) has(id string) bool {
 // moveToHostAgent makes host local give an arm to the host agent.
 func (s *stage) moveToHostAgent(local *stage, id string) bus.ArmReport {
 	s.t.Helper()
-	s.until("the host lets the arm go", func() bool { // it refuses while it looks at the arm's queue
+	s.until("the host lets the arm go", func() bool { // host local refuses while it checks the arm's queue
 		err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil)
 		if err != nil && coleo.ErrorCode(err) != coleo.EBusy {
 			s.t.Fatal(err)
@@ -69,7 +68,8 @@ func TestAnArmHasOneDriver(t *testing.T) {
 	}
 }
 
-// TestEachHostTakesUpItsOwnArms: both hosts look through the same folders when they start.
+// TestEachHostTakesUpItsOwnArms starts both hosts on the same folders. Each must attach only to its
+// own arms.
 func TestEachHostTakesUpItsOwnArms(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -131,8 +131,8 @@ func TestAnArmMovesWithItsRun(t *testing.T) {
 	}
 }
 
-// TestAPromptThatWasAboutToBeTypedMoves: serve was killed while it sent the prompt,
-// and the next serve hands the arm over at once.
+// TestAPromptThatWasAboutToBeTypedMoves kills serve while it sends a prompt. The next serve hands
+// the arm over at once. The host agent must then look for the prompt.
 func TestAPromptThatWasAboutToBeTypedMoves(t *testing.T) {
 	t.Parallel()
 	for what, before := range map[string]bool{"typed": false, "not typed": true} {
@@ -150,8 +150,8 @@ func TestAPromptThatWasAboutToBeTypedMoves(t *testing.T) {
 				t.Fatal("the prompt was answered by a serve that had been killed")
 			}
 			local.halt()
-			// The next serve has the prompt in its database, and hands the arm over before
-			// it has looked for the prompt.
+			// The next serve has the prompt in its database, and hands the arm over before it has
+			// looked for the prompt.
 			local.host = nil
 			s.check(moveUnseen(s, local, id))
 			local.start()
@@ -173,7 +173,7 @@ func TestAPromptThatWasAboutToBeTypedMoves(t *testing.T) {
 	}
 }
 
-// moveUnseen writes what release writes, for an arm whose prompt nobody has looked for.
+// moveUnseen writes what release writes, for an arm with a prompt that nobody has looked for.
 func moveUnseen(s, local *stage, id string) error {
 	db, err := openHostDB(local)
 	if err != nil {
@@ -214,14 +214,14 @@ func TestAnArmDoesNotMoveWhileItIsTypedInto(t *testing.T) {
 	local.awaitState(id, coleo.Idle)
 	must[struct{}](local, bus.OpRelease, release)
 	local.refused(coleo.ENotFound, bus.OpPrompt, promptOrder(id, "say no"))
-	s.restart() // serve was killed here: the host agent finds itself named in the folder
+	s.restart() // serve was killed here, so the host agent finds its own id in the folder
 	if !must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Attached {
 		t.Error("the host agent has no session of the arm")
 	}
 }
 
-// TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames: serve was killed while it moved an
-// arm over to a host agent that runs.
+// TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames kills serve while it moves an arm to a
+// running host agent. The host agent must attach to the arm.
 func TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -238,7 +238,7 @@ func TestAStrayIsTakenUpByTheHostAgentThatItsFolderNames(t *testing.T) {
 	}
 }
 
-// TestAFailedMoveChangesNothing: the folder cannot be written.
+// TestAFailedMoveChangesNothing makes the arm's folder unwritable during a move.
 func TestAFailedMoveChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -247,7 +247,7 @@ func TestAFailedMoveChangesNothing(t *testing.T) {
 	kept := filepath.Join(s.dir, "arms", id, armfolder.RecordFile)
 	aside := filepath.Join(t.TempDir(), armfolder.RecordFile)
 	s.check(os.Rename(kept, aside))
-	s.check(os.MkdirAll(filepath.Join(kept, "full"), 0o700)) // no file can replace this folder
+	s.check(os.MkdirAll(filepath.Join(kept, "full"), 0o700)) // a file cannot replace this folder
 	if err := local.ask(bus.OpRelease, bus.ReleaseOrder{Arm: id, To: s.named}, nil); err == nil {
 		t.Fatal("the arm was released")
 	}
@@ -264,8 +264,8 @@ func TestAFailedMoveChangesNothing(t *testing.T) {
 	}
 }
 
-// TestAStoppedArmStartsOnTheOtherHost: a stopped arm has no driver, so each host may start
-// it. The former host forgets the arm when it starts again.
+// TestAStoppedArmStartsOnTheOtherHost starts a stopped arm on another host, which is allowed
+// because no process drives the arm. The former host must remove the arm when it starts again.
 func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -285,7 +285,7 @@ func TestAStoppedArmStartsOnTheOtherHost(t *testing.T) {
 	}
 }
 
-// startsAgain starts generation 2 of the arm ada, which another host has had.
+// startsAgain starts generation 2 of the arm ada, which was on another host before.
 func (s *stage) startsAgain(id string) {
 	s.t.Helper()
 	o := s.order("ada")
@@ -294,8 +294,8 @@ func (s *stage) startsAgain(id string) {
 	s.awaitState(id, coleo.Idle)
 }
 
-// An arm leaves its log behind when another host takes it, or starts it. That host must know the prompts too:
-// a client repeats its order if it did not get the answer.
+// The log of an arm stays behind when another host takes or starts the arm. That host must know the
+// earlier prompts, too, because a client repeats its order if it did not receive the answer.
 func TestAPromptIsNotSentAgainOnTheNextHostOfTheArm(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s, local *stage, id string){
@@ -304,7 +304,7 @@ func TestAPromptIsNotSentAgainOnTheNextHostOfTheArm(t *testing.T) {
 			must[bus.ArmReport](local, bus.OpKill, bus.ArmOrder{Arm: id})
 			s.startsAgain(id)
 			local.host.mu.Lock()
-			delete(local.host.arms, id) // the end of the test would kill it there, and is refused
+			delete(local.host.arms, id) // otherwise the end of the test would try to kill it there
 			local.host.mu.Unlock()
 		},
 		"which starts the arm, and no host has seen its end": func(s, local *stage, id string) {
@@ -318,7 +318,7 @@ func TestAPromptIsNotSentAgainOnTheNextHostOfTheArm(t *testing.T) {
 			handle := local.report(id).Handle
 			local.whileDown(func() {
 				local.endArm(*handle)
-				s.check(os.Remove(armfolder.Of(s.dir, id).File("past-prompts.new"))) // its last lines were not on the disk
+				s.check(os.Remove(armfolder.Of(s.dir, id).File("past-prompts.new"))) // they were not on the disk
 			})
 			local.awaitState(id, coleo.Dead)
 			local.whileDown(func() { s.startsAgain(id) })

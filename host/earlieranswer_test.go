@@ -6,8 +6,8 @@ import (
 	"coleo.dev"
 )
 
-// Two prompts were sent in quick succession. The agent CLI has taken them one after another, and the arm was
-// idle only after the second one.
+// Two prompts are sent in quick succession. The agent CLI takes them one after another, and the arm
+// is idle only after the second one. The first prompt must have its own answer.
 func TestAnEarlierPromptGetsItsOwnAnswer(t *testing.T) {
 	t.Parallel()
 	call := coleo.ToolCall{ID: "a", Name: "bash"}

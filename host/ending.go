@@ -18,8 +18,8 @@ import (
 	"coleo.dev/workspace"
 )
 
-// failed ends the processes of a start that has failed, and records the failure. The
-// event names the processes that could not be ended.
+// failed ends the processes of a failed start, and records the failure. The event names the
+// processes that could not be ended.
 func (a *arm) failed(ctx context.Context, c coleo.SpawnConfig, cause error) {
 	ctx = context.WithoutCancel(ctx)
 	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleNotStarted, Known: true, Since: time.Now().UTC(),
@@ -45,16 +45,15 @@ func sweepStart(arm, nonce string) []int {
 	return process.SweepStarts(arm, process.OfStart(nonce))
 }
 
-// checkVacant checks that no holder still holds an earlier start of the arm. It looks into
-// the arm's folders, so it does not rely on the database alone. It returns EConflict in
-// these cases:
+// checkVacant checks that no holder still holds an earlier start of the arm. It looks into the
+// arm's folders, because the database alone can be wrong. It returns EConflict in these cases:
 //   - The last generation still runs. Somebody must first recover or kill the arm.
 //   - The holder of the last generation does not reply.
 //   - Another process uses one of the arm's folders. checkVacant leaves this process alone.
 //   - The state folder was copied, and the arm runs in the original folder.
 //
-// If a dead holder has left processes behind, checkVacant ignores them, because
-// endEarlier ends them later.
+// checkVacant ignores processes that a dead holder has left behind, because endEarlier ends them
+// later.
 func (a *arm) checkVacant() error {
 	a.mu.Lock()
 	handle, rule := a.record.Handle, a.record.Rule
@@ -74,8 +73,7 @@ func (a *arm) checkVacant() error {
 			return err
 		}
 	}
-	// This check looks at every process of the machine. To save time, it is made only for copied
-	// arms.
+	// This check looks at every process of the machine, so it is made only for copied arms.
 	if rule == ruleCopied {
 		if left := process.Marked(a.record.ID); len(left) > 0 {
 			return coleo.Errorf(coleo.EConflict,
@@ -86,8 +84,8 @@ func (a *arm) checkVacant() error {
 	return nil
 }
 
-// kill ends all processes of the arm, and returns when they have ended. The given generation must
-// be the arm's last one, or 0 for any generation. Otherwise kill returns EStale.
+// kill ends all processes of the arm, and returns when they have ended. It returns EStale if
+// generation is not the arm's last one. A generation of 0 means any.
 func (a *arm) kill(ctx context.Context, generation int) error {
 	defer a.begin()()
 	if last := a.recordNow().Generation; generation != 0 && generation != last {
@@ -100,8 +98,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 	var record store.ArmRecord
 	var s coleo.Session
 	var dead chan struct{}
-	// A full disk must not prevent the kill. If the disk has no room, this change is
-	// written later.
+	// A full disk must not prevent the kill. If the disk has no room, this change is written later.
 	err := a.changeAs(ctx, ending, func(r *store.ArmRecord) []coleo.Event {
 		r.Desired = coleo.DesiredStopped
 		record, s, dead = *r, a.session, a.followEnded
@@ -111,7 +108,7 @@ func (a *arm) kill(ctx context.Context, generation int) error {
 		return err
 	}
 	if record.Handle != nil && process.Look(record.Handle.Holder) == process.Stopped {
-		process.Wake(record.Handle.Holder) // the holder must run to end the arm
+		process.Wake(record.Handle.Holder) // a stopped holder cannot end the arm
 	}
 	a.fileOrLog()
 	if err := a.killHeld(ctx, record, s, dead); err != nil {
@@ -138,8 +135,8 @@ func (a *arm) killHeld(ctx context.Context, record store.ArmRecord, s coleo.Sess
 	return awaitHolder(ctx, s.Handle().Holder)
 }
 
-// awaitHolder waits until the holder with the given identity has ended. The holder's
-// agent CLI must already have ended.
+// awaitHolder waits until the holder with the given identity has ended. The holder's agent CLI must
+// have ended before.
 func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	const look = 5 * time.Millisecond
 	for process.Look(id) != process.Dead {
@@ -152,7 +149,7 @@ func awaitHolder(ctx context.Context, id coleo.Identity) error {
 	return nil
 }
 
-// killUnheld ends an arm for which this host agent has no session.
+// killUnheld ends an arm if this host agent has no session of it.
 func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 	if record.Handle == nil {
 		return nil
@@ -186,10 +183,11 @@ func (a *arm) killUnheld(ctx context.Context, record store.ArmRecord) error {
 }
 
 // killGrace is the time between SIGHUP and SIGKILL if this host agent has no session of the arm.
+// Agent CLIs save their state within a second.
 const killGrace = 2 * time.Second
 
-// remove forgets a stopped arm and deletes its files and its worktree. It deletes the files first.
-// On a full disk, this makes room for the remaining writes.
+// remove removes a stopped arm with its files and its worktree. It deletes the files first, because
+// this makes room for the remaining writes on a full disk.
 func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -218,7 +216,7 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	if err := os.RemoveAll(string(a.folder())); err != nil {
 		return nil, fmt.Errorf("remove the files of arm %s: %w", a.name(), err)
 	}
-	a.typing.Lock() // an order about the queue may be under way
+	a.typing.Lock() // an order about the queue may be running
 	a.mu.Lock()
 	a.gone = true
 	dropped := len(queueOf(&a.record).Entries)
@@ -241,20 +239,20 @@ func (h *Host) remove(ctx context.Context, o bus.ArmOrder) (any, error) {
 	return removed, h.write(ctx, ending, gone)
 }
 
-// newest returns the number of the arm's last generation. This is the highest number in
-// the database and in the names of the folders.
+// newest returns the number of the arm's last generation: the highest number in the database and in
+// the names of the folders.
 func (a *arm) newest() int {
 	return slices.Max(append(a.folder().Starts(), a.recordNow().Generation))
 }
 
-// endOthers ends all processes in the folders of the arm's other generations. The database may lack
-// these generations.
+// endOthers ends all processes in the folders of the arm's other generations, even if the database
+// does not have these generations.
 func endOthers(in armfolder.Folder, arm, name string) error {
 	var failed error
 	for _, n := range in.Occupied() {
 		client, err := holder.Dial(in.Start(n), "")
 		if coleo.ErrorCode(err) == coleo.EUnavailable {
-			continue // the guard of the dead holder ends the other processes
+			continue // the dead holder's guard ends the other processes
 		}
 		if err == nil {
 			err = endProven(client, arm, n)
@@ -268,8 +266,7 @@ func endOthers(in armfolder.Folder, arm, name string) error {
 }
 
 // endProven ends a generation if its holder reports the same arm and the same generation. It sends
-// the holder a signal instead of an order, because a holder accepts orders only from a client with
-// the nonce.
+// the holder a signal, because a holder accepts orders only from a client that knows its nonce.
 func endProven(client *holder.Client, arm string, generation int) error {
 	defer client.Close()
 	s, err := client.Status()
@@ -280,18 +277,18 @@ func endProven(client *holder.Client, arm string, generation int) error {
 		return coleo.Errorf(coleo.EUnproven, "its folder is used by start %d of arm %s: it is left alone",
 			s.Generation, s.Arm)
 	}
-	return holder.Terminate(s.Holder) // a signal needs no nonce, which may be lost
+	return holder.Terminate(s.Holder) // the nonce for an order may be lost
 }
 
-// markSearch searches all processes for the marks of arms. Starts that happen at the same time share
-// one search, which is called a look. A caller never gets the result of a look that began before
-// the call.
+// markSearch searches all processes for the marks of arms. Starts at the same time share one
+// search, which is called a look. A caller never receives the result of a look that began before
+// its call.
 type markSearch struct {
 	look func() map[string][]int // for example process.Traces
 
-	looking sync.Mutex // held during a look, so that one look runs at a time; lock it before mu
+	looking sync.Mutex // held during a look, so that only one look runs at a time; locked before mu
 	mu      sync.Mutex
-	next    *look // the look that begins next; nil if nobody waits for it
+	next    *look // the look that begins next; nil if no caller waits for it
 }
 
 // look is one search of all processes.
@@ -301,7 +298,7 @@ type look struct {
 	found   map[string][]int
 }
 
-// generationsOf returns those generations of an arm whose mark is found on a running process.
+// generationsOf returns the generations of an arm whose marks are on running processes.
 func (t *markSearch) generationsOf(arm string) []int {
 	t.mu.Lock()
 	if t.next == nil {
@@ -316,14 +313,14 @@ func (t *markSearch) generationsOf(arm string) []int {
 		return mine.found[arm]
 	}
 	t.mu.Lock()
-	t.next = nil // callers that come after this get a new look
+	t.next = nil // later callers wait for a new look
 	t.mu.Unlock()
 	mine.found, mine.done = t.look(), true
 	return mine.found[arm]
 }
 
-// endEarlier ends all processes of the generations before the given one. It returns the
-// generations whose marks it found. It relies on the marks even if the database contradicts them.
+// endEarlier ends all processes of the generations before next. It returns the generations whose
+// marks it found. It trusts the marks even if the database contradicts them.
 func (t *markSearch) endEarlier(arm, name string, next int) (found []int, err error) {
 	found = t.generationsOf(arm)
 	older := func(generation int) bool { return generation < next }
@@ -338,8 +335,8 @@ func (t *markSearch) endEarlier(arm, name string, next int) (found []int, err er
 	return found, nil
 }
 
-// clearBeforeStart calls endEarlier before the start of a generation. It returns EConflict if that generation or
-// a later one already runs.
+// clearBeforeStart calls endEarlier before the start of the generation next. It returns EConflict
+// if that generation or a later one already runs.
 func (t *markSearch) clearBeforeStart(arm, name string, next int) error {
 	found, err := t.endEarlier(arm, name, next)
 	if err != nil || !slices.ContainsFunc(found, func(generation int) bool { return generation >= next }) {
@@ -367,7 +364,7 @@ func (a *arm) notEnding() error {
 }
 
 // endDone ends an arm whose work is done. The arm's record already says that the arm must be
-// stopped. So if this host agent is killed, the next one ends the arm.
+// stopped. So if this host agent is killed first, the next one ends the arm.
 func (a *arm) endDone() {
 	err := a.kill(a.host.ctx, a.recordNow().Generation)
 	a.mu.Lock()

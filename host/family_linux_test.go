@@ -11,14 +11,14 @@ import (
 	"coleo.dev/bus"
 )
 
-// family starts an arm and its subarm on host local, beside a host agent that has neither.
+// family starts an arm and its subarm on host local. It also starts a host agent that has neither.
 func family(t *testing.T) (s, local *stage, boss, kid string) {
 	t.Helper()
 	s = newStage(t)
 	local = s.serveItself()
 	boss = local.boss()
 	s.reg = local.reg
-	s.restart() // with the same harnesses
+	s.restart() // the host agent must know the same harnesses
 	_, q := local.asksFor(boss, "k1", 1)
 	q = local.approve(q)
 	must[bus.ArmReport](local, bus.OpSpawn, local.kid(q))
@@ -28,7 +28,7 @@ func family(t *testing.T) (s, local *stage, boss, kid string) {
 	return s, local, boss, kid
 }
 
-// release makes host local give an arm away. The host agent does not take it up yet.
+// release makes host local give an arm away. The host agent does not attach to the arm yet.
 func (s *stage) release(local *stage, id string) {
 	s.t.Helper()
 	s.until("the host lets the arm go", func() bool {
@@ -40,14 +40,15 @@ func (s *stage) release(local *stage, id string) {
 	})
 }
 
-// hurry makes the calls of tools wait for no move.
+// hurry sets the time that a tool call waits for a move to almost nothing.
 func hurry(stages ...*stage) {
 	for _, s := range stages {
 		s.host.dispatcher.MoveWait = time.Nanosecond
 	}
 }
 
-// checkMoving calls each tool that reaches another arm. The other arm is moving between two hosts.
+// checkMoving calls each tool that concerns another arm, while that arm is moving between two
+// hosts.
 func (s *stage) checkMoving(id, prefix, other, as string) {
 	s.t.Helper()
 	want := other + " (" + as + "): moving between two hosts"
@@ -73,9 +74,9 @@ func (s *stage) checkMoving(id, prefix, other, as string) {
 	}
 }
 
-// A host that has given an arm away still answers the tools of the arm's parent and of its subarms.
-// A host that has not taken the arm up yet answers them too. Neither of them says that there is no
-// such arm.
+// A parent and its subarm move one after the other. The tools of both must always find the other
+// arm. They must find it on the host that has just given it away, and on the host that has not
+// attached to it yet.
 func TestM19AFamilyIsWholeAtEachMomentOfAMove(t *testing.T) {
 	t.Parallel()
 	for first, move := range map[string][2]int{"the subarm first": {1, 0}, "the parent first": {0, 1}} {
@@ -103,7 +104,7 @@ func TestM19AFamilyIsWholeAtEachMomentOfAMove(t *testing.T) {
 	}
 }
 
-// A call that comes in the middle of a move waits, and gets the answer of the new host.
+// A call in the middle of a move must wait, and must have the answer of the new host.
 func TestM19ACallWaitsForTheEndOfAMove(t *testing.T) {
 	t.Parallel()
 	s, local, boss, kid := family(t)
@@ -115,7 +116,7 @@ func TestM19ACallWaitsForTheEndOfAMove(t *testing.T) {
 	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: boss})
 	s.until("the host agent has a call that waits", s.hasWaiting)
 	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: kid})
-	// The call was answered when the subarm had arrived: its agent CLI may still start.
+	// The call is answered when the subarm has arrived, so its agent CLI may still be starting.
 	arrived := []string{"boss.kid (subarm): idle", "boss.kid (subarm): initializing"}
 	if r := <-list; r.err != nil || !slices.ContainsFunc(arrived, func(s string) bool { return strings.Contains(r.text, s) }) {
 		t.Errorf("list_arms = %+v", r)
@@ -125,18 +126,18 @@ func TestM19ACallWaitsForTheEndOfAMove(t *testing.T) {
 	}
 }
 
-// hasWaiting reports whether a call of a tool has asked when an arm arrives.
+// hasWaiting reports whether a tool call waits for the arrival of an arm.
 func (s *stage) hasWaiting() bool {
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
 	return s.host.arrived != nil
 }
 
-// The subarm moves away while its parent waits for it.
+// The subarm moves away while a call of its parent waits for it. The call must continue to wait.
 func TestM19AWaitForASubarmThatMovesGoesOn(t *testing.T) {
 	t.Parallel()
 	s, local, boss, kid := family(t)
-	local.prompt(kid, "pause 1m\nsay late") // ends when the test ends its arms
+	local.prompt(kid, "pause 1m\nsay late") // runs until the test ends its arms
 	wait := s.callTool(boss, "k2", coleo.ToolAwaitArm, `{}`)
 	a, err := local.host.arm(kid)
 	s.check(err)
@@ -153,7 +154,8 @@ func TestM19AWaitForASubarmThatMovesGoesOn(t *testing.T) {
 	must[bus.ArmReport](s, bus.OpTake, bus.ArmOrder{Arm: kid})
 }
 
-// A message that a person approves while the other arm moves is not lost: the approval is refused.
+// A person approves a message while the other arm is moving. The approval must be refused, so that
+// the message is not lost.
 func TestM19AMessageToAnArmThatMovesIsApprovedLater(t *testing.T) {
 	t.Parallel()
 	s, local, boss, kid := family(t)
@@ -171,7 +173,7 @@ func TestM19AMessageToAnArmThatMovesIsApprovedLater(t *testing.T) {
 	local.refused(coleo.EBusy, bus.OpAnswer, yes)
 }
 
-// A subarm that has ended stays with host local. Its parent still finds it from the host agent.
+// A subarm that has ended stays with host local. Its parent must find it from the host agent.
 func TestM19ASubarmThatEndedBeforeTheMoveIsListed(t *testing.T) {
 	t.Parallel()
 	s, local, boss, kid := family(t)
@@ -189,8 +191,8 @@ func TestM19ASubarmThatEndedBeforeTheMoveIsListed(t *testing.T) {
 	}
 }
 
-// A call that reaches host local while it gives the arm itself away is not told that the arm has
-// ended. It gets its answer from the host agent.
+// A call reaches host local while it gives the calling arm away. The answer must not be that the
+// arm has ended, but the answer of the host agent.
 func TestM19TheDoorIsClosedBeforeTheArmIsGivenAway(t *testing.T) {
 	t.Parallel()
 	s, local, boss, _ := family(t)

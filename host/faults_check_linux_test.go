@@ -10,8 +10,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// verify compares what the agent CLIs have received with the log, the records and the answers to orders.
-// Everything must be at rest.
+// verify compares the input of the agent CLIs with the log, the records and the answers to orders.
+// All arms must be at rest.
 func (h *faultStage) verify() {
 	h.t.Helper()
 	h.log.update(h.t, h.db, h.setBack)
@@ -34,7 +34,7 @@ func (h *faultStage) verify() {
 	}
 }
 
-// verifyArm checks one arm, and counts the prompts in its queue by their ids.
+// verifyArm checks one arm. It counts the prompts in the arm's queue, by id.
 func (h *faultStage) verifyArm(a *faultArm, queued map[string]int) {
 	live, err := h.host.arm(a.id)
 	if err != nil {
@@ -53,7 +53,7 @@ func (h *faultStage) verifyArm(a *faultArm, queued map[string]int) {
 			}
 		}
 	}
-	for _, e := range r.Intended { // a dialog hides whether it has arrived
+	for _, e := range r.Intended { // a dialog hides whether this prompt has arrived
 		queued[e.ID]++
 		if e.Continues > 0 {
 			pending++
@@ -82,7 +82,7 @@ func (h *faultStage) verifyArm(a *faultArm, queued map[string]int) {
 	a.tape.bytes, a.tape.chosen, a.tape.keys, logged.moves = 0, 0, nil, 0
 }
 
-// verifyParking compares the parking in the record with that in the log.
+// verifyParking compares the parking in the record with the parking in the log.
 func (h *faultStage) verifyParking(a *faultArm, row, logged *coleo.Parked) {
 	if (row == nil) != (logged == nil) {
 		h.t.Errorf("arm %s is parked %+v, and the log says %+v", a.name, row, logged)
@@ -92,7 +92,7 @@ func (h *faultStage) verifyParking(a *faultArm, row, logged *coleo.Parked) {
 		return
 	}
 	is, was := row.WithoutPrompt(), *logged
-	is.Doing = "" // no event tells it
+	is.Doing = "" // the log has no event about it
 	for _, p := range []*coleo.Parked{&is, &was} {
 		p.Wake, p.Seen, p.Until = p.Wake.UTC().Round(0), p.Seen.UTC().Round(0), p.Until.UTC().Round(0)
 	}
@@ -106,7 +106,7 @@ func (h *faultStage) verifyParking(a *faultArm, row, logged *coleo.Parked) {
 	}
 }
 
-// verifyTexts checks that each run has a prompt that was received.
+// verifyTexts checks that the agent CLI has received the prompt of each run.
 func (h *faultStage) verifyTexts(received map[string]int) {
 	for _, counts := range []map[string]int{h.log.started, h.log.resumed} {
 		for text := range counts {
@@ -129,7 +129,7 @@ func (h *faultStage) verifyTexts(received map[string]int) {
 	}
 }
 
-// verifyPrompt checks that a prompt has arrived exactly once, or that somebody was told that it has not.
+// verifyPrompt checks that a prompt has arrived exactly once, or that the log says that it is lost.
 func (h *faultStage) verifyPrompt(p *faultPrompt, received, queued map[string]int) {
 	runs, repeats := h.log.started[p.text], h.log.resumed[p.text]
 	got := received[p.text] - repeats
@@ -142,7 +142,7 @@ func (h *faultStage) verifyPrompt(p *faultPrompt, received, queued map[string]in
 	}
 	if p.id == "" {
 		words := strings.Fields(p.text)
-		last := " " + words[len(words)-1] + `"` // the end of the note, as JSON
+		last := " " + words[len(words)-1] + `"` // the end of the note, in JSON
 		toldLost := slices.ContainsFunc(h.log.lost, func(note string) bool { return strings.Contains(note, last) })
 		h.verifyDirect(p, got, runs, toldLost)
 		return
@@ -160,7 +160,7 @@ func (h *faultStage) verifyPrompt(p *faultPrompt, received, queued map[string]in
 	}
 }
 
-// verifyDirect checks a prompt that was not in a queue.
+// verifyDirect checks a prompt that was sent without the queue.
 func (h *faultStage) verifyDirect(p *faultPrompt, got, runs int, toldLost bool) {
 	switch {
 	case p.err == nil && runs != 1 && !toldLost:
@@ -172,8 +172,8 @@ func (h *faultStage) verifyDirect(p *faultPrompt, got, runs int, toldLost bool) 
 	}
 }
 
-// end stops the faults. It then checks that every arm comes to rest or says what it waits for, and that
-// each follow-up reaches its agent CLI as soon as a person helps.
+// end stops the faults. Then every arm must come to rest or say what it waits for. When a person
+// has helped, each follow-up must reach its agent CLI.
 func (h *faultStage) end() {
 	h.t.Helper()
 	h.endHost(h.halt)
@@ -191,11 +191,11 @@ func (h *faultStage) end() {
 	h.t.Error("a person helps each arm, and the queues do not become empty")
 }
 
-// quietly does something, and reports whether all queues are empty afterwards.
+// quietly calls the given function, and reports whether all queues are empty afterwards.
 func (h *faultStage) quietly(do func()) bool {
 	h.setBack = false
 	for _, a := range h.arms {
-		a.touched, a.answers = true, 1 // each of them may be helped
+		a.touched, a.answers = true, 1 // the caller's function may help any arm
 	}
 	do()
 	h.settle()
@@ -220,7 +220,7 @@ func (h *faultStage) helpAll() {
 	}
 }
 
-// help does what a person does for an arm that waits for a person.
+// help does what a person would do for an arm that waits for a person.
 func (h *faultStage) help(a *faultArm) {
 	live, err := h.host.arm(a.id)
 	h.check(err)

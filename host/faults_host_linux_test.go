@@ -9,7 +9,7 @@ import (
 	"coleo.dev/host/queue"
 )
 
-// drawGlobal plans the fault that happens to the whole machine.
+// drawGlobal plans a fault of the whole machine.
 func (h *faultStage) drawGlobal() planned {
 	r := h.r
 	after := time.Duration(r.Int64N(int64(longestDelay)))
@@ -44,7 +44,7 @@ func (h *faultStage) advance(d time.Duration) {
 	h.lookAll()
 }
 
-// lookAll does what the timer of each arm does within 15 s.
+// lookAll does what the timer of each arm would do within 15 s.
 func (h *faultStage) lookAll() {
 	for _, a := range h.arms {
 		if live, err := h.host.arm(a.id); err == nil {
@@ -71,7 +71,8 @@ func (h *faultStage) advanceToWake() {
 	}
 }
 
-// endHost ends the host agent in some way, and starts the next one when the orders have failed.
+// endHost calls end, which ends the host agent. When all orders have failed, it starts the next
+// host agent.
 func (h *faultStage) endHost(end func()) {
 	end()
 	h.giveUp()
@@ -85,8 +86,9 @@ func (h *faultStage) endHost(end func()) {
 	h.mu.Unlock()
 }
 
-// killAt closes the database of the host agent just before one of its next writes. If stops is true,
-// the host agent also stops at that moment. Otherwise, a prompt that is being typed arrives.
+// killAt closes the database of the host agent just before one of its next writes. If stops is
+// true, the host agent also stops at that moment. Otherwise, a prompt that is being typed still
+// arrives.
 func (h *faultStage) killAt(write int, stops bool, after time.Duration, then func()) {
 	db, stop := h.db, h.stop
 	h.cut.arm(write, func() {
@@ -107,7 +109,7 @@ func (h *faultStage) killAt(write int, stops bool, after time.Duration, then fun
 	h.endHost(h.killHost)
 }
 
-// whileFull fills the disk of the database for a while.
+// whileFull fills the disk of the database for some time.
 func (h *faultStage) whileFull(d time.Duration) {
 	h.disk.fill()
 	time.Sleep(d + longestDelay)
@@ -117,7 +119,7 @@ func (h *faultStage) whileFull(d time.Duration) {
 	h.disk.free()
 }
 
-// settle waits until every arm is at rest: it works on nothing, and nothing could be sent to it.
+// settle waits until every arm is at rest: it does nothing, and no prompt could be sent to it.
 func (h *faultStage) settle() {
 	h.t.Helper()
 	why, calm := "", 0
@@ -136,7 +138,7 @@ func (h *faultStage) settle() {
 	}
 }
 
-// unrest says what is still under way, or returns "".
+// unrest returns what is still running, or "".
 func (h *faultStage) unrest() string {
 	h.host.owedWrites.mu.Lock()
 	owed := len(h.host.owedWrites.list)

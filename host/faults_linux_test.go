@@ -23,20 +23,21 @@ import (
 
 var faults = flag.Int("faults", 70, "how many random faults happen to arms that meet limits; 'make faults' has the full count")
 
-// This file has the random histories of arms that meet limits. The other files are its parts: faults_steps
-// draws what happens to an arm, faults_host what happens to the machine, faults_tape reads what the fake agent
-// CLI has received, faults_log reads the event log, and faults_check compares them.
+// This file runs random histories of arms that meet limits. The other files are parts of this test:
+// faults_steps draws faults of one arm, and faults_host draws faults of the machine. faults_tape
+// reads the input of the fake agent CLI, and faults_log reads the event log. faults_check compares
+// the two.
 
-// The size of one random history of arms that meet limits.
+// The size of one random history.
 const (
 	faultSteps = 35
-	faultArms  = 6 // one arm in three belongs to a harness that forgets a turn without a reply
+	faultArms  = 6 // every third arm has a harness that forgets a turn without a reply
 	// faultWeek is the shortest simulated time of a history.
 	faultWeek = 7 * 24 * time.Hour
 )
 
-// faultStage is a machine with several arms that meet limits, and to which random things happen. Its
-// random numbers are drawn before anything happens, so a seed gives the same faults again.
+// faultStage is a machine with several arms that meet limits, and to which random faults happen. It
+// draws its random numbers before anything happens, so the same seed gives the same faults.
 type faultStage struct {
 	*stage
 	r     *rand.Rand
@@ -45,17 +46,17 @@ type faultStage struct {
 	arms  []*faultArm
 	log   faultLog
 	cut   killSwitch
-	disk  smallDisk // of the database; "" if none could be mounted
+	disk  smallDisk // the disk of the database; "" if none could be mounted
 
-	mu      sync.Mutex // guards all fields below, and those of arms and prompts
+	mu      sync.Mutex // guards all fields below, and the fields of arms and prompts
 	prompts []*faultPrompt
 	done    []string // the faults so far
 	counts  map[string]int
 	refused map[string]int
 	setBack bool // the clock was set back in this step
-	renewed bool // another host agent runs since the beginning of this step
+	renewed bool // another host agent has started in this step
 	words   int
-	// life ends when the orders to a host agent that was killed get no answer any more.
+	// life ends when a killed host agent can no longer answer orders.
 	life   context.Context
 	giveUp context.CancelFunc
 }
@@ -64,27 +65,27 @@ type faultStage struct {
 type faultArm struct {
 	name, id, harness string
 	tape              fakeTape
-	lease             string // of the person who types by hand
-	leased            int    // how many steps have begun since that person has the lease
-	// In the present step:
-	touched bool // some order or signal was for this arm
-	answers int  // orders that may press a key in a dialog
-	starts  int  // orders so far that may have started the agent CLI
+	lease             string // the lease of the person who types by hand
+	leased            int    // number of steps since the person has the lease
+	// These fields describe the present step.
+	touched bool // an order or a signal was for this arm
+	answers int  // number of orders that may press a key in a dialog
+	starts  int  // number of orders so far that may have started the agent CLI
 }
 
-// faultPrompt is a prompt that a person has ordered. Its text is unique.
+// faultPrompt is a prompt that a person has ordered. No other prompt has the same text.
 type faultPrompt struct {
 	arm     *faultArm
 	text    string
-	id      string // of a follow-up; "" for a prompt
+	id      string // the id of a follow-up; "" for a prompt without the queue
 	byHand  bool
 	err     error // the answer to the order
 	removed bool  // a person has ordered its removal
-	gone    error // the answer to that order
+	gone    error // the answer to the order that removes it
 }
 
-// killSwitch kills the host agent when it has looked at its clock some times. The host agent looks
-// at its clock before each write, so each step between two writes is hit.
+// killSwitch kills the host agent after it has asked its clock a number of times. The host agent
+// asks its clock before each write, so the kills hit each step between two writes.
 type killSwitch struct {
 	left  atomic.Int64
 	mu    sync.Mutex
@@ -106,8 +107,9 @@ func (k *killSwitch) tick() {
 	}
 }
 
-// TestNoFaultMakesAParkedArmLoseOrDoubleAPrompt lets random things happen to arms that meet limits. What
-// the fake agent CLI has received proves that nothing was lost, doubled or answered.
+// TestNoFaultMakesAParkedArmLoseOrDoubleAPrompt makes random faults happen to arms that meet
+// limits. The input of the fake agent CLI must prove that no prompt was lost or doubled, and that
+// no key answered a dialog.
 func TestNoFaultMakesAParkedArmLoseOrDoubleAPrompt(t *testing.T) {
 	t.Parallel()
 	first := *seed
@@ -158,7 +160,7 @@ func newFaultStage(t *testing.T, seed uint64) *faultStage {
 	return h
 }
 
-// tell logs what has happened, and how to let it happen again.
+// tell logs what has happened, and how to repeat it.
 func (h *faultStage) tell(seed uint64) {
 	h.t.Logf("%s simulated; faults: %s; refused: %s; what followed: %s", h.clock.now().Sub(h.began).Round(time.Minute),
 		counted(h.counts), counted(h.refused), counted(h.log.counts))
@@ -176,8 +178,8 @@ func counted(counts map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// describeHarnesses adds what the faults need to the description of the fake agent CLI. It makes a
-// second harness, which forgets a turn without a reply.
+// describeHarnesses adds to the description of the fake agent CLI what the faults need. It also
+// creates a second harness, whose agent CLI forgets a turn without a reply.
 func (h *faultStage) describeHarnesses(c *Config) {
 	path := h.path("harnesses/fake.toml")
 	raw, err := os.ReadFile(path)
@@ -223,7 +225,7 @@ func (h *faultStage) spawnArm(a *faultArm, resume bool) error {
 	a.starts++
 	h.mu.Unlock()
 	err := h.give(bus.OpSpawn, o, nil)
-	if coleo.ErrorCode(err) == coleo.EConflict { // any other start may have begun, and then failed
+	if coleo.ErrorCode(err) == coleo.EConflict { // after any other error, the start may have begun
 		h.mu.Lock()
 		a.starts--
 		h.mu.Unlock()
@@ -231,8 +233,8 @@ func (h *faultStage) spawnArm(a *faultArm, resume bool) error {
 	return err
 }
 
-// killHost kills the host agent as far as its database shows, and starts the next one. An orderly end
-// writes no more than a kill, because the database is closed first.
+// killHost kills the host agent and starts the next one. It first closes the database. So the host
+// agent writes no more than after a real kill, although it ends in an orderly way.
 func (h *faultStage) killHost() {
 	h.cut.left.Store(-1)
 	h.stop()
@@ -241,7 +243,7 @@ func (h *faultStage) killHost() {
 	_ = h.db.Close()
 }
 
-// uncertain reports whether the answer to an order leaves open what has happened.
+// uncertain reports whether it is unknown what an order has done, according to its error.
 func uncertain(err error) bool {
 	var e *coleo.Error
 	if !errors.As(err, &e) || bus.IsUnanswered(err) {

@@ -11,20 +11,20 @@ import (
 	"coleo.dev/store"
 )
 
-// faultLog is what the event log of a host says about its arms so far.
+// faultLog is the content of a host's event log so far.
 type faultLog struct {
 	seq     uint64
 	runs    map[string]loggedRun
-	started map[string]int // how many runs have begun with each text, without those that continue an arm
-	resumed map[string]int // how many runs that continue an arm have begun with each text
-	dropped map[string]int // how many prompts that continue an arm are lost, by text
+	started map[string]int // number of runs by text, without the runs that continue an arm
+	resumed map[string]int // number of runs that continue an arm, by text
+	dropped map[string]int // number of lost prompts that continue an arm, by text
 	lost    []string       // the notes about lost prompts
 	pausing map[string]int // how often each id was lost from a queue
 	removed map[string]bool
 	arms    map[string]*loggedArm
 	wakes   map[string]time.Time // by arm and end of the limit
 	wrong   []string
-	counts  map[string]int // of the events that matter, by what they tell
+	counts  map[string]int // number of the important events, by what they say
 }
 
 type loggedRun struct {
@@ -32,11 +32,11 @@ type loggedRun struct {
 	ended bool
 }
 
-// loggedArm is what the log says about one arm.
+// loggedArm is the content of the log about one arm.
 type loggedArm struct {
 	parked  *coleo.Parked
-	pending map[string]string // the prompts that continue the arm, by id, that have not begun a run
-	moves   int               // how many events since the last check tell that something was sent
+	pending map[string]string // by id: prompts that continue the arm and have not begun a run
+	moves   int               // number of events since the last check that say that a prompt was sent
 }
 
 func newFaultLog() faultLog {
@@ -200,8 +200,8 @@ func (l *faultLog) parked(e coleo.Event, a *loggedArm, c coleo.ParkChange, setBa
 	}
 }
 
-// planned checks the wake time of a parking. It lies after the end of the limit, and differs between
-// arms.
+// planned checks the wake time of a parking. It must be after the end of the limit, and different
+// for each arm.
 func (l *faultLog) planned(arm string, p coleo.Parked) {
 	if p.Wake.IsZero() == (p.Why == "") {
 		l.blame("arm %s is parked with the wake time %v and waits for a person because %q", arm, p.Wake, p.Why)

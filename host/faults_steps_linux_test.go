@@ -11,7 +11,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// fault is one thing that happens to an arm. The number says how often it is drawn.
+// fault is something that can happen to an arm. A fault with a higher number is drawn more often.
 type fault struct {
 	what  string
 	often int
@@ -58,7 +58,7 @@ func armFaults() []fault {
 	}
 }
 
-// wordings returns what the fake agent CLI says at a limit of each kind.
+// wordings returns a text of the fake agent CLI at a limit. There are texts for each kind of limit.
 func (h *faultStage) wordings(r *rand.Rand) string {
 	at := func(d time.Duration) string { return fmt.Sprint(", reset at ", h.clock.now().Add(d).Unix()) }
 	list := []string{
@@ -69,14 +69,14 @@ func (h *faultStage) wordings(r *rand.Rand) string {
 	return list[r.IntN(len(list))]
 }
 
-// word returns a word that no other prompt has.
+// word returns a word that no other prompt contains.
 func (h *faultStage) word(*rand.Rand) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.words++
 	word := "q"
 	for n := h.words; n > 0; n /= 10 {
-		word += string(rune('a' + n%10)) // no digit, which would answer a dialog
+		word += string(rune('a' + n%10)) // not a digit, because a digit would answer a dialog
 	}
 	return word
 }
@@ -88,7 +88,7 @@ func (h *faultStage) plain(r *rand.Rand) string {
 	return "say " + h.word(r)
 }
 
-// limited returns a prompt that meets a limit, and perhaps meets it again when the arm continues.
+// limited returns a prompt that meets a limit. The arm may meet the limit again when it continues.
 func (h *faultStage) limited(r *rand.Rand) string {
 	return fmt.Sprintf("fail %d %s %s", 1+r.IntN(3)*r.IntN(2), h.wordings(r), h.word(r))
 }
@@ -110,7 +110,7 @@ func (h *faultStage) keep(p *faultPrompt) {
 	h.prompts = append(h.prompts, p)
 }
 
-// mayAnswer records that a person orders something that may press a key in a dialog.
+// mayAnswer records that a person gives an order that may press a key in a dialog.
 func (h *faultStage) mayAnswer(a *faultArm) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,7 +121,7 @@ func (h *faultStage) add(a *faultArm, text string) {
 	p := &faultPrompt{arm: a, text: text, id: "id-" + h.word(nil)}
 	o := bus.QueueOrder{Arm: a.id, QueueOrder: coleo.QueueOrder{Step: coleo.QueueAdded, ID: p.id, Text: text}}
 	p.err = h.give(bus.OpQueue, o, nil)
-	if bus.IsUnanswered(p.err) { // a person repeats what has no answer
+	if bus.IsUnanswered(p.err) { // a person repeats an order without an answer
 		p.err = h.give(bus.OpQueue, o, nil)
 	}
 	h.keep(p)
@@ -153,7 +153,7 @@ func (h *faultStage) changeOnLimit(a *faultArm, r *rand.Rand) {
 	_ = h.give(bus.OpOnLimit, bus.OnLimitOrder{Arm: a.id, OnLimit: list[r.IntN(len(list))]}, nil)
 }
 
-// takeNext orders the next alternative of a parked arm, as serve does. Serve may repeat the order.
+// takeNext orders the next alternative of a parked arm, as serve does. It may repeat the order.
 func (h *faultStage) takeNext(a *faultArm, r *rand.Rand) {
 	var report bus.ArmReport
 	times, fails := 1+r.IntN(2), r.IntN(4) == 0
@@ -197,12 +197,12 @@ func (h *faultStage) typeByHand(a *faultArm, r *rand.Rand) {
 		return
 	}
 	h.keep(&faultPrompt{arm: a, text: text, byHand: true})
-	const clear = "\x15" // a prompt that a killed host agent has not submitted can stand in the composer
+	const clear = "\x15" // clears the composer, which may contain a prompt from a killed host agent
 	_ = h.give(bus.OpInput, bus.InputOrder{Arm: a.id, Lease: lease.ID, Data: []byte(clear + text + "\r")}, nil)
 	_ = h.give(bus.OpLease, bus.LeaseOrder{Arm: a.id, ID: lease.ID, Release: true}, nil)
 }
 
-// takeLease gives the right to type to a person, who keeps it until the end of the next step.
+// takeLease gives a person the right to type until the end of the next step.
 func (h *faultStage) takeLease(a *faultArm, _ *rand.Rand) {
 	var lease coleo.Lease
 	if h.give(bus.OpLease, bus.LeaseOrder{Arm: a.id, Holder: "a person"}, &lease) == nil {
@@ -239,14 +239,14 @@ func (h *faultStage) killAgent(a *faultArm, _ *rand.Rand) {
 // planned is a fault of the present step.
 type planned struct {
 	what  string
-	after time.Duration // a fault happens at a random moment, so this is no wait for a state
+	after time.Duration // the moment of the fault, which is random, so this is no wait for a state
 	do    func()
 }
 
 // longestDelay is the latest moment of a fault in its step. A prompt takes about as long.
 const longestDelay = 250 * time.Millisecond
 
-// draw plans the faults of a step. It looks at nothing that the host agent does.
+// draw plans the faults of a step. The plan does not depend on what the host agent does.
 func (h *faultStage) draw() (plan []planned) {
 	list, all := armFaults(), 0
 	for _, f := range list {
@@ -275,7 +275,8 @@ func (h *faultStage) draw() (plan []planned) {
 	return plan
 }
 
-// step makes the faults of one step happen at the same time. It then waits until everything is at rest.
+// step makes the faults of one step happen at the same time. Then it waits until all arms are at
+// rest.
 func (h *faultStage) step() {
 	plan := append(h.draw(), h.drawGlobal())
 	for _, a := range h.arms {

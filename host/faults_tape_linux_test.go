@@ -13,24 +13,24 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// fakeTape follows the record of a fake agent CLI, piece by piece. It is the proof of what has
+// fakeTape follows the record of a fake agent CLI, piece by piece. The record proves what has
 // reached the agent CLI.
 type fakeTape struct {
-	path   string // of the work folder
+	path   string // the path of the work folder
 	read   int64  // offset in the file
 	rest   []byte
 	pid    int
-	state  string // "" before the first state and after the end
-	bytes  int    // how many bytes the agent CLI has read
+	state  string // "" before the first state and after the end of the agent CLI
+	bytes  int    // number of bytes that the agent CLI has read
 	starts int
-	own    int // turns that the agent CLI has begun by itself or refused to begin
-	chosen int // options chosen in dialogs
+	own    int // number of turns that the agent CLI has begun or refused to begin by itself
+	chosen int // number of options that were chosen in dialogs
 
 	prompts map[string]int // how often each text was submitted
 	keys    []string       // keys that have reached a dialog since the last check
 }
 
-// update reads what is new.
+// update reads the new part of the record.
 func (f *fakeTape) update(t *testing.T) {
 	t.Helper()
 	file, err := os.Open(filepath.Join(f.path, record))
@@ -56,7 +56,7 @@ func (f *fakeTape) update(t *testing.T) {
 		}
 		f.rest = rest
 		var e fakeagent.Entry
-		if err := json.Unmarshal(line, &e); err != nil { // a killed fake can leave half a line
+		if err := json.Unmarshal(line, &e); err != nil { // a killed fake agent CLI can leave an incomplete line
 			continue
 		}
 		f.take(e)
@@ -91,8 +91,8 @@ func (f *fakeTape) take(e fakeagent.Entry) {
 	}
 }
 
-// beginOwn makes the fake agent CLI begin a turn by itself. It returns when the agent CLI has begun the
-// turn, or has refused to.
+// beginOwn makes the fake agent CLI begin a turn by itself. It returns when the agent CLI has begun
+// the turn or has refused to.
 func (h *faultStage) beginOwn(a *faultArm, commands string) {
 	h.mu.Lock()
 	a.tape.update(h.t)
@@ -113,7 +113,7 @@ func (h *faultStage) beginOwn(a *faultArm, commands string) {
 	})
 }
 
-// runsFake reports whether the process is the fake agent CLI of the arm, and no zombie.
+// runsFake reports whether the process is the arm's fake agent CLI, and not a zombie.
 func (h *faultStage) runsFake(a *faultArm, pid int) bool {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	return err == nil && pid > 0 && strings.Contains(string(line), filepath.Base(a.tape.path))

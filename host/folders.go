@@ -14,16 +14,15 @@ import (
 	"coleo.dev/store"
 )
 
-// ruleCopied is the rule of an arm whose state folder was copied. If the arm has
-// sessions, they belong to the original folder.
+// ruleCopied is the rule of an arm whose state folder was copied. The arm's sessions, if it has
+// any, belong to the original folder.
 const ruleCopied = "copied"
 
-// keepFile writes the arm's record to the arm's folder. It either replaces the whole
-// file or changes nothing.
+// keepFile writes the arm's record to the arm's folder. If it fails, the old file stays.
 func (a *arm) keepFile() error { return a.writeFolder(a.host.ID, false) }
 
-// fileOrLog is like keepFile, but logs an error instead of returning it. Use it after a
-// change that has already happened.
+// fileOrLog is like keepFile, but logs an error instead of returning it. It is for a change that
+// has already happened.
 func (a *arm) fileOrLog() {
 	if err := a.keepFile(); err != nil {
 		a.host.Log.Error("keep the arm's file", "arm", a.name(), "error", err)
@@ -31,9 +30,9 @@ func (a *arm) fileOrLog() {
 }
 
 // takeFolders makes the database agree with the arms' folders. It removes the arms whose folders
-// name another host. It corrects the paths of arms whose folders were moved. The database may have
-// been lost, or restored from a copy. So takeFolders also adds the arms that the database lacks. It
-// updates an arm if the record in the folder is newer than the one in the database.
+// name another host, and corrects the paths of arms whose folders were moved. The database may have
+// been lost, or restored from a copy. So takeFolders also adds arms that are missing in the
+// database, and updates an arm if the record in its folder is newer.
 func (h *Host) takeFolders(ctx context.Context) error {
 	records, err := h.DB.Arms(ctx)
 	if err != nil {
@@ -74,7 +73,7 @@ func (h *Host) takeFolders(ctx context.Context) error {
 	return nil
 }
 
-// tellNameless records which processes are in the folder of an unknown arm. An arm is unknown if
+// tellNameless records which processes run in the folder of an unknown arm. An arm is unknown if
 // neither the database nor the folder has its record.
 func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecord, id string) {
 	if _, there := known[id]; there || h.ID == coleo.LocalHost { // only the host agent records unknown arms
@@ -84,7 +83,7 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	for _, n := range folder.Occupied() {
 		client, err := holder.Dial(folder.Start(n), "")
 		if err != nil {
-			continue // only a guard is left, and it is about to end
+			continue // only a guard is left, which is about to end
 		}
 		s, err := client.Status()
 		_ = client.Close()
@@ -100,8 +99,8 @@ func (h *Host) tellNameless(ctx context.Context, known map[string]store.ArmRecor
 	}
 }
 
-// takeFolder compares the record in an arm's folder with the record in the database. If
-// the record in the folder is newer, takeFolder writes it into the database.
+// takeFolder compares the record in an arm's folder with the record in the database. If the record
+// in the folder is newer, takeFolder writes it into the database.
 func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord, kept store.ArmRecord) error {
 	r, there := known[kept.ID]
 	if there && !newer(kept, r) {
@@ -124,15 +123,13 @@ func (h *Host) takeFolder(ctx context.Context, known map[string]store.ArmRecord,
 	return err
 }
 
-// newer compares the arm's record in the folder, kept, with its record in the database, r. It
-// reports whether kept must replace r. The first of these cases that applies decides:
-//   - The database's record says that the state folder was copied, or has a later generation:
-//     false.
-//   - The folder's record has a later generation: true.
-//   - The database's record says that the arm should run, but has no handle: true.
+// newer reports whether kept, the arm's record in the folder, must replace r, its record in the
+// database. The first of these cases that applies decides:
+//   - r says that the state folder was copied, or has a later generation: false.
+//   - kept has a later generation: true.
+//   - r says that the arm should run, but has no handle: true.
 //   - Both records describe the same start: false.
-//   - The records describe different starts of one generation: true if the holder of the start in
-//     the folder's record replies.
+//   - The records describe different starts of one generation: true if the holder of the start in kept replies.
 func newer(kept, r store.ArmRecord) bool {
 	switch {
 	case r.Rule == ruleCopied || kept.Generation < r.Generation:
@@ -149,9 +146,9 @@ func newer(kept, r store.ArmRecord) bool {
 	return err == nil
 }
 
-// findHandle asks the holder of a start for the handle of that start. This is necessary if the host
-// agent was killed before it stored the handle. findHandle returns nil if the record has no nonce,
-// if no holder replies, or if the holder belongs to another arm or generation.
+// findHandle asks the holder of a start for the handle of that start. The record lacks the handle
+// if the host agent was killed before it stored it. findHandle returns nil if the record has no
+// nonce, if no holder replies, or if the holder belongs to another arm or generation.
 func findHandle(r store.ArmRecord) *coleo.Handle {
 	if r.Spec.Nonce == "" {
 		return nil
@@ -171,10 +168,9 @@ func findHandle(r store.ArmRecord) *coleo.Handle {
 	}
 }
 
-// atHome corrects a record that names another state folder, and reports whether it changed the
-// record. A record names another state folder if the folder was moved or copied. After a move,
-// atHome corrects the paths. After a copy, the session belongs to the host agent of the original
-// folder, so atHome removes the session from the record.
+// atHome corrects a record that names another state folder, because the folder was moved or copied.
+// It reports whether it changed the record. After a move, it corrects the paths. After a copy, it
+// removes the session, which belongs to the host agent of the original folder.
 func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	if r.Handle == nil {
 		return r, false
@@ -196,8 +192,8 @@ func (h *Host) atHome(r store.ArmRecord) (store.ArmRecord, bool) {
 	return r, true
 }
 
-// tellOrphans records the generations of the arm that still run, except for the known
-// generation.
+// tellOrphans records the generations of the arm that still run, except the generation in the
+// record.
 func (a *arm) tellOrphans(ctx context.Context) {
 	a.mu.Lock()
 	handle := a.record.Handle

@@ -23,7 +23,7 @@ func (s *stage) whileDown(do func()) {
 	s.start()
 }
 
-// loseDB deletes the host agent's database, as a broken disk does.
+// loseDB deletes the host agent's database, as if the disk were broken.
 func (s *stage) loseDB() {
 	s.t.Helper()
 	for _, side := range []string{"", "-wal", "-shm"} {
@@ -31,8 +31,8 @@ func (s *stage) loseDB() {
 	}
 }
 
-// copyDB returns a copy of the database while no host agent runs. restoreDB puts such a
-// copy back.
+// copyDB returns a copy of the database while no host agent runs. restoreDB writes such a copy
+// back.
 func (s *stage) copyDB() []byte {
 	s.t.Helper()
 	raw, err := os.ReadFile(s.path("host.db"))
@@ -51,7 +51,7 @@ func (s *stage) report(id string) bus.ArmReport {
 	return must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id})
 }
 
-// spawnOrder returns an order to start the arm of that name again.
+// spawnOrder returns an order to start the arm with the given name again.
 func (s *stage) spawnOrder(name string) bus.SpawnOrder {
 	return bus.SpawnOrder{
 		ID: filepath.Base(s.dir) + filepath.Base(filepath.Dir(s.dir)) + name, Name: name, Harness: "fake",
@@ -102,8 +102,8 @@ func TestAnArmIsTakenUpBehindAnOlderDatabase(t *testing.T) {
 	s.checkAttached(id, was)
 }
 
-// TestNothingIsStartedBesideWhatRunsInAnArmsFolder: this holds even if neither the
-// database nor the folder describes what runs.
+// TestNothingIsStartedBesideWhatRunsInAnArmsFolder starts an arm whose agent CLI already runs,
+// although neither the database nor the folder has its record. The start must be refused.
 func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -120,7 +120,7 @@ func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 	if process.Look(was.Handle.Process) != process.Alive {
 		t.Error("what ran was ended")
 	}
-	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id}) // the refused order has made the arm known
+	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id}) // after the refused order, the host agent knows the arm
 	if process.Look(was.Handle.Process) != process.Dead {
 		t.Error("what ran was not ended by kill")
 	}
@@ -130,8 +130,8 @@ func TestNothingIsStartedBesideWhatRunsInAnArmsFolder(t *testing.T) {
 	}
 }
 
-// TestWhatAKilledHostAgentStartedIsFound: the host agent was killed between the start and
-// the write that records it.
+// TestWhatAKilledHostAgentStartedIsFound kills the host agent between a start and the write that
+// records it. The next host agent must find the start.
 func TestWhatAKilledHostAgentStartedIsFound(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -147,7 +147,7 @@ func TestWhatAKilledHostAgentStartedIsFound(t *testing.T) {
 	s.checkAttached(id, was)
 }
 
-// TestACopyOfTheFolderLeavesTheArmsToTheOther: a host agent on a copied folder does not
+// TestACopyOfTheFolderLeavesTheArmsToTheOther runs a host agent on a copied folder. It must not
 // attach to the arms, end them or start them again.
 func TestACopyOfTheFolderLeavesTheArmsToTheOther(t *testing.T) {
 	t.Parallel()
@@ -173,8 +173,8 @@ func TestACopyOfTheFolderLeavesTheArmsToTheOther(t *testing.T) {
 	s.checkAttached(id, was)
 }
 
-// TestM28AMergeWaitsForAForkAboveSeveralRepositories merges from one of an arm's repositories while a fork works
-// in the folder above all of them.
+// TestM28AMergeWaitsForAForkAboveSeveralRepositories merges from one of an arm's repositories while
+// a fork works in the folder above all of them. The merge must be refused.
 func TestM28AMergeWaitsForAForkAboveSeveralRepositories(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

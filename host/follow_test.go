@@ -102,8 +102,8 @@ func TestFilesAreNamedInTheWayOfTheAgentCLI(t *testing.T) {
 	}
 }
 
-// After a start, the session may have another mode than the one that a user has ordered. A
-// prompt of the queue is typed in the ordered mode, and takes the instructions along.
+// After a start, the session can be in another mode than a user has ordered. A prompt of the queue
+// must be typed in the ordered mode, with the instructions of that mode.
 func TestAPromptOfTheQueueGetsTheOrderedMode(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/store"
 )
 
-// littleRoom is a number of free bytes. It is several times as much as a holder writes at once. If
-// the disk has less room, the host agent asks the holders whether they can still write.
+// littleRoom is a number of free bytes, several times as much as a holder writes at once. If the
+// disk has less room, the host agent asks the holders whether they can still write.
 const littleRoom = 4 << 20
 
 // fullDisk makes sure that only one goroutine at a time asks the holders whether they can write.
@@ -22,9 +22,9 @@ type fullDisk struct {
 	looking bool
 }
 
-// lookBlocked asks the holders in the background whether their arms are blocked. It
-// does so only if the disk is almost full, or if an arm is blocked. At other times, the
-// host agent asks the holders only before each beat.
+// lookBlocked asks the holders in the background whether their arms are blocked, if the disk is
+// almost full or an arm is blocked. At other times, the host agent asks the holders only before
+// each beat.
 func (h *Host) lookBlocked() {
 	left, known := store.FreeBytes(h.Dir)
 	need := known && left < littleRoom
@@ -60,9 +60,9 @@ func (a *arm) blockedReason() string {
 	return a.blocked
 }
 
-// noteBlocked records the reason why the arm is blocked, or "" if it is no longer
-// blocked. An arm is blocked if its journal cannot be written, or if its holder does
-// not reply. If the reason is the same as before, noteBlocked writes nothing.
+// noteBlocked records the reason why the arm is blocked, or "" if it is no longer blocked. An arm
+// is blocked if its journal cannot be written, or if its holder does not reply. If the reason has
+// not changed, noteBlocked writes nothing.
 func (a *arm) noteBlocked(ctx context.Context, why string) {
 	a.mu.Lock()
 	same, id := a.blocked == why, a.record.ID
@@ -84,8 +84,8 @@ const (
 	thinMost = 20
 )
 
-// noteRead records that serve has stored all events up to the given number. This is certain when
-// serve asks for the events after that number.
+// noteRead records that serve has stored all events up to the given number. Serve proves this when
+// it asks for the events after that number.
 func (h *Host) noteRead(seq uint64) {
 	for {
 		known := h.read.Load()
@@ -95,8 +95,7 @@ func (h *Host) noteRead(seq uint64) {
 	}
 }
 
-// retain returns the task that deletes old events. Each run of the task deletes a bounded number of
-// events.
+// retain returns the task that deletes old events. Each run deletes a limited number of events.
 func (h *Host) retain() repeat.Task {
 	arm := ""
 	return repeat.Task{ID: "delete old events", Every: thinEvery, Do: func(ctx context.Context) (err error) {
@@ -105,7 +104,7 @@ func (h *Host) retain() repeat.Task {
 	}}
 }
 
-// thinLog deletes old events that serve has read. It begins with the arm after the given arm id. It
+// thinLog deletes old events that serve has read. It begins with the arm after the given one, and
 // returns the arm id for the next call.
 func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.Bound) (string, error) {
 	deleted := false
@@ -116,7 +115,7 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 		}
 		deleted = deleted || n > 0
 		if n == 0 {
-			arm = next // stay if n is not 0, because this arm can have more old events
+			arm = next // if n is not 0, stay at this arm, which can have more old events
 		}
 		if next == "" {
 			break
@@ -128,41 +127,44 @@ func (h *Host) thinLog(ctx context.Context, arm string, now time.Time, b store.B
 	return arm, h.DB.Vacuum(ctx)
 }
 
-// A purpose is the reason for a write. It decides what happens to the write on a full disk.
+// A purpose is the reason for a write. It determines what happens to the write on a full disk.
 type purpose string
 
 const (
-	// intended is for an action that has not begun. On a full disk, the write fails, and the caller
-	// must not carry out the action.
+	// intended is for something that has not begun. On a full disk, the write fails, and the caller
+	// must not begin.
 	intended purpose = "intended"
-	// happened is for something that was done or seen. On a full disk, the write waits
-	// in memory until the disk has room.
+	// happened is for something that was done or seen. On a full disk, the write waits in memory
+	// until the disk has room.
 	happened purpose = "happened"
-	// ending is like happened, but for the end or the removal of an arm. On a full
-	// disk, the write can use the reserve file.
+	// ending is like happened, but for the end or the removal of an arm. On a full disk, the write
+	// can use the reserve file.
 	ending purpose = "ending"
 )
 
 const (
-	// owedMost is the maximum number of writes that wait in memory.
+	// owedMost is the largest number of writes that wait in memory. It limits the memory of the
+	// host agent.
 	owedMost = 10_000
-	// owedBytes is the maximum total size of the event payloads in these writes.
+	// owedBytes is the largest total size of the event payloads in these writes. It limits the
+	// memory, too.
 	owedBytes = 32 << 20
-	// retryOwedEvery is the time between two attempts to carry out the waiting writes.
+	// retryOwedEvery is the time between two attempts to carry out the waiting writes. It is short,
+	// so that the log is complete soon after the disk has room.
 	retryOwedEvery = time.Second
 )
 
 // writing is one transaction: events, and the update or the removal of an arm's record.
 type writing struct {
 	events []coleo.Event
-	put    *arm              // the arm whose record is stored, as the record is at the time of the write
-	traced *arm              // the arm of which only the trace is stored, as it is at the time of the write
-	cost   []store.Spending  // with traced: what the work has cost
-	forget string            // the id of the arm whose record to remove
+	put    *arm              // the arm whose record is written, as the record is at the time of the write
+	traced *arm              // the arm whose trace alone is written, as the trace is at the time of the write
+	cost   []store.Spending  // together with traced: the cost of the work
+	forget string            // the id of the arm whose record is removed
 	tools  *store.ToolChange // alone, or together with put
 }
 
-// owedWrites has the writes that wait because the disk is full, in order.
+// owedWrites contains, in order, the writes that wait because the disk is full.
 type owedWrites struct {
 	mu       sync.Mutex // held during each write of this host agent, to keep the order
 	list     []writing
@@ -170,8 +172,8 @@ type owedWrites struct {
 	retrying bool // the goroutine of retryOwedWrites is running
 }
 
-// Host.write carries out one transaction, after all waiting ones. If ctx ends meanwhile, the
-// transaction is still completed, so that the changes are not written in part.
+// Host.write carries out one transaction after all waiting ones. If ctx ends meanwhile, it still
+// completes the transaction, so that no part of the changes is lost.
 func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	if err := ctx.Err(); err != nil && p == intended {
 		return err
@@ -205,8 +207,8 @@ func (h *Host) write(ctx context.Context, p purpose, w writing) error {
 	return nil
 }
 
-// writeNow carries out one transaction, and tells serve that the log has grown. The
-// caller holds owedWrites.mu.
+// writeNow carries out one transaction, and reports to serve that the log has grown. The caller
+// holds owedWrites.mu.
 func (h *Host) writeNow(ctx context.Context, w writing) error {
 	var err error
 	switch {
@@ -255,7 +257,7 @@ func (h *Host) flushOwedWrites(ctx context.Context) error {
 	return nil
 }
 
-// retryOwedWrites retries the waiting writes until none is left, or until the host agent ends.
+// retryOwedWrites retries the waiting writes until none is left or the host agent ends.
 func (h *Host) retryOwedWrites() {
 	tick := time.NewTicker(retryOwedEvery)
 	defer tick.Stop()
@@ -278,16 +280,16 @@ func (h *Host) retryOwedWrites() {
 	}
 }
 
-// keepReserve fills up the reserve file for a full disk.
+// keepReserve keeps the reserve file for a full disk at its full size.
 func (h *Host) keepReserve() {
 	if err := h.DB.KeepReserve(); err != nil {
 		h.Log.Warn("keep a reserve", "error", err)
 	}
 }
 
-// Host.append adds events to the log after something has happened, and tells serve that the log has
-// grown. It returns an error if it cannot write the events. But if the disk is full, it returns
-// nil, and writes the events when the disk has room again.
+// Host.append adds events to the log after something has happened, and reports to serve that the
+// log has grown. On a full disk, it returns nil and writes the events later. It returns any other
+// error of the write.
 func (h *Host) append(ctx context.Context, events ...coleo.Event) error {
 	return h.appendAs(ctx, happened, events...)
 }

@@ -8,8 +8,9 @@ import (
 	"coleo.dev/store"
 )
 
-// TestWhoGivesUpWaitingLosesNothing: after the order's time is up, what has happened is
-// written down. What was only intended leaves no trace.
+// TestWhoGivesUpWaitingLosesNothing ends the time of an order during its writes. A write of
+// something that has happened must be completed. A write of something that was only intended must
+// leave no trace.
 func TestWhoGivesUpWaitingLosesNothing(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("one")

@@ -22,8 +22,8 @@ import (
 	"coleo.dev/store"
 )
 
-// envOf returns the environment that an order gives to an arm. If the order names another arm, this
-// is the stored environment of that arm, or nil if this host has no such arm.
+// envOf returns the environment that an order gives to an arm. If the order names another arm, the
+// result is the stored environment of that arm, or nil if this host has no such arm.
 func (h *Host) envOf(o bus.SpawnOrder) (map[string]string, error) {
 	if o.EnvOf == "" {
 		return o.Env, nil
@@ -37,25 +37,24 @@ func (h *Host) envOf(o bus.SpawnOrder) (map[string]string, error) {
 	return a.folder().Env(a.name())
 }
 
-// startedAs returns an arm's start configuration without secrets and without the data that belongs
-// to only one start.
+// startedAs returns an arm's start configuration without secrets and without data of only one
+// start.
 func startedAs(c coleo.SpawnConfig) *coleo.SpawnConfig {
 	c.Arm, c.Generation, c.Nonce, c.Dir, c.Env, c.Environ = "", 0, "", "", nil, nil
 	return &c
 }
 
-// scriptedAddr is the address of the scripted model of an arm. All arms can use the
-// same port, because each arm with a scripted model has its own network namespace.
+// scriptedAddr is the address of an arm's scripted model. All arms use the same port, because each
+// arm with a scripted model has its own network namespace.
 const scriptedAddr = "127.0.0.1:4180"
 
 // scriptedHome is the HOME of an arm with the scripted model, below the arm's folder.
 const scriptedHome = "home"
 
-// withModel prepares the configuration of an arm with the scripted model for a start. If the
-// configuration has another model, withModel returns it unchanged. One command starts the scripted
-// model and then the agent CLI. The agent CLI has no network and has its own HOME. The arm's record
-// says only that the arm uses the scripted model. Therefore withModel computes the command, the
-// profile, HOME and the endpoint again at each start.
+// withModel prepares the configuration of an arm with the scripted model for a start. It returns
+// any other configuration unchanged. One command starts the scripted model and then the agent CLI,
+// which has no network and its own HOME. The arm's record says only that the arm uses the scripted
+// model. So withModel computes the command, the profile, HOME and the endpoint again at each start.
 func (a *arm) withModel(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if !c.Scripted() {
 		return c, nil
@@ -82,10 +81,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// withFiles returns the text of a prompt with its files. It uses the agent CLI's own way to name a
-// file, if the harness knows one. withFiles returns EInvalid if a path is not absolute, or if the
-// file is missing or not readable. A file can be deleted later, so the agent CLI may still not find
-// it.
+// withFiles returns the text of a prompt with its files. It names a file in the agent CLI's own
+// way, if the harness knows one. It returns EInvalid if a path is not absolute, or if a file is
+// missing or not readable. The agent CLI may still not find a file that is deleted later.
 func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 	if len(p.Files) == 0 {
 		return p.Text, nil
@@ -102,13 +100,12 @@ func (a *arm) withFiles(p coleo.Prompt) (string, error) {
 	return attach(way, p), nil
 }
 
-// plainPath matches the paths that every agent CLI takes without quotes.
+// plainPath matches the paths that every agent CLI accepts without quotes.
 var plainPath = regexp.MustCompile(`^[A-Za-z0-9_./-]+$`)
 
-// attach returns the text of a prompt with its files. The first parameter is the form in which the
-// agent CLI names a file, or "". Files that are named in that form come before the text. If the
-// cursor is directly after such a name, an agent CLI can offer a menu of files. ENTER would then
-// choose from that menu.
+// attach returns the text of a prompt with its files. way is the form in which the agent CLI names
+// a file, or "". Files in that form come before the text. If the cursor were directly after such a
+// name, the agent CLI could offer a menu of files, and ENTER would choose from the menu.
 func attach(way string, p coleo.Prompt) string {
 	if way == "" || slices.ContainsFunc(p.Files, func(f string) bool { return !plainPath.MatchString(f) }) {
 		return p.Text + "\n\nAttached files: " + strings.Join(p.Files, ", ")
@@ -121,12 +118,12 @@ func attach(way string, p coleo.Prompt) string {
 }
 
 // takeCheck checks the input of a prompt, and adds the input and the schema of the answer to the
-// prompt's text. It returns the check for the prompt's run, or nil if nothing is checked. After one
-// of these errors, the caller must type nothing:
+// prompt's text. It returns the check for the prompt's run, or nil if the prompt has none. After
+// one of these errors, the caller must type nothing:
 //
-//   - EInvalid if a schema is wrong, or if the input does not fit. If the input does not fit,
-//     takeCheck also appends an event.
-//   - EUnsupported if the answer cannot be checked, because only the screen shows it
+//   - EInvalid if a schema is wrong, or if the input does not fit. If the input does not fit, takeCheck also appends an
+//     event.
+//   - EUnsupported if only the screen shows the answer, because then it cannot be checked.
 func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, error) {
 	if p.Check == nil {
 		return nil, nil
@@ -149,7 +146,7 @@ func (a *arm) takeCheck(ctx context.Context, p *coleo.Prompt) (*coleo.Check, err
 	}
 	p.Text = checked.Text(p.Text, p.Check)
 	kept := *p.Check
-	kept.Input = nil // it is in the text
+	kept.Input = nil // the text contains the input
 	return &kept, nil
 }
 
@@ -162,8 +159,8 @@ func tellsAnswers(harness coleo.Harness, arm string) error {
 		"which may lack a part: nothing was typed", arm)
 }
 
-// specHash returns the SpecHash for the receipt of a new run. The second parameter is the caller's
-// text. If a run asks a model again, it has the hash of the first run.
+// specHash returns the SpecHash for the receipt of a new run. asked is the caller's text. A run
+// that asks a model again has the hash of the first run.
 func (a *arm) specHash(c *coleo.Check, asked string) string {
 	if c != nil && c.SpecHash != "" {
 		return c.SpecHash
@@ -180,15 +177,16 @@ func (a *arm) specHash(c *coleo.Check, asked string) string {
 	return checked.Hash(spec)
 }
 
-// hasHad reports whether a client has given the arm the prompt with this id before, so that the prompt is
-// neither added nor sent again. A client repeats its order if it did not get the answer. The id is also
-// the id of the prompt's run, even if the run has ended. hasHad returns EConflict if the prompt has left
-// the queue without a run.
+// hasHad reports whether a client has given the arm the prompt with this id before. A client
+// repeats its order if it did not receive the answer, and the prompt must then be neither added nor
+// sent again. The id is also the id of the prompt's run, even if the run has ended. hasHad returns
+// EConflict if the prompt has left the queue without a run.
 //
-// The log keeps the events of an arm for a month, and only on one host. The arm's folder has the prompts
-// that the arm has had on earlier hosts. The caller holds adding.
+// It looks in the log and in the arm's folder. The log keeps the events of an arm for a month, and
+// only on one host. The folder has the prompts that the arm had on earlier hosts. The caller holds
+// adding.
 func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
-	a.writing.Lock() // so that the log agrees with the record
+	a.writing.Lock() // so that the log and the record agree
 	defer a.writing.Unlock()
 	r := a.recordNow()
 	if hasPrompt(&r, id) {
@@ -196,7 +194,7 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	}
 	var e coleo.Event
 	had := false
-	err := a.host.write(ctx, intended, writing{}) // the start of a run may wait until the disk has room
+	err := a.host.write(ctx, intended, writing{}) // flushes the start of a run that waits until the disk has room
 	if err == nil {
 		e, had, err = a.host.DB.NewestOfPrompt(ctx, r.ID, id)
 	}
@@ -218,8 +216,8 @@ func (a *arm) hasHad(ctx context.Context, id string) (bool, error) {
 	return false, leftQueue(step, r.Name, id)
 }
 
-// lastStep returns the step of the queue in an event about a prompt. It returns "" if the prompt has
-// begun a run.
+// lastStep returns the step of the queue in an event about a prompt. It returns "" if the event is
+// the beginning of the prompt's run.
 func lastStep(e coleo.Event) (coleo.QueueStep, error) {
 	if e.Kind != coleo.EventQueue {
 		return "", nil
@@ -231,11 +229,12 @@ func lastStep(e coleo.Event) (coleo.QueueStep, error) {
 	return c.Step, nil
 }
 
-// keepPast writes the arm's prompts into the arm's folder, for the next host that starts or takes the arm.
+// keepPast writes the arm's prompts into the arm's folder, for the next host that starts or takes
+// the arm.
 func (a *arm) keepPast(ctx context.Context) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
-	if err := a.host.write(ctx, intended, writing{}); err != nil { // the log may wait until the disk has room
+	if err := a.host.write(ctx, intended, writing{}); err != nil { // flushes events that wait until the disk has room
 		return err
 	}
 	last, err := a.host.DB.LastPrompts(ctx, a.record.ID)
@@ -253,16 +252,17 @@ func (a *arm) keepPast(ctx context.Context) error {
 	return a.folder().AddPast(past, a.host.Now().Add(-store.HostBound.Age))
 }
 
-// keepPastOrLog is keepPast for an arm that has ended, because it may start on another host. It logs an
-// error.
+// keepPastOrLog is keepPast for an arm that has ended, because that arm may start on another host.
+// It logs an error instead of returning it.
 func (a *arm) keepPastOrLog(ctx context.Context) {
 	if err := a.keepPast(ctx); err != nil {
 		a.host.Log.Error("keep the prompts of an arm in its folder", "arm", a.name(), "error", err)
 	}
 }
 
-// notePast writes down in the arm's folder which prompts of its queue the events are about, and what became of
-// them. If the agent CLI ends while no host runs, nobody calls keepPast. The caller holds writing.
+// notePast records in the arm's folder what became of the prompts in the given events of its queue.
+// It is necessary because the agent CLI can end while no host runs, and then nobody calls keepPast.
+// The caller holds writing.
 func (a *arm) notePast(events []coleo.Event) {
 	for _, e := range events {
 		id := ""
@@ -292,8 +292,8 @@ func (a *arm) notePast(events []coleo.Event) {
 	}
 }
 
-// leftQueue returns EConflict for a prompt that has left the queue of an arm without a run, with the given
-// last step.
+// leftQueue returns EConflict for a prompt that has left an arm's queue without a run. step is the
+// prompt's last step.
 func leftQueue(step coleo.QueueStep, arm, id string) error {
 	what := fmt.Sprintf("the prompt %s was in the queue of arm %s before, and has left it", id, arm)
 	switch step {
@@ -333,7 +333,7 @@ func checkFile(path string) error {
 	return nil
 }
 
-// worktree makes and removes the arm's git worktree.
+// worktree returns the Keeper of the arm's git worktree.
 func (a *arm) worktree() worktree.Keeper {
 	return worktree.Keeper{Trees: a.host.Workspaces, Arm: a.record.ID,
 		Tell: func(ctx context.Context, kind coleo.EventKind, payload any) {

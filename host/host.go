@@ -32,7 +32,7 @@ import (
 	"coleo.dev/workspace"
 )
 
-// PolicyFiles says where the rules of arms' policies are.
+// PolicyFiles says where the rules of policies are.
 type PolicyFiles = files.Paths
 
 // Config is the configuration of a host agent.
@@ -41,34 +41,34 @@ type Config struct {
 	Hostname  string
 	Platform  string
 	Version   string
-	Dir       string   // the state folder; this package owns the folder arms in it
-	Path      []string // folders in which to look for agent CLIs first
+	Dir       string   // the state folder; this package owns its subfolder arms
+	Path      []string // folders in which agent CLIs are looked for first
 	Environ   []string // the user's environment; each harness passes on the variables in its allow-list
 	MaxArms   int
-	Keep      int64 // how many bytes of output to keep for each arm; 0 means the holder's default
-	AllowSudo bool  // agent CLIs can gain privileges: see coleo.SpawnConfig
-	// ScriptedModel is the command that starts the scripted model. Its arguments are
-	// --addr ADDR [--script FILE] -- PROGRAM [ARG...]. After it has started the model,
-	// the command replaces itself with PROGRAM.
+	Keep      int64 // bytes of output to keep for each arm; 0 means the holder's default
+	AllowSudo bool  // agent CLIs may gain privileges: see coleo.SpawnConfig
+	// ScriptedModel is the command that starts the scripted model. Its arguments are --addr ADDR
+	// [--script FILE] -- PROGRAM [ARG...]. After the command has started the model, it replaces
+	// itself with PROGRAM.
 	ScriptedModel []string
-	// ToolServer is the command that serves Coleo's own tools to an agent CLI over MCP. Its
+	// ToolServer is the command that offers Coleo's own tools to an agent CLI over MCP. Its
 	// arguments are --door PATH --tools NAME[,NAME...].
 	ToolServer []string
-	// Policy says where the rules of arms' policies are. Tests can set the function Judged. The
-	// host agent calls Judged after a policy has decided about a dialog, and before the dialog is
-	// answered.
+	// Policy says where the rules of policies are. The host agent calls Judged after the decision
+	// of a policy about a dialog, and before the answer. Only tests set Judged.
 	Policy PolicyFiles
-	// Workspaces makes and removes the worktrees of arms.
+	// Workspaces creates and removes the worktrees of arms.
 	Workspaces workspace.Workspaces
-	// Prices returns the present prices of models, and Budgets are those of all arms.
+	// Prices returns the present prices of models. Budgets contains the budgets of all arms
+	// together.
 	Prices  func() cost.Prices
 	Budgets coleo.Budgets
-	// SameCalls is how often an agent CLI can make the same call with the same result in a run.
-	// 0 means loop.MaxSame. With a negative number, the loop breaker stops nothing.
+	// SameCalls is how often an agent CLI can make the same call with the same result in a run. 0
+	// means loop.MaxSame. A negative number switches off the loop breaker.
 	SameCalls int
 	Judged    func(coleo.PolicyDecision)
 	StartedAt time.Time
-	Ready     func()           // called as soon as Run carries out orders; can be nil
+	Ready     func()           // called when Run begins to carry out orders; can be nil
 	Now       func() time.Time // the time of day; nil means time.Now
 	Registry  *registry.Registry
 	DB        *store.HostDB
@@ -83,8 +83,8 @@ type Host struct {
 	mu   sync.Mutex
 	arms map[string]*arm // by id
 
-	arrived chan struct{}   // closed when an arm comes from the other host; nil if nobody waits for that
-	runs    sync.WaitGroup  // the goroutines that follow sessions, and others
+	arrived chan struct{}   // closed when an arm comes from the other host; nil if nobody waits for an arm
+	runs    sync.WaitGroup  // the goroutines that follow sessions, and other ones
 	ctx     context.Context // ends when Run ends
 	end     context.CancelFunc
 
@@ -94,18 +94,18 @@ type Host struct {
 
 	pulseMark pulseNumber
 	full      fullDisk
-	read      atomic.Uint64 // serve has read the log up to this number
+	read      atomic.Uint64 // serve has read the log up to this event number
 	rules     rereader      // used only by Run
 
 	threads threads
 	diffs   *diffs.Diffs
-	ledger  *spending.Ledger // from adoptAll on
+	ledger  *spending.Ledger // nil before adoptAll
 
-	instance string    // random, and so different for another host agent with the same id
+	instance string    // random, so that another host agent with the same id has another value
 	began    time.Time // when this process began to use the id
 }
 
-// New returns a host agent that does nothing until Run is called.
+// New returns a host agent. It does nothing until the caller calls Run.
 func New(c Config) *Host {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -121,9 +121,9 @@ func New(c Config) *Host {
 	return h
 }
 
-// Run attaches to the existing arms, and carries out orders until ctx ends. Then it
-// closes the sessions and returns nil. The arms continue to run. Run returns EConflict
-// if another live host agent has the same id.
+// Run attaches to the existing arms, and carries out orders until ctx ends. Then it closes the
+// sessions and returns nil. The arms continue to run. Run returns EConflict if another live host
+// agent has the same id.
 func (h *Host) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -161,7 +161,7 @@ func (h *Host) Run(ctx context.Context) error {
 		select {
 		case <-tick.C:
 			h.keepReserve()
-			h.rules.again = true // an arm may have started with the old description of a changed harness
+			h.rules.again = true // an arm may have started meanwhile with the old description of a changed harness
 			h.beat()
 			h.runs.Go(func() { h.takeStrays(ctx) })
 			if err := h.contest(ctx); err != nil {
@@ -170,7 +170,7 @@ func (h *Host) Run(ctx context.Context) error {
 		case <-look.C:
 			h.reread(ctx)
 			h.adoptSilent()
-		case <-h.Bus.Back(): // a new serve may have called the roll before this connection was up
+		case <-h.Bus.Back(): // a new serve may have asked for beats before this connection was up
 			if err := h.contest(ctx); err != nil {
 				return h.giveUpID(err)
 			}
@@ -182,9 +182,8 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 }
 
-// claim claims the id for this host agent. It returns an error if another live host
-// agent has the id. Two host agents with one id would attach to the same arms and start
-// them twice.
+// claim claims the id for this host agent. It returns an error if another live host agent has the
+// id. Two host agents with the same id would attach to the same arms and start them twice.
 func (h *Host) claim(ctx context.Context) error {
 	if err := h.Bus.Claims(ctx, h.ID, h.ownClaim); err != nil {
 		return err
@@ -206,7 +205,7 @@ func (h *Host) ownClaim() bus.Claim {
 	return bus.Claim{Instance: h.instance, Hostname: h.Hostname, PID: os.Getpid(), Age: time.Since(h.began)}
 }
 
-// giveUpID closes all sessions because another host agent has the id. It returns the reason.
+// giveUpID closes all sessions, because another host agent has the id. It returns the given reason.
 func (h *Host) giveUpID(because error) error {
 	h.letGo()
 	return because
@@ -220,7 +219,7 @@ func (h *Host) letGo() {
 	if err := h.threads.keeper.Close(); err != nil {
 		h.Log.Warn("close the index of conversations", "error", err)
 	}
-	h.end() // also end the goroutines that belong to no session
+	h.end() // also ends the goroutines that belong to no session
 	h.runs.Wait()
 }
 
@@ -239,7 +238,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		return err
 	}
 	h.mu.Lock()
-	for _, record := range records { // all of them, before the first door opens
+	for _, record := range records { // create all arms before the first door opens
 		h.arms[record.ID] = h.newArm(record)
 	}
 	h.mu.Unlock()
@@ -249,7 +248,7 @@ func (h *Host) adoptAll(ctx context.Context) error {
 		adopting.Go(func() {
 			switch {
 			case record.Desired != coleo.DesiredRunning && record.Status == coleo.StatusStopped:
-			case record.Desired != coleo.DesiredRunning: // the end was ordered, but no host agent has seen the end
+			case record.Desired != coleo.DesiredRunning: // no host agent has seen the end that was ordered
 				if err := a.kill(ctx, 0); err != nil {
 					h.Log.Warn("end arm", "arm", a.name(), "error", err)
 				}
@@ -331,10 +330,10 @@ func (h *Host) beat() {
 	h.publish(b)
 }
 
-// beatOf publishes a beat about one arm. Call it after the arm's start or end has been written.
-// After a start, it asks only the holder of this arm. After an end, it asks no holder.
+// beatOf publishes a beat about one arm. The caller has written the arm's start or end before.
+// After a start, beatOf asks only the holder of this arm. After an end, it asks no holder.
 func (h *Host) beatOf(a *arm) {
-	b := h.newBeat() // takes the head of the log before the next line looks at the arm
+	b := h.newBeat() // reads the head of the log before the next line looks at the arm
 	p := a.pulse(0)
 	if b.Of, b.Pulse = p.ID, &p; p.Attached {
 		b.Arms = armBeat(a.reportForBeat())
@@ -356,8 +355,8 @@ func (h *Host) newBeat() bus.Beat {
 	}
 }
 
-// armBeat returns the part of a beat for one arm, or nothing if the arm does not count
-// as alive.
+// armBeat returns the part of a beat about one arm. It returns nothing if there is no proof that
+// the arm is alive.
 func armBeat(r bus.ArmReport) []bus.ArmBeat {
 	if !r.Attached || r.Proof != bus.Proven || r.Process != bus.ProcessAlive {
 		return nil
@@ -379,7 +378,7 @@ func event(armID string, kind coleo.EventKind, payload any) coleo.Event {
 	return coleo.Event{Arm: armID, Kind: kind, Payload: data}
 }
 
-// carryOut carries out an order that has arrived on the bus, and returns its report.
+// carryOut carries out an order from the bus, and returns its report.
 func (h *Host) carryOut(ctx context.Context, op bus.Op, data json.RawMessage) (any, error) {
 	order, ok := h.orders()[op]
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// lateSession is a real session whose turn ends just before an interrupt would have typed its key. A
-// real agent CLI shows that moment too rarely for a test.
+// lateSession is a real session whose turn ends just before an interrupt types its key. In a real
+// agent CLI, that moment is too rare for a test.
 type lateSession struct {
 	coleo.Session
 	ended func() // returns when the host agent knows that the turn has ended
@@ -21,7 +21,7 @@ func (s lateSession) Interrupt(ctx context.Context) (coleo.Interruption, error) 
 	return s.Session.Interrupt(ctx)
 }
 
-// An interrupt that comes too late types no key. The run has finished, and counts as finished.
+// An interrupt that comes too late types no key. The run must count as finished.
 func TestARunThatEndsBeforeTheKeyOfAnInterruptHasFinished(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -46,8 +46,8 @@ func TestARunThatEndsBeforeTheKeyOfAnInterruptHasFinished(t *testing.T) {
 	}
 }
 
-// slowSession is a real session that takes the first prompt of the queue only after the queue was paused. A
-// real agent CLI is too fast for that.
+// slowSession is a real session that accepts the first prompt of the queue only after the queue was
+// paused. A real agent CLI is too fast for that.
 type slowSession struct {
 	coleo.Session
 	paused func() // returns when the queue is paused
@@ -58,7 +58,8 @@ func (s *slowSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Rec
 	return s.Session.SendPrompt(ctx, p)
 }
 
-// An abort can come while a prompt of the queue is being sent. The arm must not work after the abort.
+// An abort can come while a prompt of the queue is being sent. The arm must be idle after the
+// abort.
 func TestAnAbortStopsThePromptThatIsJustBeingSent(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

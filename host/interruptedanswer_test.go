@@ -32,7 +32,7 @@ func TestAnInterruptedRunDoesNotGetTheAnswerOfAnEarlierOne(t *testing.T) {
 	text := func(at int64, text string) coleo.Activity {
 		return coleo.Activity{Position: at, Work: coleo.AssistantText{Block: coleo.Block{Text: text, Done: true}}}
 	}
-	s.noteWork(id, []coleo.Activity{text(1, "the answer before")}) // it belongs to no run
+	s.noteWork(id, []coleo.Activity{text(1, "the answer before")}) // this text belongs to no run
 	ends("without a text of the run", true, "", "")
 	ends("without an interrupt", false, "the answer before", onScreen)
 	s.noteWork(id, []coleo.Activity{{Position: 2, Work: coleo.Prompted{Text: "pause 10m"}}, text(3, "first I")})

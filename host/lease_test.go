@@ -50,7 +50,7 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 	id := s.arm("ada")
 	a, err := s.host.arm(id)
 	s.check(err)
-	ages := func(left time.Duration) { // sets the time that is left of the lease
+	ages := func(left time.Duration) { // sets the time until the end of the lease
 		a.lease.EndAt(time.Now().Add(left))
 	}
 	first := must[coleo.Lease](s, bus.OpLease, bus.LeaseOrder{Arm: id, Holder: "grace"})
@@ -63,7 +63,7 @@ func TestALeaseIsRenewedGivenBackAndLapses(t *testing.T) {
 			}
 		},
 		"a key": func() { must[any](s, bus.OpInput, bus.InputOrder{Arm: id, Lease: first.ID, Data: []byte("x\x15")}) },
-		"a size": func() { // the same size; a different one would be drawn some time later
+		"a size": func() { // the same size, because a new size would be drawn some time later
 			must[any](s, bus.OpResize, bus.ResizeOrder{Arm: id, Lease: first.ID, Cols: 120, Rows: 40})
 		},
 	} {
@@ -112,7 +112,8 @@ func TestOfThoseWhoAskAtOnceOneGetsTheLease(t *testing.T) {
 	}
 }
 
-// typingSession is a real session that begins to type a prompt and does not end before the test says so.
+// typingSession is a real session that begins to type a prompt, and ends only when the test says
+// so.
 type typingSession struct {
 	coleo.Session
 	begun, end chan struct{}
@@ -124,7 +125,8 @@ func (s typingSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Re
 	return s.Session.SendPrompt(ctx, p)
 }
 
-// A person takes the keyboard while a prompt is typed. The person's keys must not come into the prompt.
+// A person takes the lease while a prompt is being typed. The person's keys must not mix with the
+// prompt.
 func TestALeaseWaitsForThePromptThatIsTyped(t *testing.T) {
 	t.Parallel()
 	for name, send := range map[string]func(*stage, *arm, coleo.Session) error{
@@ -143,7 +145,7 @@ func TestALeaseWaitsForThePromptThatIsTyped(t *testing.T) {
 			id := s.arm("ada")
 			slow := typingSession{begun: make(chan struct{}), end: make(chan struct{})}
 			end := sync.OnceFunc(func() { close(slow.end) })
-			defer end() // so that a failed test ends
+			defer end() // so that the session ends even if the test fails
 			a, session := s.hijack(id, func(real coleo.Session) coleo.Session {
 				slow.Session = real
 				return slow

@@ -41,8 +41,8 @@ func (h *Host) spawn(ctx context.Context, o bus.SpawnOrder) (any, error) {
 	return a.report(), nil
 }
 
-// enlist returns the arm that the order names. If this host does not know the arm,
-// enlist creates it.
+// enlist returns the arm that the order names. If this host does not know the arm, enlist creates
+// it.
 func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,8 +74,8 @@ func (h *Host) enlist(o bus.SpawnOrder) (*arm, error) {
 	return a, nil
 }
 
-// carriedOut reports whether an earlier order has already started the arm of a request and its
-// session. If the agent CLI died before it got the first prompt, carriedOut returns false.
+// carriedOut reports whether an earlier order has already started the arm of a request, and its
+// session. It returns false if the agent CLI ended before it received the first prompt.
 func (a *arm) carriedOut(o bus.SpawnOrder) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +89,7 @@ func isQueued(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(queueOf(r).Entries, func(e coleo.Queued) bool { return e.ID == id })
 }
 
-// delist forgets an arm that enlist created for a start, if the arm was never started.
+// delist removes an arm that enlist created for a start, if the arm was never started.
 func (h *Host) delist(a *arm) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,8 +130,8 @@ func (a *arm) start(ctx context.Context, harness coleo.Harness, o bus.SpawnOrder
 	return nil
 }
 
-// clearBeforeStart checks that nothing of an earlier generation is in the way of the next one. It ends processes
-// that have the mark of an earlier generation, and deletes old output.
+// clearBeforeStart checks that the next generation can start. It ends processes with the mark of an
+// earlier generation, and deletes old output. It returns an error if the arm already runs.
 func (a *arm) clearBeforeStart(o bus.SpawnOrder, next int) error {
 	if _, err := a.liveSession(); err == nil {
 		return coleo.Errorf(coleo.EConflict, "Arm %s is already running on this agent", o.Name)
@@ -155,7 +155,8 @@ func (a *arm) clearBeforeStart(o bus.SpawnOrder, next int) error {
 	return a.folder().Thin(*last, a.host.Keep, a.name())
 }
 
-// startWith stores that the next generation starts with the configuration c, and launches its agent CLI.
+// startWith stores the intended start of the next generation with the configuration c, and starts
+// its agent CLI.
 func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig, o bus.SpawnOrder,
 	next int) error {
 	err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -184,7 +185,7 @@ func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.Spaw
 	if err != nil {
 		return err
 	}
-	// A host agent can find this start by the file even if the database is lost.
+	// With this file, a host agent finds the start even if the database is lost.
 	if err := a.keepFile(); err != nil {
 		return err
 	}
@@ -192,8 +193,8 @@ func (a *arm) startWith(ctx context.Context, harness coleo.Harness, c coleo.Spaw
 }
 
 // launch starts the agent CLI of a generation that is already in the database. If it cannot write
-// the new handle into the database, it ends the agent CLI, because nobody would follow it. The
-// parameter insteadOf is the field InsteadOf of the order.
+// the new handle into the database, it ends the agent CLI, because nobody would follow it.
+// insteadOf is the field InsteadOf of the order.
 func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnConfig,
 	insteadOf *coleo.ModelFallback) error {
 	s, err := a.spawn(ctx, harness, c)
@@ -204,7 +205,7 @@ func (a *arm) launch(ctx context.Context, harness coleo.Harness, c coleo.SpawnCo
 	handle := s.Handle()
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Handle, r.Spec.Conversation = &handle, handle.Conversation
-		if r.Spec.Sandbox.On() && handle.Sandbox.On() { // the start has found out what keeps its limits
+		if r.Spec.Sandbox.On() && handle.Sandbox.On() { // the start has found out how its limits are enforced
 			r.Spec.Sandbox = handle.Sandbox
 		}
 		events := []coleo.Event{event(r.ID, coleo.EventSpawned, handle)}
@@ -245,8 +246,8 @@ func (a *arm) spawn(ctx context.Context, harness coleo.Harness, c coleo.SpawnCon
 }
 
 // withinParent checks an order for a subarm. It returns an error if the subarm's folder is no
-// longer within the folder of its parent. An order of a trigger is not checked: it has a request, but
-// no parent.
+// longer within the folder of its parent. It does not check an order of a trigger, which has a
+// request but no parent.
 func (h *Host) withinParent(o bus.SpawnOrder) error {
 	if o.Request == "" || o.Config.Parent == "" {
 		return nil

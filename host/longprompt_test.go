@@ -10,9 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// TestALongPromptTakesNoLongerForThoseBeforeIt compares the first prompts of 100 kB in a
-// row with the last ones. It takes the best time of each, because the machine may be
-// loaded.
+// TestALongPromptTakesNoLongerForThoseBeforeIt compares the first ones of many prompts of 100 kB
+// with the last ones. It compares the best times, because the machine may be busy.
 func TestALongPromptTakesNoLongerForThoseBeforeIt(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")

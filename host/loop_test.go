@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// calls tells calls of a tool with the same result, from the number first on.
+// calls reports n calls of a tool with the same result. first is the position of the first call.
 func (s *stage) calls(id, command string, first, n int64) {
 	s.t.Helper()
 	args, err := json.Marshal(map[string]string{"command": command})

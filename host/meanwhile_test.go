@@ -17,16 +17,16 @@ import (
 	"coleo.dev/store"
 )
 
-// This file has the tests of what happens while a prompt of the queue is about to be sent. Each of them
-// lets something else happen at an exact moment.
+// The tests in this file check what happens while a prompt of the queue is about to be sent. In
+// each test, something else happens at an exact moment.
 
-// late is a time at which the first timers of the queue have fired. So no test depends on them.
+// late is a time after the first timers of the queue, so that no test depends on these timers.
 const late = time.Minute
 
-// A person takes the right to type while the queue is about to send a prompt.
+// A person takes the lease while the queue is about to send a prompt.
 func TestAPromptWaitsForALeaseThatIsTakenMeanwhile(t *testing.T) {
 	t.Parallel()
-	const looks = 3 // how often the queue looks at the session before it types
+	const looks = 3 // how often the queue reads the state of the session before it types
 	for what, c := range map[string]struct {
 		end func(c *clockedArm, id string)
 		at  time.Duration
@@ -50,7 +50,7 @@ func TestAPromptWaitsForALeaseThatIsTakenMeanwhile(t *testing.T) {
 						if n++; n != look {
 							return
 						}
-						go func() { // the lease comes when the queue has given up its attempt
+						go func() { // takes the lease after the queue has given up its attempt
 							var err error
 							if held, err = a.lease.Take(a.t.Context(), "", "me", "ada"); err != nil {
 								t.Error(err)
@@ -76,8 +76,8 @@ func TestAPromptWaitsForALeaseThatIsTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// A prompt is refused before it is taken from the queue, and a person has changed the queue meanwhile. What
-// the person has ordered counts.
+// A prompt is refused before it is taken from the queue, while a person changes the queue. The
+// person's order must have its effect.
 func TestARefusalDoesNotUndoAnOrderAboutTheQueue(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -126,7 +126,8 @@ func TestARefusalDoesNotUndoAnOrderAboutTheQueue(t *testing.T) {
 	}
 }
 
-// The agent CLI ends while a prompt is sent, and the next start records what became of the prompt.
+// The agent CLI ends while a prompt is being sent, and the next start records what became of the
+// prompt. That must be recorded only once.
 func TestTheFateOfAPromptIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	for what, cause := range map[string]error{
@@ -137,10 +138,10 @@ func TestTheFateOfAPromptIsRecordedOnce(t *testing.T) {
 			t.Parallel()
 			inBubble(t, t.TempDir(), func(a *clockedArm) {
 				startsAgain := func() {
-					a.check(a.intend(t.Context(), func(r *store.ArmRecord) []coleo.Event { // as startWith does
+					a.check(a.intend(t.Context(), func(r *store.ArmRecord) []coleo.Event { // does what startWith does
 						return endAllRuns(r, coleo.Reading{State: coleo.Dead, Rule: "another generation", Known: true})
 					}))
-					_, err := a.order(coleo.QueueOrder{Step: coleo.QueueResumed}) // a person has looked at the arm
+					_, err := a.order(coleo.QueueOrder{Step: coleo.QueueResumed}) // a person resumes the queue
 					a.check(err)
 				}
 				then := fakeMoments{then: startsAgain}
@@ -164,8 +165,8 @@ func TestTheFateOfAPromptIsRecordedOnce(t *testing.T) {
 	}
 }
 
-// An arm that continues with the prompt that its agent CLI has forgotten is parked at a budget before that.
-// When a person lets it go on, it gets that prompt.
+// An arm is about to continue with a prompt that its agent CLI has forgotten, but is parked at a
+// budget first. When a person makes it continue, it must receive that prompt.
 func TestABudgetDoesNotMakeAnArmForgetItsPrompt(t *testing.T) {
 	t.Parallel()
 	for what, until := range map[string]time.Duration{"while it waits": time.Hour, "when it continues": time.Second} {
@@ -201,7 +202,7 @@ func TestABudgetDoesNotMakeAnArmForgetItsPrompt(t *testing.T) {
 	}
 }
 
-// A person continues a parked arm at the moment of its wake time.
+// A person continues a parked arm at the moment of its wake time. The arm must continue only once.
 func TestAParkedArmContinuesOnceIfAPersonContinuesItAtItsWakeTime(t *testing.T) {
 	t.Parallel()
 	inBubble(t, t.TempDir(), func(a *clockedArm) {
@@ -213,9 +214,9 @@ func TestAParkedArmContinuesOnceIfAPersonContinuesItAtItsWakeTime(t *testing.T) 
 			a.asks.Store(nil)
 			close(due)
 		}
-		a.writing.Lock() // the order of the person is about to be written
+		a.writing.Lock() // holds up the write of the person's order
 		a.asks.Store(&asks)
-		<-due // the arm's timer has fired, and finds the arm still parked
+		<-due // the arm's timer has fired, and the arm is still parked
 		a.mu.Lock()
 		events, err := a.obeyParked(&a.record, &coleo.QueueOrder{Step: coleo.QueueContinued})
 		a.mu.Unlock()
@@ -236,7 +237,7 @@ func TestAParkedArmContinuesOnceIfAPersonContinuesItAtItsWakeTime(t *testing.T) 
 	})
 }
 
-// The prompt at the wake time gets lost. A person is told, and nothing is sent again.
+// The prompt at the wake time is lost. The log must say so, and no prompt may be sent again.
 func TestAPromptThatIsLostAtTheWakeTimeIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	for what, cause := range map[string]error{
@@ -261,7 +262,7 @@ func TestAPromptThatIsLostAtTheWakeTimeIsNotSentAgain(t *testing.T) {
 				}
 				want := 1
 				if what == "told by the session" {
-					want = 0 // a real session has told it
+					want = 0 // a real session would have recorded the loss itself
 				}
 				if lost := a.events(coleo.EventPromptLost); len(lost) != want {
 					t.Errorf("%d prompts are called lost, want %d", len(lost), want)

@@ -16,7 +16,7 @@ import (
 )
 
 // providers returns a model catalogue. It asks the installed agent CLIs one after another, and
-// returns the first catalogue that it gets.
+// returns the first catalogue that it receives.
 func (h *Host) providers(ctx context.Context, _ struct{}) (any, error) {
 	err := error(coleo.Errorf(coleo.ENotInstalled, "no agent CLI that keeps a catalogue of models is installed on %s",
 		h.Hostname))
@@ -74,7 +74,7 @@ func (h *Host) installed(command string) bool {
 	return false
 }
 
-// logins returns, for each installed agent CLI, whether the user of this host is logged in. It
+// logins reports for each installed agent CLI whether the user of this host is logged in. It
 // returns no secret.
 func (h *Host) logins(context.Context, struct{}) (any, error) {
 	out := []coleo.Login{}
@@ -93,16 +93,16 @@ func (h *Host) logins(context.Context, struct{}) (any, error) {
 }
 
 // alternative carries out serve's order about the next alternative of a parked arm. Serve repeats
-// an order after a kill. Each order names the parking and the alternative, and the write that
-// carries the order out ends both. So no order is carried out twice.
+// an order after a kill. Each order names the parking and the alternative. The write that carries
+// out the order ends both, so no order is carried out twice.
 //
-// Before it changes the model, alternative stores the alternative in Parked.Doing. So a repeated
-// order can distinguish a change that a kill has cut short from a model that the arm had before. If
-// the change needs a restart, the repeated order starts the agent CLI again.
+// Before alternative changes the model, it stores the alternative in Parked.Doing. By this, a
+// repeated order distinguishes a change that a kill has cut short from a model that the arm had
+// before. If the change needs a restart, the repeated order starts the agent CLI again.
 //
-// alternative returns EStale if the arm has left the parking that the order names, or has already
-// tried the alternative. It returns EBusy or EBlocked if the alternative must be postponed. An
-// error does not end the parking.
+// alternative returns EStale if the arm has left the parking in the order, or has already tried the
+// alternative. It returns EBusy or EBlocked if serve must repeat the order later. An error does not
+// end the parking.
 func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -125,7 +125,7 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	ctx = context.WithoutCancel(ctx)
 	return report, a.changeParked(ctx, o.At, func(r *store.ArmRecord, p coleo.Parked) []coleo.Event {
 		var events []coleo.Event
-		if restart { // otherwise, SwitchModel has recorded the change
+		if restart { // without a restart, SwitchModel has recorded the change
 			events = choosing.Record(r, coleo.ModelChanged{From: report.From, To: o.Model, Ordered: true}, h.Now())
 		}
 		q := queueOf(r)
@@ -137,8 +137,8 @@ func (h *Host) alternative(ctx context.Context, o bus.AlternativeOrder) (any, er
 	})
 }
 
-// takeModel changes the model of a parked arm. If the agent CLI takes a model only at its start,
-// takeModel ends the agent CLI and returns true. Meanwhile, nobody can type into the arm.
+// takeModel changes the model of a parked arm. If the agent CLI takes a model only when it starts,
+// takeModel ends the agent CLI and returns true. Nobody can type into the arm meanwhile.
 func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelReport, bool, error) {
 	if !a.typing.TryLock() {
 		return bus.ModelReport{}, false, coleo.Errorf(coleo.EBusy, "somebody is typing into arm %s", a.name())
@@ -186,7 +186,8 @@ func (a *arm) takeModel(ctx context.Context, o bus.AlternativeOrder) (bus.ModelR
 	return report, true, a.endParked(ctx, o.At)
 }
 
-// endParked ends the agent CLI of a parked arm, which startAgain then starts. The arm stays parked.
+// endParked ends the agent CLI of a parked arm, so that startAgain can start it. The arm stays
+// parked.
 func (a *arm) endParked(ctx context.Context, at bus.ParkedAt) error {
 	if err := a.lockOwnFolder(); err != nil {
 		return err
@@ -205,7 +206,7 @@ func (a *arm) endParked(ctx context.Context, at bus.ParkedAt) error {
 }
 
 // startAgain starts the agent CLI of a parked arm again, with another model and the same
-// conversation. Call begin before.
+// conversation. The caller must call begin first.
 func (a *arm) startAgain(ctx context.Context, o bus.AlternativeOrder) error {
 	if o.Spawn == nil {
 		return coleo.Errorf(coleo.EInvalid, "the order does not say how to start arm %s again", a.name())

@@ -12,14 +12,14 @@ import (
 	"coleo.dev/store"
 )
 
-// release gives an arm of host local to a host agent. The arm continues to run. One write to
-// the arm's folder makes the change. It stores the id of the host agent, the open runs, the
-// intended prompts, and the queue. If a process is killed before or after this write, the folder
-// names exactly one host.
+// release gives an arm of host local to a host agent. The arm continues to run. One write to the
+// arm's folder makes the change. It stores the id of the host agent, the open runs, the intended
+// prompts, and the queue. So if a process is killed before or after this write, the folder names
+// exactly one host.
 //
-// release returns ENotFound if this host does not have the arm. It returns EBusy while
-// somebody types into the arm, or while the arm is being started, attached to or ended.
-// After one of these errors nothing has changed.
+// release returns ENotFound if this host does not have the arm. It returns EBusy while somebody
+// types into the arm, or while the arm is being started, attached to or ended. After one of these
+// errors nothing has changed.
 func (h *Host) release(ctx context.Context, o bus.ReleaseOrder) (any, error) {
 	if h.ID != coleo.LocalHost || o.To == coleo.LocalHost {
 		return nil, coleo.Errorf(coleo.EInvalid, "only an arm of host %s moves, and only to a host agent",
@@ -63,8 +63,8 @@ func (a *arm) beginNow() (done func(), err error) {
 	return a.finish, nil
 }
 
-// handTo writes the id of another host into the arm's folder, and forgets the arm on
-// this host. The caller holds the arm's locks.
+// handTo writes the id of another host into the arm's folder, and removes the arm from this host.
+// The caller holds the arm's locks.
 func (a *arm) handTo(ctx context.Context, to string) error {
 	a.mu.Lock()
 	s, unfollow, followed := a.session, a.unfollow, a.followEnded
@@ -73,14 +73,14 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 		return a.busyError("it has no live session, or somebody types into it by hand")
 	}
 	unfollow()
-	<-followed // after this, nothing changes the record any more
+	<-followed // from here on, nothing changes the record
 	a.mu.Lock()
 	ended := a.session == nil
 	a.mu.Unlock()
 	if ended {
 		return a.busyError("it has just ended")
 	}
-	a.door.close() // a waiting call comes again at the next host's door, and gets no answer without the arm
+	a.door.close() // a waiting call goes to the next host's door, and is never answered here without the arm
 	err := a.keepPast(context.WithoutCancel(ctx))
 	if err == nil {
 		err = a.writeFolder(to, true)
@@ -104,9 +104,9 @@ func (a *arm) handTo(ctx context.Context, to string) error {
 	return nil
 }
 
-// take attaches to an arm whose folder names this host. The session must prove its
-// identity, as after a restart of the host agent. take returns ENotFound if the arm has
-// no folder, or if the folder names another host.
+// take attaches to an arm whose folder names this host. The session must prove its identity, as
+// after a restart of the host agent. take returns ENotFound if the arm has no folder, or if the
+// folder names another host.
 func (h *Host) take(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a, err := h.takeNamed(ctx, o.Arm)
 	if err != nil {
@@ -119,8 +119,8 @@ func (h *Host) take(ctx context.Context, o bus.ArmOrder) (any, error) {
 	return a.report(), nil
 }
 
-// takeNamed returns the arm from the record in the arm's folder. If this host does not
-// drive the arm yet, the returned arm has no session.
+// takeNamed returns the arm according to the record in the arm's folder. If this host did not have
+// the arm, the result has no session.
 func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	kept, err := armfolder.Read(h.Dir, id)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !h.owns(kept.Host) {
@@ -166,8 +166,8 @@ func (h *Host) takeNamed(ctx context.Context, id string) (*arm, error) {
 	return a, nil
 }
 
-// takeStrays attaches to running arms that this host does not have, although their folders name
-// this host. There are such arms if serve was killed while it moved them.
+// takeStrays attaches to running arms whose folders name this host, but which this host does not
+// have. There are such arms if serve was killed while it moved them.
 func (h *Host) takeStrays(ctx context.Context) {
 	for _, id := range armfolder.List(h.Dir) {
 		a, err := h.arm(id)
@@ -187,9 +187,9 @@ func (h *Host) takeStrays(ctx context.Context) {
 	}
 }
 
-// writeFolder writes the arm's record to the arm's folder, with the id of a host. It either
-// replaces the whole file or changes nothing. If whole is true, the record includes the open runs,
-// the intended prompts, and the queue. Such a write survives a power failure.
+// writeFolder writes the arm's record to the arm's folder, with the id of a host. If it fails, the
+// old file stays. If whole is true, the record includes the open runs, the intended prompts and the
+// queue, and the write survives a loss of power.
 func (a *arm) writeFolder(host string, whole bool) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -203,8 +203,8 @@ func (a *arm) writeFolder(host string, whole bool) error {
 }
 
 // lockOwnFolder locks the arm's folder, and checks that the folder names this host. It returns
-// ENotFound if the folder names another host. Another host can have taken the arm since this process
-// last read the folder.
+// ENotFound if the folder names another host, because that host may have taken the arm since this
+// process last read the folder.
 func (a *arm) lockOwnFolder() error {
 	if err := a.driving.Take(a.folder(), a.name()); err != nil {
 		return err
@@ -216,9 +216,9 @@ func (a *arm) lockOwnFolder() error {
 	return nil
 }
 
-// unlockIfUnused closes the arm's door and releases the lock on the arm's folder, if this process no
-// longer needs the lock. The process needs the lock while it has a session of the arm or waits for the
-// reply of a holder. It also needs the lock while an action of the arm runs.
+// unlockIfUnused closes the arm's door and releases the lock on the arm's folder, if this process
+// no longer needs the lock. The process needs the lock while it has a session of the arm, or waits
+// for the reply of a holder. It also needs the lock while an action of the arm runs.
 func (a *arm) unlockIfUnused() {
 	needed := func() bool {
 		a.mu.Lock()
@@ -230,15 +230,15 @@ func (a *arm) unlockIfUnused() {
 	}
 }
 
-// owns reports whether an arm belongs to this host, if the arm's folder names the given host. It
-// does not compare the ids of host agents, because such an id can have changed. This is enough,
-// because a state folder has at most two hosts: one host agent, and host local.
+// owns reports whether an arm whose folder names the given host belongs to this host. A state
+// folder has at most two hosts: one host agent, and host local. So owns does not compare the ids of
+// host agents, which can change.
 func (h *Host) owns(named string) bool {
 	return (named == coleo.LocalHost) == (h.ID == coleo.LocalHost)
 }
 
-// disowned reports whether the folder of an arm names the other host. If the folder has no readable
-// record, disowned returns false, and the record in the database applies.
+// disowned reports whether the folder of an arm names the other host. It returns false if the
+// folder has no readable record; the record in the database then applies.
 func (h *Host) disowned(id string) bool {
 	kept, err := armfolder.Read(h.Dir, id)
 	return err == nil && !h.owns(kept.Host)

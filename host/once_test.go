@@ -9,8 +9,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// addAgain repeats the order to add a prompt, as a client does that did not get the answer. It returns the
-// answer, and checks that the order has added nothing.
+// addAgain repeats the order to add a prompt, as a client does that did not receive the answer. It
+// checks that the order adds nothing, and returns the answer.
 func (s *stage) addAgain(id, prompt string) (coleo.QueueReport, error) {
 	s.t.Helper()
 	before := len(s.queueChanges(id))
@@ -33,7 +33,7 @@ func TestAPromptWhoseRunHasEndedIsNotSentAgain(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("ada")
 	var adding sync.WaitGroup
-	for range 8 { // the client repeats its order before it was carried out
+	for range 8 { // the client repeats its order while the first one is being carried out
 		adding.Go(func() {
 			o := coleo.QueueOrder{Step: coleo.QueueAdded, ID: "one", Text: "say one"}
 			if err := s.ask(bus.OpQueue, bus.QueueOrder{Arm: id, QueueOrder: o}, nil); err != nil {
@@ -58,8 +58,8 @@ func TestAPromptWhoseRunHasEndedIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// The id of a prompt that was removed or lost, or that another arm has got, is not used again. The answer says
-// what became of the prompt.
+// A prompt was removed, lost or moved to another arm. An order with its id must be refused, and the
+// error must say what became of the prompt.
 func TestAPromptThatHasLeftTheQueueWithoutARunIsNotAddedAgain(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {

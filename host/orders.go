@@ -24,8 +24,7 @@ func decoded[T any](do func(ctx context.Context, o T) (any, error)) order {
 	}
 }
 
-// onArm returns an order that finds the arm named in its data and calls the given function with
-// this arm.
+// onArm returns an order that finds the arm in its data and calls the given function with it.
 func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	return decoded(func(ctx context.Context, o bus.ArmOrder) (any, error) {
 		a, err := h.arm(o.Arm)
@@ -36,8 +35,8 @@ func onArm(h *Host, do func(ctx context.Context, a *arm) (any, error)) order {
 	})
 }
 
-// typingOrder returns an order that types into an arm. While the order runs, the arm does not move to
-// another host. The function named returns the id of the arm.
+// typingOrder returns an order that types into an arm. The arm does not move to another host while
+// the order runs. The first function returns the id of the arm.
 func typingOrder[O, R any](h *Host, named func(O) string, do func(*arm, context.Context, O) (R, error)) order {
 	return decoded(func(ctx context.Context, o O) (any, error) {
 		a, err := h.arm(named(o))
@@ -50,13 +49,13 @@ func typingOrder[O, R any](h *Host, named func(O) string, do func(*arm, context.
 	})
 }
 
-// typingOrderOfArm is like typingOrder, for an order that contains nothing but the arm.
+// typingOrderOfArm is like typingOrder, for an order that contains only the arm.
 func typingOrderOfArm[R any](h *Host, do func(*arm, context.Context) (R, error)) order {
 	return typingOrder(h, func(o bus.ArmOrder) string { return o.Arm },
 		func(a *arm, ctx context.Context, _ bus.ArmOrder) (R, error) { return do(a, ctx) })
 }
 
-// prompted returns the id of the arm that gets a prompt.
+// prompted returns the id of the arm that receives a prompt.
 func prompted(o bus.PromptOrder) string { return o.Arm }
 
 // orders returns the function for each order that this host agent knows.
@@ -130,8 +129,8 @@ func (h *Host) orders() map[bus.Op]order {
 	}
 }
 
-// kill ends an arm. It returns EStale if the order names a generation that is not the
-// arm's last generation.
+// kill ends an arm. It returns EStale if the order names a generation that is not the arm's last
+// one.
 func (h *Host) kill(ctx context.Context, o bus.ArmOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -147,7 +146,8 @@ func (h *Host) list(_ context.Context, _ struct{}) (any, error) {
 	return reports(h.allArms()), nil
 }
 
-// eventsAtOnce is the maximum number of events in one report.
+// eventsAtOnce is the largest number of events in one report. A report must fit into a message of
+// the bus.
 const eventsAtOnce = 500
 
 func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
@@ -166,8 +166,8 @@ func (h *Host) events(ctx context.Context, o bus.EventsOrder) (any, error) {
 			h.noteRead(after)
 		}
 	}
-	// Read the head before the list. Otherwise an event that is written between the two reads could
-	// be missed.
+	// Read the head before the list. Otherwise serve could miss an event that is written between
+	// the two reads.
 	head, epoch := h.DB.Head(), h.DB.Epoch()
 	list, err := h.DB.Events(ctx, after, limit)
 	if err != nil {
@@ -186,7 +186,7 @@ func explain(ctx context.Context, a *arm) (any, error) {
 		x = e.Explain()
 	}
 	r := a.report()
-	a.noteBlocked(ctx, r.Blocked) // record now what the caller sees, instead of at the next beat
+	a.noteBlocked(ctx, r.Blocked) // record now what the caller sees, and not only at the next beat
 	x.Blocked = r.Blocked
 	if a.host.ID == coleo.LocalHost {
 		x.Local = coleo.LocalNote
@@ -214,7 +214,7 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	})
 	if err != nil {
 		a.mu.Lock()
-		a.record.Name = old // the database does not have the new name
+		a.record.Name = old // the database still has the old name
 		a.mu.Unlock()
 		return nil, err
 	}
@@ -222,8 +222,8 @@ func (h *Host) rename(ctx context.Context, o bus.RenameOrder) (any, error) {
 	return nil, h.Workspaces.Rename(ctx, a.record.ID, o.Name)
 }
 
-// label changes the labels of an arm, even if the arm is stopped. The arm keeps a copy of the
-// labels, and label appends an event to the log.
+// label changes the labels of an arm, even if the arm is stopped. It stores a copy of the labels
+// with the arm, and appends an event to the log.
 func (h *Host) label(ctx context.Context, o bus.LabelOrder) (any, error) {
 	if err := o.Labels.Check(); err != nil {
 		return nil, err

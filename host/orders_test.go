@@ -84,7 +84,7 @@ func TestWhatAnArmHasPrintedIsThereAfterItsEnd(t *testing.T) {
 	} {
 		s.refused(coleo.EExited, op, order)
 	}
-	for _, next := range []func(){func() {}, s.restart} { // of the host agent that saw the end, and of the next one
+	for _, next := range []func(){func() {}, s.restart} { // the host agent that saw the end, and the next one
 		next()
 		whole := s.output(id, 0)
 		if !strings.Contains(whole, "remember-me") {
@@ -119,8 +119,8 @@ func (s *stage) output(id string, from int64) string {
 	}
 }
 
-// The host agent keeps a copy of the labels, and the log tells each change, also of an arm
-// that is stopped.
+// The host agent must keep a copy of the labels. The log must have each change, even of a stopped
+// arm.
 func TestLabelsAreKeptAndTold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -148,7 +148,7 @@ func TestLabelsAreKeptAndTold(t *testing.T) {
 	}
 }
 
-// An order that types must hold the arm's lock, so that the arm does not move meanwhile.
+// Each order that types must hold the arm's lock, so that the arm cannot move meanwhile.
 func TestEachOrderThatTypesHoldsTheArm(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("orders.go")
@@ -159,7 +159,7 @@ func TestEachOrderThatTypesHoldsTheArm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds := map[string]bool{"OpAlternative": true} // it takes the lock alone, for a change of the model
+	holds := map[string]bool{"OpAlternative": true} // it takes the lock itself, for a change of the model
 	for _, m := range regexp.MustCompile(`bus\.(Op\w+): +typingOrder`).FindAllStringSubmatch(string(source), -1) {
 		holds[m[1]] = true
 	}

@@ -9,12 +9,13 @@ import (
 	"coleo.dev/store"
 )
 
-// This file makes runs of turns that no prompt of Coleo has begun: a person has typed, or the agent CLI has
-// begun a turn by itself.
+// This file begins the runs of turns that no prompt of Coleo has begun. In such a turn, a person
+// has typed, or the agent CLI has begun the turn by itself.
 
 // openOther begins the run of a turn that Coleo did not begin, or of a turn whose prompt arrived
-// late. If nothing proves that another turn has ended before, openOther does nothing while a run is
-// open or a prompt is being sent. The turn then belongs to the open run, or to the run of that prompt.
+// late. It does nothing while another run is open or a prompt is being sent, because the turn then
+// belongs to that run or prompt. But if the session reports that another turn has ended before,
+// openOther begins a run even then.
 func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) error {
 	if c.Origin == coleo.OriginLate {
 		run, ok := a.unsettled(c.Note)
@@ -39,10 +40,10 @@ func (a *arm) openOther(ctx context.Context, s coleo.Session, c coleo.Change) er
 	return a.open(ctx, run)
 }
 
-// openSelf begins the run of a turn that the agent CLI has begun by itself. The turn before has ended
-// with the given reading. If that turn has an open run, openSelf ends this run first. Another prompt
-// may wait in the agent CLI's queue, or may be about to be typed. The run of that prompt begins after
-// the run of this turn.
+// openSelf begins the run of a turn that the agent CLI has begun by itself. The previous turn has
+// ended with the given reading. If its run is still open, openSelf first ends this run. Another
+// prompt may wait in the agent CLI's queue, or may be about to be typed. The run of that prompt
+// begins after the new run.
 func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) error {
 	if err := a.noteLateWork(ctx); err != nil {
 		return err
@@ -73,8 +74,8 @@ func (a *arm) openSelf(ctx context.Context, s coleo.Session, run coleo.Receipt, 
 }
 
 // takeBegun returns the newest open run whose turn has begun. The agent CLI's record has named the
-// prompt of that run, and no prompt of a later run. If this run is the newest one, takeBegun sets a.run to
-// nil, so that only the caller ends the run.
+// prompt of that run, and no prompt of a later run. If the run is the newest open run, takeBegun
+// sets a.run to nil, so that only the caller ends the run.
 func (a *arm) takeBegun() (run coleo.Receipt, found bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

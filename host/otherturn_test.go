@@ -10,13 +10,14 @@ import (
 	"coleo.dev/store"
 )
 
-// notices is a session whose changes a test gives, in the order in which a real Claude Code 2.1.329 made them.
+// notices is a session that reports the changes of a test. Their order is that of a real Claude
+// Code 2.1.329.
 type notices struct {
 	*stage
 	a       *arm
 	session coleo.Session
 	cursor  coleo.Cursor
-	at      int64 // position in the record
+	at      int64 // position of the last work in the record
 }
 
 func newNotices(t *testing.T) *notices {
@@ -42,7 +43,8 @@ func (n *notices) state(state coleo.State) {
 	n.note(coleo.Change{Kind: coleo.ChangeState, Reading: coleo.Reading{State: state, Rule: "test", Known: true}})
 }
 
-// turn reports a turn that the agent CLI has begun by itself, and the prompt in its record.
+// turn reports a turn that the agent CLI has begun by itself. prompt is the prompt of that turn in
+// the record.
 func (n *notices) turn(prompt string, ended coleo.State) {
 	n.t.Helper()
 	n.note(coleo.Change{Kind: coleo.ChangeTurn, Origin: coleo.OriginSelf, Note: prompt, Ended: ended,
@@ -65,7 +67,7 @@ func said(text string) coleo.Work {
 	return coleo.AssistantText{Block: coleo.Block{Text: text, Done: true}}
 }
 
-// intends puts a prompt down that is about to be typed.
+// intends stores a prompt that is about to be typed.
 func (n *notices) intends(id, text string) coleo.Receipt {
 	n.t.Helper()
 	run := coleo.Receipt{ID: id, Text: text, Time: time.Now()}
@@ -76,7 +78,7 @@ func (n *notices) intends(id, text string) coleo.Receipt {
 	return run
 }
 
-// types is like intends, and the prompt arrives.
+// types stores a prompt and reports that it has arrived.
 func (n *notices) types(id, text string) {
 	n.t.Helper()
 	n.arrives(n.intends(id, text))
@@ -88,7 +90,8 @@ func (n *notices) arrives(run coleo.Receipt) {
 	n.check(n.a.open(n.t.Context(), run))
 }
 
-// told lists what the log tells of each run: the texts by their run's prompt, and the ends with their answers.
+// told returns what the log says about each run: the texts by the run's prompt, and the ends with
+// their answers.
 func (n *notices) told() (out []string) {
 	n.t.Helper()
 	prompts := map[string]string{}
@@ -115,8 +118,9 @@ func (n *notices) told() (out []string) {
 	return out
 }
 
-// A turn that the agent CLI begins by itself, after its record has shown the end of another turn, is a run of its
-// own. The three orders are those of a real Claude Code 2.1.329 whose subagent ends in the background.
+// The agent CLI begins a turn by itself after its record has shown the end of another turn. The
+// turn must be a separate run. The three orders of changes are those of a real Claude Code 2.1.329
+// with a subagent that ends in the background.
 func TestANoticeOfASubagentIsARunOfItsOwn(t *testing.T) {
 	t.Parallel()
 	usage := coleo.ReplyUsage{Usage: coleo.Usage{Input: 1}}

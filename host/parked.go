@@ -17,22 +17,23 @@ import (
 )
 
 // maxWake is the longest time between two checks whether a parked arm may continue. The wake time
-// is a time of day. It can therefore pass suddenly when a laptop has slept or its clock was set.
+// is a time of day, so it can pass suddenly: a laptop may have slept, or somebody may have set its
+// clock.
 const maxWake = 15 * time.Second
 
-// maxErrors is the maximum number of errors that an arm keeps until the end of its turn. An agent
+// maxErrors is the largest number of errors that an arm keeps until the end of its turn. An agent
 // CLI reports one or two.
 const maxErrors = 10
 
-// turnErrors has the errors that the agent CLI has reported since the last work of the model. One of
-// them may end the turn.
+// turnErrors contains the errors that the agent CLI has reported since the model last worked. One
+// of them may end the turn.
 type turnErrors struct {
 	mu   sync.Mutex // guards list
 	list []string
 }
 
-// keep adds the errors in the given work to the list. If the model works after an error, the turn has
-// continued, so keep empties the list.
+// keep adds the errors in the given work to the list. If the model has worked after an error, the
+// turn has continued, so keep empties the list.
 func (t *turnErrors) keep(w work) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -48,7 +49,7 @@ func (t *turnErrors) keep(w work) {
 	}
 }
 
-// take returns the errors, and forgets them.
+// take returns the errors, and empties the list.
 func (t *turnErrors) take() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,8 +59,8 @@ func (t *turnErrors) take() []string {
 }
 
 // noteLimit sets the limit and the outcome in the end of the run if the turn has ended at a limit.
-// It does nothing if neither the screen nor the agent CLI's record shows an error. It also does
-// nothing if nothing proves the end of the turn.
+// It does nothing if neither the screen nor the agent CLI's record shows an error, or if nothing
+// proves the end of the turn.
 func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 	errors := a.errors.take()
 	l, ok := s.(coleo.Limiter)
@@ -73,12 +74,11 @@ func (a *arm) noteLimit(s coleo.Session, end *coleo.RunEnd) {
 }
 
 // park parks an arm if its run has ended at a limit. It changes the arm's record and returns the
-// events. The caller writes the record and the events together with the end of the run. A
-// compaction does not park the arm, because the prompt that continues an arm would not repeat a
-// compaction.
+// events. The caller writes both together with the end of the run. A compaction does not park the
+// arm, because the prompt that continues an arm would not repeat it.
 //
-// The caller says with hasReplied whether the model has replied in the run. Some agent CLIs forget
-// a turn without a reply. Their arms later continue with the prompt of the run.
+// hasReplied says whether the model has replied in the run. Some agent CLIs forget a turn without a
+// reply. Their arms later continue with the prompt of the run.
 func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, hasReplied bool) []coleo.Event {
 	if end.Limit == nil || run.Compact {
 		return nil
@@ -90,8 +90,8 @@ func park(r *store.ArmRecord, run coleo.Receipt, end coleo.RunEnd, hasReplied bo
 	return setParked(r, queue.Park(queueOf(r), p), coleo.ParkChange{Step: coleo.ParkBegun, Parked: p.WithoutPrompt()})
 }
 
-// onLimit changes what an arm does at a limit. If the arm is parked, it does this at the present
-// limit too. One write stores both.
+// onLimit changes what an arm does at a limit. If the arm is parked, the change also applies to the
+// present limit. One write stores both.
 func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err == nil {
@@ -121,9 +121,9 @@ func (h *Host) onLimit(ctx context.Context, o bus.OnLimitOrder) (any, error) {
 	return bus.OnLimitReport{OnLimitReport: out, Chosen: a.record.Spec.Chosen}, nil
 }
 
-// replan plans the parking of an arm again, after a change of what the arm does at a limit. It
-// returns the events, or nil if the parking stays as it is. A parking whose alternative is being
-// carried out stays so.
+// replan plans the parking of an arm again after a change of what the arm does at a limit. It
+// returns the events, or nil if nothing has changed. It does not change a parking whose alternative
+// is being carried out.
 func replan(r *store.ArmRecord) []coleo.Event {
 	q := queueOf(r)
 	if q.Parked == nil || q.Parked.Kind.SetByColeo() || q.Parked.Doing != "" {
@@ -139,7 +139,7 @@ func replan(r *store.ArmRecord) []coleo.Event {
 }
 
 // unpark ends the parking of an arm in its record, and removes a waiting prompt that would continue
-// the arm. It returns the events, or nil if there was nothing to do.
+// the arm. It returns the events, or nil if there was nothing to change.
 func unpark(r *store.ArmRecord, why string) []coleo.Event {
 	q, changed := queue.Unpark(queueOf(r))
 	if !changed {
@@ -162,9 +162,9 @@ func setParked(r *store.ArmRecord, q coleo.Queue, c coleo.ParkChange) []coleo.Ev
 	return []coleo.Event{event(r.ID, coleo.EventParked, c)}
 }
 
-// goOn lets a parked arm continue if the wake time has come and a prompt may be sent now. It adds a
-// prompt for this to the queue. One write ends the parking and adds the prompt. A kill of the host
-// agent therefore neither loses nor repeats the prompt. The caller must hold delivering.
+// goOn makes a parked arm continue if its wake time has come and a prompt may be sent now. One
+// write ends the parking and adds the prompt to the queue. So a kill of the host agent neither
+// loses nor repeats the prompt. The caller must hold delivering.
 func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 	reading := s.State()
 	may := func(r *store.ArmRecord) bool {
@@ -189,8 +189,8 @@ func (a *arm) goOn(ctx context.Context, s coleo.Session) {
 }
 
 // continued ends the parking of an arm in its record, and adds the prompt that continues the arm.
-// It returns the events, and the id of the prompt. A budget can park an arm because it refused a
-// prompt. Then no turn was cut off, so continued adds no prompt, and the id is "".
+// It returns the events, and the id of the prompt. If a budget has parked the arm because it
+// refused a prompt, no turn was cut off. continued then adds no prompt, and id is "".
 func (a *arm) continued(r *store.ArmRecord, why string) (events []coleo.Event, id string) {
 	text := coleo.ContinuePrompt
 	switch p := queueOf(r).Parked; {
@@ -209,11 +209,12 @@ func (a *arm) continued(r *store.ArmRecord, why string) (events []coleo.Event, i
 
 // mayFollow reports whether a prompt of the queue may be sent now. It must be proven that the
 // session is idle, and the session must show no dialog. No run may be open, no prompt may be on its
-// way, and nobody may be typing by hand.
+// way, and nobody may be typing by hand. mayFollow returns false if nothing has changed since a
+// prompt was refused.
 //
-// Two prompts may also be sent while the session shows the error of the last turn: one that continues
-// a parked arm, and the next one after a person has resumed the queue. mayFollow returns false if
-// nothing has changed since a prompt was refused. The caller must hold mu.
+// While the session shows the error of the last turn, mayFollow returns true for only two prompts.
+// One is a prompt that continues a parked arm. The other is the next prompt after a person has
+// resumed the queue. The caller must hold mu.
 func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
 	past := e.Continues > 0 || a.sending.pastError
 	return a.sending.tried != a.sending.changes && a.isCalm(s, now, func(state coleo.State) bool {
@@ -221,8 +222,8 @@ func (a *arm) mayFollow(s coleo.Session, now coleo.Reading, e coleo.Queued) bool
 	})
 }
 
-// isCalm reports whether nothing but the state of the session can stop a prompt of the queue. The
-// function says which states are right. The caller must hold mu.
+// isCalm reports whether the conditions of mayFollow hold, apart from the session's state. right
+// reports whether a state is right. The caller must hold mu.
 func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State) bool) bool {
 	calm := func(r coleo.Reading) bool {
 		return right(r.State) && r.Known && r.Dialog == nil && r.Rule != coleo.RuleUnprovenIdle
@@ -231,12 +232,12 @@ func (a *arm) isCalm(s coleo.Session, now coleo.Reading, right func(coleo.State)
 		a.run == nil && a.record.Run == nil && len(a.record.Intended) == 0 && !a.lease.Taken()
 }
 
-// behindError is the first part of a text for users. The text says why nothing is sent from the queue
-// after a turn that ended with an error.
+// behindError begins the text for users that says why nothing is sent after a turn that ended with
+// an error.
 const behindError = "its agent CLI shows the error of its last turn"
 
-// isBehindError reports whether only the error of the last turn stops the first prompt of the queue,
-// and the queue does not say so yet. The caller must hold mu.
+// isBehindError reports whether the error of the last turn is the only reason not to send the first
+// prompt of the queue. It returns false if the queue already says so. The caller must hold mu.
 func (a *arm) isBehindError(s coleo.Session, now coleo.Reading, e coleo.Queued) bool {
 	return e.Continues == 0 && !a.sending.pastError && !strings.HasPrefix(queueOf(&a.record).Held, behindError) &&
 		a.isCalm(s, now, func(state coleo.State) bool { return state == coleo.Failed })
@@ -257,8 +258,8 @@ func (a *arm) holdBehindError(ctx context.Context, first coleo.Queued) {
 	}
 }
 
-// leaveError is called when a turn has begun: the session does not show the error of an earlier turn
-// any more. It changes the record and returns the events. The caller must hold mu.
+// leaveError changes the record at the beginning of a turn, because the session no longer shows the
+// error of an earlier turn. It returns the events. The caller must hold mu.
 func (a *arm) leaveError(r *store.ArmRecord) []coleo.Event {
 	a.sending.pastError = false
 	q := queueOf(r)
@@ -286,7 +287,7 @@ func (a *arm) untilWake() time.Duration {
 }
 
 // obeyParked carries out an order about a parked arm. It sets o.ID to the id of the prompt that
-// continues the arm, or to "" if no prompt does. If it returns an error, it has changed nothing.
+// continues the arm, or to "" if there is no such prompt. After an error, nothing has changed.
 func (a *arm) obeyParked(r *store.ArmRecord, o *coleo.QueueOrder) (events []coleo.Event, err error) {
 	if queueOf(r).Parked == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "arm %s is not parked: nothing was changed", r.Name)
@@ -298,8 +299,8 @@ func (a *arm) obeyParked(r *store.ArmRecord, o *coleo.QueueOrder) (events []cole
 	return events, nil
 }
 
-// changeParked changes the record of an arm, if the arm is still in the parking that the order
-// names.
+// changeParked changes the record of an arm that is still in the given parking. It returns the
+// errors of stillParked and of intend.
 func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 	fn func(*store.ArmRecord, coleo.Parked) []coleo.Event) error {
 	var refusal error
@@ -313,8 +314,8 @@ func (a *arm) changeParked(ctx context.Context, at bus.ParkedAt,
 	return errors.Join(refusal, err)
 }
 
-// stillParked returns the parking of an arm. It returns EStale if the arm has left the parking that
-// the order names, or has already tried the alternative. It returns EBusy if the queue is paused.
+// stillParked returns the parking of an arm. It returns EStale if the arm has left the given
+// parking, or has already tried its alternative. It returns EBusy if the queue is paused.
 func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 	q := queueOf(r)
 	if q.Parked == nil || q.Parked.Run != at.Run || q.Parked.Try != at.Try {
@@ -331,8 +332,8 @@ func stillParked(r *store.ArmRecord, at bus.ParkedAt) (coleo.Parked, error) {
 	return *q.Parked, nil
 }
 
-// pauseAfter pauses the queue after a lost prompt, and returns the event. It does nothing
-// if the prompt was not in the queue.
+// pauseAfter pauses the queue after a lost prompt of the queue, and returns the event. It does
+// nothing after any other prompt.
 func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
 	if !p.FollowUp {
 		return nil
@@ -341,8 +342,8 @@ func pauseAfter(r *store.ArmRecord, p coleo.Receipt) []coleo.Event {
 	return setQueue(r, queue.Pause(queueOf(r), why, false), coleo.QueuePaused, p.ID)
 }
 
-// pauseAnew pauses the queue of an arm that starts with a new conversation, and ends the
-// arm's parking. It returns the events. It does not pause an empty queue.
+// pauseAnew pauses the queue of an arm that starts with a new conversation, and ends the arm's
+// parking. It returns the events. It does not pause an empty queue.
 func pauseAnew(r *store.ArmRecord) []coleo.Event {
 	events := unpark(r, "the arm was started with a new conversation")
 	q := queueOf(r)
@@ -353,7 +354,7 @@ func pauseAnew(r *store.ArmRecord) []coleo.Event {
 	return append(events, setQueue(r, q, coleo.QueuePaused, "")...)
 }
 
-// settleTaken settles a prompt of the queue if the error of SendPrompt does not say whether the
+// settleTaken settles a prompt of the queue if the error of SendPrompt leaves open whether the
 // prompt has arrived. If something else proves the arrival, settleTaken begins the prompt's run.
 // Otherwise it records the prompt as lost and pauses the queue.
 func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receipt, cause error) {
@@ -383,14 +384,14 @@ func (a *arm) settleTaken(ctx context.Context, s coleo.Session, run coleo.Receip
 	}
 }
 
-// lostPromptEvents returns the events for a lost prompt of an arm. If the prompt was in the queue,
-// lostPromptEvents also pauses the queue in the record.
+// lostPromptEvents returns the events about a lost prompt of an arm. If the prompt was in the
+// queue, it also pauses the queue in the record.
 func lostPromptEvents(r *store.ArmRecord, p coleo.Receipt, reading coleo.Reading) []coleo.Event {
 	return append([]coleo.Event{lostPrompt(r.ID, p, reading)}, pauseAfter(r, p)...)
 }
 
-// lostPrompt returns the event for a lost prompt: a prompt that Coleo was about to type, without
-// proof that it has arrived. A lost prompt has no run.
+// lostPrompt returns the event about a lost prompt. Coleo was about to type this prompt, and
+// nothing proves that it has arrived. A lost prompt has no run.
 func lostPrompt(arm string, p coleo.Receipt, reading coleo.Reading) coleo.Event {
 	return event(arm, coleo.EventPromptLost, coleo.Change{
 		Time: time.Now().UTC(), Kind: coleo.ChangePrompt, Reading: reading,

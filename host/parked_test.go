@@ -12,14 +12,14 @@ import (
 	"coleo.dev/limit"
 )
 
-// fakeClock is a time of day that a test sets forward.
+// fakeClock is a time of day that a test can set forward.
 type fakeClock struct{ ahead atomic.Int64 }
 
 func (c *fakeClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *fakeClock) advance(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// limitStage is a stage whose clock can be set forward, with an idle arm called ada. The arm
-// goes on with "say on".
+// limitStage is a stage with an idle arm called ada, and with a clock that can be set forward. The
+// arm continues with "say on".
 func limitStage(t *testing.T, onLimit coleo.OnLimit) (*stage, string, *fakeClock) {
 	t.Helper()
 	c := &fakeClock{}
@@ -32,7 +32,7 @@ func limitStage(t *testing.T, onLimit coleo.OnLimit) (*stage, string, *fakeClock
 	return s, id, c
 }
 
-// meets prompts the arm so that its turn ends at a limit, and returns how it is parked.
+// meets prompts the arm so that its turn ends at a limit. It returns the arm's parking.
 func (s *stage) meets(id, limit string) coleo.Parked {
 	s.t.Helper()
 	before := len(s.events(id, coleo.EventRunEnd))
@@ -41,7 +41,7 @@ func (s *stage) meets(id, limit string) coleo.Parked {
 	return s.parkedNow(id)
 }
 
-// parkedNow waits until the arm is parked.
+// parkedNow waits until the arm is parked, and returns its parking.
 func (s *stage) parkedNow(id string) coleo.Parked {
 	s.t.Helper()
 	var q coleo.Queue
@@ -52,7 +52,7 @@ func (s *stage) parkedNow(id string) coleo.Parked {
 	return *q.Parked
 }
 
-// look makes the arm look at once whether it may go on.
+// look makes the arm check at once whether it may continue.
 func (s *stage) look(id string) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
@@ -60,7 +60,7 @@ func (s *stage) look(id string) {
 	a.allowRetry()
 }
 
-// steps returns what the log tells of the arm's parking.
+// steps returns the steps of the arm's parking in the log.
 func (s *stage) steps(id string) (out []coleo.ParkStep) {
 	s.t.Helper()
 	for _, e := range s.events(id, coleo.EventParked) {
@@ -194,8 +194,8 @@ func TestAnArmThatIsEndedIsNotParkedAnyMore(t *testing.T) {
 	}
 }
 
-// TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm ends the host agent at each moment of
-// the way from the parking place to the agent CLI.
+// TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm kills the host agent at each step between
+// the parking and the arrival of the prompt.
 func TestAKillNeitherLosesNorDoublesThePromptOfAParkedArm(t *testing.T) {
 	t.Parallel()
 	for what, kill := range map[string]func(s *stage, id string, clock *fakeClock){
@@ -249,7 +249,7 @@ func (s *stage) onLimit(id string, on coleo.OnLimit) bus.OnLimitReport {
 	return must[bus.OnLimitReport](s, bus.OpOnLimit, bus.OnLimitOrder{Arm: id, OnLimit: on})
 }
 
-// changes returns what the log tells of changes of on_limit.
+// changes returns the changes of on_limit in the log.
 func (s *stage) changes(id string) (out []coleo.OnLimitChange) {
 	s.t.Helper()
 	for _, e := range s.events(id, coleo.EventOnLimit) {
@@ -276,8 +276,9 @@ func TestAChangeOfOnLimitHoldsForTheNextLimitAndAfterAKill(t *testing.T) {
 	}
 }
 
-// TestAChangeOfOnLimitPlansThePresentParkingAnew changes a parked arm to and fro. Each plan is the one
-// that the arm would have had from the start, and it goes on once.
+// TestAChangeOfOnLimitPlansThePresentParkingAnew changes the on_limit of a parked arm several
+// times. Each plan must be equal to the plan that the arm would have had from the beginning. The
+// arm must continue only once.
 func TestAChangeOfOnLimitPlansThePresentParkingAnew(t *testing.T) {
 	t.Parallel()
 	s, id, clock := limitStage(t, "")
@@ -291,7 +292,7 @@ func TestAChangeOfOnLimitPlansThePresentParkingAnew(t *testing.T) {
 	if r := s.onLimit(id, "wait"); *r.Parked != first {
 		t.Errorf("with wait again it is parked\n%+v, want\n%+v", *r.Parked, first)
 	}
-	s.onLimit(id, "wait") // changes no plan
+	s.onLimit(id, "wait") // does not change the plan
 	want := []coleo.ParkStep{coleo.ParkBegun, coleo.ParkChanged, coleo.ParkChanged, coleo.ParkChanged}
 	if got := s.steps(id); !slices.Equal(got, want) {
 		t.Errorf("the log tells %v, want %v", got, want)
@@ -304,8 +305,9 @@ func TestAChangeOfOnLimitPlansThePresentParkingAnew(t *testing.T) {
 	}
 }
 
-// TestAChangeOfOnLimitDoesNotTryAStepAgain: a step that failed at this limit stays tried, and an order
-// about a step that the change has taken away is refused.
+// TestAChangeOfOnLimitDoesNotTryAStepAgain changes on_limit after a step has failed at this limit.
+// That step must not be tried again. An order about a step that on_limit no longer has must be
+// refused.
 func TestAChangeOfOnLimitDoesNotTryAStepAgain(t *testing.T) {
 	t.Parallel()
 	s, id, _, o := alternativeStage(t, "model:p/m3,wait")

@@ -15,10 +15,10 @@ import (
 	"coleo.dev/holder"
 )
 
-// permitted is how long the permits of these tests hold.
+// permitted is how long the permits in these tests last.
 const permitted = 30 * time.Second
 
-// spawnFrozen starts an arm that takes keys only under a permit.
+// spawnFrozen starts an arm that accepts keys only under a permit.
 func (s *stage) spawnFrozen(name string) string {
 	s.t.Helper()
 	work := s.path("work-" + name)
@@ -32,8 +32,8 @@ func (s *stage) spawnFrozen(name string) string {
 	return id
 }
 
-// givePermit gives the arm's start a permit as serve does. The permit is on a clock that the
-// host agent has returned.
+// givePermit gives a start of the arm a permit, as serve does. The end of the permit is on the
+// clock that the host agent has returned.
 func (s *stage) givePermit(clock bus.Clock, id string, generation int) {
 	s.t.Helper()
 	order := bus.PermitOrder{Clock: clock.ID, Until: clock.Now + permitted,
@@ -41,8 +41,8 @@ func (s *stage) givePermit(clock bus.Clock, id string, generation int) {
 	must[bus.Clock](s, bus.OpPermit, order)
 }
 
-// TestAFrozenArmTakesNoPrompt checks that nothing is typed into an arm without a permit,
-// also after a restart of the host agent. A permit for something else does not count.
+// TestAFrozenArmTakesNoPrompt checks that nothing is typed into an arm without a permit, even after
+// a restart of the host agent. A permit for another start or another clock must have no effect.
 func TestAFrozenArmTakesNoPrompt(t *testing.T) {
 	s := newStage(t)
 	id := s.spawnFrozen("one")
@@ -61,7 +61,7 @@ func TestAFrozenArmTakesNoPrompt(t *testing.T) {
 
 	s.restart()
 	s.awaitState(id, coleo.Idle)
-	s.givePermit(clock, id, 1) // the former host agent's clock
+	s.givePermit(clock, id, 1) // a permit on the clock of the previous host agent
 	fresh := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
 	s.givePermit(fresh, id, 1)
 	s.prompt(id, "say yes-2")
@@ -71,8 +71,8 @@ func TestAFrozenArmTakesNoPrompt(t *testing.T) {
 	}
 }
 
-// TestAStoppedHolderKeepsNoPermitFromOthers: the permit of another arm is passed on
-// although one holder cannot answer, and before that one could.
+// TestAStoppedHolderKeepsNoPermitFromOthers stops one of two holders. The permit of the other arm
+// must reach its holder before the first permit ends.
 func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s := newStage(t)
 	stopped, other := s.spawnFrozen("one"), s.spawnFrozen("two")
@@ -81,23 +81,23 @@ func TestAStoppedHolderKeepsNoPermitFromOthers(t *testing.T) {
 	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
 	clock := must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{})
 	must[bus.Clock](s, bus.OpPermit, bus.PermitOrder{
-		Clock: clock.ID, Until: clock.Now + permitted/10, // less than a stopped holder is waited for
+		Clock: clock.ID, Until: clock.Now + permitted/10, // shorter than the wait for a stopped holder
 		Arms: []bus.ArmOrder{{Arm: stopped, Generation: 1}, {Arm: other, Generation: 1}},
 	})
 	s.prompt(other, "say yes")
 	s.awaitState(other, coleo.Idle)
 }
 
-// TestAMuteHolderKeepsNoPermitFromOthers: a permit order is answered although one holder
-// accepts connections and never answers. No real holder can be brought to that, so a
-// socket of the test takes its place.
+// TestAMuteHolderKeepsNoPermitFromOthers has a holder that accepts connections and never answers.
+// The order for permits must still be answered. No real holder does that, so a socket of the test
+// takes its place.
 func TestAMuteHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s := newStage(t)
 	mute, other := s.spawnFrozen("one"), s.spawnFrozen("two")
 	dir := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: mute}).Handle.Dir
 	socket := holder.SocketPath(dir)
 	s.check(os.Rename(socket, socket+".away"))
-	short, err := os.MkdirTemp("", "") // the path of a socket has 107 bytes at most
+	short, err := os.MkdirTemp("", "") // a short path, because a socket's address has room for 107 bytes only
 	s.check(err)
 	defer os.RemoveAll(short)
 	never, err := net.Listen("unix", filepath.Join(short, "s"))
@@ -118,5 +118,5 @@ func TestAMuteHolderKeepsNoPermitFromOthers(t *testing.T) {
 	s.awaitState(other, coleo.Idle)
 }
 
-// serveWaits is how long serve waits for the answer to a permit order.
+// serveWaits is how long serve waits for the answer to an order for permits.
 const serveWaits = 2500 * time.Millisecond

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// policed makes the fake agent CLI one whose hook reports the calls of its tool Bash. The
-// test sends the reports in its place.
+// policed is a part of a harness whose hook reports the calls of the tool Bash. The test writes
+// these reports itself.
 const policed = `
 [hook]
 event = "event"
@@ -40,11 +40,11 @@ shows = ["command"]
 free = ["timeout"]
 `
 
-// thinks makes the fake agent CLI work for a while before it asks.
+// thinks makes the fake agent CLI work for some time before it shows a dialog.
 const thinks = "pause 400ms\n"
 
-// newDiskStage is newStage in a folder where a workspace may be. No workspace may be in /dev. So if
-// the folder for temporary files is there, the stage is in /var/tmp.
+// newDiskStage is like newStage, but its folder is not in /dev, because a workspace cannot be
+// there. If the folder for temporary files is in /dev, the stage is in /var/tmp.
 func newDiskStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{dir: t.TempDir()}
@@ -62,7 +62,7 @@ func newDiskStage(t *testing.T) *stage {
 	return newStageOf(t, "", s)
 }
 
-// policedArm starts an arm with a policy. Its folder has the file a.txt.
+// policedArm starts an arm with a policy. Its work folder contains the file a.txt.
 func (s *stage) policedArm(mode coleo.PolicyMode) string {
 	s.t.Helper()
 	spec, err := os.ReadFile("../cmd/coleo/testdata/fake.toml")
@@ -80,16 +80,16 @@ func (s *stage) policedArm(mode coleo.PolicyMode) string {
 	return id
 }
 
-// call is a call of a tool, as the hook of an agent CLI reports it.
+// call is a call of a tool in the form in which the hook of an agent CLI reports it.
 type call struct {
 	tool  string
 	input map[string]any
-	cwd   string // in the work folder if it is ""; "none" for no folder
+	cwd   string // the call's folder: "" for the work folder, "none" for no folder
 }
 
 func bash(command string) call { return call{tool: "Bash", input: map[string]any{"command": command}} }
 
-// hookReports writes a report as the hook of the agent CLI does.
+// hookReports writes a report in the same way as the hook of the agent CLI.
 func (s *stage) hookReports(id string, c call) {
 	s.t.Helper()
 	payload := map[string]any{"event": "Tool", "tool": c.tool, "input": c.input, "cwd": s.path("work-ada")}
@@ -106,8 +106,8 @@ func (s *stage) hookReports(id string, c call) {
 	s.check(hook.Append(path, strings.NewReader(string(raw)), time.Now()))
 }
 
-// judged reports calls, and lets the agent CLI ask about something. It returns what the
-// arm's policy has decided.
+// judged reports calls, and then makes the agent CLI show a dialog. It returns the decision of the
+// arm's policy.
 func (s *stage) judged(id, subject string, calls ...call) coleo.PolicyDecision {
 	s.t.Helper()
 	before := len(s.events(id, coleo.EventPolicy))
@@ -119,7 +119,7 @@ func (s *stage) judged(id, subject string, calls ...call) coleo.PolicyDecision {
 	return payloads[coleo.PolicyDecision](s, id, coleo.EventPolicy)[before]
 }
 
-// chosen returns the options that the fake agent CLI was given.
+// chosen returns the options that were chosen in the dialogs of the fake agent CLI.
 func (s *stage) chosen() (out []string) {
 	s.t.Helper()
 	list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-ada"), record))
@@ -249,7 +249,8 @@ func TestAPolicyForReadingAsksAboutEverythingElse(t *testing.T) {
 	}
 }
 
-// The hook has the whole command, and the screen does not.
+// The screen cuts off a command, and the hook reports the whole command. The policy must decide
+// about the whole command.
 func TestACommandThatTheScreenCutsOffIsJudgedByTheHook(t *testing.T) {
 	t.Parallel()
 	s := newDiskStage(t)

@@ -30,7 +30,7 @@ var (
 	rounds = flag.Int("histories", 2, "how many random histories of a host are tried")
 )
 
-// history is a machine and a serve to which random things happen.
+// history is a machine with a serve, to which random things happen.
 type history struct {
 	*stage
 	r      *rand.Rand
@@ -46,9 +46,9 @@ type history struct {
 
 var historyNames = []string{"ada", "bob"}
 
-// TestNoHistoryMakesTwoOfAnArmOrALie breaks the database, the host agent, serve and the
-// clocks at random. An arm must run at most once, a running arm must be followed, and
-// serve's rows must come to match what is there.
+// TestNoHistoryMakesTwoOfAnArmOrALie breaks the database, the host agent, serve and the clocks at
+// random. An arm must run at most once, and a running arm must be followed. In the end, serve's
+// rows must agree with what runs.
 func TestNoHistoryMakesTwoOfAnArmOrALie(t *testing.T) {
 	t.Parallel()
 	first := *seed
@@ -93,7 +93,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 	return h
 }
 
-// startServe starts a serve on its database.
+// startServe starts a serve with its database.
 func (h *history) startServe() {
 	h.brain = brain.New(brain.Config{
 		DB: h.db, Bus: h.serve, Registry: h.reg, Log: slog.New(slog.DiscardHandler),
@@ -143,7 +143,7 @@ func (h *history) step() {
 		{"the clock jumps", func() { h.jump.Store(int64(h.r.IntN(int(4*time.Hour))) - int64(2*time.Hour)) }},
 	}
 	s := steps[h.r.IntN(len(steps))]
-	if len(h.done) < len(historyNames) { // there must be arms first
+	if len(h.done) < len(historyNames) { // begin with starts, because the other steps need arms
 		name = historyNames[len(h.done)]
 		s = steps[0]
 		s.what = "spawn " + name
@@ -166,7 +166,7 @@ func (h *history) killHere(name string) {
 	}
 }
 
-// handle returns the handle of a followed arm, or nil.
+// handle returns the handle of an arm that is followed. For any other arm, it returns nil.
 func (h *history) handle(name string) *coleo.Handle {
 	for _, r := range must[[]bus.ArmReport](h.stage, bus.OpList, nil) {
 		if r.Name == name && r.Attached {
@@ -217,7 +217,7 @@ func (h *history) runningStarts(id string) map[int]int {
 	return out
 }
 
-// awaitConsistent waits until serve's row of each arm matches what is there.
+// awaitConsistent waits until serve's rows agree with what runs.
 func (h *history) awaitConsistent() {
 	h.t.Helper()
 	wrong := ""
@@ -228,12 +228,12 @@ func (h *history) awaitConsistent() {
 		if time.Now().After(deadline) {
 			h.t.Fatalf("after %s: %s", h.done[len(h.done)-1], wrong)
 		}
-		time.Sleep(20 * time.Millisecond) // between two looks
+		time.Sleep(20 * time.Millisecond) // between two checks
 	}
 }
 
-// inconsistency returns the first thing that is wrong, or "". Two starts of one arm are wrong at
-// any moment.
+// inconsistency returns the first disagreement, or "". Two running starts of one arm are always a
+// disagreement.
 func (h *history) inconsistency() string {
 	list, err := h.brain.Arms(context.Background(), true)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestAPulseLeavesOutWhatServeKnows: a pulse leaves the arms out until one of them
+// TestAPulseLeavesOutWhatServeKnows checks that a pulse leaves out the arms while none of them
 // changes.
 func TestAPulseLeavesOutWhatServeKnows(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,8 @@ func TestAPulseLeavesOutWhatServeKnows(t *testing.T) {
 	}
 }
 
-// TestAPulseTellsTheNumberOfWhatWasChosen: by this number, a new serve finds out that its row is older.
+// TestAPulseTellsTheNumberOfWhatWasChosen checks the number in a pulse that changes with the user's
+// choices. By this number, a new serve notices that its row is older.
 func TestAPulseTellsTheNumberOfWhatWasChosen(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

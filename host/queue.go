@@ -14,25 +14,26 @@ import (
 )
 
 // These constants limit the time for the delivery of one prompt of a queue. Serve allows the same
-// times for a prompt. An agent CLI can be unresponsive while it reads a long prompt.
+// times for a prompt. An agent CLI can stop responding while it reads a long prompt.
 const (
 	followUpTime  = 90 * time.Second
 	followUpPerKB = 6 * time.Second // for each 1,000 bytes of the prompt
 )
 
-// queueSending is the state that an arm needs to send its queue.
+// queueSending is the state of an arm that sends its queue.
 type queueSending struct {
 	nudge chan struct{} // wakes sendQueue; nil before the first session
-	// changes counts events after which a refused prompt may be accepted. These events are changes
-	// of the session, orders about the queue, and ends of leases.
+	// changes counts events after which the agent CLI may accept a refused prompt: changes of the
+	// session, orders about the queue, and ends of leases.
 	changes uint64
-	tried   uint64 // changes at the beginning of the last attempt that was refused; 0 if there was none
+	tried   uint64 // the value of changes when the last refused attempt began; 0 if there was none
 
 	unpermitted bool // the last attempt was refused because the arm had no permit
-	unrecorded  bool // the last attempt could not be recorded, for example because the disk was full
+	unrecorded  bool // the last attempt could not be recorded, for example on a full disk
 
-	// pastError means that a person has resumed the queue while the session showed the error of the last
-	// turn. The next prompt may then be sent despite the error. The next turn clears pastError.
+	// pastError means that a person has resumed the queue while the session showed the error of the
+	// last turn. The next prompt may then be sent despite the error. The next turn clears
+	// pastError.
 	pastError bool
 }
 
@@ -42,7 +43,7 @@ func (h *Host) queue(ctx context.Context, o bus.QueueOrder) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.typing.RLock() // so that the queue does not change while the arm moves to another host
+	a.typing.RLock() // the queue must not change while the arm moves to another host
 	defer a.typing.RUnlock()
 	if err := a.notGone(); err != nil {
 		return nil, err
@@ -78,9 +79,9 @@ func (a *arm) notGone() error {
 	return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", a.record.Name)
 }
 
-// orderQueue carries out a person's order about the queue. The change is on the disk when
-// orderQueue returns. For an added entry, orderQueue sets o.ID. If a client repeats the order to add
-// an entry, orderQueue changes nothing.
+// orderQueue carries out a person's order about the queue. When it returns, the change is on the
+// disk. For an added entry, orderQueue sets o.ID. If a client repeats the order to add an entry,
+// nothing changes.
 func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	if o.Step == coleo.QueueContinued {
 		if err := a.meter.MayGoOn(); err != nil {
@@ -114,8 +115,8 @@ func (a *arm) orderQueue(ctx context.Context, o *coleo.QueueOrder) error {
 	return err
 }
 
-// applyQueueOrder applies an order to the queue in an arm's record, and returns the events. If it
-// returns an error, it has changed nothing.
+// applyQueueOrder applies an order to the queue in an arm's record, and returns the events. After
+// an error, nothing has changed.
 func applyQueueOrder(r *store.ArmRecord, o *coleo.QueueOrder) ([]coleo.Event, error) {
 	if o.ID != "" && slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == o.ID && p.FollowUp }) {
 		return nil, coleo.Errorf(coleo.EBusy, "the prompt %s is just being sent: it was not changed", o.ID)
@@ -157,8 +158,8 @@ func queueOf(r *store.ArmRecord) coleo.Queue {
 	return *r.Queue
 }
 
-// setQueue stores a queue in the record, and returns the event. The event is about the entry with
-// the given id. The id "" stands for no entry.
+// setQueue stores a queue in the record, and returns the event about the entry with the given id.
+// An id of "" means no entry.
 func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string) []coleo.Event {
 	change := coleo.QueueChange{Step: step, ID: id}
 	r.Queue = nil
@@ -171,8 +172,8 @@ func setQueue(r *store.ArmRecord, q coleo.Queue, step coleo.QueueStep, id string
 	return []coleo.Event{event(r.ID, coleo.EventQueue, change)}
 }
 
-// queueState returns the summary of the queue in the record. The summary includes the prompt that
-// has left the queue and has no run yet. queueState returns nil if there is nothing to report.
+// queueState returns the summary of the queue in the record, with the prompt that has left the
+// queue and has no run yet. It returns nil if there is nothing to report.
 func queueState(r *store.ArmRecord) *coleo.QueueState {
 	state := queueOf(r).State()
 	at := slices.IndexFunc(r.Intended, func(p coleo.Receipt) bool { return p.FollowUp })
@@ -197,12 +198,11 @@ func (a *arm) wake() {
 	a.mu.Unlock()
 	select {
 	case nudge <- struct{}{}:
-	default: // a check is due already, or the arm has no session
+	default: // a check is planned already, or the arm has no session
 	}
 }
 
-// allowRetry lets sendQueue try a refused prompt again. It increases a.sending.changes and calls
-// wake.
+// allowRetry makes sendQueue try a refused prompt again.
 func (a *arm) allowRetry() {
 	a.mu.Lock()
 	a.sending.changes++
@@ -210,8 +210,8 @@ func (a *arm) allowRetry() {
 	a.wake()
 }
 
-// permitted records that the arm's holder has received a permit. An earlier prompt may have been
-// refused because there was no permit.
+// permitted records that the arm's holder has received a permit. If a prompt was refused because
+// there was no permit, it may be sent now.
 func (a *arm) permitted() {
 	a.mu.Lock()
 	lacked := a.sending.unpermitted
@@ -222,12 +222,12 @@ func (a *arm) permitted() {
 	}
 }
 
-// sendQueue sends the prompts of the queue through a session, one at a time. It sends each prompt
-// as soon as possible. It ends when ctx ends.
+// sendQueue sends the prompts of the queue through a session, one at a time, each as soon as
+// possible. It ends when ctx ends.
 func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struct{}) {
 	lease := time.NewTimer(0) // fires when a lease ends, and once at the beginning
 	defer lease.Stop()
-	wake := time.NewTimer(maxWake) // fires when a parked arm may go on
+	wake := time.NewTimer(maxWake) // fires when a parked arm may continue
 	defer wake.Stop()
 	for {
 		select {
@@ -251,8 +251,8 @@ func (a *arm) sendQueue(ctx context.Context, s coleo.Session, nudge <-chan struc
 	}
 }
 
-// leasedUntil returns the end of the lease that blocks the queue. It returns the zero time
-// if there is no such lease.
+// leasedUntil returns the end of the lease that blocks the queue, or the zero time if no lease
+// does.
 func (a *arm) leasedUntil() time.Time {
 	if a.recordNow().Queue == nil || !a.lease.Taken() {
 		return time.Time{}
@@ -282,7 +282,7 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 	}
 	end, err := a.beginTyping("")
 	if err != nil {
-		return // the end of the lease wakes sendQueue
+		return // when the lease ends, sendQueue tries again
 	}
 	defer end()
 	text, err := a.withFiles(coleo.Prompt{Text: first.Text, Files: first.Files})
@@ -298,16 +298,16 @@ func (a *arm) sendFirst(ctx context.Context, s coleo.Session) {
 		a.putBack(ctx, first, begun, err)
 		return
 	}
-	reading = s.State() // of the mode in which the prompt will be typed
+	reading = s.State() // the reading in the mode in which the prompt will be typed
 	run := coleo.Receipt{ID: first.ID, Time: time.Now(), Text: a.choices.WithInstructions(checked.Text(text, first.Check)),
 		FollowUp: true, Check: first.Check, SpecHash: a.specHash(first.Check, first.Text), Continues: first.Continues,
 		Tried: first.Tried}
 	taken := false
-	a.errors.take() // those of the last turn
+	a.errors.take() // forget the errors of the last turn
 	err = a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		head, rest, ok := queue.Take(queueOf(r))
 		if taken = ok && a.mayFollow(s, reading, head) && sameEntry(head, first); !taken {
-			return nil // the queue has changed meanwhile, and that has woken sendQueue
+			return nil // the queue has changed meanwhile, and the change has woken sendQueue
 		}
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return setQueue(r, rest, coleo.QueueSent, run.ID)
@@ -341,7 +341,7 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 			a.host.Log.Error("begin the run of a prompt from the queue", "arm", a.name(), "error", err)
 		}
 		a.choices.ForgetInstructions(lasting)
-		a.endRun(lasting, s) // the turn may have ended before the run was opened
+		a.endRun(lasting, s) // the turn may have ended before its run began
 	case code == coleo.EUnsettled:
 		a.keepUnsettled(ctx, run)
 	case a.host.ctx.Err() != nil: // the next host agent looks for the prompt
@@ -352,8 +352,8 @@ func (a *arm) sendTaken(ctx context.Context, s coleo.Session, e coleo.Queued, ru
 	}
 }
 
-// refusedUntyped reports whether an error of SendPrompt proves that the agent CLI has not
-// taken the prompt.
+// refusedUntyped reports whether an error of SendPrompt proves that the agent CLI has not taken the
+// prompt.
 func refusedUntyped(code coleo.Code) bool {
 	switch code {
 	case coleo.EBlocked, coleo.EBusy, coleo.EUnrecognised, coleo.EUnproven, coleo.EConflict, coleo.EInvalid,
@@ -364,12 +364,12 @@ func refusedUntyped(code coleo.Code) bool {
 	}
 }
 
-// putBack puts a refused entry back at the head of the queue. The caller passes the value that
-// a.sending.changes had when the attempt began. If the text or a file of the entry was the
-// reason, a later attempt would be refused too. In that case, putBack pauses the queue.
+// putBack puts a refused entry back at the head of the queue. changesBefore is the value of
+// a.sending.changes when the attempt began. If the text or a file of the entry was the reason,
+// later attempts would be refused, too. putBack then pauses the queue.
 //
-// If the entry was refused before it was taken, a person may have moved, changed or removed it
-// meanwhile. Then putBack changes nothing.
+// An entry may have been refused before it was taken. If a person has then moved, changed or
+// removed it meanwhile, putBack changes nothing.
 func (a *arm) putBack(ctx context.Context, e coleo.Queued, changesBefore uint64, refusal error) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) (events []coleo.Event) {
 		q := queueOf(r)

@@ -46,8 +46,8 @@ func (s *stage) awaitPrompted(name string, want ...string) {
 	}
 }
 
-// checkNothingSent checks that the queue does not go on now. One more look sends nothing, and the
-// agent CLI has got n prompts.
+// checkNothingSent checks that the queue does not continue now. One more attempt must send nothing,
+// and the agent CLI must have received n prompts.
 func (s *stage) checkNothingSent(id, name string, n int) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
@@ -184,7 +184,7 @@ func (r *refusingSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo
 	return r.Session.SendPrompt(ctx, p)
 }
 
-// hijack makes the arm's session another one, which only the test sends the queue through.
+// hijack replaces the arm's session with another one. From then on, only the test sends the queue.
 func (s *stage) hijack(id string, by func(coleo.Session) coleo.Session) (*arm, coleo.Session) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
@@ -206,7 +206,7 @@ func TestARefusedPromptIsFirstAgainAndTriedOnTheNextChange(t *testing.T) {
 	})
 	first := s.followUp(id, "say one")
 	s.followUp(id, "say two")
-	for range 3 { // only the first look tries it
+	for range 3 { // only the first call tries the prompt
 		a.sendFirst(t.Context(), session)
 	}
 	q := s.queue(id, coleo.QueueOrder{})
@@ -254,7 +254,7 @@ func TestALostPromptPausesTheQueue(t *testing.T) {
 			}
 			want := 1
 			if what == "told by the session" {
-				want = 0 // a real session has told it
+				want = 0 // a real session would have recorded the loss itself
 			}
 			if lost := s.events(id, coleo.EventPromptLost); len(lost) != want {
 				t.Errorf("%d prompts are called lost, want %d", len(lost), want)
@@ -266,8 +266,8 @@ func TestALostPromptPausesTheQueue(t *testing.T) {
 	}
 }
 
-// The host agent is killed at each step between the queue and the run. The prompt arrives
-// once, or is told as lost and pauses the queue.
+// The host agent is killed at each step between the queue and the run. The prompt must arrive once,
+// or it must be recorded as lost and the queue must be paused.
 func TestAHostAgentIsKilledBetweenQueueAndRun(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
@@ -313,7 +313,7 @@ func TestAHostAgentIsKilledBetweenQueueAndRun(t *testing.T) {
 	}
 }
 
-// stopDuring sends the queue through a session of a host agent that is killed meanwhile.
+// stopDuring sends the queue through a session. The host agent is killed meanwhile.
 func (s *stage) stopDuring(a *arm, session coleo.Session) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	defer cancel()
@@ -323,7 +323,7 @@ func (s *stage) stopDuring(a *arm, session coleo.Session) {
 func TestAQueueOutlivesItsArmUnlessTheConversationIsNew(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	s.whileDown(func() { // the agent CLI can continue a conversation
+	s.whileDown(func() { // make the agent CLI able to resume a conversation
 		raw, err := os.ReadFile(s.path("harnesses/fake.toml"))
 		s.check(err)
 		text := strings.Replace(string(raw), "queue = true", "queue = true\nresume = true", 1)
@@ -335,7 +335,7 @@ func TestAQueueOutlivesItsArmUnlessTheConversationIsNew(t *testing.T) {
 	s.prompt(id, "pause 10m")
 	s.followUp(id, "say one")
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: id})
-	s.followUp(id, "say two") // a stopped arm takes prompts too
+	s.followUp(id, "say two") // a stopped arm also accepts prompts
 	if got := must[bus.ArmReport](s, bus.OpReport, bus.ArmOrder{Arm: id}).Queue; got == nil || got.Length != 2 {
 		t.Fatalf("the report has the queue %+v", got)
 	}

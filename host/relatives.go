@@ -16,11 +16,12 @@ import (
 	"coleo.dev/store"
 )
 
-// otherArms gives the tools that reach other arms access to the host's arms.
+// otherArms gives the tools that concern other arms access to the host's arms.
 type otherArms struct{ host *Host }
 
-// Relatives returns the subarms and the parent of an arm, sorted by name. An arm is always either
-// in the host's list of arms, or its folder names its host. So no moment of a move hides a relative.
+// Relatives returns the subarms and the parent of an arm, sorted by name. During a move, an arm is
+// either in the host's list of arms, or its folder names its host. So Relatives finds it at every
+// moment of the move.
 func (o otherArms) Relatives(id string) []toolcalls.Relative {
 	own, err := o.host.arm(id)
 	if err != nil {
@@ -51,9 +52,9 @@ func (o otherArms) Relatives(id string) []toolcalls.Relative {
 	return out
 }
 
-// elsewhere returns the records of the arms in the state folder that this host does not have. These
-// are the arms of the other host. An arm that names this host in its folder is one of them while it
-// is on its way to this host.
+// elsewhere returns the records of the arms in the state folder that this host does not have. Most
+// of them belong to the other host. The others are on their way to this host, and their folders
+// already name it.
 func (h *Host) elsewhere() (out []store.ArmRecord) {
 	here := map[string]bool{}
 	for _, a := range h.allArms() {
@@ -127,9 +128,8 @@ func (o otherArms) Await(ctx context.Context, id string) (string, error) {
 	}
 }
 
-// restCondition describes the condition of an arm that has ended, has a paused queue, or has done
-// all its prompts. For any other arm, it returns "" and a channel. The channel is closed when the
-// condition may have changed.
+// restCondition describes an arm that has ended, has a paused queue, or has done all its prompts.
+// For any other arm, it returns "" and a channel that is closed when this may have changed.
 func (a *arm) restCondition() (how string, changed <-chan struct{}) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,7 +152,7 @@ func (a *arm) restCondition() (how string, changed <-chan struct{}) {
 // lastAnswer returns a text for the model of the arm's parent. The text describes the arm's
 // condition and the end of its newest run.
 func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
-	a.writing.Lock() // the end of the run may be on its way to the log
+	a.writing.Lock() // waits for the end of the run, which may be on its way to the log
 	name := a.name()
 	a.writing.Unlock()
 	e, found, err := a.host.DB.Newest(ctx, a.record.ID, coleo.EventRunEnd)
@@ -166,15 +166,15 @@ func (a *arm) lastAnswer(ctx context.Context, how string) (string, error) {
 }
 
 // Deliver adds a prompt to the queue of an arm. The same transaction writes the given change and
-// its events. Deliver returns EExited if the arm has ended, and EBusy while the arm moves or if the
-// other host has it.
+// its events. Deliver returns EExited if the arm has ended. It returns EBusy while the arm moves,
+// or if the other host has it.
 func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange,
 	events ...coleo.Event) error {
 	a, err := o.host.arm(to)
 	if err != nil {
 		return o.host.unlessMoved(to, err)
 	}
-	if !a.typing.TryRLock() { // do not wait, because the move can wait for the dispatcher
+	if !a.typing.TryRLock() { // do not wait for the move, which can wait for the Dispatcher
 		return coleo.Errorf(coleo.EBusy, "nothing was done: the arm %s is moving to another host; try again", a.name())
 	}
 	defer a.typing.RUnlock()
@@ -190,7 +190,7 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 			refusal = err
 		}
 		if refusal != nil {
-			c = store.ToolChange{} // write nothing
+			c = store.ToolChange{} // so that nothing is written
 			return nil
 		}
 		return append(setQueue(r, q, coleo.QueueAdded, e.ID), events...)
@@ -204,8 +204,8 @@ func (o otherArms) Deliver(ctx context.Context, to string, e coleo.Queued, c sto
 	return errors.Join(refusal, err)
 }
 
-// unlessMoved returns the error for an arm that this host does not have. It returns EBusy if the
-// arm lives on the other host or is on its way here. Otherwise it returns the given error.
+// unlessMoved returns the error about an arm that this host does not have. It is EBusy if the arm
+// runs on the other host or is on its way here. Otherwise it is the given error.
 func (h *Host) unlessMoved(id string, otherwise error) error {
 	kept, err := armfolder.Read(h.Dir, id)
 	if err != nil || over(&kept.Record) {
@@ -215,8 +215,8 @@ func (h *Host) unlessMoved(id string, otherwise error) error {
 		kept.Record.Name)
 }
 
-// worksIn returns the name of an arm that is not stopped and works in dir or below it. It leaves out
-// the arm whose id is the parameter except. If there is no such arm, worksIn returns "".
+// worksIn returns the name of an arm that works in dir or below it and is not stopped. It ignores
+// the arm with the id except. It returns "" if there is no such arm.
 func (h *Host) worksIn(dir, except string) string {
 	for _, a := range h.allArms() {
 		a.mu.Lock()

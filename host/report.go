@@ -16,8 +16,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// pulse looks at the arms' processes, and returns the condition of the arms as this process knows
-// it. It asks no holder, so it never waits and needs little work.
+// pulse returns the condition of the arms as far as this process knows it and the kernel shows
+// their processes. It asks no holder, so it never waits and costs little.
 func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	p := bus.Pulse{PID: os.Getpid(), Epoch: h.DB.Epoch(), Head: h.DB.Head(), Of: o.Arm}
 	if o.Arm != "" {
@@ -36,12 +36,12 @@ func (h *Host) pulse(_ context.Context, o bus.PulseOrder) (any, error) {
 	return p, nil
 }
 
-// pulseNumber gives a common number to the pulses of all arms. The number changes whenever one of the
+// pulseNumber gives the pulses of all arms a common number. The number changes whenever one of the
 // pulses changes.
 type pulseNumber struct {
 	mu     sync.Mutex
 	number int
-	last   map[string]bus.ArmPulse // the pulses that number belongs to
+	last   map[string]bus.ArmPulse // the pulses with the present number
 }
 
 // pulses returns the pulses of all arms and their number.
@@ -61,13 +61,13 @@ func (m *pulseNumber) pulses(arms []*arm) (out []bus.ArmPulse, number string) {
 	return out, strconv.Itoa(m.number)
 }
 
-// lookAfter is how long a pulse about all arms uses the last look at a living process. A look at a
-// process costs more than the rest of a pulse. With this value, only every second pulse looks at
-// the process. If a signal has stopped a process, one of the next two pulses reports it.
+// lookAfter is how long a pulse about all arms uses the last look at a living process. A look costs
+// more than the rest of a pulse. With this value, only every second pulse looks at a process. If a
+// signal stops the process, one of the next two pulses reports it.
 const lookAfter = 2 * time.Second
 
 // pulse returns the arm's part of a pulse. It looks at the arm's process, unless the last look is
-// not older than the given time.
+// at most as old as the given time.
 func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	a.mu.Lock()
 	handle := a.record.Handle
@@ -92,16 +92,16 @@ func (a *arm) pulse(old time.Duration) bus.ArmPulse {
 	return p
 }
 
-// processSight watches the process of an arm's session.
+// processSight is what the host agent sees of the process of an arm's session.
 type processSight struct {
 	mu        sync.Mutex     // guards the fields below
-	watch     *process.Watch // nil if nothing watches the process
-	seenAlive time.Time      // when watch last saw the process alive; zero if the process must be checked again
+	watch     *process.Watch // nil if the process is not watched
+	seenAlive time.Time      // when the process was last seen alive; zero if it must be checked again
 }
 
-// look returns whether the arm's process is alive. It returns Alive without a new look if the
-// last look was Alive and is not older than the given time. While the arm has a session, look is
-// called often, so it keeps a watch on the process open.
+// look returns whether the arm's process is alive. It returns Alive without a new look if the last
+// look was Alive and is at most as old as the given time. While the arm has a session, look is
+// called often, so it keeps a Watch of the process.
 func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration) process.Liveness {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,8 +129,8 @@ func (p *processSight) look(id coleo.Identity, attached bool, old time.Duration)
 	return process.Alive
 }
 
-// reportForBeat makes the report for a beat. Unlike report, it asks the holder over the session's
-// existing connection. If the reply proves nothing, reportForBeat opens a new connection.
+// reportForBeat is like report, but asks the holder over the session's existing connection. It
+// opens a new connection only if the reply proves nothing.
 func (a *arm) reportForBeat() bus.ArmReport {
 	return a.reportBy(func(h coleo.Handle) (bus.Proof, string) {
 		s, err := a.liveSession()
@@ -143,8 +143,8 @@ func (a *arm) reportForBeat() bus.ArmReport {
 	})
 }
 
-// begin locks the arm for a start, an attach or an end. It first waits until no other action of
-// this kind runs on the arm. The returned function unlocks the arm.
+// begin locks the arm for a start, an attach or an end. It first waits until no such action of the
+// arm is running. The returned function unlocks the arm.
 func (a *arm) begin() func() {
 	a.setBusy(true)
 	a.starting.Lock()
@@ -167,23 +167,23 @@ func (a *arm) setBusy(busy bool) {
 	a.mu.Unlock()
 }
 
-// permitAnswer is the maximum time in which the host agent answers serve's order for permits. The
-// host agent answers even if a holder has not replied. A working holder replies within
-// milliseconds. Serve itself gives up after 2.5 s.
+// permitAnswer is the longest time in which the host agent answers serve's order for permits, even
+// if a holder does not reply. A working holder replies within milliseconds. Serve itself waits for
+// 2.5 s.
 const permitAnswer = time.Second
 
-// permit passes permits from serve to the holders of the arms that need one. It contacts all
-// holders at the same time. Otherwise a slow holder could let the permits of other arms expire.
-// permit returns after at most permitAnswer. Its result contains the host agent's clock, which
-// serve needs for the next order. If a holder has not replied by then, the attempt continues in the
-// background. permit logs each failure.
+// permit passes permits from serve to the holders of the arms that need one. It asks all holders at
+// the same time, because the permits of other arms could end while it waits for a slow holder. It
+// returns after at most permitAnswer, and logs each failure. If a holder has not replied by then,
+// the attempt continues in the background. The result contains the host agent's clock, which serve
+// needs for the next order.
 func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	now := boottime.Now()
 	var passing sync.WaitGroup
 	for _, of := range o.Arms {
 		a, err := h.arm(of.Arm)
 		if err != nil || o.Clock != h.instance {
-			continue // the order was for an earlier process of this host agent
+			continue // the order was meant for an earlier process of this host agent
 		}
 		passing.Go(func() {
 			if err := a.permit(of.Generation, o); err != nil {
@@ -200,8 +200,8 @@ func (h *Host) permit(_ context.Context, o bus.PermitOrder) (any, error) {
 	return bus.Clock{ID: h.instance, Now: now}, nil
 }
 
-// permit lets the arm's holder accept keys until o.Until. If the given generation is not the arm's
-// present one, permit does nothing.
+// permit gives the arm's holder a permit until o.Until. It does nothing if generation is not the
+// arm's present one.
 func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	a.mu.Lock()
 	record := a.record
@@ -210,7 +210,7 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 		return nil
 	}
 	if process.Look(record.Handle.Holder) == process.Stopped {
-		return nil // the holder cannot reply, and accepts no keys
+		return nil // a stopped holder cannot reply, and types no keys
 	}
 	client, err := holder.Dial(record.Handle.Dir, record.Handle.Nonce)
 	if err != nil {
@@ -224,11 +224,10 @@ func (a *arm) permit(generation int, o bus.PermitOrder) error {
 	return nil
 }
 
-// report returns the arm's present condition, and changes nothing.
+// report returns the arm's present condition. It changes nothing.
 func (a *arm) report() bus.ArmReport { return a.reportBy(prove) }
 
-// reportBy is like report, but it calls the given function to find out whether the holder belongs
-// to the arm.
+// reportBy is like report, but calls prove to find out whether the holder belongs to the arm.
 func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmReport {
 	a.mu.Lock()
 	r := bus.ArmReport{
@@ -259,9 +258,8 @@ func (a *arm) reportBy(prove func(coleo.Handle) (bus.Proof, string)) bus.ArmRepo
 	return r
 }
 
-// prove asks the process that listens in the arm's folder for its identity, and compares the
-// identity with the handle. The second result is the reason why the arm cannot continue, or "" if
-// it can.
+// prove asks the process that listens in the arm's folder for its identity, and compares it with
+// the handle. If the arm cannot continue, blocked is the reason. Otherwise it is "".
 func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	if process.Look(h.Holder) == process.Stopped {
 		return bus.Silent, silenceReason(h)
@@ -281,7 +279,7 @@ func prove(h coleo.Handle) (proof bus.Proof, blocked string) {
 	return bus.Proven, s.Blocked
 }
 
-// unproved returns the Proof for an arm whose holder could not be asked because of err.
+// unproved returns the Proof of an arm whose holder could not be asked because of err.
 func unproved(h coleo.Handle, err error) (bus.Proof, string) {
 	code := coleo.ErrorCode(err)
 	switch {

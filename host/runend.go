@@ -13,9 +13,9 @@ import (
 	"coleo.dev/store"
 )
 
-// endRun ends the open runs if the session has become calm after the newest prompt. The answer to the newest
-// prompt comes from the session. Answers to earlier prompts come from the agent CLI's record, if it names
-// these prompts.
+// endRun ends the open runs if the session has become calm after the newest prompt. The session
+// returns the answer to that prompt. The agent CLI's record has the answers to earlier prompts, if
+// it names these prompts.
 func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	run, reading := a.takeSettled()
 	if run == nil {
@@ -46,9 +46,9 @@ func (a *arm) endRun(ctx context.Context, s coleo.Session) {
 	}
 }
 
-// takeSettled returns the newest open run and the arm's reading, if the session has become calm after
-// the run's prompt. A prompt that arrives afterwards opens another run. takeSettled first waits for a
-// running interrupt: if the interrupt types no key, the run was not interrupted.
+// takeSettled returns the newest open run and the arm's reading, if the session has become calm
+// after the run's prompt. A later prompt opens another run. takeSettled first waits for a running
+// interrupt, because a run counts as interrupted only if the interrupt types a key.
 func (a *arm) takeSettled() (*coleo.Receipt, coleo.Reading) {
 	a.interrupting.Lock()
 	defer a.interrupting.Unlock()
@@ -62,8 +62,8 @@ func (a *arm) takeSettled() (*coleo.Receipt, coleo.Reading) {
 	return run, a.reading
 }
 
-// endOf makes the end of a run whose turn has ended with the given reading. It asks the session for the
-// answer.
+// endOf returns the end of a run whose turn has ended with the given reading. It asks the session
+// for the answer.
 func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, reading coleo.Reading) coleo.RunEnd {
 	end := endBy(reading)
 	if reading.State != coleo.Dead {
@@ -85,9 +85,9 @@ func (a *arm) endOf(ctx context.Context, s coleo.Session, run coleo.Receipt, rea
 	return end
 }
 
-// dropEarlierAnswer corrects the answer of an interrupted run if it comes from the screen. The screen can
-// still show the answer of an earlier turn. If the agent CLI's record contains the run's texts, the
-// answer is the last text of the run in the record, or empty.
+// dropEarlierAnswer corrects the answer of an interrupted run if it comes from the screen, which
+// can still show the answer of an earlier turn. If the agent CLI's record contains the run's texts,
+// the answer is the run's last text in the record, or empty.
 func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *coleo.RunEnd) {
 	if !run.Interrupted || end.Source != onScreen || len(a.recordNow().Trace.Places) == 0 {
 		return
@@ -103,8 +103,8 @@ func (a *arm) dropEarlierAnswer(ctx context.Context, run coleo.Receipt, end *col
 	}
 }
 
-// earlierAnswers returns the answers of the open runs before the given one, by run. The answers come from
-// the agent CLI's record. Each is the last text of its run, and no tool call follows it.
+// earlierAnswers returns the answers of the open runs before the given one, by run. They come from
+// the agent CLI's record. An answer is the last text of its run, if no tool call follows it.
 func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.AssistantText {
 	answers := map[string]coleo.AssistantText{}
 	for _, c := range openRuns(a.recordNow()) {
@@ -127,14 +127,14 @@ func (a *arm) earlierAnswers(ctx context.Context, run string) map[string]coleo.A
 	return answers
 }
 
-// runEnded is called when the end of a run has been written.
+// runEnded does what follows the end of a run, after the end has been written.
 func (a *arm) runEnded(ctx context.Context, run string) {
 	a.meter.TurnStopped(ctx, run)
 	a.meter.TellSpent(ctx, run)
 	a.keepFiles(changes.AfterTurn, run)
 }
 
-// endBy makes the end of a run from the arm's reading at the end of the run.
+// endBy returns the end of a run without its answer, from the arm's reading at that time.
 func endBy(reading coleo.Reading) coleo.RunEnd {
 	end := coleo.RunEnd{Status: reading.State, Background: reading.Background}
 	if reading.Rule == coleo.RuleUnprovenIdle {
@@ -143,17 +143,17 @@ func endBy(reading coleo.Reading) coleo.RunEnd {
 	return end
 }
 
-// onScreen is the name of the source of an answer that was read from the screen. Such an answer
-// lacks the lines that have scrolled off the top, and its long lines are cut.
+// onScreen is the source of an answer that was read from the screen. Such an answer lacks the lines
+// that have scrolled off the top, and its long lines are cut.
 const onScreen = "screen"
 
-// fromRecord is the name of the source of an answer that was read from the agent CLI's own record.
+// fromRecord is the source of an answer that was read from the agent CLI's own record.
 const fromRecord = "transcript"
 
-// endRuns removes a run and all earlier runs from a record. It returns the events that end these
-// runs. The given run gets the answer of end. An earlier run gets its answer of the map, by its id. If
-// end has no outcome, or if the given run was interrupted, endRuns computes the outcome from the status.
-// If the given run is not open, endRuns returns nil.
+// endRuns removes a run and all earlier runs from a record, and returns the events that end them.
+// The given run ends with end. An earlier run has its answer from the map, by its id. If end has no
+// outcome, or if the given run was interrupted, endRuns derives the outcome from the status. It
+// returns nil if the given run is not open.
 func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[string]coleo.AssistantText) []coleo.Event {
 	open := slices.Clip(r.Earlier)
 	if r.Run != nil {
@@ -164,7 +164,7 @@ func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[strin
 		return nil
 	}
 	r.Earlier, r.Run = nil, nil
-	if later := open[last+1:]; len(later) > 0 { // these runs were opened while the answer was read
+	if later := open[last+1:]; len(later) > 0 { // these runs began while the answer was read
 		r.Run = &later[len(later)-1]
 		r.Earlier = append(r.Earlier, later[:len(later)-1]...)
 	}
@@ -178,7 +178,7 @@ func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[strin
 	}
 	end.Outcome = outcomeOf(open[last], end)
 	if end.Limit != nil && open[last].Interrupted {
-		end.Limit = nil // a person has stopped the turn
+		end.Limit = nil // a person has stopped the turn, not the limit
 	}
 	end.Compact, end.Orphans = open[last].Compact, r.Trace.Orphans(run)
 	replied := r.Trace.Run == run && r.Trace.Turn > 0
@@ -189,7 +189,8 @@ func endRuns(r *store.ArmRecord, run string, end coleo.RunEnd, answers map[strin
 	return append(events, park(r, open[last], end, replied)...)
 }
 
-// endEarlier makes the end of a run whose turn has ended together with the turn of a later prompt.
+// endEarlier returns the end of a run whose turn has ended together with the turn of a later
+// prompt.
 func endEarlier(c coleo.Receipt, status coleo.State, answers map[string]coleo.AssistantText) coleo.RunEnd {
 	end := coleo.RunEnd{Status: status, Outcome: coleo.OutcomeOf(status, c.Interrupted), Compact: c.Compact}
 	text, found := answers[c.ID]
@@ -203,8 +204,8 @@ func endEarlier(c coleo.Receipt, status coleo.State, answers map[string]coleo.As
 	return end
 }
 
-// endAllRuns ends all open runs after the session of an arm has ended. It also marks the intended
-// prompts as lost. It removes these runs and prompts from the record, and returns the events.
+// endAllRuns ends all open runs after the session of an arm has ended, and marks the intended
+// prompts as lost. It removes both from the record, and returns the events.
 func endAllRuns(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	var events []coleo.Event
 	if r.Run != nil {
@@ -218,8 +219,8 @@ func endAllRuns(r *store.ArmRecord, reading coleo.Reading) []coleo.Event {
 	return events
 }
 
-// shownWork returns the events for an answer that comes only from the screen. It returns nil if a
-// record of the agent CLI contains the run's texts.
+// shownWork returns the events for an answer that only the screen shows. It returns nil if the
+// agent CLI's record contains the run's texts.
 func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []coleo.Event {
 	text, cut := coleo.CutWork(end.Answer)
 	switch {
@@ -232,8 +233,8 @@ func shownWork(r store.ArmRecord, run string, end coleo.RunEnd, noModel bool) []
 		Block: coleo.Block{ID: "answer", Text: text, Done: true, Truncated: cut}})}
 }
 
-// checkAnswer checks the answer of an ending run if its prompt had a schema. It then sets
-// end.Validated. If Coleo must ask the model again, checkAnswer also sets end.Retry to a random id.
+// checkAnswer checks the answer of an ending run whose prompt had a schema, and sets end.Validated.
+// If Coleo must ask the model again, checkAnswer also sets end.Retry to a random id.
 func checkAnswer(run coleo.Receipt, end *coleo.RunEnd) {
 	if run.Check == nil || len(run.Check.Schema) == 0 {
 		return
@@ -257,9 +258,9 @@ func unanswered(run coleo.Receipt) *coleo.Validated {
 }
 
 // checkEvents returns the events for the check of an ending run. If Coleo must ask the model again,
-// checkEvents puts a prompt for that at the head of the queue. The caller writes the events, the
-// queue and the end of the run in one write. A kill of the host agent therefore neither loses nor
-// repeats this prompt. checkEvents does not check a run that did not finish.
+// it puts a prompt for that at the head of the queue. The caller writes the events, the queue and
+// the end of the run in one write. So a kill of the host agent neither loses nor repeats this
+// prompt. checkEvents does not check an unfinished run.
 func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []coleo.Event {
 	v := end.Validated
 	if v == nil {
@@ -281,7 +282,8 @@ func checkEvents(r *store.ArmRecord, run coleo.Receipt, end *coleo.RunEnd) []col
 	return append(events, setQueue(r, queue.PutBack(queueOf(r), entry, ""), coleo.QueueAdded, entry.ID)...)
 }
 
-// isWhole reports whether the answer of a run comes from the agent CLI's own report.
+// isWhole reports whether the answer of a run is certainly complete, because it comes from the
+// agent CLI's own report.
 func isWhole(end coleo.RunEnd) bool { return end.Source != "" && end.Source != onScreen }
 
 // outcomeOf returns the outcome of a run. If the end of the run has none, outcomeOf derives it from
@@ -293,15 +295,15 @@ func outcomeOf(run coleo.Receipt, end coleo.RunEnd) coleo.Outcome {
 	return end.Outcome
 }
 
-// finishes reports whether the end of a run finishes the run's work. A compaction finishes no work.
-// Work in the background continues after the turn.
+// finishes reports whether the end of a run finishes the work of its arm. A compaction does not.
+// Nor does a turn with work in the background, which continues after the turn.
 func finishes(r store.ArmRecord, run string, end coleo.RunEnd) bool {
 	return r.Run != nil && r.Run.ID == run && !r.Run.Compact && end.Background == "" &&
 		outcomeOf(*r.Run, end) == coleo.OutcomeFinished
 }
 
-// isDone reports whether an arm has nothing left to do and must end. A paused or parked queue
-// counts as work.
+// isDone reports whether an arm has nothing left to do and must end. A paused queue and a parking
+// count as work.
 func isDone(r store.ArmRecord) bool {
 	return r.Spec.EndWhenDone && r.Run == nil && len(r.Intended) == 0 && queueOf(&r).State() == nil
 }

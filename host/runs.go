@@ -14,16 +14,15 @@ import (
 	"coleo.dev/trace"
 )
 
-// prompt sends a prompt and begins a run. It first stores the prompt, and then sends it. If the
-// host agent is killed between these steps, the next host agent finds out whether the prompt has
-// arrived.
+// prompt sends a prompt and begins a run. It stores the prompt before it sends it. If the host
+// agent is killed in between, the next host agent finds out whether the prompt has arrived.
 func (a *arm) prompt(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	a.delivering.Lock() // so that no prompt of the queue is sent meanwhile
 	defer a.delivering.Unlock()
 	return a.promptHeld(ctx, o)
 }
 
-// promptHeld is like prompt, but must be called with delivering held.
+// promptHeld is like prompt, for a caller that holds delivering.
 func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt, error) {
 	s, err := a.liveSession()
 	if err != nil {
@@ -49,7 +48,7 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 		return coleo.Receipt{}, err
 	}
 	o.Prompt.Files, o.Prompt.Check = nil, nil
-	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // both are for an arm that may be at work, in its present mode
+	if !o.Prompt.Interrupt && !o.Prompt.Unproven { // not for an arm that may be at work
 		if err := a.choices.SettleMode(ctx, s); err != nil {
 			return coleo.Receipt{}, err
 		}
@@ -72,11 +71,11 @@ func (a *arm) promptHeld(ctx context.Context, o bus.PromptOrder) (coleo.Receipt,
 	return receipt, err
 }
 
-// compact makes the agent CLI shorten its conversation, and begins a run for that. The rules of a
-// prompt apply, except one: a compaction uses no tools, so compact does not wait for an ordered mode.
-// compact returns EUnsupported if the session cannot shorten its conversation.
+// compact makes the agent CLI shorten its conversation, and begins a run for that. The rules for a
+// prompt apply. There is one exception: compact does not wait for an ordered mode, because a
+// compaction uses no tools. It returns EUnsupported if the session cannot shorten its conversation.
 func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
-	a.delivering.Lock() // before the checks, because the prompt before can change what they find
+	a.delivering.Lock() // lock before the checks, because the previous prompt can change their results
 	defer a.delivering.Unlock()
 	s, err := a.liveSession()
 	if err != nil {
@@ -102,11 +101,11 @@ func (a *arm) compact(ctx context.Context) (coleo.Receipt, error) {
 	return a.deliver(ctx, s, run, c.Compact)
 }
 
-// deliver stores a run's prompt as intended, sends it, and begins the run. It calls send, which
-// sends the prompt and returns its receipt. The caller must hold delivering.
+// deliver stores a run's prompt as intended, calls send, and begins the run. send sends the prompt
+// and returns its receipt. The caller must hold delivering.
 func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 	send func(context.Context) (coleo.Receipt, error)) (coleo.Receipt, error) {
-	a.errors.take() // those of the last turn
+	a.errors.take() // forget the errors of the last turn
 	if err := a.intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Intended = append(slices.Clip(r.Intended), run)
 		return nil
@@ -122,19 +121,18 @@ func (a *arm) deliver(ctx context.Context, s coleo.Session, run coleo.Receipt,
 		}
 		return receipt, err
 	}
-	ctx = context.WithoutCancel(ctx) // the prompt was sent, so complete the rest
+	ctx = context.WithoutCancel(ctx) // the prompt was sent, so do the rest even if the caller gives up
 	receipt.ID, receipt.Check, receipt.SpecHash = run.ID, run.Check, run.SpecHash
 	if err := a.open(ctx, receipt); err != nil {
 		return receipt, err
 	}
-	a.endRun(ctx, s) // the turn may have ended before the run was opened
+	a.endRun(ctx, s) // the turn may have ended before its run began
 	return receipt, nil
 }
 
-// notSent settles a prompt that could not be sent. There are three cases:
+// notSent settles a prompt that could not be sent:
 //   - If the prompt was refused or lost, notSent removes it from the intended prompts.
-//   - If ctx ended while the prompt was being sent, the prompt may have arrived, and
-//     notSent looks for it.
+//   - If ctx ended while the prompt was being sent, the prompt may have arrived, and notSent looks for it.
 //   - If the host agent is ending, the next host agent looks for the prompt.
 func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 	var err error
@@ -154,13 +152,12 @@ func (a *arm) notSent(ctx context.Context, s coleo.Session, run coleo.Receipt) {
 }
 
 // keepUnsettled keeps a prompt if a dialog hides whether the prompt has arrived. A later change of
-// the session shows whether the prompt has arrived. If the session or the host agent ends before
-// that, the prompt is treated like any intended prompt. Coleo then looks for the prompt, or records
-// it as lost.
+// the session shows this. If the session or the host agent ends first, the prompt is treated like
+// any intended prompt. Coleo then looks for it, or records it as lost.
 func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	err := a.change(context.WithoutCancel(ctx), func(r *store.ArmRecord) []coleo.Event {
 		if !isIntended(r, run.ID) {
-			return nil // the session has shown in the meantime what became of the prompt
+			return nil // the session has already shown what became of the prompt
 		}
 		run.Unsettled = true
 		r.Intended = append(withoutReceipt(r.Intended, run.ID), run)
@@ -171,11 +168,12 @@ func (a *arm) keepUnsettled(ctx context.Context, run coleo.Receipt) {
 	}
 }
 
-// unsettled returns the prompt whose arrival a dialog hides. It returns false if there is no such prompt.
+// unsettled returns the prompt whose arrival a dialog hides. It returns false if there is none.
+// Usually keepUnsettled has marked the prompt.
 //
-// keepUnsettled marks such a prompt. But the session can report what became of the prompt before it is
-// marked. The caller therefore passes the session's note, which is the text of the prompt or ends with
-// it. If no prompt is marked, unsettled returns the intended prompt with that text.
+// The session can report what became of the prompt before the prompt is marked. So the caller also
+// passes the note of the session, which ends with the text of the prompt. If no prompt is marked,
+// unsettled returns the intended prompt with that text.
 func (a *arm) unsettled(note string) (coleo.Receipt, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -192,8 +190,8 @@ func (a *arm) unsettled(note string) (coleo.Receipt, bool) {
 	return coleo.Receipt{}, false
 }
 
-// forgetUnsettled removes the prompt whose arrival a dialog has hidden. Call it when the session
-// has reported this prompt as lost, with the note of the session.
+// forgetUnsettled removes the prompt whose arrival a dialog has hidden. The caller passes the note
+// with which the session has reported the prompt as lost.
 func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
 	run, ok := a.unsettled(note)
 	if !ok {
@@ -206,8 +204,8 @@ func (a *arm) forgetUnsettled(ctx context.Context, note string) error {
 }
 
 // open begins the run of a prompt that has arrived, and removes the prompt from the intended
-// prompts. If Coleo has sent the prompt, and something else has already recorded what became of it, open
-// does nothing.
+// prompts. It does nothing if Coleo has sent the prompt, and somebody else has already recorded
+// what became of it.
 func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		if receipt.Origin == "" && !isIntended(r, receipt.ID) {
@@ -222,15 +220,15 @@ func (a *arm) open(ctx context.Context, receipt coleo.Receipt) error {
 		if receipt.Continues == 0 {
 			events = append(events, unpark(r, "another turn has begun")...)
 		}
-		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 { // an input that does not fit begins no run
+		if c := receipt.Check; c != nil && len(c.InputSchema) > 0 { // otherwise it begins no run
 			events = append(events, runEvent(r.ID, receipt.ID, coleo.EventInputValidated, coleo.Validated{OK: true}))
 		}
 		return append(events, a.inputWork(receipt)...)
 	})
 }
 
-// withoutReceipt returns a copy of a list that leaves out the receipt with the given id. It returns
-// nil if the copy is empty.
+// withoutReceipt returns a copy of a list without the receipt with the given id. It returns nil if
+// the copy is empty.
 func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 	var out []coleo.Receipt
 	for _, r := range list {
@@ -241,15 +239,16 @@ func withoutReceipt(list []coleo.Receipt, id string) []coleo.Receipt {
 	return out
 }
 
-// isIntended reports whether the prompt with the given id is an intended prompt in the record. When the
-// agent CLI ends, another goroutine may record what became of the prompt, and remove it.
+// isIntended reports whether the prompt with the given id is an intended prompt in the record. It
+// may have been removed: when the agent CLI ends, another goroutine records what became of the
+// prompt.
 func isIntended(r *store.ArmRecord, id string) bool {
 	return slices.ContainsFunc(r.Intended, func(p coleo.Receipt) bool { return p.ID == id })
 }
 
 // resolve settles the prompts that an earlier host agent was about to type when it was killed. If
 // there is proof that a prompt has arrived, resolve begins the prompt's run. Otherwise it records
-// the prompt as lost. It never types a prompt again. The list must contain only prompts from before
+// the prompt as lost. It never types a prompt again. intended must contain only prompts from before
 // the attach.
 func (a *arm) resolve(ctx context.Context, s coleo.Session, intended []coleo.Receipt) {
 	for _, p := range intended {
@@ -288,14 +287,14 @@ func runEvent(arm, run string, kind coleo.EventKind, payload any) coleo.Event {
 	return e
 }
 
-// work is the part of the agent CLI's work that one source has reported.
+// work is a part of the agent CLI's work, as one source has reported it.
 type work struct {
-	record string // the name of the source; see coleo.Change.Record
+	record string // the name of the source: see coleo.Change.Record
 	list   []coleo.Activity
 }
 
-// noteWork appends the events of work to the log, each with its run and its turn. If a prompt is
-// being sent, its work waits until the prompt's run has begun.
+// noteWork appends the events of work to the log, each with its run and its turn. The work of a
+// prompt that is being sent waits until the prompt's run has begun.
 func (a *arm) noteWork(ctx context.Context, w work) error {
 	calls, circles, err := a.writeWork(ctx, w)
 	for _, call := range calls {
@@ -308,7 +307,7 @@ func (a *arm) noteWork(ctx context.Context, w work) error {
 }
 
 // writeWork writes the events for noteWork. It returns the calls of the model that it has counted.
-// If the agent CLI goes in circles, the result circles says why. Otherwise circles is "".
+// If the agent CLI goes in circles, circles is the reason. Otherwise it is "".
 func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circles string, err error) {
 	of := a.meter.Arm.Account()
 	a.writing.Lock()
@@ -326,7 +325,7 @@ func (a *arm) writeWork(ctx context.Context, w work) (calls []budget.Call, circl
 	return calls, a.meter.FindLoop(events, open), a.host.write(ctx, happened, writing{events: events, traced: a, cost: cost})
 }
 
-// noteLateWork appends the events of work that has waited for its run to begin.
+// noteLateWork appends the events of work that was waiting for the beginning of its run.
 func (a *arm) noteLateWork(ctx context.Context) error {
 	a.mu.Lock()
 	none := len(a.late) == 0
@@ -377,8 +376,8 @@ func (a *arm) openRun() string {
 	return a.run.ID
 }
 
-// inputWork returns the events of a prompt for a program without a model. Such a prompt is a
-// command for a shell. The caller holds mu.
+// inputWork returns the events of a prompt for a program without a model, for which the prompt is a
+// command of a shell. The caller holds mu.
 func (a *arm) inputWork(run coleo.Receipt) []coleo.Event {
 	if a.harness == nil || !a.harness.Info().NoModel {
 		return nil

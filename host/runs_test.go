@@ -12,13 +12,13 @@ import (
 	"coleo.dev/store"
 )
 
-// cutSession is a real session of a host agent that is killed, as far as its database
-// shows. The kill happens before a prompt is typed or after it has arrived. A real kill
-// hits these moments too rarely for a test.
+// cutSession is a real session that closes the database, as if the host agent were killed. It does
+// so before a prompt is typed or after the prompt has arrived. A real kill rarely hits these
+// moments.
 type cutSession struct {
 	coleo.Session
 	db     *store.HostDB
-	before bool // the kill happens before the prompt is typed
+	before bool // close the database before the prompt is typed
 }
 
 func (s cutSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Receipt, error) {
@@ -30,8 +30,7 @@ func (s cutSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.Recei
 	return r, err
 }
 
-// killDuringPrompt sends a prompt through a host agent that is killed meanwhile, and starts the next
-// one.
+// killDuringPrompt sends a prompt, kills the host agent meanwhile, and starts the next one.
 func (s *stage) killDuringPrompt(id, text string, before bool) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
@@ -45,8 +44,8 @@ func (s *stage) killDuringPrompt(id, text string, before bool) {
 	s.restart()
 }
 
-// ends returns how each run of the arm ended, by run id. It also checks that each started
-// run has one end.
+// ends returns the end of each run of the arm, by run id. It also checks that each run has exactly
+// one end.
 func (s *stage) ends(id string) map[string]coleo.RunEnd {
 	s.t.Helper()
 	ended := map[string]coleo.RunEnd{}
@@ -72,7 +71,7 @@ func TestAPromptThatArrivedBeforeItsHostAgentWasKilledHasARun(t *testing.T) {
 	id := s.arm("ada")
 	s.prompt(id, "say one")
 	s.awaitState(id, coleo.Idle)
-	s.killDuringPrompt(id, "say one", false) // the same words as before, which must not count for these prompts
+	s.killDuringPrompt(id, "say one", false) // the text of earlier prompts, which must not count here
 	s.until("both runs have ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 2 })
 	for run, end := range s.ends(id) {
 		if end.Status != coleo.Idle || end.Answer != "one" {
@@ -104,7 +103,7 @@ func TestAPromptWhoseHostAgentWasKilledBeforeItTypedIsLost(t *testing.T) {
 	s.awaitState(id, coleo.Idle)
 	s.until("both runs have ended", func() bool { return len(s.events(id, coleo.EventRunEnd)) == 2 })
 	s.ends(id)
-	s.restart() // nothing is looked for twice
+	s.restart() // the host agent must not look for the prompts again
 	if lost := s.events(id, coleo.EventPromptLost); len(lost) != 1 {
 		t.Errorf("%d prompts are called lost later, want one", len(lost))
 	}
@@ -132,8 +131,8 @@ func TestARunEndsWithAnArmThatDiedWhileNoHostAgentRan(t *testing.T) {
 	}
 }
 
-// An idle state that nothing proves does not say that the turn has finished. But an
-// interrupt by Coleo does.
+// A turn that ends in an unproven idle state does not count as finished. After an interrupt by
+// Coleo it counts as interrupted.
 func TestAnUnprovenEndIsNoFinish(t *testing.T) {
 	t.Parallel()
 	for interrupted, want := range map[bool]coleo.Outcome{false: coleo.OutcomeUnproven,
@@ -150,7 +149,7 @@ func TestAnUnprovenEndIsNoFinish(t *testing.T) {
 	}
 }
 
-// A turn that Coleo has not begun is a run of its own, unless a run is open or a prompt is on
+// A turn that Coleo has not begun must be a separate run, unless a run is open or a prompt is on
 // its way.
 func TestATurnThatBeginsByItselfIsARun(t *testing.T) {
 	t.Parallel()
@@ -190,16 +189,17 @@ func TestATurnThatBeginsByItselfIsARun(t *testing.T) {
 	}
 }
 
-// unsettledSession is a real session that has just been asked something while a prompt was
-// submitted. A real agent CLI shows that moment too rarely for a test.
+// unsettledSession is a real session in which a dialog opens while a prompt is submitted. In a real
+// agent CLI, that moment is too rare for a test.
 type unsettledSession struct{ coleo.Session }
 
 func (unsettledSession) SendPrompt(context.Context, coleo.Prompt) (coleo.Receipt, error) {
 	return coleo.Receipt{}, coleo.Errorf(coleo.EUnsettled, "a dialog hides it")
 }
 
-// A dialog hides whether a prompt has arrived. Its run begins when the session tells that it
-// has. If the session tells that it has not, or ends, the prompt has no run.
+// A dialog hides whether a prompt has arrived. If the session later reports that it has arrived,
+// its run must begin. If the session reports that it has not arrived, or ends, the prompt must have
+// no run.
 func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -256,8 +256,8 @@ func TestAPromptThatADialogHidHasARunIfItArrives(t *testing.T) {
 	}
 }
 
-// hastySession is a real session that tells what became of a hidden prompt before SendPrompt returns. In
-// reality the two happen at the same time.
+// hastySession is a real session that reports what became of a hidden prompt before SendPrompt
+// returns. In reality the two happen at the same time.
 type hastySession struct {
 	coleo.Session
 	tell func()
@@ -268,8 +268,8 @@ func (s hastySession) SendPrompt(context.Context, coleo.Prompt) (coleo.Receipt, 
 	return coleo.Receipt{}, coleo.Errorf(coleo.EUnsettled, "a dialog hides it")
 }
 
-// What becomes of a hidden prompt is recorded once, although the session tells it before the host agent
-// has recorded that the prompt is hidden.
+// The session reports what became of a hidden prompt before the host agent has recorded that the
+// prompt is hidden. The result must be recorded once.
 func TestAHiddenPromptCanBeSettledBeforeItIsKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -351,8 +351,8 @@ func TestACompactionIsFoundByTheNextHostAgent(t *testing.T) {
 	}
 }
 
-// TestAnInterruptAfterARestartEndsTheRun: the first host agent has seen more changes of the session than the
-// second one.
+// TestAnInterruptAfterARestartEndsTheRun interrupts a run after a restart. The first host agent has
+// seen more changes of the session than the second one.
 func TestAnInterruptAfterARestartEndsTheRun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -368,7 +368,8 @@ func TestAnInterruptAfterARestartEndsTheRun(t *testing.T) {
 	s.awaitRuns(id, 5)
 }
 
-// The order waits for the prompt before it. That prompt's turn can be the last one of the arm.
+// An order for a compaction waits until the previous prompt has been sent. That prompt's turn can
+// be the last one of the arm. The arm must then refuse the compaction.
 func TestAnArmThatIsEndingGetsNoCompaction(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -15,8 +15,8 @@ import (
 	"coleo.dev/host/armfolder"
 )
 
-// This file answers what an arm shows and has shown: its live screen, an earlier screen, its recording, and
-// its output.
+// This file carries out the orders for what an arm shows or has shown: its live screen, an earlier
+// screen, its recording, and its output.
 
 // screen returns an arm's live screen, or the arm's screen at an earlier time.
 func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
@@ -25,7 +25,7 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 		return nil, err
 	}
 	if o.History > 0 && o.At.IsZero() {
-		// The screen comes from the recording, because a live screen has no history, and an ended
+		// Take the screen from the recording, because a live screen has no history, and an ended
 		// arm has no live screen.
 		o.At = time.Now()
 	}
@@ -49,12 +49,12 @@ func (h *Host) screen(_ context.Context, o bus.ScreenOrder) (any, error) {
 	return t.Screen(), nil
 }
 
-// historyBytes is the largest total size of the history lines in a screen. There is a limit,
-// because the bus limits the size of a message.
+// historyBytes is the largest total size of the history lines in a screen, in bytes. The screen
+// must fit into a message of the bus.
 const historyBytes = 2 << 20
 
-// lastLines returns the last lines of a list. The second parameter is the maximum number of these
-// lines. Their total size is at most historyBytes.
+// lastLines returns the end of a list of lines, with a limit for their number. The total size of
+// the lines is at most historyBytes.
 func lastLines(lines []string, most int) []string {
 	first, size := len(lines), 0
 	for first > 0 && len(lines)-first < most && size+len(lines[first-1]) <= historyBytes {
@@ -64,9 +64,9 @@ func lastLines(lines []string, most int) []string {
 	return lines[first:]
 }
 
-// screenAt returns the screen at the given time. It first asks the last generation. If
-// the output of a generation begins after that time, screenAt asks the generation
-// before it. If that generation had already ended at that time, there is no screen.
+// screenAt returns the screen at the given time. It begins with the last generation. If the output
+// of a generation begins after that time, screenAt tries the generation before it. If that
+// generation had already ended by then, there is no screen.
 func screenAt(r coleo.Recorder, last coleo.Handle, kept armfolder.Folder, at time.Time) (coleo.Screen, error) {
 	s, err := r.ScreenAt(last, at)
 	for _, handle := range slices.Backward(kept.Earlier(last)) {
@@ -81,8 +81,7 @@ func screenAt(r coleo.Recorder, last coleo.Handle, kept armfolder.Folder, at tim
 	return s, err
 }
 
-// recording returns a piece of the recording of an arm's terminal. The arm can be
-// running or ended.
+// recording returns a piece of the recording of an arm's terminal. The arm may have ended.
 func (h *Host) recording(_ context.Context, o bus.RecordOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -130,14 +129,16 @@ func noTerminal(arm string) error {
 }
 
 const (
-	// outputAtOnce is the maximum size of one piece of output, in bytes.
+	// outputAtOnce is the largest size of one piece of output, in bytes. A piece must fit into a
+	// message of the bus.
 	outputAtOnce = 64 << 10
-	// outputWait is the maximum time that one request for output waits.
+	// outputWait is the longest time that one request waits for output. The caller then sends
+	// another request.
 	outputWait = 25 * time.Second
 )
 
-// output returns a piece of terminal output. If there is none, it waits for output. It reads the
-// journal, which is kept even after the arm has ended.
+// output returns a piece of terminal output from the journal, which remains after the arm has
+// ended. If there is no output yet, output waits for some.
 func (h *Host) output(ctx context.Context, o bus.OutputOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -181,8 +182,7 @@ func readOutput(r bus.ArmReport, out coleo.Output, end int64) (coleo.Output, err
 	return out, nil
 }
 
-// waitOutput waits for output after the offset in out. The last parameter limits the time of the
-// wait.
+// waitOutput waits for output after the offset in out, but at most for the duration wait.
 func waitOutput(ctx context.Context, a *arm, out coleo.Output, wait time.Duration) (coleo.Output, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(max(wait, 0), outputWait))
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"coleo.dev/cost"
 )
 
-// scriptedPrices gives the scripted model the price of m1.
+// scriptedPrices gives the scripted model the price of the model m1.
 type scriptedPrices struct{ testPrices }
 
 func (p scriptedPrices) Find(provider, model string) (coleo.Price, bool) {
@@ -19,7 +19,7 @@ func (p scriptedPrices) Override(provider, model string) (coleo.Price, bool) {
 	return p.Find(provider, model)
 }
 
-// scriptedArm starts an arm whose record names the scripted model.
+// scriptedArm starts an arm, and then sets the scripted model in its record.
 func (s *stage) scriptedArm(name string) string {
 	s.t.Helper()
 	id := s.budgetArm(name, nil)

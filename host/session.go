@@ -12,19 +12,19 @@ import (
 	"coleo.dev/store"
 )
 
-// rereadEvery is the time between two checks whether the user's harnesses have changed.
-// It is short enough for a user who edits a harness. A check takes a few microseconds.
-// The host agent checks only while arms run.
+// rereadEvery is the time between two checks whether the user's harnesses have changed. It is short
+// enough for a user who edits a harness. A check takes a few microseconds, and the host agent
+// checks only while arms run.
 const rereadEvery = 2 * time.Second
 
-// rereader knows which changes of the user's harnesses the arms have already got.
+// rereader records which changes of the user's harnesses the arms have already received.
 type rereader struct {
-	revision int  // the revision of the registry that the arms have got
-	again    bool // some arm was too busy to change to the new description
+	revision int  // the revision of the registry that the arms have received
+	again    bool // an arm was too busy to change to the new description
 }
 
 // The host's method reread gives the changed descriptions of the user's harnesses to the running
-// arms. If a description is bad, the arms keep the old one, and an event records the error.
+// arms. If a description has an error, the arms keep the old one, and an event records the error.
 func (h *Host) reread(ctx context.Context) {
 	revision := h.Registry.Revision()
 	if revision == h.rules.revision && !h.rules.again {
@@ -39,7 +39,7 @@ func (h *Host) reread(ctx context.Context) {
 }
 
 // The arm's method reread gives the newest description of the arm's harness to the arm's session.
-// It returns false if the session was busy, so that the caller must try again.
+// It returns false if the session was busy. The caller must then try again.
 func (a *arm) reread(ctx context.Context) bool {
 	a.mu.Lock()
 	session, by, harness := a.session, a.harness, a.record.Harness
@@ -87,10 +87,12 @@ func (a *arm) noteRules(ctx context.Context, what string) {
 	}
 }
 
-// windowTimeout bounds the wait for a window that the host agent opens by itself.
+// windowTimeout limits the wait for a window that the host agent opens by itself. A terminal
+// program can be slow on a loaded machine.
 const windowTimeout = time.Minute
 
-// If a start has a window, withWindow puts the arm's present name into the window's configuration.
+// withWindow puts the arm's present name into the window's configuration, if the harness has
+// windows.
 func (a *arm) withWindow(harness coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	if harness.Info().Capabilities.Window {
 		place := placeOf(c.Window, a.name())
@@ -99,7 +101,7 @@ func (a *arm) withWindow(harness coleo.Harness, c coleo.SpawnConfig) coleo.Spawn
 	return c
 }
 
-// placeOf returns a place with the name of an arm.
+// placeOf returns a copy of the given place with the name of an arm.
 func placeOf(given *coleo.WindowPlace, arm string) coleo.WindowPlace {
 	var place coleo.WindowPlace
 	if given != nil {
@@ -109,8 +111,8 @@ func placeOf(given *coleo.WindowPlace, arm string) coleo.WindowPlace {
 	return place
 }
 
-// openWindow opens the arm's window. It returns EUnsupported if the arm's harness shows no
-// window, and otherwise the errors of coleo.Windowed.
+// openWindow opens the arm's window. It returns EUnsupported if the arm's harness has no windows.
+// It also returns the errors of coleo.Windowed.
 func (h *Host) openWindow(ctx context.Context, o bus.WindowOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -127,8 +129,8 @@ func (h *Host) openWindow(ctx context.Context, o bus.WindowOrder) (any, error) {
 	return nil, a.showWindow(ctx, shown, o.Place)
 }
 
-// showWindow opens the window of a session at a place. Without a place, it uses the place of the
-// arm's start.
+// showWindow opens the window of a session at the given place. Without a place, it uses the place
+// from the arm's start.
 func (a *arm) showWindow(ctx context.Context, s coleo.Windowed, given *coleo.WindowPlace) error {
 	if given == nil {
 		a.mu.Lock()
@@ -139,9 +141,8 @@ func (a *arm) showWindow(ctx context.Context, s coleo.Windowed, given *coleo.Win
 	return s.OpenWindow(ctx, place, coleo.WindowEnviron(a.host.Environ, place))
 }
 
-// showMissing is for a session that this host agent has just attached to. It opens the window if
-// nobody has begun to open it. The host agent that started the session was killed before it could
-// do that.
+// showMissing opens the window of a session that this host agent has just attached to, if nobody
+// has begun to open it. The host agent that started the session was then killed too early.
 func (a *arm) showMissing(s coleo.Session) {
 	shown, ok := s.(coleo.Windowed)
 	if !ok || shown.Window().State != "" {
@@ -156,9 +157,9 @@ func (a *arm) showMissing(s coleo.Session) {
 	})
 }
 
-// endedBefore reports whether the agent CLI of a record had ended before its holder ended. If it
-// had ended by itself, a reboot has not ended the arm. If a signal from outside had ended it, the
-// shutdown before a reboot was the cause.
+// endedBefore reports whether the agent CLI of a record ended before its holder. If the agent CLI
+// ended by itself, no reboot has ended the arm. If a signal from outside ended it, the cause was
+// the shutdown before the reboot.
 func endedBefore(r *store.ArmRecord, now coleo.Reading) bool {
 	if r.Status != coleo.StatusStopped || now.Rule != coleo.RuleHolderGone && now.Rule != coleo.RuleReboot {
 		return false
@@ -170,7 +171,7 @@ func endedBefore(r *store.ArmRecord, now coleo.Reading) bool {
 	return r.Rule == coleo.RuleTerminated && now.Rule == coleo.RuleHolderGone
 }
 
-// rebooted reports whether the machine was rebooted after the handle was made.
+// rebooted reports whether the machine was rebooted since the handle was created.
 func rebooted(h coleo.Handle) bool {
 	me, err := process.Identify(1)
 	return err == nil && me.BootID != "" && me.BootID != h.Holder.BootID
@@ -200,7 +201,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.mu.Lock()
 	a.asleep = asleep
 	a.mu.Unlock()
-	if asleep { // the holder cannot reply, so do not wait for a reply
+	if asleep { // a stopped holder cannot reply, so do not wait
 		return a.noteUnattached(ctx, *handle, coleo.Errorf(coleo.ETimeout, "%s", silenceReason(*handle)))
 	}
 	a.openDoorAgain()
@@ -213,7 +214,7 @@ func (a *arm) adopt(ctx context.Context) error {
 	a.silent = false
 	if a.run = nil; record.Run != nil {
 		run := *record.Run
-		run.Cursor = 0 // the old cursor belongs to the list of another session object
+		run.Cursor = 0 // the old cursor belongs to the changes of another session object
 		a.run = &run
 	}
 	a.mu.Unlock()
@@ -229,8 +230,8 @@ func (a *arm) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. Each
-// beat asks the other silent holders.
+// adoptSilent attaches to sessions whose holders were stopped by a signal and now run again. The
+// beats attach to the sessions of other silent holders.
 func (h *Host) adoptSilent() {
 	for _, a := range h.allArms() {
 		a.mu.Lock()
@@ -242,7 +243,7 @@ func (h *Host) adoptSilent() {
 	}
 }
 
-// adoptLate attaches to a session whose holder did not reply before but now replies.
+// adoptLate attaches to a session whose holder did not reply earlier and replies now.
 func (a *arm) adoptLate() {
 	a.mu.Lock()
 	silent := a.silent && a.record.Desired == coleo.DesiredRunning
@@ -262,11 +263,11 @@ func (a *arm) adoptOrLog() {
 }
 
 // readingTimeout is how long an attach waits for the first reading. It is long enough for a screen
-// to become stable. It is too short for an agent CLI that is still starting.
+// to become stable, but too short for an agent CLI that is still starting.
 const readingTimeout = 2 * time.Second
 
-// awaitReading waits until the session's screen has been read. A caller who sees that the arm is
-// attached can then use the arm at once.
+// awaitReading waits until the session's screen has been read. A caller that sees the arm as
+// attached can then use it at once.
 func awaitReading(ctx context.Context, s coleo.Session) {
 	ctx, cancel := context.WithTimeout(ctx, readingTimeout)
 	defer cancel()
@@ -274,11 +275,9 @@ func awaitReading(ctx context.Context, s coleo.Session) {
 		coleo.Dead)
 }
 
-// noteUnattached records that the host agent cannot attach to a session. What it does next depends
-// on the reason:
+// noteUnattached records that the host agent cannot attach to a session:
 //   - If the holder is dead, noteUnattached ends the remaining processes of the arm.
-//   - If the holder exists but does not reply, the host agent tries again at each
-//     beat.
+//   - If the holder exists but does not reply, the host agent tries again at each beat.
 //   - If the holder could not prove its identity, noteUnattached leaves the arm alone.
 func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause error) error {
 	reading := coleo.Reading{State: coleo.Dead, Rule: coleo.RuleHolderGone, Since: time.Now().UTC(), Known: true,
@@ -314,8 +313,8 @@ func (a *arm) noteUnattached(ctx context.Context, handle coleo.Handle, cause err
 	return cause
 }
 
-// awaitAnswer records that the holder of the arm does not reply yet, so that the state
-// of the arm is unknown.
+// awaitAnswer records that the holder of the arm does not reply yet. The state of the arm is then
+// unknown.
 func (a *arm) awaitAnswer(ctx context.Context, handle coleo.Handle) error {
 	now := time.Now().UTC()
 	reading := coleo.Reading{State: coleo.Initializing, Rule: "holder silent", Since: now}

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// TestASilentHolderIsToldFromTheStateBefore: the event names the state that the arm
-// had, and not the one that it gets.
+// TestASilentHolderIsToldFromTheStateBefore checks the event about a silent holder. It must name
+// the state that the arm had before, not the new state.
 func TestASilentHolderIsToldFromTheStateBefore(t *testing.T) {
 	s := newStage(t)
 	id := s.arm("one")

@@ -21,7 +21,7 @@ import (
 	"coleo.dev/store"
 )
 
-// These names start the test binary as another program.
+// With one of these names, the test binary runs as another program.
 const (
 	asHolder = "hold"
 	asFake   = "fakeagent"
@@ -41,14 +41,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// record is a file in the work folder of the fake agent CLI. There it writes down its
-// input and its actions.
+// record is a file in the work folder, in which the fake agent CLI records its input and its
+// actions.
 const record = ".fake.jsonl"
 
-// script is a file in the work folder of the fake agent CLI, if it has a script.
+// script is a file in the work folder with the script of the fake agent CLI, if it has one.
 const script = "script.json"
 
-// ownOrders is a file in the work folder of the fake agent CLI, with the turn that it begins at SIGUSR1.
+// ownOrders is a file in the work folder with the turn that the fake agent CLI begins on SIGUSR1.
 const ownOrders = ".fake.orders"
 
 func playFake(workdir string) int {
@@ -67,27 +67,27 @@ func playFake(workdir string) int {
 	return code
 }
 
-// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+// patience bounds every wait of these tests. A wait ends as soon as its condition is true.
 const patience = 3 * time.Minute
 
-// The pauses between two looks of a wait. They grow, because a look costs time that other tests
-// need: many tests wait at once.
+// The pauses between two checks of a condition. They grow, because many tests wait at the same
+// time, and a check takes time from the other tests.
 const (
 	firstPause   = 2 * time.Millisecond
 	longestPause = 25 * time.Millisecond
 )
 
-// stage is a machine with a real bus and a real database, on which one host agent after
-// another runs. Its arms run the fake agent CLI under real holders.
+// stage is a machine with a real bus and a real database. One host agent after another runs on it.
+// Its arms run the fake agent CLI under real holders.
 type stage struct {
 	t     *testing.T
-	dir   string // "" for a new one
+	dir   string // the state folder; "" for a new folder
 	reg   *registry.Registry
 	serve *bus.Conn
 	bus   *bustest.Bus
-	way   string           // the socket by which the host agent reaches the bus
-	named string           // id of the host
-	now   func() time.Time // the host agents' clock; nil: the real one
+	way   string           // the socket through which the host agent reaches the bus
+	named string           // the id of the host
+	now   func() time.Time // the clock of the host agents; nil for the real clock
 	alter func(*Config)    // changes the configuration of each host agent; can be nil
 	dbDir string           // folder of the database below dir; "" for dir
 
@@ -105,13 +105,13 @@ func newStage(t *testing.T) *stage {
 	return newStageAt(t, nil)
 }
 
-// newStageAt is newStage with another clock for the host agents.
+// newStageAt is like newStage, with another clock for the host agents.
 func newStageAt(t *testing.T, now func() time.Time) *stage {
 	t.Helper()
 	return newStageOf(t, "", &stage{now: now})
 }
 
-// newStageOf prepares a stage and starts its first host agent. The text more is added to the
+// newStageOf prepares a stage and starts its first host agent. It adds the text more to the
 // description of the fake agent CLI.
 func newStageOf(t *testing.T, more string, s *stage) *stage {
 	t.Helper()
@@ -170,16 +170,16 @@ func (s *stage) start() {
 	s.until("the host agent listens", func() bool { return s.ask(bus.OpList, nil, nil) == nil })
 }
 
-// halt ends the host agent. Its arms live on.
+// halt ends the host agent. The arms continue to run.
 func (s *stage) halt() {
 	s.t.Helper()
 	s.stop()
 	s.check(<-s.done)
 	s.conn.Close()
-	_ = s.db.Close() // a test may have closed it already
+	_ = s.db.Close() // fails if the test has closed it already
 }
 
-// restart starts the next host agent.
+// restart ends the host agent and starts the next one.
 func (s *stage) restart() {
 	s.t.Helper()
 	s.halt()
@@ -205,7 +205,7 @@ func (s *stage) ask(op bus.Op, in, out any) error {
 	return s.serve.Ask(ctx, s.named, op, in, out)
 }
 
-// must gives an order and fails the test unless it is carried out.
+// must gives an order. The test fails if the order is refused.
 func must[T any](s *stage, op bus.Op, in any) T {
 	s.t.Helper()
 	var out T
@@ -215,7 +215,7 @@ func must[T any](s *stage, op bus.Op, in any) T {
 	return out
 }
 
-// refused gives an order and fails the test unless it is refused with the code.
+// refused gives an order. The test fails if the order is not refused with the given code.
 func (s *stage) refused(want coleo.Code, op bus.Op, in any) {
 	s.t.Helper()
 	if err := s.ask(op, in, nil); coleo.ErrorCode(err) != want {
@@ -244,7 +244,7 @@ func (s *stage) order(name string) bus.SpawnOrder {
 	return bus.SpawnOrder{ID: s.id(name), Name: name, Harness: "fake", Config: coleo.SpawnConfig{Workdir: s.dir}}
 }
 
-// arm starts an arm and returns its id when it is idle.
+// arm starts an arm, waits until it is idle, and returns its id.
 func (s *stage) arm(name string) string {
 	s.t.Helper()
 	o := s.order(name)
@@ -254,7 +254,7 @@ func (s *stage) arm(name string) string {
 	return id
 }
 
-// workdir makes the work folder of an arm.
+// workdir creates the work folder of an arm.
 func (s *stage) workdir(name string) string {
 	s.t.Helper()
 	work := s.path("work-" + name)
@@ -274,7 +274,7 @@ func (s *stage) prompt(id, text string) coleo.Receipt {
 	return must[coleo.Receipt](s, bus.OpPrompt, promptOrder(id, text))
 }
 
-// events returns the arm's events of a kind.
+// events returns the arm's events of the given kind.
 func (s *stage) events(id string, kind coleo.EventKind) []coleo.Event {
 	s.t.Helper()
 	var out []coleo.Event
@@ -287,7 +287,7 @@ func (s *stage) events(id string, kind coleo.EventKind) []coleo.Event {
 	return out
 }
 
-// prompted returns the prompts that the fake agent CLI has taken.
+// prompted returns the prompts that the fake agent CLI has received.
 func (s *stage) prompted(name string) []string {
 	s.t.Helper()
 	list, err := fakeagent.ReadRecord(filepath.Join(s.path("work-"+name), record))
@@ -307,7 +307,7 @@ func promptOrder(id, text string) bus.PromptOrder {
 	return bus.PromptOrder{Arm: id, Prompt: coleo.Prompt{Text: text}}
 }
 
-// endArm ends an arm while no host agent runs, and waits for its holder.
+// endArm ends an arm while no host agent runs, and waits until its holder has ended.
 func (s *stage) endArm(h coleo.Handle) {
 	s.t.Helper()
 	client, err := holder.Dial(h.Dir, h.Nonce)

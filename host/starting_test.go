@@ -7,8 +7,8 @@ import (
 	"coleo.dev/bus"
 )
 
-// Whoever asks for a report during a start must not take the state of the start before for the present one.
-// Otherwise, a recovery would end the arm that is just being started.
+// A report during a start must not contain the state of the previous start. Otherwise a recovery
+// would end the arm that is just being started.
 func TestAReportDuringAStartDoesNotSayThatTheArmIsDead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -18,8 +18,8 @@ func (s *stage) boss() string {
 	return id
 }
 
-// asksFor makes the model of an arm ask for a subarm. It returns the call, and the question that a
-// person gets.
+// asksFor makes the model of an arm ask for a subarm. It returns the result of the call, and the
+// n-th question to a person.
 func (s *stage) asksFor(id, key string, n int) (<-chan told, coleo.Suspension) {
 	s.t.Helper()
 	result := s.callTool(id, key, coleo.ToolSpawnArm, `{"name":"kid","prompt":"say hello","folder":"kid"}`)
@@ -32,7 +32,7 @@ func (s *stage) approve(q coleo.Suspension) coleo.Suspension {
 		Decision: coleo.Decision{Choice: coleo.ChoiceApprove}})
 }
 
-// kid returns the order with which serve starts the subarm of q.
+// kid returns the order with which serve starts the subarm that q asks for.
 func (s *stage) kid(q coleo.Suspension) bus.SpawnOrder {
 	return bus.SpawnOrder{ID: q.Request.Arm, Name: q.Request.Name, Harness: q.Request.Harness, Request: q.ID,
 		Config: coleo.SpawnConfig{Workdir: q.Request.Workdir, Parent: q.Arm, Depth: 1, Tools: coleo.ArmTools()},
@@ -41,8 +41,8 @@ func (s *stage) kid(q coleo.Suspension) bus.SpawnOrder {
 
 const hello = "Message from the arm boss: say hello"
 
-// The order to start a subarm can come again and again, after kills of serve and of the host
-// agent. There is one subarm, and it gets its prompt once.
+// Serve and the host agent are killed, and the order to start a subarm is repeated. There must be
+// only one subarm, and it must receive its prompt once.
 func TestM19ASubarmStartsOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -60,8 +60,8 @@ func TestM19ASubarmStartsOnce(t *testing.T) {
 	}
 	first := must[bus.ArmReport](s, bus.OpSpawn, s.kid(list[0]))
 	kid := q.Request.Arm
-	s.awaitRuns(kid, 1) // a restart while the prompt is sent would lose it
-	s.host.MaxArms = 2  // both live: a subarm that lives needs no room
+	s.awaitRuns(kid, 1) // wait, because a restart while the prompt is being sent would lose the prompt
+	s.host.MaxArms = 2  // the two running arms; a subarm that already runs needs no room
 	for range 2 {
 		again := must[bus.ArmReport](s, bus.OpSpawn, s.kid(list[0]))
 		if again.Generation != 1 || again.Handle.Process != first.Handle.Process {
@@ -91,20 +91,21 @@ func TestM19ASubarmStartsOnce(t *testing.T) {
 	}
 }
 
-// A start that a kill has cut off is done again, after its remains have been ended.
+// A kill has cut off the start of a subarm. The next order must end the remains, and must start the
+// subarm again.
 func TestM19ACutStartOfASubarmIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	_, q := s.asksFor(s.boss(), "k1", 1)
 	order := s.kid(s.approve(q))
 	first := *order.First
-	order.First = nil // it is typed after the last write of a start, so the cut start has not typed it
+	order.First = nil // the prompt is typed after the last write of a start, so a cut start has not typed it
 	must[bus.ArmReport](s, bus.OpSpawn, order)
 	s.awaitState(q.Request.Arm, coleo.Idle)
 	kid, err := s.host.arm(q.Request.Arm)
 	s.check(err)
 	handle := kid.record.Handle
-	s.halt() // and undo the write that comes after the start
+	s.halt() // undo the last write of the start while no host agent runs
 	db, err := openHostDB(s)
 	s.check(err)
 	record, err := db.Arm(t.Context(), q.Request.Arm)
@@ -123,8 +124,9 @@ func TestM19ACutStartOfASubarmIsDoneAgain(t *testing.T) {
 	s.awaitPrompted("boss/kid", hello)
 }
 
-// A kill between the start and its last write leaves a start that the next host agent finds in
-// the arm's folder. The first prompt is still in the queue, and the start is not done again.
+// A kill between a start and its last write leaves a start that the next host agent finds in the
+// arm's folder. The first prompt must still be in the queue, and the subarm must not be started
+// again.
 func TestM19ASubarmThatIsFoundInItsFolderGetsItsPrompt(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -134,7 +136,7 @@ func TestM19ASubarmThatIsFoundInItsFolderGetsItsPrompt(t *testing.T) {
 	order.First = nil
 	must[bus.ArmReport](s, bus.OpSpawn, order)
 	s.awaitState(q.Request.Arm, coleo.Idle)
-	s.halt() // and undo the write that comes after the start
+	s.halt() // undo the last write of the start while no host agent runs
 	db, err := openHostDB(s)
 	s.check(err)
 	record, err := db.Arm(t.Context(), q.Request.Arm)
@@ -183,7 +185,7 @@ func TestM19WhatAModelMayNotHave(t *testing.T) {
 	}
 	for name, want := range map[string]coleo.Code{"more": coleo.EConflict, "kida": ""} {
 		result := s.callTool(boss, "n"+name, coleo.ToolSpawnArm, `{"name":"`+name+`","prompt":"x"}`)
-		if want == "" { // the same call again: it is the same question
+		if want == "" { // the same call again leads to the same question
 			continue
 		}
 		if r := <-result; coleo.ErrorCode(r.err) != want {
@@ -193,7 +195,7 @@ func TestM19WhatAModelMayNotHave(t *testing.T) {
 	s.asked(boss, 4)
 }
 
-// The folder of a subarm is checked again when it starts.
+// The folder of a subarm must be checked again when the subarm starts.
 func TestM19AFolderThatMovesOutIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -209,7 +211,8 @@ func TestM19AFolderThatMovesOutIsRefused(t *testing.T) {
 	}
 }
 
-// A message is delivered once, whatever is killed, to a subarm and to the parent alone.
+// A message must be delivered exactly once, even after kills. It can go only to a subarm or to the
+// parent.
 func TestM19AMessageArrivesOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

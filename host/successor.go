@@ -12,8 +12,8 @@ import (
 	"coleo.dev/store"
 )
 
-// succeed starts the successor of an arm. Each step is one write, so a kill loses nothing and
-// doubles nothing:
+// succeed starts the successor of an arm. Each step is one write, so a kill neither loses nor
+// doubles anything:
 //
 //  1. The first arm is paused. Its record keeps its former queue.
 //  2. The intended start of the successor is stored with the successor's queue. This queue contains
@@ -21,12 +21,12 @@ import (
 //     sent from this queue.
 //  3. The first arm forgets its former queue.
 //
-// If the successor does not start, the successor's queue is emptied, and the first arm gets its
-// former queue back. After a kill between these steps, settleHandovers does the rest.
+// If the successor does not start, its queue is emptied, and the first arm receives its former
+// queue back. After a kill between these steps, settleHandovers does the rest.
 //
-// succeed returns EBusy if the first arm works or is being prompted. It returns EBlocked if the
-// first arm asks something, and EUnproven if nobody knows whether the first arm works. It returns
-// EStale if the order is about a parking that is over. It also returns the errors of spawn.
+// succeed returns EBusy if the first arm works or is being prompted, and EBlocked if it asks
+// something. It returns EUnproven if it is unknown whether the first arm works. It returns EStale
+// if the order is about a parking that is over. It also returns the errors of spawn.
 func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -53,7 +53,7 @@ func (h *Host) succeed(ctx context.Context, o bus.SucceedOrder) (any, error) {
 }
 
 // noHandover records that the task of an arm was not handed over, because serve did not order the
-// start. It returns EConflict if the host agent has the order to start the successor.
+// start of the successor. It returns EConflict if the host agent has that order.
 func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error {
 	ordered := coleo.Errorf(coleo.EConflict, "the successor %s was ordered", o.Spawn.Name)
 	if _, err := h.arm(o.Spawn.ID); err == nil {
@@ -72,9 +72,9 @@ func (h *Host) noHandover(ctx context.Context, a *arm, o bus.SucceedOrder) error
 	return errors.Join(refusal, err)
 }
 
-// beginHandover pauses the arm, if the arm is at rest. It returns the prompts that move from the
-// arm's queue to the successor. The caller passes the id of the successor's first prompt. If the
-// caller passes a parking too, the write must end it.
+// beginHandover pauses the arm if it is at rest. It returns the prompts that move from the arm's
+// queue to the successor. The caller passes the id of the successor's first prompt. If the caller
+// passes a parking, the same write ends it.
 func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt string, at *bus.ParkedAt) (
 	moved []coleo.Queued, err error) {
 	a.typing.RLock()
@@ -109,9 +109,8 @@ func (a *arm) beginHandover(ctx context.Context, to coleo.ArmLink, firstPrompt s
 	return moved, errors.Join(refusal, err)
 }
 
-// checkAtRest returns an error if the agent CLI is working, asks something or is being prompted. It also
-// returns an error if nobody knows whether the agent CLI does any of these. An arm that has ended
-// is at rest. The caller holds mu.
+// checkAtRest returns an error if the agent CLI is working, asks something or is being prompted, or
+// if this is unknown. An arm that has ended is at rest. The caller holds mu.
 func (a *arm) checkAtRest(r *store.ArmRecord) error {
 	if a.gone {
 		return coleo.Errorf(coleo.ENotFound, "no arm called %q on this host any more", r.Name)
@@ -149,8 +148,7 @@ func (a *arm) endHandover(ctx context.Context) {
 }
 
 // failHandover gives the first arm its prompts back if the successor has not started. It first
-// removes the prompts from the successor's queue. So no arm can send a prompt that another arm also
-// has.
+// removes the prompts from the successor's queue, so that no two arms have the same prompt.
 func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 	a.mu.Lock()
 	to := queueOf(&a.record).Handover
@@ -163,7 +161,7 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 			return setQueue(r, coleo.Queue{}, coleo.QueuePaused, "")
 		})
 		if err != nil {
-			return err // the next host agent does it
+			return err // the next host agent will do it
 		}
 	}
 	return a.change(ctx, func(r *store.ArmRecord) []coleo.Event {
@@ -184,8 +182,8 @@ func (h *Host) failHandover(ctx context.Context, a *arm, why string) error {
 	})
 }
 
-// settleHandovers ends the hand-overs that were open when the last host agent ended. If the
-// successor has started, it keeps the task. Otherwise the first arm gets the task back, and the
+// settleHandovers completes the hand-overs that were open when the last host agent ended. If the
+// successor has started, it keeps the task. Otherwise the first arm receives the task back, and the
 // successor is removed.
 func (h *Host) settleHandovers(ctx context.Context) {
 	for _, a := range h.allArms() {
@@ -211,7 +209,7 @@ func (h *Host) settleHandovers(ctx context.Context) {
 	}
 }
 
-// handoverEvent returns the event for one step of the hand-over in the record.
+// handoverEvent returns the event about one step of the hand-over in the record.
 func handoverEvent(r *store.ArmRecord, step coleo.HandoverStep, moved []coleo.Queued, why string) coleo.Event {
 	c := coleo.HandoverChange{Step: step, From: linkOf(r), Moved: idsOf(moved), Why: why}
 	if to := queueOf(r).Handover; to != nil {
@@ -232,7 +230,7 @@ func idsOf(list []coleo.Queued) (ids []string) {
 }
 
 // queueFirst puts the first prompts of a start at the head of the arm's queue. The same write
-// stores the intended start. So if the host agent is killed during the start, no prompt is lost.
+// stores the intended start, so a kill of the host agent during the start loses no prompt.
 func queueFirst(r *store.ArmRecord, o bus.SpawnOrder) (events []coleo.Event) {
 	if o.First == nil {
 		return nil

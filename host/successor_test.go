@@ -10,7 +10,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// successor returns the order to hand the task of an arm over to the arm "two".
+// successor returns the order that hands the task of an arm over to the arm "two".
 func (s *stage) successor(first string) bus.SucceedOrder {
 	s.t.Helper()
 	o := s.order("two")
@@ -31,7 +31,7 @@ func (s *stage) handovers(id string) []coleo.HandoverChange {
 	return out
 }
 
-// one starts the arm "one" with two prompts in its queue, which is paused.
+// one starts the arm "one" with two prompts in its paused queue.
 func (s *stage) one() (id string, queued []string) {
 	s.t.Helper()
 	id = s.arm("one")
@@ -39,7 +39,7 @@ func (s *stage) one() (id string, queued []string) {
 	return id, []string{s.followUp(id, "say 1"), s.followUp(id, "say 2")}
 }
 
-// tookBack checks that the arm has its former queue, and that the order can be given again.
+// tookBack checks that the arm has its former queue again, and that the order can be repeated.
 func (s *stage) tookBack(id string, queued []string) {
 	s.t.Helper()
 	q := s.queue(id, coleo.QueueOrder{})
@@ -55,7 +55,7 @@ func (s *stage) tookBack(id string, queued []string) {
 	}
 }
 
-// handedOver checks that the successor does the task and then the prompts of the queue.
+// handedOver checks that the successor does the task, and then the prompts of the queue.
 func (s *stage) handedOver(id string, queued []string) {
 	s.t.Helper()
 	two := s.id("two")
@@ -138,8 +138,8 @@ func TestAnArmThatWorksKeepsItsTask(t *testing.T) {
 	}
 }
 
-// The host agent is killed between two steps of a hand-over. The next one either completes it, or
-// gives the first arm its queue back.
+// The host agent is killed between two steps of a hand-over. The next one must complete the
+// hand-over, or must give the first arm its queue back.
 func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	begun := func(s *stage, id string) bus.SpawnOrder {
@@ -168,13 +168,13 @@ func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 		s := newStage(t)
 		id, queued := s.one()
 		order := begun(s, id)
-		order.First.Text = "pause 10m" // a prompt that is being sent would be lost
+		order.First.Text = "pause 10m" // a long turn, because a prompt that is being sent would be lost
 		_, err := s.host.spawn(t.Context(), order)
 		s.check(err)
 		two, err := s.host.arm(order.ID)
 		s.check(err)
 		handle := two.record.Handle
-		s.halt() // and undo the writes that come after the intended start
+		s.halt() // undo the writes after the intended start while no host agent runs
 		db, err := openHostDB(s)
 		s.check(err)
 		record, err := db.Arm(t.Context(), order.ID)
@@ -193,14 +193,15 @@ func TestAKillBetweenTheStepsOfAHandOverLosesAndDoublesNothing(t *testing.T) {
 		id, queued := s.one()
 		_, err := s.host.spawn(t.Context(), begun(s, id))
 		s.check(err)
-		s.awaitRuns(s.id("two"), 3) // a kill while a prompt is being sent would lose it
+		s.awaitRuns(s.id("two"), 3) // wait, because a kill while a prompt is being sent would lose the prompt
 		s.restart()
 		s.handedOver(id, queued)
 	})
 }
 
-// TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver records this once for an unknown
-// successor. It is refused if the host agent has the successor or has begun the hand-over.
+// TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver reports that a successor was never
+// ordered. If the host agent does not know the successor, it must record this once. If it has the
+// successor or has begun the hand-over, it must refuse the report.
 func TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -215,7 +216,7 @@ func TestATaskWhoseSuccessorWasNeverOrderedIsToldAsNotHandedOver(t *testing.T) {
 	if q := s.queue(id, coleo.QueueOrder{}); !slices.Equal(idsOf(q.Entries), queued) {
 		t.Errorf("the first arm has the queue %+v", q)
 	}
-	must[bus.SucceedReport](s, bus.OpSucceed, s.successor(id)) // the order came after all
+	must[bus.SucceedReport](s, bus.OpSucceed, s.successor(id)) // the order comes after all
 	s.refused(coleo.EConflict, bus.OpSucceed, never)
 	s.awaitPrompted("two", "say task", "say 1", "say 2")
 	if list := s.handovers(id); len(list) != 3 || list[2].Step != coleo.HandoverDone {

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone: serve names the start that it
-// means, because the host agent may have begun another start since then.
+// TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone gives an order that names an older start. The
+// host agent may have begun another start since, and must not end that one.
 func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -27,7 +27,7 @@ func TestAnOrderToEndAnOlderStartLeavesTheNewerOneAlone(t *testing.T) {
 	}
 }
 
-// startMarked starts a process that carries an arm's mark and that nobody knows of.
+// startMarked starts a process with an arm's mark. No database and no folder has this process.
 func startMarked(t *testing.T, arm string, generation int) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -39,7 +39,8 @@ func startMarked(t *testing.T, arm string, generation int) *exec.Cmd {
 	return cmd
 }
 
-// TestAStartSweepsByTheMarkAlone: neither the database nor the folder has the process.
+// TestAStartSweepsByTheMarkAlone starts an arm beside a process with the arm's mark that neither
+// the database nor the folder has. The start must end this process.
 func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -52,7 +53,7 @@ func TestAStartSweepsByTheMarkAlone(t *testing.T) {
 	}
 	must[bus.ArmReport](s, bus.OpKill, bus.ArmOrder{Arm: o.ID})
 
-	// A new id proves nothing once the arm has run.
+	// After the first start of an arm, the flag NewID must have no effect.
 	older = startMarked(t, o.ID, 2)
 	o.NewID, o.Config.Generation = true, 0
 	must[bus.ArmReport](s, bus.OpSpawn, o)

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/store"
 )
 
-// beginTyping returns EBusy if another caller holds the arm's lease. Otherwise an order may type into the
-// arm until it calls the returned function. Nobody else gets the lease before that.
+// beginTyping returns EBusy if another caller holds the arm's lease. Otherwise an order may type
+// into the arm until it calls end. Nobody else receives the lease before that.
 func (a *arm) beginTyping(lease string) (end func(), err error) {
 	return a.lease.Begin(lease, a.name())
 }
@@ -19,8 +19,8 @@ func (a *arm) beginTyping(lease string) (end func(), err error) {
 // respond answers a dialog. It returns EStale if the arm has no open dialog.
 func (a *arm) respond(ctx context.Context, o bus.RespondOrder) error { return a.respondBy(ctx, o, "") }
 
-// respondBy is like respond, but also takes the rule of the policy that answers. If no policy
-// answers, rule is "".
+// respondBy is like respond, for an answer of a policy. rule is the rule of that policy, or "" if
+// no policy answers.
 func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) error {
 	s, err := a.liveSession()
 	if err != nil {
@@ -60,8 +60,8 @@ func (a *arm) respondBy(ctx context.Context, o bus.RespondOrder, rule string) er
 	return a.promptAfterDenial(ctx, s, o.Dialog, words, o.Lease)
 }
 
-// promptAfterDenial handles a denial whose words say what to do instead. It sends the words as the
-// next prompt, because this agent CLI's dialogs do not take words.
+// promptAfterDenial handles a denial with words that say what to do instead. It sends the words as
+// the next prompt, because this agent CLI's dialogs do not accept words.
 func (a *arm) promptAfterDenial(ctx context.Context, s coleo.Session, denied coleo.Fingerprint, words,
 	lease string) error {
 	err := coleo.SendInstead(ctx, s, denied, func(ctx context.Context) error {
@@ -115,12 +115,12 @@ func (a *arm) interruptHeld(ctx context.Context, s coleo.Session) (coleo.Interru
 	return out, err
 }
 
-// steer sends a prompt at once, even during a turn. If it is safe, the agent CLI takes the prompt
+// steer sends a prompt at once, even during a turn. If that is safe, the agent CLI takes the prompt
 // into its own queue. Otherwise, or if the order says so, steer first stops the turn. It never
 // sends the prompt while a dialog is open. If steer returns an error after it has stopped the turn,
-// the result says what it did.
+// the result says so.
 func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, error) {
-	a.delivering.Lock() // so that no prompt of the queue comes between the interrupt and this prompt
+	a.delivering.Lock() // no prompt of the queue must come between the interrupt and this prompt
 	defer a.delivering.Unlock()
 	out, stop := coleo.Steering{How: coleo.SteerPrompted}, o.Prompt.Interrupt
 	o.Prompt.Interrupt = false
@@ -140,7 +140,7 @@ func (a *arm) steer(ctx context.Context, o bus.PromptOrder) (coleo.Steering, err
 			return out, err
 		}
 	}
-	if err := a.meter.MayBegin(ctx, o.Prompt.Text); err != nil { // refuse the prompt before its turn is stopped
+	if err := a.meter.MayBegin(ctx, o.Prompt.Text); err != nil { // a refused prompt must not stop the turn
 		return out, err
 	}
 	done, err := a.interrupt(ctx)
@@ -164,8 +164,8 @@ func steeringError(done coleo.Interruption, err error) error {
 	return &told
 }
 
-// abort stops the running turn, and pauses the queue if the queue is not empty. If a prompt is just being
-// sent, abort waits for its end and stops its turn. The arm therefore stays idle after the abort.
+// abort stops the running turn, and pauses the queue if it is not empty. If a prompt is just being
+// sent, abort waits until it has been sent and stops its turn. So the arm is idle after the abort.
 func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	var out coleo.Aborted
 	if _, err := a.liveSession(); err != nil {
@@ -192,7 +192,7 @@ func (a *arm) abort(ctx context.Context) (coleo.Aborted, error) {
 	return coleo.Aborted{Interruption: done, Queue: queueState(&a.record)}, err
 }
 
-// lease grants, renews or releases the lease of an arm. The lease is the right to type by hand.
+// lease grants, renews or releases the lease of an arm.
 func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	a, err := h.arm(o.Arm)
 	if err != nil {
@@ -204,12 +204,12 @@ func (h *Host) lease(ctx context.Context, o bus.LeaseOrder) (any, error) {
 	if err := a.lease.Release(o.ID, a.name()); err != nil {
 		return nil, err
 	}
-	a.allowRetry() // the queue may be sent now
+	a.allowRetry() // the queue may have a prompt that can be sent now
 	return coleo.Lease{}, nil
 }
 
-// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if the given
-// id is not the id of the arm's lease.
+// leased renews the lease of an arm and returns the arm's terminal. It returns EBusy if lease is
+// not the id of the arm's lease.
 func (h *Host) leased(key, lease string) (coleo.Terminal, error) {
 	a, err := h.arm(key)
 	if err != nil {
@@ -243,9 +243,9 @@ func (h *Host) resize(ctx context.Context, o bus.ResizeOrder) (any, error) {
 	return nil, t.Resize(ctx, max(o.Cols, minCols), max(o.Rows, minRows))
 }
 
-// markInterrupted marks the open runs as interrupted. Call it before a key is typed, because the turn
-// can end as soon as the key is typed. If no key was typed, the caller must call the returned
-// function, which removes the marks.
+// markInterrupted marks the open runs as interrupted. The caller must call it before a key is
+// typed, because the key can end the turn at once. If no key was typed, the caller must call
+// unmark, which removes the marks.
 func (a *arm) markInterrupted(ctx context.Context, s coleo.Session) (unmark func()) {
 	now := s.State().State
 	a.mu.Lock()
@@ -258,8 +258,8 @@ func (a *arm) markInterrupted(ctx context.Context, s coleo.Session) (unmark func
 	return func() { a.noteInterrupted(context.WithoutCancel(ctx), false) }
 }
 
-// mayHaveTyped reports whether an error of a session leaves open that a key was typed. The turn may
-// then still end because of that key.
+// mayHaveTyped reports whether a session may have typed a key although it has returned the given
+// error. The key may then still end the turn.
 func mayHaveTyped(err error) bool {
 	return slices.Contains([]coleo.Code{coleo.ETimeout, coleo.EExited, coleo.EInternal}, coleo.ErrorCode(err))
 }

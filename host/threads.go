@@ -10,7 +10,7 @@ import (
 	"coleo.dev/thread"
 )
 
-// threads holds the conversations of the agent CLIs on this machine.
+// threads contains the conversations of the agent CLIs on this machine.
 type threads struct {
 	keeper *thread.Keeper
 
@@ -27,7 +27,7 @@ func newThreads(c Config) threads {
 }
 
 // threadPlace returns the place of a harness's conversations in one HOME. Several harnesses can
-// drive the same agent CLI. The place therefore names the harness under which the conversations are
+// drive the same agent CLI, so the place names the harness under which the conversations are
 // listed. threadPlace returns false if Coleo cannot list the conversations.
 func (h *Host) threadPlace(harness, home string) (p thread.Place, ok bool) {
 	got, err := h.Registry.Get(harness)
@@ -126,7 +126,7 @@ func (h *Host) listThreads(ctx context.Context, f coleo.ThreadFilter) (any, erro
 	return out, nil
 }
 
-// addHostFacts adds to a conversation what this host knows about it.
+// addHostFacts adds what this host knows about a conversation.
 func (h *Host) addHostFacts(t *coleo.Thread) {
 	t.Host = h.ID
 	if t.Home == h.userHome() {
@@ -144,8 +144,8 @@ func (h *Host) showThread(ctx context.Context, o bus.ThreadOrder) (any, error) {
 	return page, nil
 }
 
-// changeThread changes what Coleo stores about a conversation. While an arm has the conversation,
-// changeThread deletes no file.
+// changeThread changes what Coleo stores about a conversation. It deletes no file while an arm has
+// the conversation.
 func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, error) {
 	if o.Change.Delete {
 		free, err := h.takeThread(o.ID, "")
@@ -162,9 +162,9 @@ func (h *Host) changeThread(ctx context.Context, o bus.ThreadChangeOrder) (any, 
 	return t, nil
 }
 
-// takeThread keeps everybody else from using a conversation until the caller calls the returned
-// function. It returns EThreadLocked if another live arm has the conversation, or is being started
-// with it. The second parameter is the id of the caller's arm, or "".
+// takeThread keeps everybody else from using a conversation until the caller calls free. It returns
+// EThreadLocked if another live arm has the conversation, or is being started with it. arm is the
+// id of the caller's arm, or "".
 func (h *Host) takeThread(conversation, arm string) (free func(), err error) {
 	h.threads.mu.Lock()
 	defer h.threads.mu.Unlock()
@@ -195,8 +195,8 @@ func (h *Host) nameOf(id string) string {
 	return "of another request"
 }
 
-// holderOf returns the name of the live arm that has a conversation, or "". The second parameter is
-// the id of an arm that holderOf ignores.
+// holderOf returns the name of the live arm that has a conversation, or "". It ignores the arm with
+// the id except.
 func (h *Host) holderOf(conversation, except string) string {
 	if conversation == "" {
 		return ""
@@ -209,7 +209,7 @@ func (h *Host) holderOf(conversation, except string) string {
 	return ""
 }
 
-// has reports whether the arm is live, or may be live, and has the conversation.
+// has reports whether the arm has the conversation, and is live or may be live.
 func (a *arm) has(conversation string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

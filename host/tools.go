@@ -26,17 +26,18 @@ import (
 type doorway struct {
 	mu   sync.Mutex // guards the fields below
 	door *door.Door // nil if the door is closed
-	path string     // of the open door
+	path string     // the path of the open door
 }
 
-// open opens the door at a path, unless it is open there. It makes the folder of the path.
+// open opens the door at a path, unless it is already open there. It creates the folder of the
+// path.
 func (d *doorway) open(path string, arm armfolder.Folder, v visitor) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case d.door != nil && d.path == path:
 		return nil
-	case d.door != nil: // an earlier start was in another sandbox
+	case d.door != nil: // an earlier start was in another sandbox, so the door has another path
 		_ = d.door.Close()
 		d.door = nil
 	}
@@ -68,7 +69,8 @@ func (d *doorway) close() {
 }
 
 // moveWait is how long a call of a tool waits for an arm that is moving between two hosts. All arms
-// of host local move within seconds. It must be less than the time that agent CLIs allow a call.
+// of host local move within seconds. The wait must be shorter than the time that agent CLIs allow a
+// call.
 const moveWait = 20 * time.Second
 
 // newDispatcher returns the dispatcher that carries out the calls of the arms' tools.
@@ -77,8 +79,8 @@ func (h *Host) newDispatcher() *toolcalls.Dispatcher {
 		MoveWait: moveWait}
 }
 
-// writeTools writes the changes that a call of a tool makes. On a full disk, it refuses these
-// changes, except those at the end of an arm: these wait until the disk has room.
+// writeTools writes the changes of a tool call. On a full disk, it refuses them. There is one
+// exception: the changes at the end of an arm wait until the disk has room.
 func (h *Host) writeTools(ctx context.Context, c store.ToolChange, events ...coleo.Event) error {
 	p := intended
 	if s := c.Suspension; c.Release || s != nil && s.Decision == nil && !s.Waits() {
@@ -111,9 +113,9 @@ func (h *Host) toolFacts(id string) (toolcalls.Facts, error) {
 	return f, nil
 }
 
-// doorPath returns the path of the arm's door. The door of a sandboxed arm is in a separate folder.
-// This folder is visible in the sandbox, and the arm's other files are not. To show only the socket
-// would not be enough, because the next host agent makes a new socket.
+// doorPath returns the path of the arm's door. The door of a sandboxed arm is in a separate folder,
+// because the sandbox shows this folder and not the arm's other files. The sandbox cannot show the
+// socket alone, because the next host agent creates a new socket.
 func (a *arm) doorPath() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,9 +125,9 @@ func (a *arm) doorPath() string {
 	return a.folder().File(door.File)
 }
 
-// withTools prepares a configuration for a start with Coleo's tools, and opens the arm's door. If
-// the configuration has no tools, withTools returns it unchanged. The arm's record has only the
-// names of the tools.
+// withTools prepares a configuration for a start with Coleo's tools, and opens the arm's door. It
+// returns a configuration without tools unchanged. The arm's record has only the names of the
+// tools.
 func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	if len(c.Tools) == 0 {
 		return c, nil
@@ -150,8 +152,7 @@ func (a *arm) withTools(c coleo.SpawnConfig) (coleo.SpawnConfig, error) {
 	return c, nil
 }
 
-// openDoor opens the arm's door, unless it is open. The caller has the lock on the arm's
-// folder.
+// openDoor opens the arm's door, unless it is open. The caller has the lock on the arm's folder.
 func (a *arm) openDoor() error {
 	if err := a.door.open(a.doorPath(), a.folder(), visitor{a.host.dispatcher, a.record.ID}); err != nil {
 		return fmt.Errorf("open the door of arm %s: %w", a.name(), err)
@@ -183,8 +184,8 @@ func (v visitor) Call(ctx context.Context, q door.Request, waiting func(string))
 	return v.dispatcher.Call(ctx, v.arm, q, waiting)
 }
 
-// AnswerDelivered records that the result of a call has reached the model. If it cannot write this record, the
-// model may get the result once more.
+// AnswerDelivered records that the result of a call has reached the model. If this fails, the model
+// may receive the result once more.
 func (v visitor) AnswerDelivered(ctx context.Context, key string) {
 	_ = v.dispatcher.AnswerDelivered(ctx, v.arm, key)
 }
@@ -254,7 +255,7 @@ func (h *Host) answer(ctx context.Context, o bus.AnswerOrder) (any, error) {
 	return h.dispatcher.Answer(ctx, a.record.ID, o.ID, o.By, o.Decision)
 }
 
-// countRequests returns the number of approved requests that serve must carry out.
+// countRequests returns how many approved requests serve must carry out.
 func (h *Host) countRequests() int {
 	list, err := h.DB.Requests(context.WithoutCancel(h.ctx))
 	if err != nil {
@@ -263,8 +264,8 @@ func (h *Host) countRequests() int {
 	return len(list)
 }
 
-// hasOpenSuspension reports whether a suspension of the arm is open. While it is open, an arm that
-// ends after its work does not end. If the suspensions cannot be read, hasOpenSuspension reports
+// hasOpenSuspension reports whether a suspension of the arm is open. An arm that ends when its work
+// is done does not end before that. If the suspensions cannot be read, hasOpenSuspension returns
 // true.
 func (a *arm) hasOpenSuspension(ctx context.Context) bool {
 	a.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/registry"
 )
 
-// toolArm starts an arm with Coleo's tools. Its agent CLI is the fake one, which calls none.
+// toolArm starts an arm with Coleo's tools. Its fake agent CLI does not call them; the test does.
 func (s *stage) toolArm(name string) string {
 	s.t.Helper()
 	spec, err := os.ReadFile(s.path("harnesses/fake.toml"))
@@ -58,7 +58,7 @@ func (s *stage) callTool(id, key, tool, arguments string) <-chan told {
 	return out
 }
 
-// asked returns the suspensions in the log, when there are n.
+// asked waits until the log has n suspensions of the arm, and returns them.
 func (s *stage) asked(id string, n int) (out []coleo.Suspension) {
 	s.t.Helper()
 	s.until("the arm has asked", func() bool { return len(s.events(id, coleo.EventSuspension)) >= n })

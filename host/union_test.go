@@ -9,7 +9,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// The types of the payloads of Coleo's own events. docs/api.md names the same ones.
+// The types of the payloads of Coleo's own events. docs/api.md names the same types.
 var ownPayloads = map[coleo.EventKind]func() any{
 	coleo.EventSpawned:      func() any { return new(coleo.Handle) },
 	coleo.EventStopped:      func() any { return new(coleo.Reading) },
@@ -23,9 +23,9 @@ var ownPayloads = map[coleo.EventKind]func() any{
 	coleo.EventQueue:        func() any { return new(coleo.QueueChange) },
 }
 
-// The log of an arm that works, asks and ends has one shape for all events: who, when, which
-// kind, and for what belongs to a run, which run. What the model does has a turn from 1. Each
-// payload is of its kind's type, with no field besides.
+// The test reads the log of an arm that works, asks and ends. All events must have the same shape:
+// the arm, the time and the kind, and the run if they belong to one. Work of the model also has a
+// turn, from 1. Each payload must have the type of its kind, and no other field.
 func TestR1EveryEventHasOneShapeAndThePayloadOfItsKind(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -69,7 +69,7 @@ func TestR1EveryEventHasOneShapeAndThePayloadOfItsKind(t *testing.T) {
 	}
 }
 
-// runsFor makes an arm work, ask, get its answer and end.
+// runsFor makes an arm work, ask, receive an answer and end.
 func (s *stage) runsFor(id string) {
 	s.t.Helper()
 	s.prompt(id, "dialog rm -rf build")

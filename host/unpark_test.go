@@ -8,14 +8,15 @@ import (
 	"coleo.dev/bus"
 )
 
-// unparks orders an arm to go on, and returns the id of the prompt with which it does.
+// unparks orders an arm to continue, and returns the id of the prompt that continues the arm.
 func (s *stage) unparks(id string) string {
 	s.t.Helper()
 	return must[coleo.QueueReport](s, bus.OpQueue, bus.QueueOrder{Arm: id,
 		QueueOrder: coleo.QueueOrder{Step: coleo.QueueContinued}}).ID
 }
 
-// refusesPrompt gives an arm a budget that is too small for a call, and prompts the arm.
+// refusesPrompt gives an arm a budget that is too small for a call, and prompts the arm. The prompt
+// is refused.
 func (s *stage) refusesPrompt(id string) {
 	s.t.Helper()
 	s.setsBudget(id, coleo.Budget{Dollars: 0.35})
@@ -54,8 +55,8 @@ func TestAnArmWhoseTurnWasNotCutOffIsOnlyUnparked(t *testing.T) {
 	s.awaitRuns(id, 1)
 }
 
-// A budget refuses a prompt while the arm waits for the end of a limit. The turn that the limit has cut
-// off still goes on afterwards.
+// A budget refuses a prompt while the arm waits for the end of a limit. After that, the arm must
+// still continue the turn that the limit has cut off.
 func TestABudgetForgetsNoTurnThatALimitHasCutOff(t *testing.T) {
 	t.Parallel()
 	s := budgetStage(t, coleo.Budgets{})

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/bus"
 )
 
-// askingSession is a real session whose agent CLI asks something just before a prompt is typed.
+// askingSession is a real session whose agent CLI shows a dialog just before a prompt is typed.
 type askingSession struct {
 	coleo.Session
 	ask func()
@@ -23,13 +23,13 @@ func (a *askingSession) SendPrompt(ctx context.Context, p coleo.Prompt) (coleo.R
 	return a.Session.SendPrompt(ctx, p)
 }
 
-// A dialog opens at the wake time of a parked arm: before the prompt is taken from the queue, or after. No
-// key reaches the dialog, and the prompt is sent once after the answer.
+// A dialog opens at the wake time of a parked arm, before or after the prompt is taken from the
+// queue. No key may reach the dialog. After the answer, the prompt must be sent once.
 func TestADialogAtTheWakeTimeGetsNoKey(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		wake func(s *stage, id string, ask func())
-		want []coleo.ParkStep // until the answer
+		want []coleo.ParkStep // the steps before the answer
 	}{
 		"before the prompt is taken": {func(s *stage, id string, ask func()) {
 			ask()
@@ -72,7 +72,8 @@ func TestADialogAtTheWakeTimeGetsNoKey(t *testing.T) {
 	}
 }
 
-// beginDialog makes the fake agent CLI ask something by itself, and waits until its session shows the dialog.
+// beginDialog makes the fake agent CLI show a dialog by itself, and waits until its session shows
+// the dialog.
 func (s *stage) beginDialog(id string, tape *fakeTape) {
 	s.check(os.WriteFile(filepath.Join(tape.path, ownOrders), []byte("dialog make"), 0o600))
 	s.check(syscall.Kill(tape.pid, syscall.SIGUSR1))

@@ -13,15 +13,15 @@ import (
 	"coleo.dev/holder"
 )
 
-// These tests count what this process and the holders that it started read. They must run
-// alone, because the kernel counts for the whole process. The kernel also adds a child's
-// reads when the child is collected.
+// These tests count the reads of this process and of the holders that it has started. They must not
+// run in parallel, because the kernel counts the reads of the whole process. The kernel adds the
+// reads of a child when this process waits for the child.
 
-// crowdSize is the number of processes in a crowd that belong to no arm. A look at all
-// processes reads at least one file of each.
+// crowdSize is the number of processes that belong to no arm. A search of all processes reads at
+// least one file of each.
 const crowdSize = 300
 
-// startStrangers fills the machine with processes that belong to no arm.
+// startStrangers starts processes that belong to no arm.
 func startStrangers(t *testing.T) {
 	t.Helper()
 	for range crowdSize {
@@ -33,7 +33,7 @@ func startStrangers(t *testing.T) {
 	}
 }
 
-// readsFor returns the average number of reads over the given number of calls of do.
+// readsFor returns how often one call of the given function reads, as an average of several calls.
 func readsFor(t *testing.T, times int, do func(i int)) int {
 	t.Helper()
 	before := readsSoFar(t)
@@ -56,8 +56,8 @@ func readsSoFar(t *testing.T) int {
 	return calls
 }
 
-// TestAnEndLooksAtTheArmAlone: the holder ends the arm's own processes and reports that
-// none is left. Nobody looks at all processes of the machine.
+// TestAnEndLooksAtTheArmAlone counts the reads during the end of an arm. The holder ends the arm's
+// own processes and reports that none is left, so nobody may search all processes of the machine.
 func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	s := newStage(t)
 	const ends = 8
@@ -71,15 +71,15 @@ func TestAnEndLooksAtTheArmAlone(t *testing.T) {
 	}
 	alone := end("a")
 	startStrangers(t)
-	// A look at all processes reads twice for each of them. The host agent's other work reads
-	// some hundred times more while a loaded machine ends an arm slowly.
+	// A search of all processes reads twice for each process. On a loaded machine, where an arm
+	// ends slowly, the host agent's other work needs some hundred more reads.
 	if got := end("b"); got-alone > crowdSize {
 		t.Errorf("an end reads %d times, and %d times beside %d more processes", alone, got, crowdSize)
 	}
 }
 
-// TestAStartLooksAtAllProcessesOnceAtMost: a start looks for the marks of earlier starts.
-// An arm with a new id cannot have such marks.
+// TestAStartLooksAtAllProcessesOnceAtMost counts the searches for the marks of earlier starts. An
+// arm with a new id needs no search, because no process can have its mark.
 func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	s := newStage(t)
 	const starts = 6
@@ -107,7 +107,7 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	if n := looks.Load(); n != starts {
 		t.Errorf("%d starts of arms that have run before looked %d times", starts, n)
 	}
-	// An open file, a read of its whole content, and a read that returns its end. Two of
+	// A process is read in three steps: open the file, read its content, and read its end. Two of
 	// these are reads.
 	const once = 3
 	if again-alone > once*crowdSize {
@@ -121,7 +121,8 @@ func TestAStartLooksAtAllProcessesOnceAtMost(t *testing.T) {
 	}
 }
 
-// TestStartsThatWaitShareALook: also, no start gets a look that began before it asked.
+// TestStartsThatWaitShareALook checks that starts that wait at the same time share one search. No
+// start may receive the result of a search that began before it asked.
 func TestStartsThatWaitShareALook(t *testing.T) {
 	t.Parallel()
 	began, goOn := make(chan int), make(chan struct{})
@@ -137,7 +138,7 @@ func TestStartsThatWaitShareALook(t *testing.T) {
 	got := make(chan int, 1+waiting)
 	ask := func() { got <- marks.generationsOf("ada")[0] }
 	go ask()
-	<-began // all of them ask during the first look
+	<-began // all of them ask during the first search
 	var asked sync.WaitGroup
 	for range waiting {
 		asked.Go(ask)
@@ -163,8 +164,8 @@ func TestStartsThatWaitShareALook(t *testing.T) {
 	}
 }
 
-// TestABeatNeedsNoNewConnection: the session's connection proves that its holder lives
-// and who it is.
+// TestABeatNeedsNoNewConnection checks that a beat uses the session's connection. That connection
+// proves that the holder lives and who it is.
 func TestABeatNeedsNoNewConnection(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -184,7 +185,8 @@ func TestABeatNeedsNoNewConnection(t *testing.T) {
 	s.check(os.Rename(holder.SocketPath(dir)+".away", holder.SocketPath(dir)))
 }
 
-// TestAPulseReadsOnceForEachArm: serve asks for a pulse every 1.5 s.
+// TestAPulseReadsOnceForEachArm counts the reads of a pulse, because serve asks for one every 1.5
+// s.
 func TestAPulseReadsOnceForEachArm(t *testing.T) {
 	s := newStage(t)
 	const arms, pulses = 4, 50

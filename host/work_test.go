@@ -8,14 +8,13 @@ import (
 	"coleo.dev/bus"
 )
 
-// told returns the kinds of an arm's events of work and of its runs, in the order of the
-// log.
+// told returns the kinds of an arm's events about work and runs, in the order of the log.
 func (s *stage) told(id string) (kinds []coleo.EventKind) {
 	s.t.Helper()
 	all, _ := s.readLog()
 	for _, e := range all {
 		if e.Kind == coleo.EventMode {
-			continue // the screen shows it at any time, and it belongs to no run
+			continue // the screen can show it at any time, and it belongs to no run
 		}
 		if e.Arm == id && (e.Kind.IsWork() || e.Kind == coleo.EventRunStart || e.Kind == coleo.EventRunEnd) {
 			kinds = append(kinds, e.Kind)
@@ -24,7 +23,7 @@ func (s *stage) told(id string) (kinds []coleo.EventKind) {
 	return kinds
 }
 
-// noteWork gives the host agent work, as a session with a record does.
+// noteWork passes work to the host agent, as a session with a record does.
 func (s *stage) noteWork(id string, list []coleo.Activity) {
 	s.t.Helper()
 	a, err := s.host.arm(id)
@@ -32,8 +31,8 @@ func (s *stage) noteWork(id string, list []coleo.Activity) {
 	s.check(a.noteWork(s.t.Context(), work{"record", list}))
 }
 
-// A host agent reads a record from its beginning. What an earlier one has told stays told
-// once, and the run ends behind all of it.
+// Each host agent reads the record of the agent CLI from the beginning. Work that an earlier host
+// agent has logged must not be logged again. A run must end after all of its work.
 func TestR2ARunBeginsAndEndsAroundItsWork(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -62,8 +61,8 @@ func TestR2ARunBeginsAndEndsAroundItsWork(t *testing.T) {
 	}
 }
 
-// The record may have a prompt, and the work behind it, before the prompt is proven to
-// have arrived.
+// The record may contain a prompt and its work before the host agent has proof that the prompt has
+// arrived. The run's start must come first in the log.
 func TestWorkOfAPromptThatIsBeingSentFollowsItsRunStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -85,7 +84,8 @@ func TestWorkOfAPromptThatIsBeingSentFollowsItsRunStart(t *testing.T) {
 	}
 }
 
-// An agent CLI without a record tells its answer on the screen alone.
+// Only the screen shows the answer of an agent CLI without a record. The log must have this answer
+// as a text.
 func TestAnAnswerOnTheScreenIsAText(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -6,15 +6,16 @@ import (
 	"coleo.dev"
 )
 
-// helps lists, for each alternative, the kinds of limit against which it may help. Another model of
-// the harness uses the same login and the same network. Its context can be just as short.
+// helps lists the kinds of limit against which each alternative may help. Another model of the same
+// harness does not help if the login, the network or a full context is the limit. It uses the same
+// login and network, and its context can be just as short.
 var helps = map[coleo.LimitAction][]coleo.LimitKind{
 	coleo.LimitModel:    {coleo.LimitRate, coleo.LimitQuota, coleo.LimitOverload},
 	coleo.LimitHandover: {coleo.LimitRate, coleo.LimitQuota, coleo.LimitLogin, coleo.LimitContext},
 }
 
-// alternatives returns the steps of the policy on that may help against a limit and were not tried
-// yet.
+// alternatives returns the steps of an on_limit that may help against a kind of limit and that the
+// arm has not tried yet.
 func alternatives(kind coleo.LimitKind, on, tried coleo.OnLimit) coleo.OnLimit {
 	done := tried.Steps()
 	return coleo.OnLimitOf(slices.DeleteFunc(on.Steps(), func(s coleo.LimitStep) bool {
@@ -31,8 +32,8 @@ func First(p coleo.Parked) (coleo.LimitStep, bool) {
 	return list[0], true
 }
 
-// AfterTry returns the parking of an arm after the arm has tried the first alternative. If the
-// attempt failed, the given text says why.
+// AfterTry returns the parking of an arm after it has tried the first alternative. If the attempt
+// failed, the text in failed is the reason; otherwise it is "".
 func AfterTry(p coleo.Parked, failed string) coleo.Parked {
 	list := p.Next.Steps()
 	if len(list) == 0 {
@@ -46,9 +47,9 @@ func AfterTry(p coleo.Parked, failed string) coleo.Parked {
 	return p
 }
 
-// MayCost returns EConflict if the fallback policy forbids the change from a model with the first
-// price to a model with the second price. A nil price is unknown. Only the policy any allows an
-// unknown price.
+// MayCost returns EConflict if the fallback policy forbids a change between models with the given
+// prices. A nil price is unknown. Only the policy "any" allows a change if one of the prices is
+// unknown.
 func MayCost(policy coleo.FallbackStrategy, from, to *coleo.Price) error {
 	switch {
 	case policy == "" || policy == coleo.FallbackAny:

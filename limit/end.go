@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// farthest is the longest time that a limit can last. Plans renew monthly, so a later end was
-// misread.
+// farthest is the longest time that a limit can last. Plans renew monthly, so Coleo has misread any
+// later end.
 const farthest = 32 * 24 * time.Hour
 
-// lately is how far a time of day can be in the past and still mean today. For example, an agent
-// CLI can show "resets 3am" at 3:01. The limit has then just ended.
+// lately is how far in the past a time of day can be and still mean today. For example, an agent
+// CLI shows "resets 3am" at 3:01 if its limit has just ended.
 const lately = 10 * time.Minute
 
-// End returns the time at which a limit ends. It parses an error message. The second parameter is
-// the time at which the message was shown. End returns false if the message has no time, or an
-// impossible one. A time of day without a zone is in the zone of the second parameter.
+// End returns the time at which a limit ends, according to the text of an error message. The time
+// in now is when the message was shown. A time of day without a zone is in the zone of now. End
+// returns false if the message has no time, or an impossible one.
 //
 // These forms are understood:
 //
@@ -61,8 +61,8 @@ var (
 		`(\d{1,2})(?:st|nd|rd|th)?(?:,?\s+(\d{4})\b)?(?:,?\s*(?:at\s+)?` + hour + `)?` + zone)
 )
 
-// ownRetry matches a message about the agent CLI's own retries. These retries are over when
-// the turn has ended.
+// ownRetry matches a message about the agent CLI's own retries. End ignores such a message, because
+// the retries are over when the turn has ended.
 var ownRetry = regexp.MustCompile(`(?i)\bretrying in \d+(\.\d+)? ?[a-z]+`)
 
 const (
@@ -120,14 +120,14 @@ func delay(text string, now time.Time) (time.Time, bool) {
 	return now.Add(all), true
 }
 
-// letterAt reports whether the text has a letter at the given position. If it has, the match is
-// only the beginning of a word, such as "3 m" in "3 more".
+// letterAt reports whether the text has a letter at the given position. A number and its unit do
+// not count if a letter follows: the "3 m" in "3 more" is not 3 minutes.
 func letterAt(text string, at int) bool {
 	return at < len(text) && at > 0 && text[at-1] != ' ' && (text[at]|0x20) >= 'a' && (text[at]|0x20) <= 'z'
 }
 
-// bareSeconds reports whether a number without a unit means seconds. It judges by the words before
-// the number. In "resets 3", the number does not mean seconds.
+// bareSeconds reports whether a number without a unit is a number of seconds. The words before the
+// number decide. In "resets 3", the number is not a number of seconds.
 func bareSeconds(words string) bool {
 	words = strings.ToLower(words)
 	return strings.Contains(words, "after") || strings.Contains(words, "seconds")
@@ -152,8 +152,8 @@ func unitOf(word string) time.Duration {
 	return 24 * time.Hour
 }
 
-// clock reads a time of day. A day of the week or "tomorrow" can come before the time. If there is
-// neither, a time of day in the past means that time tomorrow.
+// clock reads a time of day, which can have a weekday or "tomorrow" before it. A time of day
+// without a day is tomorrow's if it has passed today.
 func clock(text string, now time.Time) (time.Time, bool) {
 	m := clockForm.FindStringSubmatch(text)
 	if m == nil {
@@ -191,8 +191,8 @@ var weekdays = map[string]time.Weekday{"sun": 0, "mon": 1, "tue": 2, "wed": 3, "
 var months = map[string]time.Month{"jan": 1, "feb": 2, "mar": 3, "apr": 4, "may": 5, "jun": 6, "jul": 7, "aug": 8,
 	"sep": 9, "oct": 10, "nov": 11, "dec": 12}
 
-// date reads a day of a month. If there is no year, it means the next such day. If there is no time
-// of day, the limit ends when that day begins.
+// date reads a day of a month. If the day has no year and would be more than half a year ago, it is
+// a day of the next year. If there is no time of day, the limit ends when that day begins.
 func date(text string, now time.Time) (time.Time, bool) {
 	m := dateForm.FindStringSubmatch(text)
 	if m == nil {
@@ -249,8 +249,8 @@ func timeOfDay(hourWord, minuteWord, half string) (hour, minute int, ok bool) {
 	return hour, minute, true
 }
 
-// inZone returns the given time in the given zone. If zone is "", inZone returns the time
-// unchanged. It returns false if the zone is unknown.
+// inZone returns the same moment in the given zone. An empty zone changes nothing. inZone returns
+// false if the zone is unknown.
 func inZone(now time.Time, zone string) (time.Time, bool) {
 	if zone == "" {
 		return now, true

@@ -16,13 +16,13 @@ func TestTheEndOfALimitIsReadFromItsMessage(t *testing.T) {
 	}
 	for _, c := range []struct {
 		text string
-		want time.Time // zero: no time
+		want time.Time // zero if End must find no time
 	}{
 		{"You've hit your limit · resets 3am (Europe/Berlin)", at(berlin, 11, 25, 3, 0)},
 		{"You've hit your session limit · resets 11:50pm (Europe/Berlin)", at(berlin, 11, 24, 23, 50)},
 		{"You've hit your weekly limit · resets Nov 27, 3am (Europe/Berlin)", at(berlin, 11, 27, 3, 0)},
 		{"Claude usage limit reached. Your limit will reset at 3pm (UTC).", at(time.UTC, 11, 25, 15, 0)},
-		{"limit reached, resets 10:25 PM", at(time.UTC, 11, 24, 22, 25)}, // just passed
+		{"limit reached, resets 10:25 PM", at(time.UTC, 11, 24, 22, 25)}, // less than lately ago
 		{"limit reached, resets 9 PM", at(time.UTC, 11, 25, 21, 0)},
 		{"resets tomorrow at 3am", at(time.UTC, 11, 25, 3, 0)},
 		{"resets Mon 12:00 AM", at(time.UTC, 11, 30, 0, 0)},
@@ -44,7 +44,7 @@ func TestTheEndOfALimitIsReadFromItsMessage(t *testing.T) {
 		{"Your limit will reset at 1795561200", time.Unix(1795561200, 0)},
 		{"reset at 2026-11-25T03:00:00Z", at(time.UTC, 11, 25, 3, 0)},
 		{"try again at 2026-11-25 03:00", at(time.UTC, 11, 25, 3, 0)},
-		{"resets\n  3am\n  (Europe/Berlin)", at(berlin, 11, 25, 3, 0)}, // broken at the edge of the screen
+		{"resets\n  3am\n  (Europe/Berlin)", at(berlin, 11, 25, 3, 0)}, // wrapped at the edge of the screen
 
 		{"Overloaded", time.Time{}},
 		{"Overloaded Retrying in 4.0 seconds... Overloaded Retrying in 8.0 seconds... Overloaded", time.Time{}},
@@ -57,9 +57,9 @@ func TestTheEndOfALimitIsReadFromItsMessage(t *testing.T) {
 		{"resets Feb 31, 3am", time.Time{}},
 		{"try again in 400 days", time.Time{}},
 		{"try again in 99999999999999999999 hours", time.Time{}},
-		{"resets Nov 20, 2026 3am", time.Time{}}, // past
+		{"resets Nov 20, 2026 3am", time.Time{}}, // in the past
 		{"try again at Nov 28th, 2031 3:00 AM", time.Time{}},
-		{"reset at 1600000000", time.Time{}}, // past
+		{"reset at 1600000000", time.Time{}}, // in the past
 		{"retry in 3 more attempts", time.Time{}},
 	} {
 		got, ok := End(c.text, now)
@@ -85,7 +85,7 @@ func TestATimeOfDayIsRightWhenTheClocksChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Date(2026, 10, 24, 23, 0, 0, 0, berlin) // the clock goes back at 3:00
+	now := time.Date(2026, 10, 24, 23, 0, 0, 0, berlin) // clocks go back at 3:00 on the next day
 	if got, _ := End("resets 4am", now); got.Sub(now) != 6*time.Hour {
 		t.Errorf("from 23:00 to 4:00 in that night are %v, want 6h", got.Sub(now))
 	}

@@ -7,26 +7,26 @@ import (
 	"coleo.dev"
 )
 
-// MaxTries is how many times an arm continues by itself if each turn meets a limit again. After
-// that, the arm waits for a person. With the longest waits, the tries take more than a day.
+// MaxTries is how many times in a row an arm continues by itself although each turn meets a limit.
+// After that, the arm waits for a person. With the longest waits, the tries take more than a day.
 const MaxTries = 30
 
-// These constants lengthen a wait. Each try also doubles the wait, from the first to the longest
-// wait of the limit's kind.
+// These constants make a wait longer than the announced or assumed time of the limit.
 const (
-	// margin is added to the end of the limit that the agent CLI shows. It is needed because the
-	// clocks of machine and model differ.
+	// margin is added to the end of the limit that the agent CLI shows. The machine's clock and the
+	// clock of the model's server can differ.
 	margin = 2 * time.Second
-	// jitterPart and maxJitter spread arms that met the same limit at the same time. Each
-	// waits up to a tenth longer, but at most five minutes.
+	// Arms that met the same limit at the same time must not all continue at once. So each arm
+	// waits up to a tenth (1/jitterPart) longer, but at most maxJitter longer.
 	jitterPart = 10
 	maxJitter  = 5 * time.Minute
 )
 
 type wait struct{ first, longest time.Duration }
 
-// waits contains the waits for limits whose end is not known. A limit on requests per minute ends
-// within minutes, and a quota renews within hours.
+// waits contains the waits for limits with an unknown end. Each try doubles the wait, from the
+// first to the longest. A limit on requests per minute ends within minutes, and a quota renews
+// within hours.
 var waits = map[coleo.LimitKind]wait{
 	coleo.LimitRate:     {time.Minute, time.Hour},
 	coleo.LimitOverload: {time.Minute, time.Hour},
@@ -34,10 +34,10 @@ var waits = map[coleo.LimitKind]wait{
 	coleo.LimitQuota:    {30 * time.Minute, 2 * time.Hour},
 }
 
-// Plan returns the parking of an arm that has met the given limit in a run. tryCount is how many
-// times the arm has continued by itself since its last turn without a limit. The alternatives in
-// alreadyTried are those that the arm has tried since then. The arm's id determines the arm's share
-// of the jitter.
+// Plan returns the parking of an arm that has met the limit l in a run. tryCount is how many times
+// the arm has continued by itself since its last turn without a limit. The alternatives in
+// alreadyTried are those that the arm has tried since that turn. The arm's id determines how much
+// jitter the wait has.
 func Plan(l coleo.Limit, run, arm string, tryCount int, on, alreadyTried coleo.OnLimit) coleo.Parked {
 	p := coleo.Parked{Limit: l, Run: run, Try: tryCount + 1, Tried: alreadyTried,
 		Next: alternatives(l.Kind, on, alreadyTried)}
@@ -56,8 +56,8 @@ func Plan(l coleo.Limit, run, arm string, tryCount int, on, alreadyTried coleo.O
 	return p
 }
 
-// untilPassed returns how long to wait for the end of a limit. If the limit was there again after
-// its announced end, the wait can be longer than announced.
+// untilPassed returns how long to wait for the end of a limit. If the arm has already waited and
+// has met the limit again, the wait can be longer than the announced time.
 func untilPassed(l coleo.Limit, tries int) time.Duration {
 	w := waits[l.Kind]
 	if l.Until.IsZero() {
@@ -85,7 +85,7 @@ func doubled(w wait, times int) time.Duration {
 // much longer.
 func jittered(d time.Duration, arm string) time.Duration {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(arm)) // a hash never returns an error
+	_, _ = h.Write([]byte(arm)) // a hash returns no errors
 	most := min(d/jitterPart, maxJitter)
 	return d + time.Duration(float64(most)*float64(h.Sum32())/float64(1<<32))
 }

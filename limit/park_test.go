@@ -14,7 +14,7 @@ func TestALimitThatPassesIsWaitedFor(t *testing.T) {
 	for _, c := range []struct {
 		what     string
 		kind     coleo.LimitKind
-		until    time.Duration // 0: nobody tells the end
+		until    time.Duration // 0 if the end is not known
 		tries    int
 		from, to time.Duration
 	}{

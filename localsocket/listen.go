@@ -24,14 +24,13 @@ type Listener struct {
 	err   error
 }
 
-// Listen listens on a socket at path. For each connection, the listener calls checkPeer with the
-// process at the other end. It closes the connection if checkPeer returns an error. If checkPeer is
-// nil, it accepts every process of this user.
+// Listen listens on a socket at path. The listener calls checkPeer with the process at the other
+// end of each connection, and closes the connection if checkPeer returns an error. If checkPeer is
+// nil, the listener accepts every process of this user.
 //
-// If path is a socket on which nobody listens, Listen replaces it. Listen returns
-// EConflict if a server already listens at path, or if path is not a socket. It returns
-// EForbidden if another user owns the folder or has permissions for it, because that
-// user could replace the socket.
+// If path is a socket on which no process listens, Listen replaces it. Listen returns EConflict if
+// a server already listens at path, or if path is not a socket. It returns EForbidden if another
+// user owns the folder or has permissions for it, because that user could replace the socket.
 func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
 	if checkPeer == nil {
 		checkPeer = func(Peer) error { return nil }
@@ -50,7 +49,7 @@ func Listen(path string, checkPeer func(Peer) error) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
-	l.SetUnlinkOnClose(false) // Close removes the socket itself, because the path that l has can be another one
+	l.SetUnlinkOnClose(false) // Close removes the socket, because l may know it under a short name only
 	if err := os.Chmod(path, 0o600); err != nil {
 		l.Close()
 		return nil, fmt.Errorf("close the socket %s to others: %w", path, err)
@@ -76,8 +75,8 @@ func checkFolder(dir string) error {
 	return nil
 }
 
-// removeDead removes the socket at path, whose server has ended. It returns EConflict
-// if path is not a socket.
+// removeDead removes a socket at path after its server has ended. It returns EConflict if path is
+// not a socket.
 func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -94,8 +93,7 @@ func removeDead(path string) error {
 	return nil
 }
 
-// Accept returns the next connection that is admitted. It closes connections that are
-// not admitted.
+// Accept returns the next connection that checkPeer accepts. It closes all other connections.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.AcceptUnix()

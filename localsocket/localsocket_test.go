@@ -57,7 +57,7 @@ func answer(args []string) int {
 	return 0
 }
 
-// private returns a folder for sockets of this user alone.
+// private returns a folder that only this user can use.
 func private(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,7 +67,8 @@ func private(t *testing.T) string {
 	return dir
 }
 
-// open lets the stranger reach a folder, as if by mistake.
+// open gives a folder and its parent the given mode, as if by mistake, so that a stranger can reach
+// it.
 func open(t *testing.T, dir string, mode fs.FileMode) {
 	t.Helper()
 	for _, path := range []string{dir, filepath.Dir(dir)} {
@@ -84,8 +85,8 @@ func line(t *testing.T, from *bufio.Reader, want string) {
 	}
 }
 
-// This test is not parallel. A child process of another test keeps the listener open until it runs its
-// program. Until then, the dead server would still answer.
+// This test must not be parallel to tests that start processes. A new child process keeps a copy of
+// the listener open until it runs its program, so the dead server would still answer.
 func TestAListenerTakesOverADeadSocketAndNothingElse(t *testing.T) {
 	path := filepath.Join(private(t), "s.sock")
 	l, err := Listen(path, nil)
@@ -162,8 +163,8 @@ func TestTheSameUserIsConnectedAndKnown(t *testing.T) {
 	}
 }
 
-// If another user reaches the socket despite all file modes, the listener refuses the connection. It
-// sends nothing and reads nothing.
+// Another user reaches the socket although its mode should keep the user out. The listener then
+// closes the connection. It neither sends nor reads a byte.
 func TestAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := private(t)

@@ -9,11 +9,11 @@ import (
 	"coleo.dev"
 )
 
-// Peer describes the process at the other end of a connection, as it was when it
-// connected or began to listen.
+// Peer describes the process at the other end of a connection. The kernel recorded it when the
+// process connected or began to listen.
 type Peer struct {
 	UID int
-	PID int // 0 if the kernel does not reveal the pid
+	PID int // 0 if the kernel does not report the pid
 }
 
 // PeerOf returns the process at the other end of a unix connection. Its errors are
@@ -24,9 +24,9 @@ func PeerOf(conn syscall.Conn) (Peer, error) {
 	return p, err
 }
 
-// Inspect calls checkPeer with the process at the other end of a connection. If checkPeer returns
-// an error, Inspect returns this error. Otherwise it makes sure that the process is still alive. If
-// the process has ended, checkPeer could have looked at another process with the same pid.
+// Inspect calls checkPeer with the process at the other end of a connection, and returns its error.
+// Then it verifies that the process is still alive. Otherwise checkPeer could have looked at a
+// later process with the same pid.
 //
 // Inspect returns EForbidden if another user is at the other end, or if the process has ended. It
 // returns EUnsupported if the system does not report which process is at the other end.
@@ -46,11 +46,11 @@ func withFD(conn syscall.Conn, do func(fd int) error) error {
 	return refused
 }
 
-// InspectFD works like Inspect, for the descriptor of a socket.
+// InspectFD works like Inspect, but takes the descriptor of a socket.
 func InspectFD(fd int, check func(Peer) error) error { return inspect(fd, false, check) }
 
-// inspect works like InspectFD. If mayBeOutside is true, the other process may be outside the pid namespace
-// of this process. This process then cannot see it.
+// inspect works like InspectFD. If mayBeOutside is true, it accepts a process without a pid: this
+// process cannot see a process outside of its own pid namespace.
 func inspect(fd int, mayBeOutside bool, check func(Peer) error) error {
 	p, process, err := peerOf(fd)
 	if err != nil {
@@ -69,9 +69,9 @@ func inspect(fd int, mayBeOutside bool, check func(Peer) error) error {
 	return nil
 }
 
-// Dial connects to the socket at path. It returns EForbidden if another user listens at path. In
-// that case, Dial has sent nothing. In a sandbox, a process does not see the process that listens
-// outside. Dial then checks only the user.
+// Dial connects to the socket at path. It returns EForbidden if another user listens at path, and
+// has then sent nothing. In a sandbox, Dial checks only the user, because it cannot see the process
+// that listens outside.
 func Dial(path string) (*net.UnixConn, error) {
 	conn, err := dialPath(path)
 	if err != nil {

@@ -4,7 +4,7 @@ package localsocket
 
 import "syscall"
 
-// process is a process that is known only by its pid.
+// process is a process that is known only by its pid, so alive can mistake a later process for it.
 type process struct{ pid int }
 
 func (p process) alive() bool { return syscall.Kill(p.pid, 0) == nil }

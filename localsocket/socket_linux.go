@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process refers to one process, and never to a later process with the same pid.
+// process is a reference to one process. It never refers to a later process with the same pid.
 type process struct {
-	fd  int // pidfd; -1 if there is none
+	fd  int // a pidfd; -1 if there is none
 	err error
 }
 
@@ -25,8 +25,8 @@ func peerOf(fd int) (Peer, process, error) {
 		return Peer{}, process{}, err
 	}
 	of := process{}
-	// Since Linux 6.5 the kernel returns a pidfd of the process. On older kernels, open
-	// a pidfd by the pid, which can already belong to another process.
+	// Since Linux 6.5, the kernel returns a pidfd of the process. On older kernels peerOf opens a
+	// pidfd by the pid, which may already belong to another process.
 	if of.fd, of.err = unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD); errors.Is(of.err, unix.ENOPROTOOPT) {
 		of.fd, of.err = unix.PidfdOpen(int(c.Pid), 0)
 	}
@@ -36,8 +36,8 @@ func peerOf(fd int) (Peer, process, error) {
 	return Peer{UID: int(c.Uid), PID: int(c.Pid)}, of, nil
 }
 
-// alive reports whether the process is still alive. Before Linux 5.3, alive cannot know
-// this, and returns true.
+// alive reports whether the process is still alive. It returns true before Linux 5.3, which has no
+// pidfds.
 func (p process) alive() bool {
 	if p.err != nil {
 		return errors.Is(p.err, unix.ENOSYS)
@@ -51,9 +51,9 @@ func (p process) close() {
 	}
 }
 
-// throughFolder opens the folder of a socket and calls the given function with a short name for the
-// socket's path. The short name leads through the open folder to the socket. This is necessary
-// because a socket address has room for only 107 bytes.
+// throughFolder opens the folder of a socket, and calls the given function with a short address of
+// the socket. A socket address has room for only 107 bytes, so the short address leads through the
+// open folder.
 func throughFolder[T any](path string, do func(*net.UnixAddr) (T, error)) (T, error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // longestPath is the maximum length of a socket's path, in bytes. On macOS, a socket address has
-// room for 104 bytes, including a zero at the end.
+// room for 104 bytes, including a final zero.
 const longestPath = 103
 
 // Fits returns EUnsupported if path is too long for a socket.

@@ -13,27 +13,28 @@ import (
 	"coleo.dev"
 )
 
-// These constants say how much an agent CLI may repeat before it goes in circles, and how much of a
-// run is kept.
+// These constants bound how much an agent CLI may repeat before it goes in circles, and how much of
+// a run its State keeps.
 const (
-	// MaxSame is the default for how often the same call may have the same result without another
-	// edit in between. An agent CLI that waits for a build asks a few times.
+	// MaxSame is the default for how often the same call may have the same result with no edit in
+	// between. An agent CLI that waits for a build makes the same call a few times.
 	MaxSame = 10
-	// maxBack is how often edits of one place may go back and forth. If an agent CLI tries
-	// something, undoes it and tries it once more, that is not a circle yet.
+	// maxBack is how often edits of the same place may go back and forth. An agent CLI may try
+	// something, undo it and try it again, so one change of direction is not a circle yet.
 	maxBack = 4
-	// mostKept is the largest number of calls and edits that are kept of one run. Each takes about
+	// mostKept is the largest number of calls and edits in the State of one run. Each takes about
 	// 30 bytes.
 	mostKept = 2000
 )
 
-// State is what is known about a run. The zero State belongs to a run that has just begun.
+// State is what the package remembers of a run. The zero State belongs to a run that has just
+// begun.
 type State struct {
-	open  map[string]coleo.ToolCall // calls without an end, by id
-	same  map[uint64]int            // how often a call had a result, since the last edit
-	files map[string]uint64         // the text that was written last, by file
-	edits map[change]int            // 1 for an edit that was made last in this direction
-	back  map[change]int            // how often edits went back, by the smaller direction
+	open  map[string]coleo.ToolCall // calls that have not ended, by id
+	same  map[uint64]int            // how often a call had the same result since the last edit
+	files map[string]uint64         // the text last written to each file
+	edits map[change]int            // 1 for an edit that is done and not undone
+	back  map[change]int            // how often an edit was undone or redone; both directions have the same key
 }
 
 // change is an edit that replaces one text with another. It contains hashes instead of the texts.
@@ -57,8 +58,8 @@ func (s State) Next(w coleo.Work, maxSame int) (State, string) {
 	return s, ""
 }
 
-// clone returns a copy of s that shares nothing with s. A copy for each call is cheap, because a
-// run has few calls and each call takes much longer.
+// clone returns a copy of s that shares no map with s. It is cheap, because a run has few calls and
+// each call takes much longer than a copy.
 func (s State) clone() State {
 	return State{open: maps.Clone(s.open), same: maps.Clone(s.same), files: maps.Clone(s.files),
 		edits: maps.Clone(s.edits), back: maps.Clone(s.back)}
@@ -76,10 +77,10 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 	c, ok := s.open[e.ID]
 	delete(s.open, e.ID)
 	if !ok || c.Truncated || e.Truncated {
-		return "" // what was left out can differ
+		return "" // the parts that were cut off can differ
 	}
 	if c.Kind == coleo.ToolEdit && e.Outcome == coleo.ToolSuccess {
-		clear(s.same) // the same command can have the same result, although something has changed
+		clear(s.same) // after an edit, a repeated result is no sign of a circle
 		return s.edited(c)
 	}
 	arguments := string(c.Arguments)
@@ -94,8 +95,8 @@ func (s *State) end(e coleo.ToolEnd, most int) string {
 	return fmt.Sprintf("it has made the same call of %s with the same result %d times", c.Name, s.same[key])
 }
 
-// edited records the edits of a successful call. If they show that the run goes in circles, edited
-// returns the reason.
+// edited records the edits of a successful call. It returns the reason if these edits show that the
+// run goes in circles, and "" otherwise.
 func (s *State) edited(c coleo.ToolCall) string {
 	for _, one := range s.changesOf(c) {
 		if one.from == one.to {
@@ -152,8 +153,8 @@ func (s *State) changesOf(c coleo.ToolCall) []change {
 	return nil
 }
 
-// patched returns the edit that a patch makes. It replaces the lines that the patch removes with
-// the lines that the patch adds.
+// patched returns a patch as one edit: the lines that the patch removes become the lines that it
+// adds.
 func patched(files, patch string) change {
 	var removed, added []string
 	for line := range strings.Lines(patch) {
@@ -171,7 +172,7 @@ func patched(files, patch string) change {
 func hash(words ...string) uint64 {
 	h := fnv.New64a()
 	for _, word := range words {
-		_, _ = h.Write([]byte(word)) // a hash never returns an error
+		_, _ = h.Write([]byte(word)) // a hash returns no errors
 		_, _ = h.Write([]byte{0})
 	}
 	return h.Sum64()

@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// calls makes the work of calls with their ends.
+// calls is a list of calls and their ends, as Next takes them.
 type calls struct {
 	list []coleo.Work
 }
@@ -46,7 +46,7 @@ func TestCirclesAreFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		work func(c *calls, i int)
-		want string // "" if there is no circle
+		want string // "" if Next must find no circle
 	}{
 		"the same call with the same result": {func(c *calls, _ int) { c.run("ls", "a") },
 			"the same call of Bash with the same result 10 times"},
@@ -135,7 +135,7 @@ func TestTheBoundCanBeAnother(t *testing.T) {
 	}
 }
 
-// A caller keeps a State and takes it up again, so Next must not change it.
+// A caller may keep a State and call Next on it twice, so Next must not change it.
 func TestAStateDoesNotChange(t *testing.T) {
 	t.Parallel()
 	var made calls

@@ -1,6 +1,6 @@
-// Package memo changes the JSON value of an arm's memo, and checks the value against its
-// schema. A function that returns an error returns the memo unchanged. The package does no
-// input or output.
+// Package memo changes the JSON value of an arm's memo, and checks the value against the memo's
+// schema. If a function returns an error, it returns the memo unchanged. The package does no input
+// or output.
 package memo
 
 import (
@@ -13,8 +13,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// WithSchema returns the memo with another schema. It returns EInvalid if the schema is not
-// a JSON Schema, or if the value does not fit it.
+// WithSchema returns the memo with another schema. It returns EInvalid if the schema is not a JSON
+// Schema, or if the memo's value does not fit it.
 func WithSchema(m wire.Memo, schema json.RawMessage) (wire.Memo, error) {
 	if _, err := checked.Compile("schema of the memo", schema); err != nil {
 		return m, err
@@ -39,9 +39,9 @@ func Set(m wire.Memo, value json.RawMessage, now time.Time) (wire.Memo, error) {
 	return fitting(m, next)
 }
 
-// Merge applies a JSON Merge Patch (RFC 7396) to the value, and returns the memo. Each key
-// of the patch replaces the same key of the value. A null removes the key. Merge returns
-// the errors of Set.
+// Merge applies a JSON Merge Patch (RFC 7396) to the value, and returns the memo with the result.
+// Each key of the patch replaces the same key of the value, and a null removes the key. Merge
+// returns the errors of Set.
 func Merge(m wire.Memo, patch json.RawMessage, now time.Time) (wire.Memo, error) {
 	change, err := decode(patch)
 	if err != nil {
@@ -60,8 +60,8 @@ func Merge(m wire.Memo, patch json.RawMessage, now time.Time) (wire.Memo, error)
 	return Set(m, value, now)
 }
 
-// fitting checks a changed memo. It returns the changed memo if the value is not too large and fits
-// the schema. Otherwise it returns the old memo and EInvalid.
+// fitting returns the changed memo, next, if its value is not too large and fits its schema.
+// Otherwise it returns the old memo and EInvalid.
 func fitting(m, next wire.Memo) (wire.Memo, error) {
 	if len(next.Value) > wire.MaxMemo {
 		return m, coleo.Errorf(coleo.EInvalid, "the value has %d bytes, more than %d", len(next.Value), wire.MaxMemo)
@@ -85,7 +85,7 @@ func merged(value, patch any) any {
 	if !ok {
 		return patch
 	}
-	was, _ := value.(map[string]any) // anything else is replaced by an object
+	was, _ := value.(map[string]any) // an object replaces a value of another type
 	out := map[string]any{}
 	for key, v := range was {
 		out[key] = v
@@ -100,7 +100,8 @@ func merged(value, patch any) any {
 	return out
 }
 
-// decode decodes a JSON value. It keeps each number as it is written.
+// decode decodes a JSON value. It keeps the digits of each number, so that a large number is not
+// rounded.
 func decode(raw json.RawMessage) (v any, err error) {
 	if !json.Valid(raw) {
 		return nil, coleo.Errorf(coleo.EInvalid, "it is no single JSON value")

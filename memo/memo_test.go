@@ -24,8 +24,8 @@ func TestM29AMemoChangesOnlyToWhatFitsItsSchema(t *testing.T) {
 		name   string
 		change func(wire.Memo, json.RawMessage, time.Time) (wire.Memo, error)
 		with   string
-		want   string // the value afterwards
-		fault  string // a part of the error; "" if it is accepted
+		want   string // the value after the change
+		fault  string // a part of the error; "" if there must be none
 	}{
 		{"a patch of nothing must fit, too", Merge, `{"notes":{}}`, "", "done"},
 		{"a value that fits is set", Set, ` {"done": 1} `, `{"done":1}`, ""},

@@ -1,4 +1,5 @@
-// Package paths compares the paths of files and folders. It looks at no disk and resolves no symbolic links.
+// Package paths compares the paths of files and folders. It does not read the disk, and resolves no
+// symbolic links.
 package paths
 
 import "path/filepath"

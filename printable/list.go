@@ -2,7 +2,7 @@ package printable
 
 import "strings"
 
-// List joins words for a person: "a, b and c". No word gives "nothing".
+// List joins words for a person: "a, b and c". For an empty list it returns "nothing".
 func List[T ~string](words []T) string {
 	if len(words) == 0 {
 		return "nothing"

@@ -6,7 +6,7 @@ import (
 	"coleo.dev/printable"
 )
 
-// word is a type of texts, as a state is.
+// word is a string type, like coleo.State.
 type word string
 
 func TestList(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package printable makes a text safe to show to a person. An arm, a model or a file in a repository
-// chooses such texts. A terminal obeys the control characters in them, and invisible characters can
-// hide what a text says or reverse its direction.
+// Package printable makes a text from an arm, a model or a file of a repository safe to show to a
+// person. A terminal obeys control characters in such a text. Invisible characters can hide what a
+// text says or reverse its direction.
 package printable
 
 import (
@@ -10,23 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns a text without invisible characters. It keeps line feeds and tabs. Any other white
-// space that is not visible becomes one space, such as a carriage return without a line feed.
+// Text returns a text without invisible characters. It keeps line feeds and tabs. Any other
+// invisible white space, such as a carriage return without a line feed, becomes one space.
 func Text(s string) string { return keepVisible(s, removed) }
 
 // Marked is like Text, but shows "?" in place of each invisible character. So a person who decides
-// about the text sees that there is more.
+// about the text sees where characters are hidden.
 func Marked(s string) string { return keepVisible(s, '?') }
 
 // Line returns a text as one line without invisible characters. Each run of white space becomes one
 // space.
 func Line(s string) string { return strings.Join(strings.Fields(Text(s)), " ") }
 
-// removed makes strings.Map drop a character.
+// removed is the value for which strings.Map drops a character.
 const removed = -1
 
-// keepVisible replaces each invisible character. A byte that is not UTF-8 counts as an invisible
-// character.
+// keepVisible replaces each invisible character of a text. It treats a byte that is not UTF-8 as an
+// invisible character.
 func keepVisible(s string, replacement rune) string {
 	mark := ""
 	if replacement != removed {
@@ -44,8 +44,8 @@ func keepVisible(s string, replacement rune) string {
 	}, s)
 }
 
-// Escaped writes each invisible character as a Go escape, such as \x1b or \u202e. This includes line
-// feeds and tabs, and white space other than the space, U+00A0 and U+3000.
+// Escaped writes each invisible character as a Go escape, such as \x1b or \u202e. It also escapes
+// line feeds, tabs and all other white space except the space, U+00A0 and U+3000.
 func Escaped(s string) string {
 	var out strings.Builder
 	for len(s) > 0 {

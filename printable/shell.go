@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// ShellWord writes a text as one word of a shell command that a person copies. It quotes the text if a shell
-// would read it otherwise. Each invisible character is an escape, which bash, zsh and ksh know.
+// ShellWord writes a text as one word of a shell command that a person copies. It quotes the text
+// if a shell would read it in another way. It writes invisible characters as escapes in $'…', which
+// bash, zsh and ksh understand.
 func ShellWord(s string) string {
 	plain := func(r rune) bool {
 		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_@%+:,./-", r)

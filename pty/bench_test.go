@@ -44,7 +44,7 @@ func BenchmarkAgentTraffic(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size(writes)), "ns/byte")
 }
 
-// BenchmarkReading adds the work of a reader after every write.
+// BenchmarkReading also reads the screen after each write, as a session does.
 func BenchmarkReading(b *testing.B) {
 	writes := agentTraffic(b)
 	c := New(DefaultCols, DefaultRows)
@@ -84,8 +84,8 @@ func BenchmarkView(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports the heap of a screen: with every cell written, with its
-// alternate screen also full, and with 10,000 lines of history.
+// BenchmarkMemory reports the heap of three screens. On the first one every cell is written. On the
+// second one the alternate screen is full, too. The third one has 10,000 lines of history.
 func BenchmarkMemory(b *testing.B) {
 	for b.Loop() {
 		drawn, alt, full := memory()
@@ -95,11 +95,11 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// memory returns the memory of a screen of 120x40, in MB. It measures it with every cell
-// written, with its alternate screen also full, and with 10,000 lines that all differ.
+// memory returns the memory of a screen of 120x40, in MB. It measures the screen with every cell
+// written, with the alternate screen also full, and with 10,000 different lines of history.
 func memory() (drawn, alt, full float64) {
 	const screens = 20
-	New(DefaultCols, DefaultRows) // loads the width table
+	New(DefaultCols, DefaultRows) // loads the table of widths, which all screens share
 	all := make([]*Core, screens)
 	before := liveHeap()
 	each := func(f func(c *Core)) float64 {
@@ -127,7 +127,7 @@ func memory() (drawn, alt, full float64) {
 	return drawn, alt, full
 }
 
-// TestMemoryIsWithinItsBars checks the figures that docs/screen.md promises.
+// TestMemoryIsWithinItsBars checks the limits that docs/screen.md promises.
 func TestMemoryIsWithinItsBars(t *testing.T) {
 	drawn, alt, full := memory()
 	if drawn > 0.3 || alt > 0.3 || full > 2.5 {
@@ -137,8 +137,8 @@ func TestMemoryIsWithinItsBars(t *testing.T) {
 	t.Logf("%.2f MB drawn, %.2f MB with the alternate screen, %.2f MB with 10,000 lines", drawn, alt, full)
 }
 
-// BenchmarkHostile reports the slowest of the hostile pieces of output, in ms for a MiB,
-// and fails above 200.
+// BenchmarkHostile reports the time of the slowest hostile output, in ms for each MiB. It fails
+// above 200 ms.
 func BenchmarkHostile(b *testing.B) {
 	for _, size := range [][2]int{{1, 1}, {5, 3}, {DefaultCols, DefaultRows}, {500, 300}} {
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
@@ -156,7 +156,7 @@ func BenchmarkHostile(b *testing.B) {
 }
 
 func slowestInput(cols, rows int) (worst float64, which string) {
-	const most = 5 // how often each is measured; the shortest time counts
+	const most = 5 // number of measurements of each output; the shortest time counts
 	for _, in := range hostile() {
 		data := append([]byte("\x1b#8"), bytes.Repeat([]byte(in), (512<<10)/len(in))...)
 		took := perByte(data, cols, rows)
@@ -170,7 +170,7 @@ func slowestInput(cols, rows int) (worst float64, which string) {
 	return worst, which
 }
 
-// colouredText returns n bytes or a few more of words, each in another colour.
+// colouredText returns at least n bytes of words in changing colors.
 func colouredText(n int) [][]byte {
 	var all strings.Builder
 	for i := 0; all.Len() < n; i++ {
@@ -183,7 +183,7 @@ func colouredText(n int) [][]byte {
 }
 
 func pieces(s string) [][]byte {
-	const write = 4 << 10 // the most that one read of a terminal returns
+	const write = 4 << 10 // the largest result of one read of a terminal, in bytes
 	var out [][]byte
 	for p := []byte(s); len(p) > 0; p = p[min(write, len(p)):] {
 		out = append(out, bytes.Clone(p[:min(write, len(p))]))
@@ -191,11 +191,11 @@ func pieces(s string) [][]byte {
 	return out
 }
 
-// BenchmarkSnapshot measures the cost of keeping and restoring a screen, with and without
-// a full history.
+// BenchmarkSnapshot measures how long it takes to save and to restore a screen, with and without a
+// full history.
 func BenchmarkSnapshot(b *testing.B) {
 	full := New(DefaultCols, DefaultRows)
-	for full.history.lines < historyLines { // what agent CLIs print, not one line repeated
+	for full.history.lines < historyLines { // what agent CLIs print, not one repeated line
 		for _, w := range agentTraffic(b) {
 			_, _ = full.Write(bytes.ReplaceAll(strip(w), []byte("\n"), []byte("\r\n")))
 		}

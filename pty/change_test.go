@@ -48,7 +48,8 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestChangedMissesNothing follows recordings by changed rows alone.
+// TestChangedMissesNothing keeps a copy of the screen, and updates only the rows that Changed
+// returns. The copy must stay equal to the screen.
 func TestChangedMissesNothing(t *testing.T) {
 	t.Parallel()
 	for _, path := range recordings(t) {
@@ -65,7 +66,7 @@ func TestChangedMissesNothing(t *testing.T) {
 					strings.Join(lines, "\n"), strings.Join(c.View().Lines, "\n"))
 			}
 			if i%32 == 0 {
-				checkBounds(t, c) // includes the kept texts of rows
+				checkBounds(t, c) // also checks the texts that rows keep
 			}
 		}
 	}
@@ -136,7 +137,8 @@ func TestModesByName(t *testing.T) {
 	}
 }
 
-// A frame that writes the whole screen is told from one that writes what has changed.
+// WholeFrames counts a frame that writes the whole screen, but no frame that writes only what has
+// changed.
 func TestWholeFramesAreCounted(t *testing.T) {
 	t.Parallel()
 	const cols, rows = 40, 10

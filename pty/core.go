@@ -1,11 +1,9 @@
-// Package pty is the terminal that a program on a pseudo-terminal sees. The package
-// draws the screen that the program's output describes, and answers the program's
-// queries. It also encodes the keys that can be sent to the program, and reads
-// recordings of a program's output.
+// Package pty is the terminal that a program on a pseudo-terminal sees. It draws the screen that
+// the program's output describes, and answers the program's queries. It also encodes keys for the
+// program, and reads recordings of a program's output.
 //
-// The pseudo-terminal itself is in package device, below this package. Package
-// harnesses/terminal interprets the screen and decides when to type. Package pty does
-// neither.
+// The pseudo-terminal itself is in package device, below this package. Package harnesses/terminal
+// interprets the screen and decides when to type. Package pty does neither.
 package pty
 
 import (
@@ -31,7 +29,7 @@ type Core struct {
 	charsets [4]byte // G0 to G3: 'B' ASCII, '0' line drawing, 'A' British
 	gl       int     // index of the charset in use
 	modes    modeSet
-	tabs     []bool      // by column; nil: a tab stop in every 8th column, as on a new terminal
+	tabs     []bool      // by column; nil for a new terminal, which has a tab stop in every 8th column
 	joining  width.State // state of the character that was printed last
 
 	title    string
@@ -39,8 +37,8 @@ type Core struct {
 	clusters internTable
 	links    internTable
 
-	clusterLimit int // unused clusters are dropped when there are this many clusters
-	linkPatience int // how many more links to refuse before the next search for unused links
+	clusterLimit int // at this number of clusters, unused clusters are dropped
+	linkPatience int // number of links to refuse before the next search for unused links
 
 	line    []byte // buffer for the text of a row
 	replies []byte
@@ -51,10 +49,10 @@ type Core struct {
 	frameCells  int    // number of cells written in the open synchronized update
 	wholeFrames uint64 // number of synchronized updates that wrote about the whole screen
 
-	bytesTaken       int // bytes of output since New or Restore
+	bytesTaken       int // number of bytes of output since New or Restore
 	allowanceGrownAt int // value of bytesTaken at the last increase of allowance
-	resetAt          int // value of bytesTaken after the last RIS (full reset); 0: no RIS so far
-	allowance        int // number of cells that slow sequences can still touch: see maxAllowance
+	resetAt          int // value of bytesTaken after the last RIS (full reset); 0 before the first RIS
+	allowance        int // number of cells that slow sequences may still touch: see maxAllowance
 
 	last lastChanged
 }
@@ -72,8 +70,8 @@ type lastChanged struct {
 	valid       bool
 }
 
-// New returns an empty screen of the given size in cells. A size outside the range from
-// 2x1 to 1000x1000 is clamped.
+// New returns an empty screen of the given size in cells. If a size is outside the range from 2x1
+// to 1000x1000, New takes the nearest size in this range.
 func New(cols, rows int) *Core {
 	cols, rows = ClampSize(cols, rows)
 	c := &Core{cols: cols, rows: rows, widths: width.Standard(), allowance: maxAllowance}
@@ -83,12 +81,12 @@ func New(cols, rows int) *Core {
 	return c
 }
 
-// reset executes RIS (full reset). It keeps the title, the counters, and the replies
-// and notices that have not been fetched yet.
+// reset executes RIS (full reset). It keeps the title, the counters, and the replies and notices
+// that the caller has not fetched yet.
 func (c *Core) reset() {
-	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // since the last RIS, only the ESC of this RIS came
+	repeated := c.resetAt > 0 && c.bytesTaken == c.resetAt+1 // only the ESC of this RIS came since the last RIS
 	if c.resetAt = c.bytesTaken + 1; repeated {
-		return // resetting a large screen again would take long for two bytes of output
+		return // a second reset changes nothing, and takes long on a large screen
 	}
 	c.endFrame()
 	if len(c.main.rows) == 0 {
@@ -132,13 +130,13 @@ func (c *Core) Size() (cols, rows int) {
 }
 
 // Cursor returns the 0-based position of the cursor. If the last column has just been written, a
-// wrap is pending, and x is equal to the number of columns.
+// wrap is pending, and x is the number of columns.
 func (c *Core) Cursor() (x, y int) {
 	return c.buf.x, c.buf.y
 }
 
-// Row returns the text of row y without trailing blanks. If there is no row y, Row returns "". Row
-// is fast if the row has not changed since the last call.
+// Row returns the text of row y without trailing blanks. It returns "" if there is no row y. Row is
+// fast if the row has not changed since the last call.
 func (c *Core) Row(y int) string {
 	if y < 0 || y >= c.rows {
 		return ""
@@ -251,13 +249,12 @@ func (c *Core) endFrame() {
 	}
 }
 
-// wholeFrameSlack defines a tolerance: a whole frame has as many cells as the screen,
-// plus or minus 1/32. A tolerance is needed because a program and this package can
-// measure a character differently.
+// wholeFrameSlack sets a tolerance: a whole frame has as many cells as the screen, plus or minus
+// 1/32. A program and this package can measure the same character differently.
 const wholeFrameSlack = 32
 
 // WholeFrames returns the number of whole synchronized updates since New or Restore. A whole update
-// writes about as many cells as the screen has. When a program takes a new size, it sends a whole
+// writes about as many cells as the screen has. After a change of its size, a program sends a whole
 // update, even if it otherwise draws only what has changed.
 func (c *Core) WholeFrames() uint64 { return c.wholeFrames }
 
@@ -271,9 +268,9 @@ func (c *Core) Replies() []byte {
 	return r
 }
 
-// These are the limits for notices and titles. maxNotices is the largest number of notices that
-// wait to be fetched. maxNoticeText is the largest size of a notice, in bytes. maxTitle is the
-// largest size of a title, in bytes.
+// These are the limits for notices and titles. maxNotices is the largest number of notices that are
+// kept for Notices. maxNoticeText is the largest size of a notice in bytes, and maxTitle that of a
+// title.
 const (
 	maxNotices    = 256
 	maxNoticeText = 4096
@@ -287,8 +284,8 @@ func (c *Core) Notices() []Notice {
 	return n
 }
 
-// notice adds a notice to the notices that wait to be fetched. If the last waiting notice is equal
-// to the new one, notice does nothing.
+// notice adds a notice for the next call of Notices. It does nothing if the last notice is equal to
+// the new one.
 func (c *Core) notice(kind NoticeKind, text string) {
 	n := Notice{Kind: kind, Text: clean(text, maxNoticeText)}
 	if k := len(c.notices); k > 0 && c.notices[k-1] == n {
@@ -300,8 +297,7 @@ func (c *Core) notice(kind NoticeKind, text string) {
 	c.notices = append(c.notices, n)
 }
 
-// clean returns s without control characters and without invalid UTF-8. If the result would be
-// longer than limit bytes, clean cuts it at limit.
+// clean returns s without control characters and invalid UTF-8, and at most limit bytes of it.
 func clean(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -323,9 +319,8 @@ func (c *Core) setTitle(s string) {
 	}
 }
 
-// NarrowEmoji changes the width of each character with U+FE0F. The character, together with all
-// characters that are joined to it, becomes one cell wide instead of two. Some programs draw the
-// second cell of such a character themselves, as a blank (Codex 0.169.0). Call NarrowEmoji for
-// these programs. Without NarrowEmoji, the rest of the line would be one cell too far to the right.
+// NarrowEmoji makes each character with U+FE0F one cell wide instead of two, together with all
+// characters that are joined to it. Call it for a program that draws the second cell itself, as a
+// blank (Codex 0.169.0). Otherwise the rest of the line would be one cell too far to the right.
 // Restore does not restore this setting.
 func (c *Core) NarrowEmoji() { c.widths = width.NarrowEmoji() }

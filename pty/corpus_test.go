@@ -15,11 +15,11 @@ import (
 	"coleo.dev"
 )
 
-// casts is a folder of recordings (NAME.cast, or NAME.cast.gz), with the screens that
-// oracle/index.mjs took of them in xterm.js (NAME.json, or NAME.json.gz).
+// casts is a folder of recordings (NAME.cast, or NAME.cast.gz). Beside each recording are screens
+// of it (NAME.json, or NAME.json.gz), which oracle/index.mjs took in xterm.js.
 var casts = flag.String("casts", "testdata/casts", "folder of recordings and their screens")
 
-// A shot is the screen of xterm.js after the event with that number.
+// A shot is the screen of xterm.js after the event with the number Event.
 type shot struct {
 	Event   int
 	Cols    int
@@ -86,7 +86,7 @@ func shotsOf(t testing.TB, path string) []shot {
 	return shots
 }
 
-// play feeds event e to s, in pieces of at most chunk bytes.
+// play writes event e to s, in pieces of at most chunk bytes.
 func play(s Screen, e CastEvent, chunk int) {
 	switch e.Kind {
 	case CastResize:

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime returns the processor time that this thread has used. The goroutine stays on
-// the thread from the first call on, so that other programs do not count.
+// threadTime returns the processor time that this thread has used, so that other programs do not
+// count. From the first call on, the goroutine stays on this thread.
 func threadTime() time.Duration {
 	runtime.LockOSThread()
 	var u unix.Rusage

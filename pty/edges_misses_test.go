@@ -1,8 +1,7 @@
 package pty
 
-// edgeMisses are the edge cases that Core shows differently from xterm.js, with the
-// reasons. TestEdges fails for a difference that is not listed, and for a listed case
-// without a difference.
+// edgeMisses returns the edge cases that Core shows differently from xterm.js, with the reasons.
+// TestEdges fails if another case differs, or if a listed case does not differ.
 func edgeMisses() map[string]string {
 	const (
 		origin = "xterm.js counts the region twice in relative moves, " +

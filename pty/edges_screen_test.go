@@ -1,6 +1,6 @@
 package pty
 
-// screenEdges are about the grid: moves, margins, tabs, erasing and shifting.
+// screenEdges returns edge cases of the grid: moves, margins, tabs, erasing and shifting.
 func screenEdges() []edge {
 	return []edge{
 		{"move/CUP beyond", "too far is the edge", "10x4", "\x1b[99;99HX"},

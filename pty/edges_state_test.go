@@ -2,8 +2,8 @@ package pty
 
 import "strings"
 
-// stateEdges are about modes, the two screens, sizes, colours, and sequences that are
-// odd, cut or never end.
+// stateEdges returns edge cases of modes, the two screens, sizes and colors. It also returns
+// sequences that are odd, cut off or endless.
 func stateEdges() []edge {
 	return []edge{
 		{"alt/1049", "saves the cursor, clears, and comes back", "8x3", "main\x1b[?1049halt\x1b[?1049lX"},

@@ -16,8 +16,8 @@ var (
 	edgeCells = flag.Bool("edge-diff", false, "print what differs in the listed misses too")
 )
 
-// An edge is one case that emulators get wrong. in is the output of a program, with
-// ⟦COLSxROWS⟧ where the terminal is resized.
+// An edge is one case that many emulators show wrongly. The field in is the output of a program,
+// with ⟦COLSxROWS⟧ where the terminal is resized.
 type edge struct {
 	name, why string
 	size      string // COLSxROWS at the start
@@ -30,7 +30,7 @@ func edges() []edge {
 	return slices.Concat(textEdges(), screenEdges(), stateEdges())
 }
 
-// A step is output, or a resize if Size is given.
+// A step is output, or a resize if Size is set.
 type step struct {
 	Data []byte `json:"data,omitempty"`
 	Size []int  `json:"size,omitempty"` // cols, rows
@@ -49,7 +49,7 @@ func (e edge) steps() []step {
 	return append(out, step{Data: []byte(rest)})
 }
 
-// cells is a size written as COLSxROWS.
+// cells parses a size in the form COLSxROWS.
 func cells(s string) []int {
 	var cols, rows int
 	if _, err := fmt.Sscanf(s, "%dx%d", &cols, &rows); err != nil {
@@ -63,7 +63,7 @@ type golden struct {
 	shot
 	Name  string
 	On    []string          // modes that are set
-	Looks map[string]string // by row: runs of cells that do not look plain
+	Looks map[string]string // by row: runs of cells with a style other than the default
 }
 
 func TestEdges(t *testing.T) {
@@ -108,7 +108,7 @@ func TestEdges(t *testing.T) {
 	for name := range misses {
 		t.Errorf("%s is listed as a miss, and no edge case", name)
 	}
-	const least, most = 150, 3 // cases; per cent of differences
+	const least, most = 150, 3 // number of cases; per cent of cases with a difference
 	if len(all) < least || missed*100 > len(all)*most {
 		t.Errorf("%d of %d edge cases look different, want at least %d cases and at most %d %%", missed, len(all),
 			least, most)
@@ -127,7 +127,7 @@ func TestEdgesAreNamedOnce(t *testing.T) {
 	}
 }
 
-// draw writes e to a Core, in pieces of at most chunk bytes.
+// draw returns a Core after the steps of e. It writes output in pieces of at most chunk bytes.
 func (e edge) draw(chunk int) *Core {
 	size := cells(e.size)
 	c := New(size[0], size[1])
@@ -142,9 +142,9 @@ func (e edge) draw(chunk int) *Core {
 	return c
 }
 
-// compare describes how Core shows e differently from xterm.js. It compares replies only
-// where the case is about them, because xterm.js does not know all queries. It compares
-// the history only where nothing was resized, because xterm.js wraps the history anew.
+// compare describes how Core shows e differently from xterm.js. It compares replies only in cases
+// about replies, because xterm.js does not answer all queries. It compares the history only in
+// cases without a resize, because xterm.js wraps the history again.
 func (g golden) compare(e edge, chunk int) string {
 	c := e.draw(chunk)
 	g.Modes = map[string]bool{}
@@ -180,8 +180,8 @@ func (g golden) looks() []string {
 	return out
 }
 
-// looks returns each row that does not look plain, as runs of cells: their number,
-// foreground, background and attributes, in the form of oracle/index.mjs.
+// looks returns the rows that have cells with a style other than the default. Each row is a list of
+// runs: number of cells, foreground, background and attributes, in the form of oracle/index.mjs.
 func (c *Core) looks() []string {
 	var out []string
 	for y := range c.buf.rows {

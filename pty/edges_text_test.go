@@ -1,7 +1,7 @@
 package pty
 
-// textEdges are about printed text: wrapping, widths, clusters, charsets and the end of a
-// row.
+// textEdges returns edge cases of printed text: wrapping, widths, clusters, charsets and the end of
+// a row.
 func textEdges() []edge {
 	return []edge{
 		{"wrap/full row waits", "a full row does not scroll before more text comes", "10x3", "abcdefghij"},

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// everything returns all that a Screen shows.
+// everything returns all that a Core shows and keeps.
 func everything(c *Core) []any {
 	return []any{c.View(), c.History(1 << 20), string(c.replies), c.notices, c.Frame(), c.pen, c.state, c.buf.saved,
 		c.buf.keyboardFlags()}
@@ -21,7 +21,7 @@ func brief(c *Core) string {
 	return fmt.Sprintf("%.3000s", fmt.Sprint(everything(c)))
 }
 
-// checkBounds checks the bounds of what a screen may keep, whatever was written to it.
+// checkBounds checks the limits of what a screen keeps. They hold after any output.
 func checkBounds(t *testing.T, c *Core) {
 	t.Helper()
 	b := c.buf
@@ -61,9 +61,9 @@ var fuzzSizes = [...][2]int{
 	{120, 40}, {40, 12}, {3, 3}, {13, 5}, {500, 300}, {8, 8}, {17, 3}, {33, 7},
 }
 
-// FuzzCore writes any bytes, whole, in small pieces and around a snapshot, and then
-// between resizes. Nothing may panic, the kept state must be consistent and bounded, and
-// neither pieces nor snapshots may make a difference.
+// FuzzCore writes random bytes: whole, in small pieces, around a snapshot, and between resizes. No
+// call may panic, and the kept state must be consistent and limited. Pieces and snapshots must make
+// no difference.
 func FuzzCore(f *testing.F) {
 	for i, path := range recordings(f) {
 		f.Add(beginning(readCast(f, path), 3000), uint8(7), uint8(i))
@@ -94,26 +94,24 @@ func FuzzCore(f *testing.F) {
 			t.Fatalf("kept and restored after %d bytes:\n%s\nat once:\n%s", half, brief(again), brief(c))
 		}
 		checkResizes(t, again, data[half:], int(chunk))
-		if crc32.ChecksumIEEE(data)%32 == 0 { // it takes a hundred times as long as the rest
+		if crc32.ChecksumIEEE(data)%32 == 0 { // only sometimes, because it takes a hundred times as long as the rest
 			checkSpeed(t, data, cols, rows)
 		}
 	})
 }
 
-// slowest is the longest time that a byte of any output may take, in ns: 200 ms for a
-// MiB.
+// slowest is the longest time that one byte of any output may take, in ns. It is 200 ms for a MiB.
 const slowest = 190
 
-// checkSpeed writes data repeatedly, which must not take much longer than slowest allows.
-// BenchmarkHostile checks the exact bar. A build for fuzzing or with the race detector is
-// slower, and so is an old machine. The time for ordinary output shows roughly by how
-// much.
+// checkSpeed checks that data takes not much longer than slowest allows; BenchmarkHostile checks
+// the exact limit. A fuzzing build, the race detector and an old machine are slower. checkSpeed
+// estimates by how much from the time for ordinary output.
 func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	t.Helper()
 	const (
 		enough   = 256 << 10 // bytes
-		much     = 10        // a build for fuzzing slows loops down most
-		ordinary = 9         // ns for a byte of colouredText
+		much     = 10        // a fuzzing build slows down loops most
+		ordinary = 9         // ns for each byte of colouredText
 	)
 	if len(data) == 0 {
 		return
@@ -121,7 +119,7 @@ func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	data = bytes.Repeat(data, enough/len(data)+1)
 	limit := much * slowest * max(1, perByte(bytes.Join(colouredText(64<<10), nil), 80, 24)/ordinary)
 	took := perByte(data, cols, rows)
-	for i := 0; took > limit && i < 4; i++ { // the machine may have been busy
+	for i := 0; took > limit && i < 4; i++ { // measure again, because the machine may have been busy
 		took = min(took, perByte(data, cols, rows))
 	}
 	if took > limit {
@@ -129,7 +127,7 @@ func checkSpeed(t *testing.T, data []byte, cols, rows int) {
 	}
 }
 
-// perByte returns the time for a byte of data, in ns of this thread's time.
+// perByte returns the time that this thread needs for each byte of data, in ns.
 func perByte(data []byte, cols, rows int) float64 {
 	c := New(cols, rows)
 	start := threadTime()
@@ -139,7 +137,7 @@ func perByte(data []byte, cols, rows int) float64 {
 	return float64((threadTime() - start).Nanoseconds()) / float64(len(data))
 }
 
-// checkResizes writes more output between resizes.
+// checkResizes resizes the screen several times, and writes output after each resize.
 func checkResizes(t *testing.T, c *Core, data []byte, n int) {
 	t.Helper()
 	cols, rows := c.Size()
@@ -155,7 +153,7 @@ func checkResizes(t *testing.T, c *Core, data []byte, n int) {
 	c.History(100)
 }
 
-// beginning returns the first output of a recording, at most n bytes.
+// beginning returns the first bytes of the output in a recording, and not many more than n.
 func beginning(cast *Cast, n int) []byte {
 	var all []byte
 	for _, e := range cast.Events {
@@ -166,8 +164,8 @@ func beginning(cast *Cast, n int) []byte {
 	return all[:min(len(all), n)]
 }
 
-// hostile are pieces of output that are expensive for their length, or that other
-// emulators did not survive.
+// hostile returns pieces of output that take long for their length, or that other emulators did not
+// survive.
 func hostile() []string {
 	return []string{
 		"\x1b[999999999I\x1b[5;50r\x1b[T\x1b[65535b\x1b[?6h\x1b[c\x9c\x1b]0;\xe2\x9c\xb3\a",
@@ -189,8 +187,8 @@ func hostile() []string {
 	}
 }
 
-// TestHostileFloods writes output that is expensive for its length. The test only has to
-// end: a bound on its time would fail on a busy machine.
+// TestHostileFloods writes output that takes long for its length. The test only checks that it
+// ends, because a limit on its time would fail on a busy machine.
 func TestHostileFloods(t *testing.T) {
 	t.Parallel()
 	for _, unit := range hostile() {
@@ -201,7 +199,7 @@ func TestHostileFloods(t *testing.T) {
 		checkBounds(t, c)
 	}
 	c := New(DefaultCols, DefaultRows)
-	for i := range 20_000 { // more links than are kept, all of them on the screen
+	for i := range 20_000 { // more links than a screen keeps, all of them on the screen
 		_, _ = fmt.Fprintf(c, "\x1b]8;;http://x/%d\x1b\\x", i)
 	}
 	checkBounds(t, c)

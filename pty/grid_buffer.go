@@ -8,12 +8,12 @@ type buffer struct {
 	saved       saved
 	keyboard    []uint8 // kitty keyboard flags; the last element applies
 
-	// above and below are the rows that a smaller screen size hides. These rows are shown again
-	// when the screen gets larger. On the normal screen, above is not used, because rows above the
-	// screen go into the history.
+	// above and below are the rows that a smaller screen size hides. They are shown again when the
+	// screen becomes larger. On the normal screen above is empty, because rows above the screen go
+	// into the history.
 	above, below []*row
 
-	moved [2]int // the next Changed compares the rows [from, to), even if nothing was written to them
+	moved [2]int // the next Changed compares these rows, from the first up to the second, even without a write
 	turn  []*row // reused memory for the rows that a shift moves to the other end
 }
 
@@ -36,8 +36,7 @@ func newBuffer(cols, rows int) buffer {
 	return b
 }
 
-// reset returns b to the state of a new buffer. It makes all rows blank, but keeps them
-// in memory.
+// reset returns b to the state of a new buffer. It makes all rows blank, but keeps their memory.
 func (b *buffer) reset() {
 	for _, r := range b.rows {
 		r.clear(cell{})
@@ -46,7 +45,7 @@ func (b *buffer) reset() {
 		turn: b.turn}
 }
 
-// markChanged makes the next call of Changed compare the rows [y, end).
+// markChanged makes the next call of Changed compare the rows from y to end-1.
 func (b *buffer) markChanged(y, end int) {
 	if b.moved[0] == b.moved[1] {
 		b.moved = [2]int{y, end}
@@ -54,8 +53,8 @@ func (b *buffer) markChanged(y, end int) {
 	b.moved = [2]int{min(b.moved[0], y), max(b.moved[1], end)}
 }
 
-// shiftUp moves a range of rows up by n rows. The range begins with topRow and ends with bottomRow.
-// The last n rows of the range become blank.
+// shiftUp moves the rows from topRow to bottomRow up by n rows. The last n of these rows become
+// blank.
 func (b *buffer) shiftUp(topRow, bottomRow, n int, blank cell) {
 	n = min(n, bottomRow-topRow+1)
 	b.turn = append(b.turn[:0], b.rows[topRow:topRow+n]...)
@@ -67,8 +66,8 @@ func (b *buffer) shiftUp(topRow, bottomRow, n int, blank cell) {
 	b.markChanged(topRow, bottomRow+1)
 }
 
-// shiftDown moves a range of rows down by n rows. The range begins with topRow and ends with
-// bottomRow. The first n rows of the range become blank.
+// shiftDown moves the rows from topRow to bottomRow down by n rows. The first n of these rows
+// become blank.
 func (b *buffer) shiftDown(topRow, bottomRow, n int, blank cell) {
 	n = min(n, bottomRow-topRow+1)
 	b.turn = append(b.turn[:0], b.rows[bottomRow-n+1:bottomRow+1]...)
@@ -80,8 +79,8 @@ func (b *buffer) shiftDown(topRow, bottomRow, n int, blank cell) {
 	b.markChanged(topRow, bottomRow+1)
 }
 
-// scrollUp moves the rows of the scroll region up by n rows. On the normal screen, if the scroll
-// region begins at the top of the screen, the rows that scroll off become history.
+// scrollUp moves the rows of the scroll region up by n rows. If keepsHistory returns true, the rows
+// that scroll off become history.
 func (c *Core) scrollUp(n int) {
 	b := c.buf
 	n = min(n, b.bottom-b.top+1)
@@ -91,8 +90,8 @@ func (c *Core) scrollUp(n int) {
 	b.shiftUp(b.top, b.bottom, n, blankIn(c.pen))
 }
 
-// keepsHistory reports whether rows that scroll off the top of the scroll region become
-// history.
+// keepsHistory reports whether rows that scroll off become history. They do on the normal screen,
+// if the scroll region begins at the top of the screen.
 func (c *Core) keepsHistory() bool {
 	return c.buf.top == 0 && c.buf == &c.main
 }
@@ -166,14 +165,14 @@ func (c *Core) moveTo(x, y int) {
 	c.putCursor(x, y)
 }
 
-// putCursor moves the cursor to x, y. In every mode, x and y are relative to the screen.
+// putCursor moves the cursor to x, y. It ignores origin mode.
 func (c *Core) putCursor(x, y int) {
 	c.buf.x = min(max(x, 0), c.cols-1)
 	c.buf.y = min(max(y, 0), c.rows-1)
 }
 
-// moveUp and moveDown move the cursor by n rows. If the cursor starts inside the scroll
-// region, it stops at the edge of the region.
+// moveUp and moveDown move the cursor by n rows. A cursor inside the scroll region stops at the
+// edge of the region.
 func (c *Core) moveUp(n int) {
 	limit := 0
 	if c.buf.y >= c.buf.top {
@@ -190,9 +189,8 @@ func (c *Core) moveDown(n int) {
 	c.putCursor(c.buf.x, min(c.buf.y+n, limit))
 }
 
-// backspace moves the cursor one cell left. In reverse wrap mode, it also moves the cursor from the
-// first column to the end of the row above. It does so only if the cursor's row is a continuation
-// of the row above.
+// backspace moves the cursor one cell left. In reverse wrap mode, it moves the cursor from the
+// first column to the end of the row above. It does so only if the cursor's row continues that row.
 func (c *Core) backspace() {
 	b := c.buf
 	if c.modes&modeReverseWrap == 0 {
@@ -208,7 +206,7 @@ func (c *Core) backspace() {
 		b.rows[b.y].wrapped = false
 		b.y--
 		b.x = c.cols - 1
-		if b.rows[b.y].at(b.x).ch == 0 { // a wide character had no room in this cell
+		if b.rows[b.y].at(b.x).ch == 0 { // this cell is free because a wide character had no room in it
 			b.x--
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // cell is one character cell of the screen: a character and a style, in 16 bytes.
 type cell struct {
-	ch uint32 // 0: blank; otherwise a character or the index of a cluster, plus the flag bits below
+	ch uint32 // 0 for a blank; otherwise a character or the index of a cluster, plus the flag bits below
 	style
 }
 
@@ -19,12 +19,12 @@ const (
 	charMask = 1<<21 - 1
 )
 
-// style describes how a cell looks. A color of 0 is the default color. Any other color contains its
-// kind in the highest byte. The other bytes contain an index or an RGB value.
+// style describes how a cell looks. The color 0 is the default color. In any other color, the
+// highest byte is the color's kind, and the other bytes are an index or an RGB value.
 type style struct {
 	fg, bg uint32
 	attr   uint16
-	link   uint16 // index into Core.links plus 1; 0: no link
+	link   uint16 // index into Core.links plus 1; 0 if there is no link
 }
 
 const (
@@ -45,8 +45,8 @@ const (
 	attrProtected // set by DECSCA
 )
 
-// blankIn returns the cell that remains after erasing with style s: a blank with the
-// background of s.
+// blankIn returns the cell that remains after erasing with style s: a blank with the background of
+// s.
 func blankIn(s style) cell {
 	return cell{style: style{bg: s.bg}}
 }
@@ -105,7 +105,7 @@ func (c *Core) appendCell(dst []byte, ch uint32) []byte {
 }
 
 // hash returns a hash of the row's characters and of all attributes except colors. Changed compares
-// these hashes. So Changed does not report a change of colors alone.
+// these hashes, so it does not report a change of colors alone.
 func (c *Core) hash(r *row) uint64 {
 	h, blanks := uint64(0), uint64(0)
 	for x := range r.cols {
@@ -121,7 +121,7 @@ func (c *Core) hash(r *row) uint64 {
 			continue
 		}
 		h, blanks = mix(h, blanks), 0
-		if ch&cluster != 0 { // hash the text, because an index can belong to different clusters over time
+		if ch&cluster != 0 { // hash the text, because an index can later belong to another cluster
 			for _, b := range []byte(c.clusters.at(ch & charMask)) {
 				h = mix(h, uint64(b))
 			}
@@ -147,9 +147,8 @@ func Cells(line string) int {
 	return x
 }
 
-// Cut returns the beginning of line that fits into the given number of cells, without
-// trailing blanks. If only half of a wide character would fit, Cut leaves the character
-// out.
+// Cut returns the beginning of line that fits into the given number of cells, without trailing
+// blanks. It leaves out a wide character if only half of it would fit.
 func Cut(line string, cells int) string {
 	c := New(utf8.RuneCountInString(line)*2+1, 1)
 	_, _ = c.Write([]byte(line))

@@ -1,7 +1,7 @@
 package pty
 
-// These are the limits for the text that has scrolled off the top. Lines of agent CLIs are 20 to
-// 120 bytes long. So the limit in bytes is reached only if a program writes very long lines.
+// These are the limits for the text that has scrolled off the top. Lines of agent CLIs have 20 to
+// 120 bytes. So only a program that writes very long lines reaches the limit in bytes.
 const (
 	historyLines = 10_000
 	historyBytes = 8 << 20
@@ -9,8 +9,8 @@ const (
 	chunkLines   = 500      // a chunk is full at this many lines
 )
 
-// history stores lines of text in chunks, so that a line takes little more memory than
-// its bytes. If the history is too large, it drops its oldest chunk.
+// history stores lines of text in chunks, so that a line takes little more memory than its bytes.
+// If the history is too large, it drops the oldest chunk.
 type history struct {
 	chunks []chunk
 	lines  int
@@ -20,18 +20,17 @@ type history struct {
 type chunk struct {
 	text  []byte
 	lines []line
-	count int // number of lines, including repeated ones
+	count int // number of lines; a repeated line counts each time
 }
 
-// line describes one line of text in a chunk. It also contains how many consecutive times this line
-// occurs.
+// line describes one line of text in a chunk, and how many consecutive times it occurs.
 type line struct {
-	end   uint32 // end of the line in the chunk's text; a line starts at the end of the line before
+	end   uint32 // end of the line in the chunk's text; the line begins where the previous line ends
 	times uint32
 }
 
-// push appends a line with the given text to the history, as often as the count says. If the
-// history is too large, push drops the oldest chunks.
+// push appends a line to the history, count times. If the history is too large, push drops the
+// oldest chunks.
 func (h *history) push(text []byte, count int) {
 	for count = min(count, historyLines); count > 0; {
 		if n := len(h.chunks); n == 0 || h.chunks[n-1].full() {
@@ -50,8 +49,8 @@ func (h *history) push(text []byte, count int) {
 	}
 }
 
-// push appends a line with the given text to the chunk, as often as the count says. It returns the
-// number of bytes by which the chunk has grown.
+// push appends a line to the chunk, count times. It returns the number of bytes by which the chunk
+// has grown.
 func (ch *chunk) push(text []byte, count int) int {
 	ch.count += count
 	if i := len(ch.lines) - 1; i >= 0 && string(ch.text[ch.start(i):]) == string(text) {
@@ -101,7 +100,7 @@ func (ch *chunk) start(i int) uint32 {
 	return ch.lines[i-1].end
 }
 
-// pop removes the last line and returns it. The bool is false if the history is empty.
+// pop removes the last line and returns it. It returns false if the history is empty.
 func (h *history) pop() (string, bool) {
 	for n := len(h.chunks); n > 0; n = len(h.chunks) {
 		last := &h.chunks[n-1]

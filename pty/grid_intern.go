@@ -1,7 +1,7 @@
 package pty
 
-// An internTable stores each string only once, and gives the string a number. A cell stores the
-// number instead of the string.
+// An internTable stores each string only once, and gives it a number. A cell stores the number
+// instead of the string.
 type internTable struct {
 	ids  map[string]uint32
 	list []string
@@ -36,7 +36,8 @@ func (c *Core) clusterID(text string) uint32 {
 	return c.clusters.id(text)
 }
 
-// minClusters is the smallest number of clusters at which collectClusters drops unused clusters.
+// minClusters is the number of clusters below which clusterID does not look for unused clusters. A
+// search reads all cells.
 const minClusters = 4096
 
 // collectClusters drops the clusters that no cell uses anymore.
@@ -50,8 +51,8 @@ func (c *Core) collectClusters() {
 	})
 }
 
-// maxLinks limits the number of targets of OSC 8 links. maxLinkTarget limits the size of one target
-// in bytes.
+// maxLinks is the largest number of targets of OSC 8 links. maxLinkTarget is the largest size of a
+// target, in bytes.
 const (
 	maxLinks      = 4096
 	maxLinkTarget = 2048
@@ -64,7 +65,7 @@ func (c *Core) linkID(target string) uint16 {
 		return 0
 	}
 	if len(c.links.list) >= maxLinks {
-		if c.linkPatience > 0 { // searching all cells for each link would be slow
+		if c.linkPatience > 0 { // a search of all cells for each new link would be slow
 			c.linkPatience--
 			return 0
 		}
@@ -92,7 +93,7 @@ func (c *Core) collectLinks() {
 	move(&c.alt.saved.pen)
 }
 
-// eachCell calls f with each cell in memory, including cells that a smaller size hides.
+// eachCell calls f with each cell in memory, including the cells that a smaller screen size hides.
 func (c *Core) eachCell(f func(*cell)) {
 	for _, b := range []*buffer{&c.main, &c.alt} {
 		for _, rows := range [][]*row{b.rows, b.above, b.below} {

@@ -3,11 +3,11 @@ package pty
 // Resize changes the size of the screen in cells.
 //
 // On the normal screen, Resize wraps the lines again for the new width, as xterm.js does. Rows at
-// the top that no longer fit go into the history. These rows return to the screen when there is
-// room again.
+// the top that no longer fit go into the history. They return to the screen when there is room for
+// them.
 //
 // On the alternate screen, Resize hides the part that does not fit. If the screen grows before the
-// program erases the hidden part, that part is shown again.
+// program erases the hidden part, Resize shows that part again.
 func (c *Core) Resize(cols, rows int) {
 	cols, rows = ClampSize(cols, rows)
 	if cols == c.cols && rows == c.rows {
@@ -34,7 +34,7 @@ func (c *Core) Resize(cols, rows int) {
 	c.last.rows = nil
 }
 
-// fitRows gives the buffer as many rows as the screen has. It keeps the cursor on the screen.
+// fitRows gives the buffer as many rows as the screen has, and keeps the cursor on the screen.
 func (c *Core) fitRows(b *buffer) {
 	for len(b.rows) > c.rows && b.y < len(b.rows)-1 && b.rows[len(b.rows)-1].used() == 0 {
 		b.rows = b.rows[:len(b.rows)-1]
@@ -64,13 +64,13 @@ func (c *Core) fitRows(b *buffer) {
 	b.markChanged(0, c.rows)
 }
 
-// bounded returns the first maxSize rows. A screen cannot have more rows.
+// bounded returns at most the first maxSize rows, because a screen cannot have more.
 func bounded(rows []*row) []*row {
 	return rows[:min(len(rows), maxSize)]
 }
 
-// removeTopRow removes the top row of a buffer. A row of the normal screen goes into the history. A
-// row of the alternate screen goes into b.above.
+// removeTopRow removes the top row of a buffer. A row of the normal screen goes into the history,
+// and a row of the alternate screen into b.above.
 func (c *Core) removeTopRow(b *buffer) {
 	if b == &c.main {
 		c.appendHistory(b.rows[:1])
@@ -83,11 +83,11 @@ func (c *Core) removeTopRow(b *buffer) {
 	b.saved.y = max(b.saved.y-1, 0)
 }
 
-// restoreTopRow puts the last removed row back above the top row. It returns false if there is no
-// removed row, or if the text of the removed row does not fit into one row.
+// restoreTopRow puts the row that was removed last back above the top row. It returns false if
+// there is no removed row, or if the removed text does not fit into one row.
 //
-// On the normal screen, restoreTopRow also returns false if there are rows below the cursor, as in
-// xterm. A program that has drawn rows below the cursor expects new rows at the bottom.
+// On the normal screen, it also returns false if there are rows below the cursor, as in xterm. A
+// program that has drawn rows below the cursor expects new rows at the bottom.
 func (c *Core) restoreTopRow(b *buffer) bool {
 	var top *row
 	if b != &c.main {
@@ -115,10 +115,10 @@ func (c *Core) restoreTopRow(b *buffer) bool {
 	return true
 }
 
-// rowOf returns a row that shows the text and is as wide as the screen. The bool is false if the
+// rowOf returns a row with the given text that is as wide as the screen. It returns false if the
 // text does not fit into one row.
 func (c *Core) rowOf(text string) (*row, bool) {
-	line := New(c.cols, 1) // has its own table of clusters; its clusters are copied below
+	line := New(c.cols, 1) // line has its own table of clusters, so its clusters are copied below
 	_, _ = line.Write([]byte(text))
 	if line.history.lines > 0 {
 		return nil, false
@@ -133,8 +133,8 @@ func (c *Core) rowOf(text string) (*row, bool) {
 	return r, true
 }
 
-// resized returns a copy of r with cols cells. If the copy is narrower, the cells that
-// do not fit are hidden. If the copy is wider, hidden cells are shown again.
+// resized returns a copy of r with cols cells. It hides the cells that do not fit into a narrower
+// copy, and shows hidden cells again in a wider copy.
 func (r *row) resized(cols int) *row {
 	all := r.allCells()
 	if r.beforeNarrowing != nil {
@@ -152,14 +152,14 @@ func (r *row) resized(cols int) *row {
 	return out
 }
 
-// mergeHiddenCells updates the cells that r had before it was made narrower. It copies the visible
-// cells of r over these cells.
+// mergeHiddenCells updates r.beforeNarrowing, the cells of r from before it was made narrower. It
+// copies the visible cells of r over them.
 func (r *row) mergeHiddenCells() {
 	shown := len(r.cells)
 	edge := r.beforeNarrowing[shown-1]
 	copy(r.beforeNarrowing, r.cells)
 	if last := &r.beforeNarrowing[shown-1]; shown < len(r.beforeNarrowing) && r.beforeNarrowing[shown].ch&filler != 0 {
-		if last.ch == 0 { // a wide character was cut here, and nothing was written here after that
+		if last.ch == 0 { // the edge cuts a wide character in two, and nothing was written here since
 			*last = edge
 		} else {
 			r.beforeNarrowing[shown] = cell{}
@@ -167,7 +167,7 @@ func (r *row) mergeHiddenCells() {
 	}
 }
 
-// setColumns gives each row of the buffer a new number of cells. It is used for the alternate
+// setColumns gives each row of the buffer a new number of cells. Resize calls it for the alternate
 // screen.
 func (b *buffer) setColumns(cols int) {
 	for y := range b.rows {
@@ -176,8 +176,8 @@ func (b *buffer) setColumns(cols int) {
 	b.x = min(b.x, cols-1)
 }
 
-// A textLine is a line of text as a program wrote it. The line can take several rows. Each row
-// except the last wraps into the next row.
+// A textLine is a line of text as a program wrote it. It can take several rows, each of which wraps
+// into the next one.
 type textLine struct {
 	cells  []cell
 	cursor int // position of the cursor in cells; -1 if the cursor is not in this line
@@ -199,7 +199,7 @@ func (c *Core) reflow(cols int) {
 			if s.cursor >= at && (s.cursor < at+n || last) {
 				b.x, b.y = min(s.cursor-at, cols), len(b.rows)
 				if b.x == cols && r.cells[cols-1].ch == 0 {
-					b.x-- // a wrap is pending only if there is text in the last column
+					b.x-- // a wrap is pending only if the last column has text
 				}
 				s.cursor = -1
 			}
@@ -228,7 +228,7 @@ func (c *Core) textLines(b *buffer) []textLine {
 		if y+1 < len(b.rows) && b.rows[y+1].wrapped {
 			n = len(r.cells)
 			if r.cells[n-1].ch == 0 && b.rows[y+1].cells[0].ch&wide != 0 {
-				n-- // the last cell is empty because a wide character did not fit
+				n-- // this cell is free because a wide character had no room in it
 			}
 		}
 		s.cells = append(s.cells, r.cells[:n]...)
@@ -237,7 +237,7 @@ func (c *Core) textLines(b *buffer) []textLine {
 }
 
 // cut returns how many of the cells fit into a row with the given number of columns. It never cuts
-// a wide character into two halves.
+// a wide character in two.
 func cut(cells []cell, cols int) int {
 	n := min(len(cells), cols)
 	if n < len(cells) && cells[n].ch&filler != 0 {

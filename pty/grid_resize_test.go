@@ -14,7 +14,7 @@ func TestResize(t *testing.T) {
 		name       string
 		in         string
 		cols, rows int
-		want       string // history, then the screen after a line "--"
+		want       string // the history, then a line "--", then the screen
 		x, y       int
 	}{
 		{"a long line wraps", "abcdefgh\r\nxy", 4, 4, "--|abcd|efgh|xy", 2, 2},
@@ -82,8 +82,8 @@ func TestAlternateScreenComesBackWhenItGrows(t *testing.T) {
 	}
 }
 
-// TestNoTextIsLostByResizing draws words, resizes at random, and looks for all words in
-// the history and on the screen.
+// TestNoTextIsLostByResizing writes words between resizes to random sizes. All words must be in the
+// history or on the screen.
 func TestNoTextIsLostByResizing(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -112,7 +112,7 @@ func TestNoTextIsLostByResizing(t *testing.T) {
 	}
 }
 
-// TestResizeKeepsWorking mixes random sequences with random sizes.
+// TestResizeKeepsWorking writes random sequences between resizes to random sizes.
 func TestResizeKeepsWorking(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
@@ -138,7 +138,7 @@ func TestHistory(t *testing.T) {
 	if n := len(got); n != historyLines {
 		t.Fatalf("%d lines are kept, want %d", n, historyLines)
 	}
-	last := 3*historyLines - 3 // two lines and the cursor's row are on the screen
+	last := 3*historyLines - 3 // two lines and the cursor's row stay on the screen
 	for i, line := range got {
 		if want := fmt.Sprintf("line %d", last-historyLines+1+i); line != want {
 			t.Fatalf("line %d is %q, want %q", i, line, want)

@@ -1,20 +1,20 @@
 package pty
 
-// A row is one line of the grid. Only the first cells of the row are in memory. All cells to the
-// right of these have the value of the field `rest`. So erasing a large row or screen costs no more
-// than erasing a small one.
+// A row is one line of the grid. Only its first cells are in memory; all cells to the right of them
+// are equal to the field rest. So erasing a large row or screen costs no more than erasing a small
+// one.
 type row struct {
 	cells           []cell // at most cols
 	rest            cell   // a narrow character, or a blank
-	beforeNarrowing []cell // alternate screen only: the cells from before the screen was made narrower
+	beforeNarrowing []cell // only on the alternate screen: the cells from before the screen was made narrower
 	cols            int
 	wrapped         bool      // this row continues the row above
 	readBy          rowReader // readers that have seen the current content; a write sets it to 0
 	text            string    // text of the row when readByText last read it
 }
 
-// A rowReader has one bit for each reader of rows. A reader skips a row if nothing was written to
-// the row since the reader last read it.
+// A rowReader has one bit for each reader of rows. A reader skips a row that has not changed since
+// its last read.
 type rowReader uint8
 
 // The values of rowReader.
@@ -35,7 +35,7 @@ func (r *row) at(x int) cell {
 	return r.rest
 }
 
-// cellsTo brings at least the first n cells into memory. It returns all cells that are in memory.
+// cellsTo brings at least the first n cells into memory, and returns all cells that are in memory.
 // The caller may change these cells.
 func (r *row) cellsTo(n int) []cell {
 	old := len(r.cells)
@@ -60,7 +60,7 @@ func (r *row) allocate(n int) {
 	}
 }
 
-// cellsToOverwrite returns n cells, beginning at column x. The caller must overwrite all of them.
+// cellsToOverwrite returns the n cells from column x on. The caller must overwrite all of them.
 func (r *row) cellsToOverwrite(x, n int) []cell {
 	if x > len(r.cells) {
 		r.cellsTo(x)
@@ -86,7 +86,7 @@ func (r *row) cut(x int, b cell) {
 	r.cells, r.rest, r.beforeNarrowing, r.readBy = r.cells[:x], b, nil, 0
 }
 
-// used returns the number of cells up to and including the last cell that a program wrote to.
+// used returns the number of cells up to and including the last cell that a program has written.
 func (r *row) used() int {
 	if len(r.cells) < r.cols && r.rest.ch != 0 {
 		return r.cols
@@ -148,8 +148,7 @@ func (r *row) fillUnprotected(x, end int, b cell) {
 	}
 }
 
-// split checks whether a wide character occupies the cells x-1 and x. If so, it sets
-// both cells to b.
+// split sets the cells x-1 and x to b if they are the two halves of a wide character.
 func (r *row) split(x int, b cell) {
 	if x > 0 && x < len(r.cells) && r.cells[x].ch&filler != 0 {
 		r.cells[x-1] = b
@@ -157,8 +156,8 @@ func (r *row) split(x int, b cell) {
 	}
 }
 
-// insert inserts n copies of the cell b at column x. The cells from x on move to the right by n.
-// Cells that leave the row are lost.
+// insert inserts n copies of the cell b at column x. The cells from x on move right by n, and the
+// last n cells are lost.
 func (r *row) insert(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -183,8 +182,8 @@ func (r *row) insert(x, n int, b cell) {
 	}
 }
 
-// remove removes n cells at column x. The cells to the right of the removed cells move to the left.
-// The end of the row is filled with b.
+// remove removes n cells at column x. The cells to the right of them move left, and cells b fill
+// the end of the row.
 func (r *row) remove(x, n int, b cell) {
 	n = min(n, r.cols-x)
 	if n <= 0 {
@@ -214,8 +213,8 @@ func (r *row) allCells() []cell {
 	return r.cellsTo(r.cols)
 }
 
-// looksLike reports whether both rows show the same text, as far as a fast check can tell. If one
-// of the rows has cells in memory, looksLike compares nothing and returns false.
+// looksLike reports whether both rows certainly show the same text. To be fast, it compares only
+// rows without cells in memory, and returns false for all others.
 func (r *row) looksLike(other *row) bool {
 	return len(r.cells) == 0 && len(other.cells) == 0 && r.rest.ch == other.rest.ch
 }

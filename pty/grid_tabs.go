@@ -3,7 +3,7 @@ package pty
 // tabWidth is the distance between the tab stops of a new terminal.
 const tabWidth = 8
 
-// growTabs sets the tab stops in columns that a resize has added.
+// growTabs sets the tab stops in the columns that a resize has added.
 func (c *Core) growTabs() {
 	for x := len(c.tabs); c.tabs != nil && x < c.cols; x++ {
 		c.tabs = append(c.tabs, x%tabWidth == 0)
@@ -46,8 +46,8 @@ func (c *Core) backTab(n int) {
 	}
 }
 
-// clearTabs executes TBC (tab clear). Parameter 0 clears the tab stop at the cursor.
-// Parameter 3 clears all tab stops. Any other parameter does nothing.
+// clearTabs executes TBC (tab clear). The parameter 0 clears the tab stop at the cursor, and 3
+// clears all tab stops. Any other parameter does nothing.
 func (c *Core) clearTabs(parameter int) {
 	switch parameter {
 	case 0:

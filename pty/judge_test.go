@@ -19,15 +19,15 @@ var (
 	seed   = flag.Uint64("seed", 1, "of -jobs")
 )
 
-// A job is a byte string for both emulators.
+// A job is output that both emulators draw.
 type job struct {
 	Cols int    `json:"cols"`
 	Rows int    `json:"rows"`
 	Data []byte `json:"data"`
 }
 
-// TestJudge compares the screen with that of xterm.js for the same random mixture of text
-// and sequences. Sequences that this package knowingly treats differently are left out:
+// TestJudge writes the same random text and sequences to this package and to xterm.js, and compares
+// the screens. The sequences do not include those that this package treats differently on purpose:
 // see piece.
 func TestJudge(t *testing.T) {
 	t.Parallel()
@@ -88,8 +88,8 @@ func writeJobs(t *testing.T) {
 	}
 }
 
-// piece returns some text or a sequence. It leaves out the cases in which this package
-// follows real terminals and xterm.js does not:
+// piece returns some text or a sequence. It leaves out the following cases, in which this package
+// behaves like real terminals and xterm.js does not:
 //
 //   - moves in origin mode
 //   - DECSC with DECRC

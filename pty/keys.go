@@ -5,18 +5,19 @@ import (
 	"unicode"
 )
 
-// These markers surround a bracketed paste. They are sent if the program has switched on mode 2004.
+// These markers surround a bracketed paste. Paste adds them if the program has switched on mode
+// 2004.
 const (
 	pasteStart = "\x1b[200~"
-	PasteEnd   = "\x1b[201~" // also ends a paste that was typed only partly
+	PasteEnd   = "\x1b[201~" // also ends a paste that was typed only in part
 )
 
-// Key returns the bytes that the key with this name sends. It returns false if there is no such
-// key. The names are ENTER, SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN, RIGHT,
-// LEFT, CTRL_C, CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Y, CTRL_Z.
+// Key returns the bytes that the key with the given name sends. It returns false if there is no
+// such key. The names are ENTER, SPACE, TAB, SHIFT_TAB, SHIFT_ENTER, ESCAPE, BACKSPACE, UP, DOWN,
+// RIGHT, LEFT, CTRL_C, CTRL_D, CTRL_K, CTRL_L, CTRL_U, CTRL_Y, CTRL_Z.
 //
-// The bytes are those of xterm in normal cursor mode. SHIFT_ENTER is an exception: it has the CSI u
-// form. Agent CLIs read this form as a new line that does not submit.
+// The bytes are those of xterm in normal cursor mode, except for SHIFT_ENTER, which has the CSI u
+// form. Agent CLIs take this form for a new line that does not submit.
 func Key(name string) ([]byte, bool) {
 	s := keyBytes(name)
 	return []byte(s), s != ""
@@ -64,8 +65,8 @@ func keyBytes(name string) string {
 	return ""
 }
 
-// Paste returns the bytes that type the text as a paste. Before that, it removes everything that
-// Plain removes. If bracketed is true, Paste puts the markers of mode 2004 around the text.
+// Paste returns the bytes that type the text as a paste, after Plain has cleaned it. If bracketed
+// is true, Paste puts the markers of mode 2004 around the text.
 func Paste(text string, bracketed bool) []byte {
 	text = Plain(text)
 	if bracketed {
@@ -75,8 +76,8 @@ func Paste(text string, bracketed bool) []byte {
 }
 
 // Plain returns the text without anything that could end a paste early or act as a key. It removes
-// the end marker of a paste. It also removes all control characters except new line and tab. It
-// replaces invalid UTF-8 with U+FFFD.
+// the end marker of a paste, and all control characters except new line and tab. It replaces
+// invalid UTF-8 with U+FFFD.
 func Plain(text string) string {
 	text = strings.ReplaceAll(text, PasteEnd, "")
 	return strings.Map(func(r rune) rune {

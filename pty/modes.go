@@ -27,7 +27,8 @@ const (
 	modeAltScreen
 )
 
-// These are groups of modes. Switching on one mode of a group switches off the others.
+// These are groups of modes. If a program switches on one mode of a group, the others are switched
+// off.
 const (
 	mouseEvents   = modeMouseX10 | modeMouseClick | modeMouseDrag | modeMouseMotion
 	mouseEncoding = modeMouseSGR | modeMousePixels
@@ -35,9 +36,9 @@ const (
 
 const modesAtStart = modeCursorVisible | modeWrap
 
-// modeTable lists the modes in the order of their bits. CSI ? h and CSI ? l with the number switch
-// the mode, or CSI h and CSI l if the field `ansi` is true. If the number is 0, other sequences
-// switch the mode.
+// modeTable lists the modes in the order of their bits. The sequences CSI ? NUMBER h and CSI ?
+// NUMBER l switch a mode on and off. If the field ansi is true, the sequences are CSI NUMBER h and
+// CSI NUMBER l. If the number is 0, other sequences switch the mode.
 var modeTable = [...]struct {
 	name   Mode
 	number int
@@ -54,7 +55,7 @@ var modeTable = [...]struct {
 	{ModeBracketedPaste, 2004, false},
 	{"focus", 1004, false},         // the program wants focus reports
 	{"synchronized", 2026, false},  // a synchronized update is open
-	{"graphemes", 2027, false},     // the program asked for grapheme clusters; Core always draws them
+	{"graphemes", 2027, false},     // the program has asked for grapheme clusters; Core always draws them
 	{"colour_scheme", 2031, false}, // the program wants dark/light reports
 	{"mouse_x10", 9, false},
 	{"mouse_click", 1000, false},
@@ -73,7 +74,7 @@ func (s *modeSet) set(m modeSet, on bool) {
 	}
 }
 
-// names returns a map that shows for each mode whether it is on.
+// names returns a map from the name of each mode to whether the mode is on.
 func (s modeSet) names() map[string]bool {
 	out := make(map[string]bool, len(modeTable))
 	for i, m := range modeTable {
@@ -119,7 +120,7 @@ func (c *Core) setPrivateModes(on bool) {
 
 func (c *Core) setPrivateMode(number int, on bool) {
 	switch number {
-	case 2: // DECANM; only its effect on the charsets is implemented: leaving VT52 mode resets them
+	case 2: // DECANM; the only effect here is that leaving VT52 mode resets the charsets
 		if on {
 			c.charsets = [4]byte{'B', 'B', 'B', 'B'}
 		}
@@ -149,8 +150,8 @@ func (c *Core) setPrivateMode(number int, on bool) {
 	}
 }
 
-// setAltMode executes the modes 47, 1047, 1048 and 1049. Modes 1048 and 1049 save or restore the
-// cursor. All of them except 1048 switch between the normal and the alternate screen.
+// setAltMode executes the modes 47, 1047, 1048 and 1049. All except 1048 switch between the normal
+// and the alternate screen. 1048 and 1049 save or restore the cursor.
 func (c *Core) setAltMode(number int, on bool) {
 	keepCursor := number == 1048 || number == 1049
 	if on && keepCursor {
@@ -169,8 +170,8 @@ func (c *Core) setAltMode(number int, on bool) {
 	}
 }
 
-// maxKeyboard is the largest size of the stack of kitty keyboard flags. The limit is the same as in
-// kitty.
+// maxKeyboard is the largest number of entries in the stack of kitty keyboard flags. kitty has the
+// same limit.
 const maxKeyboard = 8
 
 // keyboardFlags returns the top of the stack of kitty keyboard flags, or 0 if the stack
@@ -199,9 +200,9 @@ func (c *Core) popKeyboard(n int) {
 	c.updateKeyboardMode()
 }
 
-// setKeyboard executes CSI = flags ; how u. It changes the kitty keyboard flags on top of the
-// stack. If how is 1, setKeyboard replaces these flags. If how is 2, it adds the new flags to them.
-// If how is 3, it removes the given flags from them.
+// setKeyboard executes CSI = flags ; how u, which changes the kitty keyboard flags on top of the
+// stack. If how is 1, it replaces these flags. If how is 2, it adds the given flags. If how is 3,
+// it removes the given flags.
 func (c *Core) setKeyboard(flags, how int) {
 	b := c.buf
 	if len(b.keyboard) == 0 {

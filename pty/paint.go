@@ -10,11 +10,11 @@ import (
 
 // Paint returns output that makes a terminal of the same size look and behave like c. The terminal
 // can be in any state before the output. The output sets the cells, the cursor, the title, the
-// modes, the scroll region and the tab stops. If the alternate screen is shown, the output also
-// sets the normal screen.
+// modes, the scroll region and the tab stops. If the alternate screen is shown, it also sets the
+// normal screen.
 //
-// The output leaves out the history. It also leaves out an incomplete sequence (see Between). If a
-// blank cell has more style than a background, the output contains a space with this style instead.
+// The output leaves out the history and an incomplete sequence (see Between). If a blank cell has
+// more style than a background, the output contains a space with this style instead.
 func (c *Core) Paint() []byte {
 	p := &painter{c: c}
 	p.out = append(p.out, "\x1bc"...)
@@ -35,8 +35,8 @@ func (c *Core) Paint() []byte {
 // character nor inside a sequence.
 func (c *Core) Between() bool { return c.state == ground && c.need == 0 }
 
-// painter writes the output for Paint. It knows the state of a terminal that has read
-// the output so far.
+// painter writes the output for Paint. Its fields describe a terminal that has read the output so
+// far.
 type painter struct {
 	c       *Core
 	out     []byte
@@ -51,8 +51,8 @@ func (p *painter) escape(format string, args ...any) {
 	p.joining = width.State{}
 }
 
-// nowhere is the value of painter.x if the cursor's column is unknown. The column is unknown after
-// a character that another terminal can draw wider.
+// nowhere is the value of painter.x if the cursor's column is unknown. It is unknown after a
+// character that another terminal may draw with another width.
 const nowhere = -1
 
 func (p *painter) moveTo(x, y int) {
@@ -62,7 +62,7 @@ func (p *painter) moveTo(x, y int) {
 	}
 }
 
-// tabs sets the tab stops. If the tab stops are those of a new terminal, tabs does nothing.
+// tabs sets the tab stops, unless they are those of a new terminal.
 func (p *painter) tabs() {
 	if p.c.tabs == nil {
 		return
@@ -76,8 +76,8 @@ func (p *painter) tabs() {
 	}
 }
 
-// buffer paints b on a terminal whose screen is empty. It also sets the scroll region,
-// the saved cursor and the keyboard flags.
+// buffer paints b on a terminal with an empty screen. It also sets the scroll region, the saved
+// cursor and the keyboard flags.
 func (p *painter) buffer(b *buffer) {
 	p.x, p.y = -1, -1
 	for y, r := range b.rows {
@@ -96,10 +96,10 @@ func (p *painter) buffer(b *buffer) {
 
 // row paints row y.
 //
-// If row y continues the row above, the terminal must wrap by itself, because only then does the
-// terminal record the wrap. So row does not move the cursor if the painter has just filled the row
-// above. The row above also counts as filled if only its last column is free and row y begins with
-// a wide character.
+// If row y continues the row above, the terminal itself must wrap, because otherwise it does not
+// record the wrap. So if the painter has just filled the row above, row does not move the cursor.
+// The row above is also full if only its last column is free and row y begins with a wide
+// character.
 func (p *painter) row(y int, r *row) {
 	full := p.x == p.c.cols || p.x == p.c.cols-1 && r.at(1).ch&filler != 0
 	if r.wrapped && full && p.y == y-1 && r.at(0).ch != 0 {
@@ -125,7 +125,7 @@ func (p *painter) row(y int, r *row) {
 	}
 }
 
-// cell paints one character. It returns the number of cells that the character takes.
+// cell paints one character, and returns the number of its cells.
 func (p *painter) cell(x, y int, in cell) int {
 	p.moveTo(x, y)
 	p.style(in.style)
@@ -136,7 +136,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	text := p.c.appendCell(nil, in.ch)
 	for i, r := range string(text) {
 		after, joined := p.c.widths.Next(p.joining, r)
-		if i == 0 && joined { // r would join the character to its left
+		if i == 0 && joined { // otherwise r would join the character to its left
 			p.escape("\x1b[%d;%dH", y+1, x+1)
 			after, _ = p.c.widths.Next(p.joining, r)
 		}
@@ -149,7 +149,7 @@ func (p *painter) cell(x, y int, in cell) int {
 	return cells
 }
 
-// style makes s the style of the characters that are printed next.
+// style sets the style of the characters that are printed next.
 func (p *painter) style(s style) {
 	if s.link != p.pen.link {
 		target := ""
@@ -169,7 +169,7 @@ func (p *painter) style(s style) {
 	}
 }
 
-// attributeCodes returns the SGR parameters for attr, each with a semicolon before it.
+// attributeCodes returns the SGR parameters for attr, with a semicolon before each.
 func attributeCodes(attr uint16) string {
 	codes := [...]struct {
 		attr uint16
@@ -187,8 +187,8 @@ func attributeCodes(attr uint16) string {
 	return out
 }
 
-// colourCode returns the SGR parameters for a color. The base number is 38 for a foreground color,
-// and 48 for a background color.
+// colourCode returns the SGR parameters for a color. base is 38 for a foreground color and 48 for a
+// background color.
 func colourCode(colour uint32, base int) string {
 	switch colour &^ (1<<24 - 1) {
 	case colourIndex:
@@ -202,7 +202,7 @@ func colourCode(colour uint32, base int) string {
 	return ""
 }
 
-// saved makes the terminal save the cursor that the buffer has saved.
+// saved makes the terminal save the cursor that b has saved.
 func (p *painter) saved(b *buffer) {
 	s := b.saved
 	if s == (saved{charset: 'B'}) {
@@ -222,8 +222,8 @@ func (p *painter) saved(b *buffer) {
 	p.x, p.y = -1, -1
 }
 
-// finish sets the cursor, the charsets, the pen and the modes. It comes last, because some modes
-// would change the effect of the other output.
+// finish sets the cursor, the charsets, the pen and the modes. Paint calls it last, because some
+// modes would change the effect of the other output.
 func (p *painter) finish() {
 	c := p.c
 	const later = modeInsert | modeOrigin | modeWrap | modeSynchronized | modeKittyKeyboard | modeAltScreen
@@ -262,8 +262,8 @@ func (p *painter) mode(number int, ansi, on bool) {
 	p.escape("\x1b[%s%d%c", prefix, number, final)
 }
 
-// cursor moves the cursor to its position. If a wrap is pending, cursor prints the last character
-// of the row again. So a wrap is also pending in the terminal.
+// cursor moves the cursor to its position. If a wrap is pending, it prints the last character of
+// the row again, so that a wrap is pending in the terminal, too.
 func (p *painter) cursor() {
 	c, b := p.c, p.c.buf
 	top := 0

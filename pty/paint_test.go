@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// lookDifference describes where two screens look different, "" when they look the same. A blank
-// and a space look the same.
+// lookDifference describes where two screens look different. It returns "" if they look the same. A
+// blank and a space look the same.
 func lookDifference(got, want *Core) string {
 	g, w := got.View(), want.View()
 	if fmt.Sprint(g) != fmt.Sprint(w) {
@@ -30,7 +30,7 @@ func lookDifference(got, want *Core) string {
 	return ""
 }
 
-// painted returns a screen that was used before and then read the output of Paint.
+// painted returns a screen that first read other output and then the output of Paint.
 func painted(c *Core) *Core {
 	out := New(c.cols, c.rows)
 	_, _ = out.Write([]byte("\x1b[?1049h\x1b[4h\x1b[3;7r\x1b(0something else\x1b[1;7m"))
@@ -38,7 +38,9 @@ func painted(c *Core) *Core {
 	return out
 }
 
-// TestAPaintedScreenLooksTheSameAndGoesOnAlike cuts recordings at many places.
+// TestAPaintedScreenLooksTheSameAndGoesOnAlike paints a screen at many places of each recording. A
+// screen that has read the painted output must look the same, and must also do so after the rest of
+// the recording.
 func TestAPaintedScreenLooksTheSameAndGoesOnAlike(t *testing.T) {
 	t.Parallel()
 	for _, path := range recordings(t) {
@@ -121,8 +123,8 @@ func TestWhatIsHardToPaint(t *testing.T) {
 	}
 }
 
-// TestPaintedLinesAreWrappedAnew: a terminal that becomes wider joins the rows that it
-// had wrapped, and painted rows in the same way.
+// TestPaintedLinesAreWrappedAnew makes a terminal wider. The terminal joins the rows that it has
+// wrapped. It must join painted rows in the same way.
 func TestPaintedLinesAreWrappedAnew(t *testing.T) {
 	t.Parallel()
 	c := New(10, 4)

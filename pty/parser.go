@@ -2,9 +2,8 @@ package pty
 
 import "coleo.dev/pty/width"
 
-// parseState says which part of an escape sequence the parser is in. The states are
-// those of Paul Williams' VT500 parser, with one difference: CSI and DCS share the
-// states for parameters.
+// parseState says which part of an escape sequence the parser is in. The states are those of Paul
+// Williams' VT500 parser, except that CSI and DCS share the states for parameters.
 type parseState uint8
 
 const (
@@ -13,7 +12,7 @@ const (
 	escapeMore // after ESC and an intermediate byte
 	params     // in the parameters of CSI or DCS
 	paramsMore // in CSI or DCS, after an intermediate byte
-	paramsSkip // in a malformed CSI or DCS; ignored up to the final byte
+	paramsSkip // in a malformed CSI or DCS, which is ignored up to its final byte
 	oscText
 	dcsText
 	skipText // in SOS, PM, APC, or an unsupported DCS
@@ -21,18 +20,18 @@ const (
 
 const (
 	maxParams = 32
-	maxParam  = 65535    // as in real terminals; a larger parameter becomes 65535
-	maxString = 64 << 10 // bytes of an OSC or DCS; a longer one is ignored
-	maxInter  = 2        // intermediate bytes that are kept
+	maxParam  = 65535    // a larger parameter becomes 65535, as in real terminals
+	maxString = 64 << 10 // bytes of an OSC or DCS; a longer OSC or DCS is ignored
+	maxInter  = 2        // number of intermediate bytes that are kept
 )
 
-// A parser holds what the parser knows between two bytes of output.
+// A parser is the state of the parser between two bytes of output.
 type parser struct {
 	state parseState
 
 	// The following fields describe an incomplete UTF-8 character.
 	need uint8 // number of missing bytes
-	low  rune  // the smallest character that is valid with this many bytes
+	low  rune  // the smallest character that needs this many bytes
 	char rune
 
 	// The following fields describe a CSI or DCS that is not complete yet.
@@ -50,7 +49,7 @@ type parser struct {
 	bell    bool // BEL ended the string
 }
 
-// Feed draws output of the program. It stops after the byte that ends a synchronized update. It
+// Feed draws output of the program up to and including the byte that ends a synchronized update. It
 // returns the number of bytes that it has read.
 func (c *Core) Feed(p []byte) int {
 	for i := 0; i < len(p); {
@@ -73,9 +72,9 @@ func (c *Core) Feed(p []byte) int {
 	return len(p)
 }
 
-// printRun prints the printable characters at the beginning of p. It prints either only ASCII
-// characters or only complete characters of three bytes. The characters of three bytes include all
-// of box drawing and most of CJK. printRun returns the number of bytes that it has printed.
+// printRun prints the printable characters at the beginning of p: either only ASCII characters, or
+// only complete characters of three bytes. Those include all of box drawing and most of CJK.
+// printRun returns the number of bytes that it has printed.
 func (c *Core) printRun(p []byte) int {
 	if c.need > 0 {
 		return 0
@@ -95,13 +94,13 @@ func (c *Core) printRun(p []byte) int {
 	return n
 }
 
-// step takes one byte of output.
+// step handles one byte of output.
 func (c *Core) step(b byte) {
 	if b >= 0x80 {
 		c.stepHigh(b)
 		return
 	}
-	c.need = 0 // drops an incomplete UTF-8 character
+	c.need = 0 // an incomplete UTF-8 character is dropped
 	switch b {
 	case 0x1b:
 		c.endString(true)
@@ -117,7 +116,7 @@ func (c *Core) step(b byte) {
 		switch {
 		case b < ' ':
 			c.control(b)
-		case b < 0x7f: // reached only after an incomplete character
+		case b < 0x7f: // reached only if the byte follows an incomplete character
 			c.printASCII([]byte{b})
 		}
 	case escape, escapeMore:
@@ -141,7 +140,7 @@ func (c *Core) step(b byte) {
 	}
 }
 
-// stepHigh takes one byte of a character that is not ASCII.
+// stepHigh handles one byte of a character that is not ASCII.
 func (c *Core) stepHigh(b byte) {
 	if c.state >= oscText {
 		if b == 0x9c && c.lastStr == 0xc2 { // U+009C (ST), not a byte of another character
@@ -166,13 +165,13 @@ func (c *Core) stepHigh(b byte) {
 	case b&0xf8 == 0xf0:
 		c.need, c.low, c.char = 3, 0x10000, rune(b&0x07)
 	default:
-		c.need = 0 // not UTF-8: drop it
+		c.need = 0 // the byte is not UTF-8
 	}
 }
 
-// character prints the character r, which had more than one byte in UTF-8. The smallest character
-// that needs this number of bytes is minRune. If r is smaller than minRune, a shorter form of r
-// exists, and character drops r. It also drops surrogates, byte order marks and values beyond
+// character prints the character r, which had more than one byte in UTF-8. minRune is the smallest
+// character that needs this number of bytes. character drops r if r is smaller than minRune,
+// because r then has a shorter form. It also drops surrogates, byte order marks and values beyond
 // Unicode.
 func (c *Core) character(r, minRune rune) {
 	switch {
@@ -182,18 +181,18 @@ func (c *Core) character(r, minRune rune) {
 	case c.state == ground:
 		c.print(r)
 	case c.state != paramsSkip:
-		c.state = ground // no sequence can contain this character, so it ends the sequence
+		c.state = ground // no sequence can contain this character, so the sequence ends here
 	}
 }
 
-// control8 executes a C1 control, which is one character with the meaning of ESC
-// followed by another character.
+// control8 executes a C1 control. It is one character that means the same as ESC and another
+// character.
 func (c *Core) control8(r rune) {
 	c.state, c.inters = escape, 0
 	c.stepEscape(byte(r - 0x40))
 }
 
-// stepEscape takes one byte of a sequence that begins with ESC.
+// stepEscape handles one byte of a sequence that begins with ESC.
 func (c *Core) stepEscape(b byte) {
 	switch {
 	case b < ' ':
@@ -224,7 +223,7 @@ func (c *Core) collect(b byte) {
 	c.inters++
 }
 
-// stepParams takes one byte of a CSI or DCS, up to and including the final byte.
+// stepParams handles one byte of a CSI or DCS, up to and including the final byte.
 func (c *Core) stepParams(b byte) {
 	switch {
 	case b < ' ':
@@ -278,8 +277,8 @@ func (c *Core) nextParam(sub bool) {
 	c.given++
 }
 
-// count returns the number of parameters, which is at least 1. It does not count subparameters. A
-// subparameter comes after a colon.
+// count returns the number of parameters, which is at least 1. It does not count subparameters,
+// which come after a colon.
 func (c *Core) count() int {
 	n := 1
 	for i := 1; i < min(c.given, maxParams); i++ {
@@ -290,8 +289,8 @@ func (c *Core) count() int {
 	return n
 }
 
-// arg returns the parameter with index i. It skips subparameters. A subparameter comes after a
-// colon. If the parameter is 0 or missing, arg returns def.
+// arg returns the parameter with index i. It does not count subparameters, which come after a
+// colon. It returns def if the parameter is 0 or missing.
 func (c *Core) arg(i, def int) int {
 	at := i
 	if c.subs != 0 {
@@ -311,7 +310,7 @@ func (c *Core) arg(i, def int) int {
 	return int(c.param[at])
 }
 
-// final takes the final byte of a CSI or DCS.
+// final handles the final byte of a CSI or DCS.
 func (c *Core) final(b byte) {
 	skip := c.state == paramsSkip || c.inters > maxInter
 	c.state = ground
@@ -320,7 +319,7 @@ func (c *Core) final(b byte) {
 		c.startString(skipText)
 	case c.dcs:
 		c.startString(dcsText)
-		c.prefix = b // no supported DCS has a prefix, so the field holds the final byte
+		c.prefix = b // no supported DCS has a prefix, so the field can hold the final byte
 	case !skip:
 		c.csi(b)
 		c.joining = width.State{}
@@ -344,8 +343,8 @@ func (c *Core) put(b byte) {
 	c.str = append(c.str, b)
 }
 
-// endString ends an OSC or DCS, if one is open. If isComplete is true, endString executes the OSC
-// or DCS. Otherwise it drops it, because the program has aborted it.
+// endString ends an OSC or DCS, if one is open. It executes the OSC or DCS if isComplete is true.
+// Otherwise the program has aborted the OSC or DCS, and endString drops it.
 func (c *Core) endString(isComplete bool) {
 	state := c.state
 	if state != oscText && state != dcsText {

@@ -23,7 +23,7 @@ func (c *Core) control(b byte) {
 	}
 }
 
-// escape executes the sequence that consists of ESC, the intermediate bytes and b.
+// escape executes the sequence of ESC, the intermediate bytes and b.
 func (c *Core) escape(b byte) {
 	c.joining = width.State{}
 	switch c.inters {
@@ -67,8 +67,8 @@ func (c *Core) plainEscape(b byte) {
 	}
 }
 
-// designate executes ESC with one intermediate byte. The sequence selects a charset. ESC # 8
-// (DECALN) fills the screen with the letter E.
+// designate executes ESC with one intermediate byte, which selects a charset. The exception is ESC
+// # 8 (DECALN), which fills the screen with the letter E.
 func (c *Core) designate(kind, b byte) {
 	switch set := charset(b); kind {
 	case '(', ')', '*', '+':
@@ -91,8 +91,8 @@ func (c *Core) designate(kind, b byte) {
 	}
 }
 
-// charset returns the charset that the byte selects, or 0 if no charset has this byte. It returns
-// ASCII for national charsets, because no known program uses them.
+// charset returns the charset that the byte selects, or 0 if the byte selects none. For national
+// charsets it returns ASCII, because no known program uses them.
 func charset(b byte) byte {
 	switch b {
 	case '0', 'A':
@@ -269,7 +269,7 @@ func (c *Core) spacedCSI(inter, b byte) {
 	}
 }
 
-// shiftColumns inserts or removes n columns at column x of the scroll region.
+// shiftColumns inserts or removes n columns at column x, in the rows of the scroll region.
 func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	b, blank := c.buf, blankIn(c.pen)
 	x = min(x, c.cols-1)
@@ -287,8 +287,8 @@ func (c *Core) shiftColumns(x, n int, shift func(r *row, x, n int, b cell)) {
 	}
 }
 
-// eraseDisplay executes ED, which erases parts of the screen. If selective is true, it executes
-// DECSED, which does not erase protected cells. param is the parameter of the sequence.
+// eraseDisplay executes ED, which erases parts of the screen. param is the parameter of the
+// sequence. If selective is true, it executes DECSED, which does not erase protected cells.
 func (c *Core) eraseDisplay(param int, selective bool) {
 	b := c.buf
 	switch param {
@@ -331,8 +331,8 @@ func (c *Core) eraseRows(y, end int, selective bool) {
 	}
 }
 
-// eraseLine executes EL, which erases parts of the cursor's row. If selective is true, it executes
-// DECSEL, which does not erase protected cells. param is the parameter of the sequence.
+// eraseLine executes EL, which erases parts of the cursor's row. param is the parameter of the
+// sequence. If selective is true, it executes DECSEL, which does not erase protected cells.
 func (c *Core) eraseLine(param int, selective bool) {
 	b := c.buf
 	r, blank, fill := b.rows[b.y], blankIn(c.pen), (*row).fill

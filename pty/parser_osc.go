@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// osc executes an operating system command. The command consists of a number, a
-// semicolon and a text.
+// osc executes an operating system command, which has a number, a semicolon and a text.
 func (c *Core) osc(data []byte) {
 	number, text, ok := oscNumber(data)
 	if !ok {
@@ -39,8 +38,8 @@ func (c *Core) osc(data []byte) {
 	}
 }
 
-// oscNumber splits the data at the first semicolon into a number and a text. It returns false if
-// there is no valid number.
+// oscNumber splits data at the first semicolon into a number and a text. It returns false if there
+// is no valid number.
 func oscNumber(data []byte) (number int, text string, ok bool) {
 	head, rest, _ := bytes.Cut(data, []byte{';'})
 	for _, b := range head {
@@ -52,8 +51,8 @@ func oscNumber(data []byte) (number int, text string, ok bool) {
 	return number, string(rest), len(head) > 0
 }
 
-// programStatus handles the Program Status Protocol, revision 0.4. It answers a query by sending
-// the query back, and passes on any other text as a notice.
+// programStatus handles the Program Status Protocol, revision 0.4. It answers a query with the
+// query itself, and passes on any other text as a notice.
 func (c *Core) programStatus(text string) {
 	if text == "?" {
 		c.reply("\x1b]7501;?\x1b\\")
@@ -62,8 +61,8 @@ func (c *Core) programStatus(text string) {
 	c.notice(NoticeStatus, text)
 }
 
-// conEmu handles OSC 9, which reports progress or shows a notification. It ignores ConEmu's other
-// numbered commands.
+// conEmu handles OSC 9, which reports progress or shows a notification. It ignores the other
+// numbered commands of ConEmu.
 func (c *Core) conEmu(text string) {
 	command, rest, _ := strings.Cut(text, ";")
 	switch command {
@@ -75,8 +74,8 @@ func (c *Core) conEmu(text string) {
 	}
 }
 
-// kittyNotification handles OSC 99. The text has key=value pairs, then a semicolon, then a title or
-// a body. kittyNotification ignores queries, icons, buttons and requests to close a notification.
+// kittyNotification handles OSC 99. The text has key=value pairs, a semicolon, and a title or a
+// body. kittyNotification ignores queries, icons, buttons and requests to close a notification.
 func (c *Core) kittyNotification(text string) {
 	meta, body, _ := strings.Cut(text, ";")
 	for pair := range strings.SplitSeq(meta, ":") {
@@ -94,8 +93,8 @@ func (c *Core) kittyNotification(text string) {
 	}
 }
 
-// hyperlink handles OSC 8. It keeps only links to web addresses, because other targets
-// could start programs on the viewer's machine.
+// hyperlink handles OSC 8. It keeps only links to web addresses, because other targets could start
+// programs on the viewer's machine.
 func (c *Core) hyperlink(text string) {
 	_, target, ok := strings.Cut(text, ";")
 	if !ok {

@@ -1,6 +1,6 @@
 package pty
 
-// graphics executes SGR. It sets the style of the characters that are printed next.
+// graphics executes SGR, which sets the style of the characters that are printed next.
 func (c *Core) graphics() {
 	n := min(c.given, maxParams)
 	if n == 0 {
@@ -16,14 +16,14 @@ func (c *Core) graphics() {
 	}
 }
 
-// resetPen executes SGR 0. It keeps the link, but ends protection, as xterm.js does and DEC's
+// resetPen executes SGR 0. It keeps the link. It ends protection as xterm.js does, although DEC's
 // terminals do not.
 func (c *Core) resetPen() {
 	c.pen = style{link: c.pen.link}
 }
 
 // rendition applies the SGR parameter with index i, which has subs subparameters. It returns how
-// many parameters and subparameters after this parameter belong to it.
+// many of the following parameters and subparameters belong to it.
 func (c *Core) rendition(i, subs int) int {
 	switch p := c.param[i]; {
 	case p == 38 || p == 48 || p == 58:
@@ -86,7 +86,7 @@ func (c *Core) attribute(p int32) {
 
 // extendedColour executes SGR 38, 48 and 58 at the parameter with index i. It accepts colors with
 // colons (38:2::r:g:b, 38:2:r:g:b, 38:5:n) and with semicolons (38;2;r;g;b, 38;5;n). It returns how
-// many parameters and subparameters after this parameter belong to it.
+// many of the following parameters and subparameters belong to it.
 func (c *Core) extendedColour(i, subs int) int {
 	var v [6]int32 // the kind of color, and its values
 	given := v[:copy(v[:], c.param[i+1:min(c.given, maxParams)])]
@@ -94,11 +94,11 @@ func (c *Core) extendedColour(i, subs int) int {
 	if subs > 0 {
 		given = given[:min(subs, len(given))]
 		if len(given) > 4 && given[0] == 2 {
-			copy(given[1:], given[2:]) // skip the color space, which is nearly always omitted
+			copy(given[1:], given[2:]) // skip the color space, which most programs omit
 		}
 	}
 	var colour uint32
-	most := 0 // number of parameters of such a color, including its kind
+	most := 0 // number of parameters of a color of this kind, including the kind
 	switch v[0] {
 	case 2:
 		colour, most = colourRGB|channel(v[1])<<16|channel(v[2])<<8|channel(v[3]), 4

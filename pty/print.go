@@ -17,7 +17,7 @@ func (c *Core) print(r rune) {
 	if c.buf.x+cells-oldCells > c.cols {
 		if c.modes&modeWrap == 0 {
 			c.buf.x = c.cols - 1
-			if cells == 2 { // no room for r, so nothing can join r either
+			if cells == 2 { // there is no room for r, so no character can join it
 				c.joining = width.State{}
 				return
 			}
@@ -32,9 +32,9 @@ func (c *Core) print(r rune) {
 	c.putCharacter(r, cells)
 }
 
-// wrap moves the cursor to the next row. If carry is greater than 0, wrap also moves the last carry
-// cells before the cursor to that row. These cells hold a cluster that has become too wide for the
-// end of the row. A carry of 0 means that there is no such cluster.
+// wrap moves the cursor to the next row. If carry is greater than 0, wrap also moves the carry
+// cells to the left of the cursor to that row. These cells hold a cluster that has become too wide
+// for the end of its row.
 func (c *Core) wrap(carry int) {
 	b := c.buf
 	from := b.x - carry
@@ -84,8 +84,8 @@ func (c *Core) join(r rune, moreCells int) {
 	}
 }
 
-// putCharacter writes r into the next cells at the cursor, and moves the cursor. The width is the
-// number of cells of r. The row must have room for r.
+// putCharacter writes r into the next cells at the cursor, and moves the cursor. r is width cells
+// wide, and the row must have room for it.
 func (c *Core) putCharacter(r rune, width int) {
 	b := c.buf
 	line := b.rows[b.y]
@@ -107,8 +107,8 @@ func (c *Core) putCharacter(r rune, width int) {
 	c.frameCells += width
 }
 
-// printASCII prints printable ASCII at the cursor. It has the same effect as print, but
-// is faster. Most output is ASCII.
+// printASCII prints printable ASCII at the cursor. It has the same effect as print, but is faster,
+// because most output is ASCII.
 func (c *Core) printASCII(p []byte) {
 	if c.charsets[c.gl] != 'B' || c.modes&modeInsert != 0 || c.joining.Kind == width.Prepend {
 		for _, ch := range p {
@@ -142,11 +142,11 @@ func (c *Core) printASCII(p []byte) {
 	}
 }
 
-// lineDrawing holds the characters of charset 0 (DEC Special Graphics) that replace the characters
-// from ` to ~.
+// lineDrawing holds the characters of charset 0 (DEC Special Graphics) for the characters from ` to
+// ~.
 const lineDrawing = "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·"
 
-// translate returns the character that ch means in the present charset.
+// translate returns the character for ch in the present charset.
 func (c *Core) translate(ch byte) rune {
 	switch set := c.charsets[c.gl]; {
 	case set == 'A' && ch == '#':

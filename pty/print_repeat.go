@@ -12,9 +12,9 @@ func (c *Core) repeat(n int) {
 	}
 	ch := b.rows[b.y].at(at).ch
 	if ch&filler != 0 || (ch&wide != 0) != (width == 2) {
-		return // a resize has put another character there
+		return // a resize has put another character in this cell
 	}
-	if most := max(c.cols*c.rows, 1000); n > most { // more would only scroll equal rows off
+	if most := max(c.cols*c.rows, 1000); n > most { // more repeats would only scroll equal rows off
 		n = most + (n-most)%(c.cols/width)
 	}
 	separate := c.staysSeparate(ch)
@@ -38,8 +38,8 @@ func (c *Core) repeat(n int) {
 	}
 }
 
-// staysSeparate reports whether two copies of the character ch stay separate when they follow each
-// other. Some characters join into one cluster.
+// staysSeparate reports whether two copies of the character ch next to each other stay separate.
+// Some characters would join into one cluster.
 func (c *Core) staysSeparate(ch uint32) bool {
 	if ch&cluster == 0 && ch&charMask < 0x80 {
 		return true
@@ -58,8 +58,8 @@ func (c *Core) staysSeparate(ch uint32) bool {
 	return true
 }
 
-// printCells prints a cell n times, with the same result as print. If the width is 2, the cell is
-// wide and a filler follows it. Otherwise the width is 1.
+// printCells prints a cell n times, with the same result as print. A width of 2 means that the cell
+// is wide and that a filler follows it.
 func (c *Core) printCells(first cell, width, n int) {
 	b := c.buf
 	for n > 0 {
@@ -79,7 +79,7 @@ func (c *Core) printCells(first cell, width, n int) {
 }
 
 // overwriteLast prints a character in the last column while automatic wrap (DECAWM) is off. It
-// drops a wide character, because the last column has no room for one.
+// drops a wide character, because the last column has no room for it.
 func (c *Core) overwriteLast(lead cell, width int) {
 	b := c.buf
 	b.x = c.cols - 1
@@ -89,8 +89,8 @@ func (c *Core) overwriteLast(lead cell, width int) {
 	}
 }
 
-// write writes a cell n times, beginning at column x. If the width is 2, write puts a filler after
-// each of these cells. If insertSpace is true, write first inserts space for all of them.
+// write writes a cell n times, beginning at column x. If width is 2, write puts a filler after each
+// copy. If insertSpace is true, write first inserts space for all copies.
 func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 	pen := cell{style: lead.style}
 	if insertSpace {
@@ -109,23 +109,23 @@ func (r *row) write(x int, lead cell, width, n int, insertSpace bool) {
 }
 
 // These are the limits for slow sequences. Some sequences touch each cell of many rows, and take a
-// thousand times as long as other sequences of the same length. These sequences are SL, SR, DECIC,
-// DECDC, DECSED on a full screen, and REP for more than freeRepeats cells.
+// thousand times as long as other sequences of the same length. They are SL, SR, DECIC, DECDC,
+// DECSED on a full screen, and REP for more than freeRepeats cells.
 //
 // The slow sequences share an allowance, in cells. Each byte of output increases the allowance. A
-// sequence that needs more than the allowance is ignored. No known program comes near the limit. On
-// a screen of 120x40, the full allowance is enough for 430 slow sequences in a row. After these,
-// the allowance is enough for one slow sequence every 300 bytes.
+// sequence that needs more than the allowance is ignored. On a screen of 120x40, a full allowance
+// is enough for 430 slow sequences in a row, and after that for one every 300 bytes. No known
+// program comes near this limit.
 const (
 	maxAllowance     = 2 << 20 // in cells; the emulator moves this many cells in about 10 ms
 	allowancePerByte = 16
-	freeRepeats      = 128 // number of cells that one REP can print without the allowance
+	freeRepeats      = 128 // number of cells that one REP can print without using the allowance
 	scrollCost       = 32  // number of cells that one scroll costs
 	protectionCost   = 8   // cost in cells of checking one cell for protection
 )
 
 // spendAllowance subtracts a number of cells from the allowance and returns true. If the allowance
-// is too small, it returns false and subtracts nothing.
+// is too small, it changes nothing and returns false.
 func (c *Core) spendAllowance(cells int) bool {
 	c.growAllowance()
 	if cells > c.allowance {
@@ -135,7 +135,7 @@ func (c *Core) spendAllowance(cells int) bool {
 	return true
 }
 
-// growAllowance increases the allowance for the bytes of output since its last call.
+// growAllowance increases the allowance for the bytes of output since the previous call.
 func (c *Core) growAllowance() {
 	c.allowance = min(c.allowance+min(c.bytesTaken-c.allowanceGrownAt, maxAllowance)*allowancePerByte, maxAllowance)
 	c.allowanceGrownAt = c.bytesTaken

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A query is what an agent CLI asks its terminal, and the expected answer.
+// A query is a question of an agent CLI to its terminal, with the expected answer.
 type query struct{ name, ask, answer string }
 
-// agentQueries are all queries that agent CLIs were seen to send, by their sender, on a
-// screen of 120x40 with the cursor at home.
+// agentQueries returns all queries that agent CLIs were seen to send, by agent CLI. The answers are
+// those of a screen of 120x40 with the cursor at home.
 func agentQueries() map[string][]query {
 	var (
 		da1       = query{"DA1", "\x1b[c", "\x1b[?1;2c"}
@@ -45,8 +45,8 @@ func agentQueries() map[string][]query {
 	}
 }
 
-// TestEachQueryIsAnsweredOnceInOrder sends all queries of an agent CLI at once, with
-// other output between them, in writes of several sizes.
+// TestEachQueryIsAnsweredOnceInOrder sends all queries of an agent CLI, with other output between
+// them, in writes of several sizes.
 func TestEachQueryIsAnsweredOnceInOrder(t *testing.T) {
 	t.Parallel()
 	for name, list := range agentQueries() {
@@ -75,8 +75,8 @@ func TestEachQueryIsAnsweredOnceInOrder(t *testing.T) {
 	}
 }
 
-// TestFetchedAnswersAreNotGivenAgain fetches the answers between queries, and restores a
-// snapshot before and after.
+// TestFetchedAnswersAreNotGivenAgain fetches the answers after each query, and restores a snapshot
+// before and after that. Each answer must come only once.
 func TestFetchedAnswersAreNotGivenAgain(t *testing.T) {
 	t.Parallel()
 	for name, list := range agentQueries() {
@@ -100,7 +100,8 @@ func TestFetchedAnswersAreNotGivenAgain(t *testing.T) {
 	}
 }
 
-// TestAStormOfQueriesIsBounded asks 100,000 times while nobody fetches the answers.
+// TestAStormOfQueriesIsBounded sends each query 100,000 times and fetches no answers. The waiting
+// answers must take little memory.
 func TestAStormOfQueriesIsBounded(t *testing.T) {
 	const (
 		times = 100_000
@@ -139,7 +140,7 @@ func TestAStormOfQueriesIsBounded(t *testing.T) {
 	}
 }
 
-// liveHeap returns the bytes in use after a collection.
+// liveHeap returns the bytes of heap in use after a garbage collection.
 func liveHeap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Cast is a recording of a terminal: its size and what happened in it.
+// Cast is a recording of a terminal: its size and its events.
 type Cast struct {
 	Cols, Rows int // in cells, at the start of the recording
 	Events     []CastEvent
@@ -23,7 +23,7 @@ type Cast struct {
 type CastEvent struct {
 	At   time.Duration // time since the start of the recording
 	Kind CastKind
-	Data string // bytes of output or input; COLSxROWS for a resize; label of a mark
+	Data string // output or input; COLSxROWS for a resize; the label of a mark
 
 	Cols, Rows int // new size in cells, for a resize
 }
@@ -39,8 +39,8 @@ const (
 	CastMark   CastKind = "m"
 )
 
-// ReadCast reads a recording. It recognizes asciicast 2 and 3 by the first line. Anything else is
-// raw output. Raw output becomes one event of a recording with the default size. ReadCast ignores a
+// ReadCast reads a recording. It recognizes asciicast 2 and 3 by the first line. It reads anything
+// else as raw output, which becomes one event of a recording with the default size. It ignores a
 // byte order mark at the beginning.
 //
 // In an asciicast, ReadCast accepts CR LF, and ignores blank lines and comments (#). It also
@@ -82,9 +82,9 @@ func ReadCast(r io.Reader) (*Cast, error) {
 
 const byteOrderMark = "\ufeff"
 
-// header is the first line of an asciicast. In version 2, the header has the fields "width" and
-// "height". In version 3, it has the field "term". Some recorders write whole numbers with a
-// decimal point, such as 80.0.
+// header is the first line of an asciicast. Version 2 has the fields "width" and "height", and
+// version 3 the field "term". Some recorders write whole numbers with a decimal point, such as
+// 80.0.
 type header struct {
 	Version float64   `json:"version"`
 	Width   castCells `json:"width"`
@@ -97,8 +97,7 @@ type castTerm struct {
 	Rows castCells `json:"rows"`
 }
 
-// UnmarshalJSON leaves t empty if raw is not an object. In some recordings of version 2, the field
-// "term" is not an object.
+// UnmarshalJSON leaves t empty if raw is not an object, as in some recordings of version 2.
 func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	type plain castTerm
 	var p plain
@@ -108,8 +107,7 @@ func (t *castTerm) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// castCells is a number of cells. It is 0 if the recording has no valid number of
-// cells.
+// castCells is a number of cells. It is 0 if the recording contains no valid number.
 type castCells int
 
 // UnmarshalJSON sets n if raw is a valid number of cells. It ignores any other value,
@@ -122,7 +120,7 @@ func (n *castCells) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// castHeader reads a line as the header of an asciicast. The bool is false if the line is not an
+// castHeader reads a line as the header of an asciicast. It returns false if the line is not an
 // object with a version.
 func castHeader(line []byte) (header, bool) {
 	var h header
@@ -133,7 +131,7 @@ func castHeader(line []byte) (header, bool) {
 }
 
 // readEvents reads the lines after the header. If isRelative is true, the time of an event counts
-// from the previous event. Otherwise it counts from the start of the recording.
+// from the previous event, and otherwise from the start of the recording.
 func (c *Cast) readEvents(in *bufio.Reader, isRelative bool) error {
 	var last time.Duration
 	for number := 2; ; number++ {
@@ -194,7 +192,7 @@ func castEvent(line []byte) (CastEvent, error) {
 	switch e.Kind {
 	case CastOutput, CastInput, CastResize, CastMark:
 	default:
-		return e, nil // readEvents drops this event, so its data does not matter
+		return e, nil // readEvents drops this event, so its data is not needed
 	}
 	if err := json.Unmarshal(fields[2], &e.Data); err != nil {
 		return CastEvent{}, fmt.Errorf("data of a %q event is not a string", e.Kind)

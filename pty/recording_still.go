@@ -12,9 +12,9 @@ import (
 )
 
 // These are patterns for the lines around a rendered screen. stillHeader matches the line before
-// the screen, which contains the cursor, the buffer and the title. stillModes finds the modes in
-// that line. stillFooter matches the line after the screen, which contains the title, the buffer
-// and the cursor.
+// the screen, which has the cursor, the buffer and the title. stillModes finds the modes in that
+// line. stillFooter matches the line after the screen, which has the title, the buffer and the
+// cursor.
 var (
 	stillHeader = regexp.MustCompile(`^# t=\S+ cursor=\((\d+),(\d+)\) buffer=(\w+) title='(.*?)' bells=`)
 	stillFooter = regexp.MustCompile(`(?m)^--- title='(.*)' alt=(\w+) cursor=(\d+),(\d+) t=\S+\s*\z`)
@@ -35,10 +35,10 @@ var stillModeNames = map[string]Mode{
 	"wraparoundMode":            "wrap",
 }
 
-// ReadStill reads text that is already a screen, that is, lines without control characters. It
-// returns false for anything else, such as a recording. The first line can be a header. Without a
-// header, the modes are nil. Without a header or footer, the cursor is at -1, -1, which means that
-// its position is unknown.
+// ReadStill reads text that is already a screen, which means lines without control characters. It
+// returns false for anything else, such as a recording. The first line can be a header. If there is
+// none, the modes are nil. If there is neither a header nor a footer, the cursor is at -1, -1,
+// which means unknown.
 func ReadStill(p []byte) (coleo.Screen, bool) {
 	first, rest, _ := bytes.Cut(p, []byte("\n"))
 	header := stillHeader.FindSubmatch(first)

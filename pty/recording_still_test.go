@@ -11,7 +11,7 @@ func TestStillsAreReadWithAndWithoutTheirHeader(t *testing.T) {
 		in     string
 		title  string
 		cursor [2]int
-		paste  any // of the mode; nil: unknown
+		paste  any // whether ModeBracketedPaste is on; nil if unknown
 		lines  string
 	}{
 		"header": {"# t=1.5s cursor=(2,1) buffer=alternate title='it's a title' bells=0 scrollback=0 " +

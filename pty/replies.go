@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxReplies limits the total size in bytes of the replies that wait to be fetched. A
+// maxReplies limits the total size of the replies that wait for a call of Replies, in bytes. A
 // reply that would exceed the limit is dropped.
 const maxReplies = 64 << 10
 
@@ -18,9 +18,9 @@ const (
 	version             = "\x1bP>|coleo(1)\x1b\\" // XTVERSION
 )
 
-// These are the colors that the replies to OSC 10 to 12 contain. The real terminal's colors are
-// unknown, or there is no real terminal. So the colors only have to mean "dark". Most agent CLIs
-// assume a dark background.
+// These are the colors in the replies to OSC 10 to 12. The colors of the real terminal are unknown,
+// or there is none. Most agent CLIs assume a dark background, so these colors are those of a dark
+// terminal.
 const (
 	foreground = 0xd4d4d4
 	background = 0x1e1e1e
@@ -52,9 +52,8 @@ func (c *Core) query(b byte) {
 	}
 }
 
-// reportedCursor returns the position of the cursor as CPR reports it. The first row
-// and the first column have the number 1. In origin mode, rows are counted from the top
-// of the scroll region.
+// reportedCursor returns the position of the cursor as CPR reports it. The first row and the first
+// column have the number 1. In origin mode, the first row is the top of the scroll region.
 func (c *Core) reportedCursor() (x, y int) {
 	x, y = min(c.buf.x, c.cols-1)+1, c.buf.y+1
 	if c.modes&modeOrigin != 0 {
@@ -63,12 +62,12 @@ func (c *Core) reportedCursor() (x, y int) {
 	return x, y
 }
 
-// maxTitles limits the stack of saved titles. The limit is the same as in xterm.
+// maxTitles is the largest number of saved titles. xterm has the same limit.
 const maxTitles = 10
 
 // window executes XTWINOPS. It answers queries for sizes, and saves and restores the title. It does
-// not answer queries for the title, because the program can set any title. Such a reply would type
-// the program's own text into the terminal.
+// not answer queries for the title. A program can set any title, so the reply would type the
+// program's own text into the terminal.
 func (c *Core) window(n int) {
 	switch n {
 	case 14, 15:
@@ -92,8 +91,8 @@ func (c *Core) window(n int) {
 	}
 }
 
-// privateQuery answers CSI ? n, which asks for the cursor or the color scheme. It also
-// answers CSI ? u, which asks for the kitty keyboard flags.
+// privateQuery answers CSI ? n, which asks for the cursor or the color scheme, and CSI ? u, which
+// asks for the kitty keyboard flags.
 func (c *Core) privateQuery(b byte) {
 	switch n := c.arg(0, 0); {
 	case b == 'u':
@@ -106,8 +105,7 @@ func (c *Core) privateQuery(b byte) {
 	}
 }
 
-// identify answers DA2 and XTVERSION, which ask for the type and version of the
-// terminal.
+// identify answers DA2 and XTVERSION, which ask for the type and the version of the terminal.
 func (c *Core) identify(b byte) {
 	switch {
 	case c.arg(0, 0) != 0:
@@ -145,8 +143,8 @@ func (c *Core) reportMode(number int, ansi bool) {
 	c.replyf("\x1b[%s%d;%d$y", mark, number, state)
 }
 
-// fixedMode returns the state of a mode that modeTable does not contain. The state is a value for
-// the reply to DECRQM. onAlternate is true if the alternate screen is shown.
+// fixedMode returns the state of a mode that modeTable does not contain, as a value for the reply
+// to DECRQM. onAlternate says whether the alternate screen is shown.
 func fixedMode(number int, ansi, onAlternate bool) int {
 	switch {
 	case ansi && number == 2: // KAM: the keyboard is never locked
@@ -174,9 +172,8 @@ func fixedMode(number int, ansi, onAlternate bool) int {
 	return modeUnknown
 }
 
-// reportPalette answers OSC 4, which asks for palette colors. The text is a list of pairs. Each
-// pair consists of an index and "?". A pair without "?" would set a color. reportPalette ignores
-// such pairs.
+// reportPalette answers OSC 4, which asks for palette colors. The text is a list of pairs of an
+// index and "?". reportPalette ignores pairs without "?", which would set a color.
 func (c *Core) reportPalette(text string) {
 	for {
 		index, rest, ok := strings.Cut(text, ";")
@@ -191,8 +188,8 @@ func (c *Core) reportPalette(text string) {
 	}
 }
 
-// reportColours answers OSC 10, 11 and 12, which ask for the default colors. The given number is
-// the OSC number for the first field of the text. Each further field belongs to the next number.
+// reportColours answers OSC 10, 11 and 12, which ask for the default colors. The first field of the
+// text is for the given OSC number, and each further field for the next number.
 func (c *Core) reportColours(number int, text string) {
 	for spec := range strings.SplitSeq(text, ";") {
 		if number > 12 {
@@ -209,8 +206,8 @@ func (c *Core) reportColours(number int, text string) {
 	}
 }
 
-// terminator returns the end of a reply to an OSC query. As in xterm, the reply ends in the same
-// way as the query: with BEL or with ST.
+// terminator returns the end of a reply to an OSC query. As in xterm, the reply ends as the query
+// does: with BEL or with ST.
 func (c *Core) terminator() string {
 	if c.bell {
 		return "\a"
@@ -245,8 +242,8 @@ func paletteColour(n int) int {
 	return (8 + 10*(n-232)) * 0x010101
 }
 
-// deviceControl answers DECRQSS (DCS $ q), which asks for a setting, and XTGETTCAP (DCS
-// + q), which asks for terminal capabilities.
+// deviceControl answers DECRQSS (DCS $ q), which asks for a setting, and XTGETTCAP (DCS + q), which
+// asks for capabilities of the terminal.
 func (c *Core) deviceControl(final byte, data []byte) {
 	if final != 'q' || c.inters != 1 {
 		return

@@ -1,8 +1,8 @@
 package pty
 
-// DefaultCols and DefaultRows are the size in cells at which agent CLIs were recorded.
-// The other constants limit the size. Every size within these limits is accepted by the
-// emulator and fits into the kernel's 16-bit fields.
+// DefaultCols and DefaultRows are the size in cells at which agent CLIs were recorded. The other
+// constants limit the size. The emulator accepts every size within these limits, and the kernel's
+// 16-bit fields can hold it.
 const (
 	DefaultCols = 120
 	DefaultRows = 40
@@ -12,15 +12,14 @@ const (
 	maxSize = 1000
 )
 
-// CellWidth and CellHeight are the size of one cell in pixels. They are for programs that ask for
-// this size (TIOCGWINSZ, CSI 14 t, CSI 16 t). Nothing is drawn in pixels.
+// CellWidth and CellHeight are the size of one cell in pixels, for programs that ask for this size
+// (TIOCGWINSZ, CSI 14 t, CSI 16 t). Coleo draws no pixels.
 const (
 	CellWidth  = 10
 	CellHeight = 20
 )
 
-// ClampSize returns the allowed size that is nearest to the given size. The smallest allowed size
-// is 2x1, and the largest is 1000x1000.
+// ClampSize returns the size that is nearest to the given size, in the range from 2x1 to 1000x1000.
 func ClampSize(cols, rows int) (int, int) {
 	return min(max(cols, minCols), maxSize), min(max(rows, minRows), maxSize)
 }

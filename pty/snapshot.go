@@ -30,16 +30,16 @@ const (
 	snapshotHeader = len(snapshotMagic) + 2 + 4
 )
 
-// errSnapshotVersion is the error that Restore returns if the snapshot has another coreVersion.
+// errSnapshotVersion is the error for a snapshot with another coreVersion.
 var errSnapshotVersion = errors.New("the snapshot is of another emulator version")
 
 // errSnapshot is the error for data that does not come from a Core.
 var errSnapshot = errors.New("the snapshot is damaged")
 
-// Snapshot returns the state of c. The state includes an incomplete sequence, and the replies and
-// notices that nobody has fetched yet. Snapshot leaves out three things: the state that Changed
-// compares with, the setting of NarrowEmoji, and the counts since New or Restore, such as
-// WholeFrames. A snapshot can only be restored if Restore has the same coreVersion.
+// Snapshot returns the state of c, including an incomplete sequence, and the replies and notices
+// that nobody has fetched yet. It leaves out the state that Changed compares with, the setting of
+// NarrowEmoji, and the counts since New or Restore, such as WholeFrames. Restore accepts only a
+// snapshot with its own coreVersion.
 func (c *Core) Snapshot() []byte {
 	return sealSnapshot(c.body())
 }
@@ -56,7 +56,7 @@ func sealSnapshot(body []byte) []byte {
 	var out bytes.Buffer
 	out.Write(make([]byte, snapshotHeader))
 	w, err := flate.NewWriter(&out, flate.BestSpeed)
-	if err == nil { // err is always nil, because the level is a constant
+	if err == nil { // always nil, because the level is a constant
 		_, _ = w.Write(body)
 		_ = w.Close()
 	}
@@ -88,7 +88,7 @@ func Restore(data []byte) (*Core, error) {
 	t := &tape{in: bufio.NewReader(flate.NewReader(bytes.NewReader(body)))}
 	c.walk(t)
 	if _, err := t.in.ReadByte(); t.err == nil && !errors.Is(err, io.EOF) {
-		t.err = errSnapshot // there is more data after the state, or the data ends too early
+		t.err = errSnapshot // more data follows the state, or the data ends too early
 	}
 	if t.err != nil {
 		return nil, fmt.Errorf("restore screen: %w", t.err)
@@ -96,8 +96,7 @@ func Restore(data []byte) (*Core, error) {
 	return c, nil
 }
 
-// walk passes the fields of c to t one after the other. The tape t either writes them
-// or reads them.
+// walk passes the fields of c one after the other to the tape t, which writes or reads them.
 func (c *Core) walk(t *tape) {
 	number(t, &c.cols, minCols, maxSize)
 	number(t, &c.rows, minRows, maxSize)
@@ -138,7 +137,7 @@ func (c *Core) walk(t *tape) {
 func (p *parser) walk(t *tape) {
 	number(t, &p.state, int64(ground), int64(skipText))
 	number(t, &p.need, 0, utf8.UTFMax-1)
-	if p.need == 0 { // low and char belong to the last character; no need to keep them
+	if p.need == 0 { // low and char belong to the last character, so they are not kept
 		p.low, p.char = 0, 0
 	}
 	number(t, &p.low, 0, 0x10000)
@@ -160,7 +159,7 @@ func (p *parser) walk(t *tape) {
 	t.flag(&p.bell)
 }
 
-// walk passes the fields of the buffer to the tape t. The buffer belongs to c.
+// walk passes the fields of the buffer to the tape t. The buffer belongs to the screen c.
 func (b *buffer) walk(t *tape, c *Core) {
 	number(t, &b.x, 0, int64(c.cols))
 	number(t, &b.y, 0, int64(c.rows)-1)
@@ -188,8 +187,8 @@ func walkRow(t *tape, p **row) {
 	(*p).walk(t)
 }
 
-// walk passes the fields of the row to the tape t. It leaves out cells at the end of the row that
-// are equal to r.rest.
+// walk passes the fields of the row to the tape t. It leaves out the cells at the end of the row
+// that are equal to r.rest.
 func (r *row) walk(t *tape) {
 	number(t, &r.cols, minCols, maxSize)
 	t.flag(&r.wrapped)
@@ -227,12 +226,12 @@ func (s *style) walk(t *tape) {
 	number(t, &s.link, 0, maxLinks)
 }
 
-// maxLine is the largest size in bytes of a line in the history. The longest line is a row full of
+// maxLine is the largest size of a line in the history, in bytes. The longest line is a row full of
 // clusters.
 const maxLine = maxSize * (maxCluster + utf8.UTFMax)
 
-// mostChunks is a number of chunks that no history exceeds, because all chunks of a
-// history except the last are full.
+// mostChunks is more than the number of chunks in any history, because all chunks except the last
+// are full.
 const mostChunks = historyLines/chunkLines + historyBytes/historyChunk + 8
 
 func (h *history) walk(t *tape) {

@@ -9,24 +9,22 @@ import (
 	"unicode/utf8"
 )
 
-// A tape either writes the values that are passed to it, or reads them back in the same order. When
-// a tape reads a value, it checks that the value is within the given limits. After an error, it
-// reads zeros.
+// A tape either writes the values that it receives, or reads them back in the same order. When it
+// reads a value, it checks the value against the given limits. After an error, it reads zeros.
 type tape struct {
 	out []byte
 	in  *bufio.Reader // nil if the tape writes
 	err error         // the first error of a tape that reads
 }
 
-// check sets the error of the tape, unless the checked condition is true. It does nothing if the
-// tape writes.
+// check records an error of the tape if ok is false. It does nothing if the tape writes.
 func (t *tape) check(ok bool) {
 	if t.in != nil && t.err == nil && !ok {
 		t.err = errSnapshot
 	}
 }
 
-// uvarint writes v, or reads a number. It returns the number that it has written or read.
+// uvarint writes v, or reads a number. It returns the number that was written or read.
 func (t *tape) uvarint(v uint64) uint64 {
 	if t.in == nil {
 		t.out = binary.AppendUvarint(t.out, v)
@@ -47,8 +45,7 @@ type integer interface {
 	~int | ~int32 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// number writes the value of p, or reads it. The value must be at least minimum and at most
-// maximum.
+// number writes or reads the value of p, which must be at least minimum and at most maximum.
 func number[T integer](t *tape, p *T, minimum, maximum int64) {
 	v := t.uvarint(uint64(int64(*p) - minimum))
 	if t.in == nil {
@@ -68,21 +65,21 @@ func (t *tape) flag(p *bool) {
 	*p = v == 1
 }
 
-// list writes the length of the list p, or reads this length, which is at most maxLength. It calls
-// the given function for every element.
+// list writes or reads the length of the list p, which is at most maxLength. Then it calls each for
+// every element.
 func list[T any](t *tape, p *[]T, maxLength int, each func(*T)) {
 	n := len(*p)
 	number(t, &n, 0, int64(maxLength))
 	for i := 0; i < n && t.err == nil; i++ {
 		if t.in != nil {
 			var zero T
-			*p = append(*p, zero) // one by one, so that the list grows no faster than the input
+			*p = append(*p, zero) // append one by one, so that the list grows no faster than the input
 		}
 		each(&(*p)[i])
 	}
 }
 
-// bytes writes the bytes of p, or reads them. There are at most maxLength of them.
+// bytes writes or reads the bytes of p. There are at most maxLength of them.
 func (t *tape) bytes(p *[]byte, maxLength int) {
 	n := len(*p)
 	number(t, &n, 0, int64(maxLength))
@@ -111,7 +108,7 @@ func (t *tape) text(p *string, most int) {
 	}
 }
 
-// texts writes the table p, or reads it. No string can occur in p twice. There are at most
+// texts writes or reads the table p. Each string occurs in p only once. There are at most
 // maxStrings strings, with at most maxBytes bytes each.
 func texts(t *tape, p *internTable, maxStrings, maxBytes int) {
 	strings := p.list
@@ -125,9 +122,8 @@ func texts(t *tape, p *internTable, maxStrings, maxBytes int) {
 	})
 }
 
-// cells writes the cells of a row, or reads them. The number of cells comes first. Runs
-// of cells with the same style follow. Each run consists of its length, its style and
-// its characters.
+// cells writes or reads the cells of a row: first the number of cells, then runs of cells with the
+// same style. A run consists of its length, its style and its characters.
 func (t *tape) cells(p *[]cell) {
 	n := len(*p)
 	number(t, &n, 0, maxSize)
@@ -150,7 +146,7 @@ func (t *tape) cells(p *[]cell) {
 	}
 }
 
-// char writes the content of a cell, or reads it. On the tape, the flag bits are the lowest bits,
+// char writes or reads the content of a cell. On the tape, the flag bits are the lowest bits,
 // because small numbers take fewer bytes.
 func (t *tape) char(ch *uint32) {
 	const flags = 3

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/pty/width"
 )
 
-// restored returns a copy of c made from its snapshot.
+// restored returns a copy of c from a snapshot.
 func restored(t testing.TB, c *Core) *Core {
 	t.Helper()
 	r, err := Restore(c.Snapshot())
@@ -42,8 +42,8 @@ func checkSame(t testing.TB, got, want *Core, when string) {
 	}
 }
 
-// cuts returns places in a recording's output. They are spread over it, and most are
-// inside the next sequence.
+// cuts returns places in the output of a recording. They are spread over the output, and most of
+// them are inside a sequence.
 func cuts(cast *Cast) []int {
 	var all []byte
 	for _, e := range cast.Events {
@@ -64,8 +64,8 @@ func cuts(cast *Cast) []int {
 	return slices.Compact(out)
 }
 
-// TestRestoredScreensGoOn cuts every recording at several places. A screen restored there
-// must end like one that was never cut.
+// TestRestoredScreensGoOn restores a snapshot at several places of every recording. At the end,
+// each restored screen must be equal to the screen that read the whole recording.
 func TestRestoredScreensGoOn(t *testing.T) {
 	t.Parallel()
 	for _, path := range recordings(t) {
@@ -107,7 +107,8 @@ func playAll(screens []*Core, e CastEvent) {
 	}
 }
 
-// TestRestoredInTheMiddleOfAnything cuts sequences that are hard to keep at every byte.
+// TestRestoredInTheMiddleOfAnything restores a snapshot after every byte of sequences that are hard
+// to save.
 func TestRestoredInTheMiddleOfAnything(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]string{
@@ -215,8 +216,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestSnapshotKnowsEveryField fails when a field is added. Then walk must handle the
-// field and coreVersion must be raised.
+// TestSnapshotKnowsEveryField fails when a field is added. Whoever adds the field must then extend
+// walk and increase coreVersion.
 func TestSnapshotKnowsEveryField(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -232,8 +233,8 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 	}
 }
 
-// FuzzRestore reads any bytes, as a snapshot and as the content of one. Nothing may
-// panic, and an accepted snapshot must be a screen like any other.
+// FuzzRestore reads random bytes, both as a snapshot and as the content of a snapshot. No call may
+// panic, and a screen from an accepted snapshot must work.
 func FuzzRestore(f *testing.F) {
 	for _, s := range []string{"", "hello\r\n漢e\u0301", "\x1b[?1049h\x1b]0;t\a\x1b[31;", "\x1b]8;;http://x\ax" +
 		strings.Repeat("\n", 9)} {

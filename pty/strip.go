@@ -4,10 +4,10 @@ import "unicode/utf8"
 
 // Stripper extracts the text from a program's output. It removes escape sequences, invalid UTF-8,
 // and all control characters except line feed and tab. If a program moves the cursor between two
-// words, the words run together. A Screen shows such words in their correct places.
+// words, the words run together; a Screen shows them in their correct places.
 //
-// The output can be passed in pieces, divided anywhere. The zero value is ready to use. Only one
-// goroutine at a time is allowed to use a Stripper. A Stripper keeps only a few bytes in memory.
+// The output can be passed in pieces of any size. The zero value is ready to use. Only one
+// goroutine at a time may use a Stripper. A Stripper keeps only a few bytes in memory.
 type Stripper struct {
 	state parseState
 	held  [utf8.UTFMax]byte // bytes of an incomplete character
@@ -15,7 +15,7 @@ type Stripper struct {
 	last  byte              // last byte of an OSC, DCS, SOS, PM or APC, to recognize U+009C
 }
 
-// Strip returns the text in p, which is the next piece of output.
+// Strip returns the text in p, the next piece of output.
 func (s *Stripper) Strip(p []byte) []byte {
 	out := make([]byte, 0, len(p))
 	for i := 0; i < len(p); {
@@ -32,8 +32,7 @@ func (s *Stripper) Strip(p []byte) []byte {
 	return out
 }
 
-// step takes the byte b. If this byte completes a character of the text, step appends it to the
-// output.
+// step handles the byte b. It appends a character to out if b completes the character.
 func (s *Stripper) step(out []byte, b byte) []byte {
 	switch {
 	case b == 0x1b: // ESC also ends OSC, DCS, SOS, PM and APC
@@ -61,7 +60,7 @@ func (s *Stripper) step(out []byte, b byte) []byte {
 	return out
 }
 
-// text takes one byte of an OSC, DCS, SOS, PM or APC.
+// text handles one byte of an OSC, DCS, SOS, PM or APC.
 func (s *Stripper) text(b byte) {
 	if b == 0x07 && s.state == oscText || b == 0x9c && s.last == 0xc2 {
 		s.state = ground
@@ -69,7 +68,7 @@ func (s *Stripper) text(b byte) {
 	s.last = b
 }
 
-// sequence takes one printable byte of an escape sequence.
+// sequence handles one printable byte of an escape sequence.
 func (s *Stripper) sequence(b byte) {
 	switch {
 	case s.state == params:
@@ -85,7 +84,7 @@ func (s *Stripper) sequence(b byte) {
 	}
 }
 
-// introduce takes the byte after ESC that determines the kind of sequence.
+// introduce handles the byte after ESC, which determines the kind of sequence.
 func (s *Stripper) introduce(b byte) {
 	s.last = 0
 	switch b {
@@ -100,7 +99,7 @@ func (s *Stripper) introduce(b byte) {
 	}
 }
 
-// high takes one byte of a character that is not ASCII.
+// high handles one byte of a character that is not ASCII.
 func (s *Stripper) high(out []byte, b byte) []byte {
 	s.held[s.n] = b
 	s.n++
@@ -119,7 +118,7 @@ func (s *Stripper) high(out []byte, b byte) []byte {
 	case s.state == ground:
 		return utf8.AppendRune(out, r)
 	default:
-		s.state = ground // no sequence can contain this character, so it ends the sequence
+		s.state = ground // no sequence can contain this character, so the sequence ends here
 	}
 	return out
 }

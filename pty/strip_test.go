@@ -48,7 +48,7 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// stripped returns p's text, taken chunk bytes at a time.
+// stripped returns the text of p. It passes p to a Stripper in pieces of chunk bytes.
 func stripped(p []byte, chunk int) []byte {
 	var s Stripper
 	var out []byte
@@ -95,7 +95,7 @@ func FuzzStrip(f *testing.F) {
 	f.Fuzz(checkStripped)
 }
 
-// strip is Stripper.Strip for output in one piece.
+// strip returns the text of p. It passes p to a Stripper in one piece.
 func strip(p []byte) []byte {
 	var s Stripper
 	return s.Strip(p)

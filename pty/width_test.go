@@ -49,8 +49,8 @@ func TestClustersAreBounded(t *testing.T) {
 	}
 }
 
-// The composer and the transcript of Codex 0.169.0 are where it means them to be, also on
-// a terminal on which the screen was painted.
+// Codex 0.169.0 draws the second cell of an emoji itself. The texts after its emoji must be in the
+// right columns, also on a terminal with a painted screen.
 func TestNarrowEmoji(t *testing.T) {
 	t.Parallel()
 	c := New(20, 2)

@@ -6,11 +6,11 @@ import (
 	"coleo.dev"
 )
 
-// Decide returns the remedy for an arm. The remedy is to reattach under these
-// conditions:
+// Decide returns the remedy for an arm. The remedy is to reattach under these conditions:
 //   - A live host has found a session that has proved that it belongs to the arm.
-//   - The process of the session runs.
+//   - The process of the session runs, and the session has not ended.
 //   - The session is not hung. An arm that waits for an approval is never hung.
+//   - The last turn or the start did not end in an error.
 //
 // Decide never kills a session that could not prove that it belongs to the arm.
 func Decide(e Evidence) Remedy {
@@ -60,9 +60,9 @@ func (e Evidence) reattach() Remedy {
 	return r
 }
 
-// proven reports whether a remedy can use the found session. The session must have
-// proved that it belongs to the arm. The host that found the session must be LocalHost
-// or a live host agent, because only this host can reach the session.
+// proven reports whether a remedy can use the session that was found. The session must have proved
+// that it belongs to the arm. Only the host that found the session can reach it, so that host must
+// be LocalHost or a live host agent.
 func (e Evidence) proven() bool {
 	if e.Found.Proof != Proven {
 		return false
@@ -72,8 +72,8 @@ func (e Evidence) proven() bool {
 }
 
 // doubleStartRisk returns a message if the last start of the arm may still run in a place where
-// nobody could look. It returns "" if there is no such risk. While there is such a risk, the arm is
-// not started. Otherwise two starts of the arm could work at the same time.
+// nobody could look. Such an arm is not started, because two of its starts could then work at the
+// same time. doubleStartRisk returns "" if there is no such risk.
 func (e Evidence) doubleStartRisk() string {
 	looked := e.Found.Proof != "" && (e.Found.Proof != Proven || e.proven())
 	if !e.Arm.HasHandle || e.Arm.Ended || looked {
@@ -90,9 +90,9 @@ func (e Evidence) doubleStartRisk() string {
 		"and then the older one is ended.", e.Arm.AgentID)
 }
 
-// hung reports whether the session is in a turn but shows no sign of life. The health comes from
-// the arm's row. The row can be older than the state that was just read from the session. So if
-// that state is idle or waiting_approval, the session is not hung.
+// hung reports whether the session is in a turn but shows no sign of life. A session that was just
+// read as idle or waiting_approval is not hung, even if the row says so, because the row can be
+// older.
 func (e Evidence) hung() bool {
 	if e.Health != coleo.HealthHung {
 		return false
@@ -105,7 +105,7 @@ func (e Evidence) hung() bool {
 	return true
 }
 
-// noReattachReason returns the reason why a reattach is not enough for the arm. It returns "" if a
+// noReattachReason returns the reason why the arm needs more than a reattach. It returns "" if a
 // reattach is enough.
 func (e Evidence) noReattachReason() string {
 	switch {
@@ -148,7 +148,7 @@ func (e Evidence) unproven() string {
 	return "Its session could not be looked for"
 }
 
-// start returns the remedy that starts the arm on the given host.
+// start returns the remedy that starts the arm on the target host.
 func (e Evidence) start(target coleo.HostInfo) Remedy {
 	kill := e.proven() && (e.Found.Process != Dead || e.Found.Sweep == SweptLeft)
 	r := Remedy{
@@ -169,7 +169,7 @@ func (e Evidence) start(target coleo.HostInfo) Remedy {
 	return r
 }
 
-// byHost returns words for the message that say which host can end a session.
+// byHost returns the part of a message that says which host can end a session.
 func byHost(id string) string {
 	if id == LocalHost {
 		return "by serve itself"
@@ -177,7 +177,7 @@ func byHost(id string) string {
 	return "on host agent " + id
 }
 
-// plan describes to the user what a remedy does when it starts the arm.
+// plan returns the part of the reason that says how a remedy starts the arm.
 func (e Evidence) plan(r Remedy) string {
 	what := "it is started"
 	if r.Action == KillAndRestart {

@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// The values that evidence may take. The test tries every combination of the values that
-// decide between a reattach, a kill and a refusal.
+// The test tries every combination of these values of evidence, because they decide between a
+// reattach, a kill and a refusal.
 var (
 	proofs    = []Proof{"", Proven, Unproven, Silent, Gone}
 	processes = []Process{"", Alive, Stopped, Unknown, Dead}
@@ -47,8 +47,8 @@ func TestEveryCombinationIsDecidedSafely(t *testing.T) {
 	t.Logf("%d combinations", n)
 }
 
-// decideAll judges a finding with every fleet and policy. The facts of the row and of the
-// harness decide only about the conversation, so they are drawn at random.
+// decideAll decides about a finding with every fleet and policy. It draws the other facts about the
+// arm and its harness at random, because there are too many combinations of them.
 func decideAll(t *testing.T, r *rand.Rand, e Evidence) int {
 	t.Helper()
 	n := 0

@@ -10,23 +10,22 @@ import "coleo.dev"
 // Action is the kind of a remedy.
 type Action string
 
-// These are the actions. If Remedy.Sweep is true, an action that starts an agent CLI first ends the
-// processes of earlier generations. It starts the agent CLI only after all of these processes have
-// ended.
+// These are the actions. If Remedy.Sweep is true, an action that starts an agent CLI first ends all
+// processes of earlier generations.
 const (
 	Reattach        Action = "reattach"         // attach to the session that was found
 	KillAndRestart  Action = "kill_and_restart" // end all processes of the proven session, then start
 	Restart         Action = "restart"          // start the agent CLI with a new conversation
 	RestartResuming Action = "restart_resuming" // start the agent CLI and resume its old conversation
-	Refuse          Action = "refuse"           // there is no remedy; Reason tells the user why
+	Refuse          Action = "refuse"           // the arm cannot be recovered now; Reason says why
 	Nothing         Action = "nothing"          // no remedy is needed
 )
 
 // LocalHost is the id of serve when serve itself is the host of an arm without a host agent.
 const LocalHost = coleo.LocalHost
 
-// Proof says what was found when somebody used the handle to look for the arm's session. Package
-// bus has the same values. The value "" means that nobody could look.
+// Proof says what a host found when it used the arm's handle to look for the session. Package bus
+// has the same values. The value "" means that no host could look.
 type Proof string
 
 // The values of Proof.
@@ -37,8 +36,8 @@ const (
 	Gone     Proof = "gone"     // nothing is there
 )
 
-// Process is the state of the agent CLI's process that was found. Package bus has the same values.
-// The value "" means that nobody looked.
+// Process is the state of the agent CLI's process, as a host found it. Package bus has the same
+// values. The value "" means that no host looked.
 type Process string
 
 // The states of a process.
@@ -49,8 +48,8 @@ const (
 	Dead    Process = "dead"
 )
 
-// Sweep is the result of a search for processes of earlier generations. The value "" means that
-// nobody searched.
+// Sweep is the result of a search for processes of earlier generations. The value "" means that no
+// host searched.
 type Sweep string
 
 // The results of a search.
@@ -73,21 +72,21 @@ type Arm struct {
 	Workdir      string
 	HasHandle    bool // the arm was started at least once
 	Conversation string
-	// Forgotten means that the agent CLI said at its last start that it does not have the
+	// Forgotten means that at its last start the agent CLI reported that it does not have the
 	// conversation.
 	Forgotten bool
-	AgentID   string // the host agent that last had the arm; possibly gone for a long time
+	AgentID   string // the host agent that last had the arm; it may no longer exist
 	Ended     bool   // the host agent has recorded that all processes of the last start have ended
 	Hostname  string // the machine of that host agent
 }
 
-// Finding says what was found when somebody looked for the arm's session.
+// Finding is what a host found when it looked for the arm's session.
 type Finding struct {
 	Host       string // the id of the host agent that looked, or LocalHost
 	Proof      Proof
 	Process    Process
 	State      coleo.State // the state that was just read from the session; "" if none was read
-	ServerOnly bool        // the server of the agent CLI was found by port and process, without a holder
+	ServerOnly bool        // no holder was found, only the agent CLI's server, by port and process
 	Sweep      Sweep
 }
 
@@ -99,10 +98,10 @@ type Evidence struct {
 	Found   Finding
 	Hosts   []coleo.HostInfo // Decide ignores hosts that are not live
 
-	Preferred          string // the id of the host agent that the user asked for
+	Preferred          string // the id of the host agent that the user asks for
 	AllowLocalFallback bool
 	RemoteOnly         bool // forbids LocalHost, even if AllowLocalFallback is true
-	Force              bool // the user wants a start even if the last start may still run
+	Force              bool // the user wants a start although the last start may still run
 }
 
 // Remedy says what to do, where to do it, and why.
@@ -113,10 +112,9 @@ type Remedy struct {
 	// process, Mode is always RecoveryRestarted.
 	Mode   coleo.RecoveryMode `json:"mode,omitempty"`
 	Resume bool               `json:"resume,omitempty"` // resume the conversation of the arm
-	// Sweep means that the start must first prove that no process of an earlier start
-	// still runs.
+	// Sweep means that the start must first prove that all processes of earlier starts have ended.
 	Sweep  bool   `json:"sweep,omitempty"`
-	Reason string `json:"reason"` // tells the user the reason; never empty
+	Reason string `json:"reason"` // the reason for the user; never empty
 }
 
 // Starts reports whether the remedy starts an agent CLI.

@@ -23,12 +23,12 @@ func healthy() Evidence {
 	}
 }
 
-// gone is the same arm after its session has ended cleanly.
+// gone changes the evidence: the session of the arm has ended cleanly.
 func gone(e *Evidence) {
 	e.Found.Proof, e.Found.Process, e.Found.State, e.Found.Sweep = Gone, Dead, "", SweptClean
 }
 
-// unreachable is the same arm while no host agent of its machine is live.
+// unreachable changes the evidence: no host agent on the arm's machine is live.
 func unreachable(e *Evidence) {
 	e.Found, e.Hosts = Finding{}, []coleo.HostInfo{live("h2", "other", 0)}
 }

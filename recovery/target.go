@@ -96,9 +96,8 @@ func (e Evidence) canStart(h coleo.HostInfo) bool {
 	return h.Live && room && h.Drives(e.Harness.Name)
 }
 
-// leastBusy returns the host with the fewest arms. It considers only hosts that can start the arm
-// and that the given function accepts. If several of these hosts have equally few arms, leastBusy
-// returns the host with the lowest id.
+// leastBusy returns the host with the fewest arms among the hosts that can start the arm and that
+// the given function accepts. Of several such hosts, it returns the one with the lowest id.
 func (e Evidence) leastBusy(accepts func(coleo.HostInfo) bool) (coleo.HostInfo, bool) {
 	var best coleo.HostInfo
 	found := false

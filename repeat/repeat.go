@@ -1,5 +1,5 @@
-// Package repeat runs tasks periodically, each at its own interval. All work that no event starts
-// is such a task. Two examples are keeping a database small and looking for arms to hand over.
+// Package repeat runs tasks periodically, each at its own interval. Coleo uses it for all work that
+// no event starts, for example to keep a database small or to look for arms to hand over.
 package repeat
 
 import (
@@ -17,8 +17,8 @@ import (
 type Task struct {
 	ID    string
 	Every time.Duration // from the end of one Do to the beginning of the next
-	// Immediate makes the first call of Do begin at once. Without Immediate, the first call begins
-	// after the interval Every.
+	// Immediate makes the first call of Do begin at once. Otherwise the first call begins after the
+	// interval Every.
 	Immediate bool
 	// Do performs the task once. Its context ends when the task is removed. The Registry logs an
 	// error of Do, and continues with the task.
@@ -122,7 +122,7 @@ func (r *Registry) StopAll() {
 	r.tasks = map[string]*running{}
 	r.mu.Unlock()
 	for _, one := range all {
-		one.stop() // stop all tasks first, so that they end at the same time
+		one.stop() // cancel all tasks before the first wait, so that they end at the same time
 	}
 	for _, one := range all {
 		<-one.ended

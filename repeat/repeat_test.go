@@ -11,7 +11,7 @@ import (
 	"coleo.dev"
 )
 
-// The tests run on the clock of a synctest bubble, which moves only when everything waits.
+// The tests run in a synctest bubble. Its clock moves only when all goroutines wait.
 func TestM25ATaskIsRepeatedUntilItIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(slog.New(slog.DiscardHandler))
@@ -44,7 +44,7 @@ func TestARemovalWaitsForTheTask(t *testing.T) {
 		done := false
 		task := func(ctx context.Context) error {
 			<-ctx.Done()
-			time.Sleep(time.Second) // what it must complete
+			time.Sleep(time.Second) // the task completes its work although its context has ended
 			done = true
 			return nil
 		}

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// Bounds for subarms. Each agent CLI takes some hundred megabytes of memory, and a person
-// must be able to follow the work of all of them.
+// Bounds for subarms. Each agent CLI takes some hundred megabytes of memory, and a person must be
+// able to follow the work of all subarms.
 const (
 	// MaxDepth is the largest depth of an arm. An arm that a person starts has the depth 0,
 	// and its subarm has the depth 1.
@@ -24,10 +24,11 @@ const (
 	// MaxFleet is how many live subarms all arms together can have at a time.
 	MaxFleet = 16
 
-	// MaxPrompt is the largest size of a subarm's first prompt and of a message, in bytes. A person
-	// reads the text before it is sent.
+	// MaxPrompt is the largest size of a subarm's first prompt and of a message, in bytes. It is
+	// small enough for a person, who must read the text before Coleo sends it.
 	MaxPrompt = 32 << 10
-	// maxOwnName is the largest length of the part of a subarm's name that the model chooses.
+	// maxOwnName is the largest length of the part of a subarm's name that the model chooses, in
+	// bytes. The parent's name and this part must fit into the name of an arm.
 	maxOwnName = 20
 )
 
@@ -36,8 +37,8 @@ type Parent struct {
 	Name    string
 	Harness string
 	Config  coleo.SpawnConfig
-	// Permissions lists the permission modes that the arm has now. The most restrictive mode
-	// applies.
+	// Permissions lists the permission modes that the arm has now, apart from the mode in Config.
+	// The most restrictive one of all these modes applies.
 	Permissions []coleo.PermissionMode
 }
 
@@ -51,8 +52,8 @@ type SpawnRequest struct {
 }
 
 // Grant checks a request and returns its ArmRequest, without an id. It returns EForbidden if the
-// parent may not have such a subarm, and EInvalid for a malformed request.
-// Grant checks that the folder exists. It does not count subarms: see CheckLimit.
+// parent may not have such a subarm, and EInvalid for a malformed request or a folder that does not
+// exist. Grant does not count subarms: see CheckLimit.
 func Grant(p Parent, w SpawnRequest) (coleo.ArmRequest, error) {
 	if err := CheckAllowed(p.Config); err != nil {
 		return coleo.ArmRequest{}, err
@@ -95,8 +96,8 @@ func CheckAllowed(c coleo.SpawnConfig) error {
 	return nil
 }
 
-// CheckLimit returns EConflict if one more subarm would be too many. ofParent is the number of the
-// parent's subarms that live or are requested. ofAllArms is the number of live subarms of all arms.
+// CheckLimit returns EConflict if one more subarm would be too many. ofParent counts the parent's
+// subarms that run or are requested. ofAllArms counts the running subarms of all arms.
 func CheckLimit(ofParent, ofAllArms int) error {
 	switch {
 	case ofParent >= MaxChildren:
@@ -108,8 +109,8 @@ func CheckLimit(ofParent, ofAllArms int) error {
 	return nil
 }
 
-// nameOf returns the name of a subarm: the parent's name, a dot and the chosen part. So nobody
-// mistakes a subarm for an arm that a person has started.
+// nameOf returns the name of a subarm: the parent's name, a dot and the part that the model chose.
+// The dot shows a person that another arm has asked for this arm.
 func nameOf(p Parent, own string) (string, error) {
 	name := p.Name + "." + own
 	if own == "" || len(own) > maxOwnName || strings.Contains(own, ".") || coleo.CheckName(own) != nil {
@@ -133,8 +134,8 @@ func CheckPrompt(text string) error {
 // modes lists the permission modes, from the least permissive to the most permissive.
 var modes = []coleo.PermissionMode{coleo.PermissionPlan, coleo.PermissionAsk, coleo.PermissionEdit, coleo.PermissionAll}
 
-// modeOf returns the subarm's permission mode. This is the wanted mode, or the parent's mode if
-// there is no wanted mode.
+// modeOf returns the subarm's permission mode: the wanted mode, or the parent's mode if wanted is
+// "". It returns EForbidden if the wanted mode allows more than the parent's mode.
 func modeOf(p Parent, wanted coleo.PermissionMode) (coleo.PermissionMode, error) {
 	most := slices.Index(modes, rank(p.Config.PermissionMode))
 	for _, m := range p.Permissions {
@@ -162,8 +163,8 @@ func rank(m coleo.PermissionMode) coleo.PermissionMode {
 	return m
 }
 
-// folderOf returns the subarm's folder. This is the parent's own folder, or a folder within the
-// parent's folder. The path is without symbolic links.
+// folderOf returns the subarm's folder, without symbolic links. It is the parent's own folder, or a
+// folder within the parent's folder.
 func folderOf(parent, wanted string) (string, error) {
 	if wanted == "" {
 		return parent, nil
@@ -178,9 +179,9 @@ func folderOf(parent, wanted string) (string, error) {
 	return folder, Within(parent, folder)
 }
 
-// Within returns nil if folder is the same as parent, or below it. It compares the two paths after it
-// has resolved all symbolic links. Within returns EInvalid if parent does not exist, or if folder is no
-// folder. It returns EForbidden if folder is outside parent.
+// Within returns nil if folder is the same as parent, or below it. It resolves the symbolic links
+// of both paths before it compares them. Within returns EForbidden if folder is outside parent. It
+// returns EInvalid if parent does not exist, or if folder is not a folder.
 func Within(parent, folder string) error {
 	outer, err := filepath.EvalSymlinks(parent)
 	if err != nil {
@@ -199,13 +200,12 @@ func Within(parent, folder string) error {
 	return nil
 }
 
-// Config returns the configuration with which a subarm starts. It takes over the parent's model,
-// profile and terminal. It takes over no conversation, no environment, no arguments, no wrapper and
-// no MCP servers. At the largest depth the subarm cannot have subarms itself.
+// Config returns the configuration with which a subarm starts. The subarm has its parent's model,
+// profile and terminal size. It does not have the parent's conversation, environment, arguments,
+// wrapper and MCP servers. At the largest depth the subarm cannot have subarms itself.
 //
-// The subarm has the sandbox of its parent, with the same files. The parent can write in the
-// subarm's folder and can replace the folder. This makes no difference, because the sandbox is the
-// same.
+// The subarm has the same sandbox as its parent, with the same files. So the parent gains nothing
+// if it changes or replaces the subarm's folder.
 func Config(parent string, c coleo.SpawnConfig, r coleo.ArmRequest) coleo.SpawnConfig {
 	out := coleo.SpawnConfig{Workdir: r.Workdir, PermissionMode: r.PermissionMode, Parent: parent, Depth: c.Depth + 1,
 		Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition,
@@ -223,11 +223,11 @@ func Config(parent string, c coleo.SpawnConfig, r coleo.ArmRequest) coleo.SpawnC
 	return out
 }
 
-// Mark returns a prompt that one arm sends to another arm. Its first words name the sender, so that
-// nobody mistakes the prompt for the words of a person.
+// Mark returns the prompt for a message from one arm to another. It begins with the name of the
+// sender, so that nobody mistakes the message for a person's prompt.
 func Mark(from, text string) string { return fmt.Sprintf("Message from the arm %s: %s", from, text) }
 
-// Question returns the question that a person is asked before Coleo carries out the request of an
+// Question returns the question that Coleo asks a person before it carries out the request of an
 // arm.
 func Question(kind coleo.SuspensionKind, r coleo.ArmRequest) string {
 	if kind == coleo.SuspensionMessage {

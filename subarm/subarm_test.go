@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// boss returns a parent that may have subarms, with the folders of its work folder.
+// boss returns a parent that may have subarms. The folders are created in the parent's work folder.
 func boss(t *testing.T, folders ...string) Parent {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "work")
@@ -36,7 +36,7 @@ func TestM19ASubarmGetsNoMoreThanItsParent(t *testing.T) {
 	}
 	for what, c := range map[string]struct {
 		change func(*Parent, *SpawnRequest)
-		want   coleo.Code // "" if the subarm is granted
+		want   coleo.Code // "" if Grant must allow it
 	}{
 		"the parent's own folder":    {func(*Parent, *SpawnRequest) {}, ""},
 		"a folder below":             {func(_ *Parent, w *SpawnRequest) { w.Folder = "a/b" }, ""},
@@ -89,7 +89,8 @@ func TestM19ASubarmGetsNoMoreThanItsParent(t *testing.T) {
 	}
 }
 
-// lowered makes the user switch the parent to the plan mode.
+// lowered returns a change after which the parent is in the plan mode and wants the given mode for
+// its subarm.
 func lowered(wanted coleo.PermissionMode) func(*Parent, *SpawnRequest) {
 	return func(p *Parent, w *SpawnRequest) {
 		p.Permissions, w.PermissionMode = []coleo.PermissionMode{coleo.PermissionPlan}, wanted
@@ -128,8 +129,8 @@ func TestM19WhatASubarmTakesOver(t *testing.T) {
 	}
 }
 
-// A parent can make a link of its subarm's folder. So the subarm's sandbox shows the parent's
-// folder, which no sandbox can have replaced.
+// A parent could replace its subarm's folder with a link to another folder. So the subarm's sandbox
+// shows the work folder of the first arm, which no arm can replace from within its sandbox.
 func TestASubarmHasTheSandboxOfItsParent(t *testing.T) {
 	t.Parallel()
 	c := coleo.SpawnConfig{Workdir: "/w", Sandbox: &coleo.Sandbox{Kind: coleo.SandboxBwrap, Network: coleo.NetworkNone}}

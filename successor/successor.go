@@ -1,9 +1,9 @@
-// Package successor has the rules for hand-overs. In a hand-over, the task of one arm goes to a new
-// arm in the same folder, its successor. The package makes the configuration with which the
-// successor starts, and the successor's first prompt.
+// Package successor has the rules for hand-overs. In a hand-over, an arm's task goes to a new arm
+// in the same folder, its successor. The package returns the configuration with which the successor
+// starts, and the successor's first prompt.
 //
 // The first prompt contains only texts of the conversation, the list of tasks and the diff. The
-// package asks no model. It starts nothing and sends nothing. Its functions are pure.
+// package does not ask a model, starts nothing and sends nothing. Its functions are pure.
 package successor
 
 import (
@@ -16,9 +16,9 @@ import (
 	"coleo.dev/changes"
 )
 
-// These constants limit the first prompt. Sizes are in bytes. Together the limits keep the prompt
-// below 70,000 bytes, and most prompts are far shorter. An agent CLI needs some seconds to take
-// each thousand bytes, and the model needs room for its work.
+// These constants limit the first prompt, in bytes. Together they keep it below 70,000 bytes, and
+// most prompts are far shorter. An agent CLI needs some seconds for each thousand bytes that Coleo
+// types, and the model needs room for its work.
 const (
 	// taskText is the limit for the person's first prompt. It is larger than in a summary, because
 	// the successor needs the whole task.
@@ -28,35 +28,35 @@ const (
 	promptText    = 3_000
 	recentPrompts = 3
 	maxDiff       = 12_000
-	mostFiles     = 30 // in the list of changed files
+	mostFiles     = 30 // entries in the list of changed files
 	mostTasks     = 20
-	lineText      = 120 // of a path or a task
+	lineText      = 120 // bytes of a path or a task
 )
 
 // opening begins each first prompt of a successor.
 const opening = "You take over a task from another coding agent"
 
-// IsFirst reports whether a text is the first prompt of a successor. If it is, the text is not a
-// prompt of a person.
+// IsFirst reports whether a text is the first prompt of a successor. Coleo has written such a text,
+// not a person.
 func IsFirst(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), opening) }
 
 // Part is the work of one arm on the task.
 type Part struct {
-	Name    string // of the arm
+	Name    string // the arm's name
 	Harness string // the title of its harness, for the model
 	Summary coleo.ThreadSummary
-	// Prompts are the prompts that the arm has received, the oldest first. They do not include the
-	// first prompt of a hand-over.
+	// Prompts are the prompts that the arm has received, oldest first, without the first prompt of
+	// a hand-over.
 	Prompts []string
 }
 
-// Work is all that a successor learns about its task.
+// Work is everything that the first prompt says about the task.
 type Work struct {
 	Folder string
-	Parts  []Part // of the arms that have had the task, the oldest first; not empty
+	Parts  []Part // the arms that have had the task, oldest first; not empty
 	Tasks  []coleo.Task
-	// Diff contains the changes in the folder since the first of the arms began. If Diff is nil,
-	// NoDiff says why.
+	// Diff contains the changes in the folder since the first of these arms began. If Diff is nil,
+	// NoDiff is the reason.
 	Diff   *changes.Diff
 	NoDiff string
 }
@@ -78,7 +78,8 @@ func Prompt(w Work) string {
 	return plain(b.String())
 }
 
-// writePrompts writes the person's first prompt and last prompts, taken from all parts.
+// writePrompts writes the person's first prompt and the person's last prompts, whichever arm
+// received them.
 func writePrompts(b *strings.Builder, parts []Part) {
 	var all []string
 	for _, p := range parts {
@@ -166,8 +167,8 @@ func writeDiff(b *strings.Builder, w Work) {
 	}
 }
 
-// cut keeps at most the first n bytes of a text. If it leaves out the rest, it adds a note that
-// says so.
+// cut returns at most the first n bytes of a text. If it leaves out the rest, it adds a note with
+// the number of missing bytes.
 func cut(text string, n int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= n {
@@ -177,12 +178,12 @@ func cut(text string, n int) string {
 }
 
 // mention matches an @ and the character that follows it. Some agent CLIs replace a word that
-// begins with @ by the content of the file that the word names.
+// begins with @ with the content of the file that the word names.
 var mention = regexp.MustCompile(`@([^\s@])`)
 
-// plain removes control characters from a text, because an agent CLI could take them for keys. Line
-// feeds stay. Each tab becomes spaces, because the key TAB completes a word in a terminal. A space
-// follows each @, so that no agent CLI attaches a file that the record only mentions.
+// plain removes characters from a text that an agent CLI could take for keys. It removes control
+// characters except line feeds. It writes each tab as spaces, because TAB completes a word. It puts
+// a space after each @, so that no agent CLI attaches a file that the record only mentions.
 func plain(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(strings.ToValidUTF8(text, "�"))
 	text = strings.Map(func(r rune) rune {
@@ -197,11 +198,11 @@ func plain(text string) string {
 // Config returns the configuration with which the successor of an arm starts. It keeps the folder,
 // the sandbox, the profile, the permissions, the policy, the variables and the MCP servers of the
 // first arm. It leaves out what only the first arm's agent CLI understands: model, conversation,
-// arguments, modes. The model server stays, because another model server could belong to somebody
-// else.
+// arguments, modes. It keeps the model server, so that the task does not go to somebody else's
+// server.
 //
-// The Predecessor identifies the first arm. knowsMCP says whether the successor's harness knows
-// MCP.
+// firstArm identifies the first arm. knowsMCP says whether the successor's harness supports MCP
+// servers.
 func Config(firstArm coleo.Predecessor, c coleo.SpawnConfig, knowsMCP bool) coleo.SpawnConfig {
 	out := coleo.SpawnConfig{Workdir: c.Workdir, Profile: c.Profile, Home: c.Home, Endpoint: c.Endpoint,
 		PermissionMode: c.PermissionMode, TrustWorkdir: c.TrustWorkdir, OnPartition: c.OnPartition, Policy: c.Policy,
@@ -217,12 +218,12 @@ func Config(firstArm coleo.Predecessor, c coleo.SpawnConfig, knowsMCP bool) cole
 	return out
 }
 
-// maxName is the largest length of an arm's name: see coleo.CheckName.
+// maxName is the largest length of an arm's name, in bytes: see coleo.CheckName.
 const maxName = 63
 
-// Name returns a name for the successor of an arm. It consists of the arm's name and the
-// successor's harness. If another arm already has this name, Name adds a number. The given function
-// reports whether an arm has a name.
+// Name returns a name for the successor of an arm: the arm's name and the successor's harness. If
+// another arm already has this name, Name adds a number. The function taken reports whether an arm
+// has a name.
 func Name(first coleo.ArmLink, harness string, taken func(name string) bool) string {
 	base := strings.TrimSuffix(first.Name, "-"+first.Harness)
 	base = base[:min(len(base), max(maxName-len(harness)-len("--99"), 1))] + "-" + harness

@@ -47,7 +47,8 @@ func TestASuccessorIsToldTheTaskTheWorkAndTheDiff(t *testing.T) {
 	}
 }
 
-// Whatever the arms have done, the prompt stays below a bound, and says what it leaves out.
+// The prompt stays below a bound even if the texts of the arms are very long. It says how much it
+// leaves out.
 func TestTheFirstPromptOfASuccessorIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 300_000)

@@ -1,11 +1,11 @@
 // Package summary makes the summary of a conversation: its first prompt, its last prompts, its last
-// answer, the changed files and the open tasks. Every text is a shortened text of the conversation
-// itself. No model is asked.
+// answer, the changed files and the open tasks. Every text in a summary is a text of the
+// conversation, shortened if it is long. The package does not ask a model.
 //
-// The same conversation gives the same summary, even if its messages are divided into other pages.
-// A summary never exceeds its bounds.
+// The same conversation gives the same summary, however its messages are divided into pages. A
+// summary never exceeds its bounds.
 //
-// The package imports the root package only, and does no input or output.
+// The package imports only the root package, and does no input or output.
 package summary
 
 import (
@@ -16,12 +16,12 @@ import (
 	"coleo.dev"
 )
 
-// The bounds of a summary. Together they keep a summary below 8,000 characters. This is a small
+// The bounds of a summary. Together they keep a summary below 8,000 characters, which is a small
 // part of the context of any model.
 const (
 	promptText    = 400  // characters of one prompt
 	answerText    = 1200 // characters of the answer
-	recentPrompts = 3    // prompts beside the first one
+	recentPrompts = 3    // prompts after the first one
 	mostFiles     = 20
 	mostTasks     = 20
 	lineText      = 120 // characters of a path or a task
@@ -32,13 +32,14 @@ func Kinds() []coleo.EventKind {
 	return []coleo.EventKind{coleo.EventSpawned, coleo.EventConversation, coleo.EventFileChanged, coleo.EventTasks}
 }
 
-// Maker makes the summary of one conversation. The caller passes the messages in their order. The
-// caller also passes the events of each arm that may have had the conversation.
+// Maker makes the summary of one conversation. The caller passes the messages in order. It also
+// passes the events of each arm that may have had the conversation: first Arm for the arm, then
+// Event for each event.
 type Maker struct {
 	out   coleo.ThreadSummary
-	files []string // the most recently changed file is last
+	files []string // the file that was changed last is at the end
 	tasks coleo.Event
-	owns  bool // the arm whose events are read has the conversation
+	owns  bool // the present arm is in this conversation
 }
 
 // New returns the Maker of a conversation that has no messages yet.
@@ -65,12 +66,12 @@ func (m *Maker) Message(t coleo.ThreadMessage) {
 	}
 }
 
-// Arm announces that the next events are those of another arm. Until an event names the arm's
-// conversation, ownsConversation says whether this arm has the conversation of the summary.
+// Arm announces that the next events are those of another arm. Until one of these events names the
+// arm's conversation, ownsConversation says whether the arm is in this conversation.
 func (m *Maker) Arm(ownsConversation bool) { m.owns = ownsConversation }
 
 // Event adds the next event of the arm to the summary. It ignores what the arm did in other
-// conversations, and a payload that cannot be read.
+// conversations, and events with an unreadable payload.
 func (m *Maker) Event(e coleo.Event) {
 	switch e.Kind {
 	case coleo.EventSpawned:
@@ -92,7 +93,7 @@ func (m *Maker) Event(e coleo.Event) {
 		if m.owns && !e.Time.Before(m.tasks.Time) {
 			m.tasks = e
 		}
-	default: // Kinds does not have it
+	default: // other events do not change a summary
 	}
 }
 
@@ -104,11 +105,11 @@ func (m *Maker) Summary() coleo.ThreadSummary {
 	out.MoreFiles = len(m.files) - len(out.Files)
 	for i, path := range out.Files {
 		if letters := []rune(path); len(letters) > lineText {
-			out.Files[i] = "…" + string(letters[len(letters)-lineText+1:]) // the end has the file's name
+			out.Files[i] = "…" + string(letters[len(letters)-lineText+1:]) // keep the end, which has the file's name
 		}
 	}
 	var list coleo.TasksUpdated
-	_ = json.Unmarshal(m.tasks.Payload, &list) // without such an event, the list stays empty
+	_ = json.Unmarshal(m.tasks.Payload, &list) // if there was no such event, the list stays empty
 	for _, t := range list.Tasks {
 		switch {
 		case t.Status == coleo.TaskDone:
@@ -122,8 +123,7 @@ func (m *Maker) Summary() coleo.ThreadSummary {
 	return out
 }
 
-// cut returns at most n characters of a text. If it shortens the text, the result ends with
-// "…".
+// cut returns at most n characters of a text. A shortened text ends with "…".
 func cut(text string, n int) string {
 	text = strings.TrimSpace(text)
 	letters := []rune(text)

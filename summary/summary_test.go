@@ -60,8 +60,8 @@ func TestM27ASummaryHasTheFirstAndTheLastOfAConversation(t *testing.T) {
 	}
 }
 
-// TestM27ASummaryRollsOnAndStaysShort: after each message the summary has the newest texts,
-// and it never grows beyond its bounds.
+// TestM27ASummaryRollsOnAndStaysShort checks the summary after each message: it has the newest
+// texts, and stays within its bounds.
 func TestM27ASummaryRollsOnAndStaysShort(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -85,7 +85,7 @@ func TestM27ASummaryRollsOnAndStaysShort(t *testing.T) {
 	}
 }
 
-// length returns the number of characters of all texts.
+// length returns the number of characters in all texts of a summary.
 func length(s coleo.ThreadSummary) int {
 	all := s.Title + s.First + s.Answer + strings.Join(s.Recent, "") + strings.Join(s.Files, "")
 	for _, task := range s.Tasks {

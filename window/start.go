@@ -13,10 +13,10 @@ import (
 	"coleo.dev"
 )
 
-// openTime is how long Open watches the command that opens a window. If the command fails within
-// this time, Open reports the error. tmux and osascript end within milliseconds. The programs of
-// other terminals run as long as their window. So if a program still runs after openTime, it has
-// opened its window.
+// openTime is how long Open watches the command that opens a window. If the command fails in this
+// time, Open reports the error. tmux and osascript end within milliseconds. The programs of other
+// terminals run as long as their window, so a program that runs longer than openTime has opened its
+// window.
 const openTime = 3 * time.Second
 
 // Check returns an error if the window w cannot be opened on this machine. It returns
@@ -33,9 +33,9 @@ func Check(w Window) error {
 	return nil
 }
 
-// Open opens the window w. environ contains the environment variables of the command. Open
-// returns the errors of Check. If the terminal's program fails, Open returns EInternal with the
-// program's error output.
+// Open opens the window w. The command that opens it runs with the variables in environ. Open
+// returns the errors of Check. If the command fails, Open returns EInternal with the command's
+// error output.
 func Open(ctx context.Context, w Window, environ []string) error {
 	if err := Check(w); err != nil {
 		return err
@@ -55,7 +55,7 @@ func Open(ctx context.Context, w Window, environ []string) error {
 		return coleo.Errorf(coleo.EInternal, "no window was opened: start %s: %v", path, err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // ends with the terminal's program
+	go func() { ended <- cmd.Wait() }() // the goroutine ends with the command
 	limit := time.NewTimer(openTime)
 	defer limit.Stop()
 	select {
@@ -72,8 +72,8 @@ func Open(ctx context.Context, w Window, environ []string) error {
 	}
 }
 
-// hasSession reports whether the arm's tmux session exists. The user may have opened other windows
-// in the session. When the arm's own window is closed, these windows remain.
+// hasSession reports whether the arm's tmux session exists. The session can outlive the arm's own
+// window, because the user may have opened other windows in it.
 func hasSession(ctx context.Context, name string, environ []string) bool {
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()

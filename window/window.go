@@ -39,23 +39,22 @@ type Window struct {
 	// Program is the command line of the program in the window. The window should close
 	// when this program ends.
 	Program []string
-	Inside  bool // the caller runs in tmux; Tmux then opens a window of that session
-	Beside  bool // the arm's session of tmux exists; Tmux then opens a window of that session
-	Mac     bool // the window is opened on macOS
+	Inside  bool // the caller runs in tmux; the window opens in the caller's tmux session
+	Beside  bool // the arm's tmux session exists; the window opens in that session
+	Mac     bool // the window opens on macOS
 }
 
 // Title returns the title of the window for an arm.
 func Title(name string) string { return "coleo:" + name }
 
-// Session returns the name of the tmux session for an arm. The names of tmux sessions
-// cannot contain dots and colons.
+// Session returns the name of the tmux session for an arm. It replaces dots and colons, because
+// names of tmux sessions cannot contain them.
 func Session(name string) string {
 	return "coleo-" + strings.NewReplacer(".", "_", ":", "_").Replace(name)
 }
 
-// Command returns the command line that opens the window w. It returns EInvalid if
-// there is no such terminal. It returns EUnsupported if the terminal exists only on
-// another system.
+// Command returns the command line that opens the window w. It returns EInvalid if Coleo does not
+// know the terminal. It returns EUnsupported if the terminal exists only on another system.
 func Command(w Window) ([]string, error) {
 	if !slices.Contains(Terminals(), w.Terminal) {
 		return nil, coleo.Errorf(coleo.EInvalid, "%q is not a terminal that can be opened; terminals are %s", w.Terminal,
@@ -67,13 +66,13 @@ func Command(w Window) ([]string, error) {
 	return append(opener(w), w.Program...), nil
 }
 
-// opener returns the first part of the command line that opens a window. The command line of the
-// program in the window comes after this part.
+// opener returns the beginning of the command line that opens a window. The command line of the
+// program in the window follows it.
 func opener(w Window) []string {
 	title := Title(w.Name)
 	switch w.Terminal {
 	case Tmux:
-		// If the folder's name contains "#(COMMAND)", tmux runs the command. A doubled # prevents
+		// tmux runs a command that stands in "#(…)" in the folder's name. A doubled # prevents
 		// this.
 		folder := strings.ReplaceAll(w.Workdir, "#", "##")
 		if w.Inside {
@@ -101,9 +100,9 @@ func opener(w Window) []string {
 	return nil
 }
 
-// The scripts for the terminals of macOS are constant. The title, the folder and the program are
-// arguments of these scripts. Both terminals accept only one text, and a shell interprets this
-// text. So the scripts quote each argument ("quoted form of").
+// The scripts for the terminals of macOS are constant, and receive the title, the folder and the
+// program as arguments. Both terminals accept only one text, which a shell interprets. So the
+// scripts quote each argument ("quoted form of").
 const (
 	commandLine = `on commandLine(argv)
 	set said to "cd " & quoted form of (item 2 of argv) & " && exec"

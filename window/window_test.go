@@ -11,10 +11,10 @@ import (
 	"coleo.dev"
 )
 
-// odd is a folder whose name a shell would take apart.
+// odd is the name of a folder that a shell would split into several words.
 const odd = `/w/it's "$(odd)"; #(dir)`
 
-// oddInTmux is that folder as tmux takes it.
+// oddInTmux is the folder's name as Command passes it to tmux.
 const oddInTmux = `/w/it's "$(odd)"; ##(dir)`
 
 func TestEachTerminalIsOpenedByArguments(t *testing.T) {
@@ -57,7 +57,7 @@ func TestATerminalThatIsNotHereIsRefused(t *testing.T) {
 	}
 }
 
-// The fake terminals of this test are scripts that are named as the programs.
+// The fake terminals of this test are scripts with the names of the real programs.
 func TestAFailureOfATerminalIsReportedInItsOwnWords(t *testing.T) {
 	bin, seen := t.TempDir(), filepath.Join(t.TempDir(), "seen")
 	t.Setenv("PATH", bin+":/bin:/usr/bin")

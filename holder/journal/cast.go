@@ -14,9 +14,9 @@ import (
 
 // CastEdit describes what WriteCast adds to the output in the journal, and what WriteCast hides.
 type CastEdit struct {
-	Marks []CastMark // markers, ordered by time
-	Typed bool       // add an input event without data for each time when keys were typed
-	Hide  []string   // paths to replace by Cover; the part of a path that wraps to the next row is not found
+	Marks []CastMark // markers in the order of their times
+	Typed bool       // add an input event without data each time that keys were typed
+	Hide  []string   // paths that Mask replaces; it does not find the rest of a path that wraps to the next row
 }
 
 // CastMark is a marker: a time with a label.
@@ -25,11 +25,11 @@ type CastMark struct {
 	Label string
 }
 
-// WriteCast writes the journal in dir to out in the format of Cast. It returns the time at which
-// the journal begins. The times in the cast come from the index, and are exact to 50 ms. The
-// journal does not contain typed keys, so the cast contains none either. If edit.Hide is set,
-// WriteCast holds the whole journal in memory. WriteCast returns an error if it cannot read the
-// journal or cannot write to out.
+// WriteCast writes the journal in dir to out, in the format of Cast. It returns the time at which
+// the journal begins. The times in the cast come from the index, and are exact to 50 ms. The cast
+// contains no typed keys, because the journal contains none. If edit.Hide is set, WriteCast holds
+// the whole journal in memory. WriteCast returns an error if it cannot read the journal or cannot
+// write to out.
 func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	marks, err := Marks(dir)
 	if err != nil {
@@ -53,8 +53,8 @@ func WriteCast(out io.Writer, dir string, edit CastEdit) (time.Time, error) {
 	return start, c.journal(masked(r, end, edit.Hide), end, marks, edit)
 }
 
-// journal writes three things to the cast: the output of r up to the given offset, the marks, and
-// the events that the given function adds.
+// journal writes to the cast: the output of r up to the given offset, the resizes among the marks,
+// and the events that edit adds.
 func (c *Cast) journal(r source, end int64, marks []Mark, edit CastEdit) error {
 	now, markers := c.now, edit.Marks
 	for _, m := range marks {
@@ -87,18 +87,18 @@ type castHeader struct {
 	Timestamp int64 `json:"timestamp"`
 }
 
-// Cast writes an asciicast of version 2, which is text. Bytes that are not UTF-8 become
-// U+FFFD. A character is never split between two events. After an error, the methods do
-// nothing, and Close returns that error.
+// Cast writes an asciicast of version 2, which is text. Bytes that are not UTF-8 become U+FFFD. A
+// character is never split between two events. After an error, the methods do nothing, and Close
+// returns the error.
 type Cast struct {
 	out        *bufio.Writer
 	start, now time.Time
-	rest       []byte // first bytes of an incomplete character
+	rest       []byte // the first bytes of an incomplete character
 	err        error
 }
 
-// NewCast begins a cast at the given time. The terminal of the cast has cols by rows cells. If cols
-// or rows is not positive, NewCast uses DefaultCols and DefaultRows of package tty.
+// NewCast begins a cast at the given time. The terminal of the cast has cols by rows cells. If one
+// of them is not positive, NewCast uses DefaultCols and DefaultRows of package tty.
 func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	if cols <= 0 || rows <= 0 {
 		cols, rows = tty.DefaultCols, tty.DefaultRows
@@ -108,7 +108,7 @@ func NewCast(out io.Writer, cols, rows int, start time.Time) *Cast {
 	return c
 }
 
-// Output adds data as output that arrived from the program at the given time. It copies data.
+// Output adds data as output of the program that arrived at the given time. It copies data.
 func (c *Cast) Output(at time.Time, data []byte) {
 	c.now = at
 	p := append(c.rest, data...)
@@ -117,7 +117,7 @@ func (c *Cast) Output(at time.Time, data []byte) {
 	c.rest = append([]byte(nil), p[whole:]...)
 }
 
-// Resize adds a resize at the given time. The new size is cols by rows cells.
+// Resize adds a change of the terminal's size to cols by rows cells, at the given time.
 func (c *Cast) Resize(at time.Time, cols, rows int) {
 	c.now = at
 	c.event("r", fmt.Sprintf("%dx%d", cols, rows))
@@ -132,19 +132,19 @@ func (c *Cast) label(m CastMark) {
 // Err returns the first error, or nil if there was none.
 func (c *Cast) Err() error { return c.err }
 
-// Close writes what is left in the buffers. It returns the first error of the cast. It
-// does not close the writer that was passed to NewCast.
+// Close writes the rest of the buffers. It returns the first error of the cast. It does not close
+// the writer that was passed to NewCast.
 func (c *Cast) Close() error {
 	c.event("o", string(c.rest))
 	c.rest = nil
 	return errors.Join(c.err, c.out.Flush())
 }
 
-// castBuffer is the number of bytes of output in one read.
+// castBuffer is the largest number of bytes of output in one read and in one event.
 const castBuffer = 16 << 10
 
-// copy writes the output of r up to a given offset. The cast shows all of this output at the given
-// time.
+// copy writes the output of r up to a given offset. All of this output has the given time in the
+// cast.
 func (c *Cast) copy(r source, endOffset int64, now time.Time) {
 	buf := make([]byte, castBuffer)
 	for c.err == nil && r.Offset() < endOffset {
@@ -157,8 +157,8 @@ func (c *Cast) copy(r source, endOffset int64, now time.Time) {
 	}
 }
 
-// cutCharacter returns how many bytes at the end of p belong to an incomplete character. If p does
-// not end with an incomplete character, cutCharacter returns 0.
+// cutCharacter returns how many bytes at the end of p are the beginning of an incomplete character.
+// It returns 0 if the last character is complete.
 func cutCharacter(p []byte) int {
 	for n := 1; n <= min(len(p), utf8.UTFMax-1); n++ {
 		if last := p[len(p)-n:]; utf8.RuneStart(last[0]) {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// source is a reader of output that also knows the offset of the next byte.
+// source is a reader of output that also returns the offset of the next byte.
 type source interface {
 	io.Reader
 	Offset() int64
 }
 
-// Mask returns a replacement that reveals nothing about the text. It has the form of the path
-// /coleo-coleo-…, and as many bytes as the text. The text after the replacement must stay in its
-// place on the screen, so the length must be the same.
+// Mask returns a replacement that reveals only the length of the text. It has the form of the path
+// /coleo-coleo-…. Its length in bytes is that of the text, so that the text after it stays in its
+// place on the screen.
 func Mask(text string) string {
 	if text == "" {
 		return ""
@@ -24,9 +24,9 @@ func Mask(text string) string {
 	return "/" + strings.Repeat(word, len(text)/len(word)+1)[:len(text)-1]
 }
 
-// MaskPath replaces each occurrence of a path in the output by its mask. A program may cut a path off
-// at the end of a row. So MaskPath also replaces any beginning of the path that contains at least the
-// first two names.
+// MaskPath replaces each occurrence of a path in the output with its mask. A program may cut off a
+// path at the end of a row. So MaskPath also replaces a beginning of the path with at least two
+// names.
 func MaskPath(output []byte, path string) []byte {
 	begin := []byte(beginOf(path))
 	if len(begin) == 0 {
@@ -60,8 +60,7 @@ func beginOf(path string) string {
 	return path
 }
 
-// masked returns the output of r up to the given offset. In this output, each of the secret texts
-// is replaced by its mask.
+// masked returns the output of r up to the given offset, with a mask in place of each secret text.
 func masked(r *Reader, endOffset int64, secretTexts []string) source {
 	if len(secretTexts) == 0 {
 		return r
@@ -69,8 +68,8 @@ func masked(r *Reader, endOffset int64, secretTexts []string) source {
 	return &maskedOutput{r: r, texts: secretTexts, next: r.Offset(), end: endOffset}
 }
 
-// maskedOutput is output in which some strings are replaced by masks. The first Read reads all of
-// the output into memory.
+// maskedOutput is output in which masks replace some texts. The first Read reads all of the output
+// into memory.
 type maskedOutput struct {
 	r         *Reader
 	texts     []string

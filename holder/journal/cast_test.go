@@ -71,7 +71,7 @@ func TestACastHasMarkersAndInputAndHidesTexts(t *testing.T) {
 	}
 	start := time.UnixMilli(1_700_000_000_000)
 	j.Mark(Mark{Time: start, Kind: MarkResize, Cols: 90, Rows: 30})
-	// The texts are cut where a read of the terminal ended.
+	// Two reads of the terminal split the path that must be hidden.
 	for i, text := range []string{"in /ho", "me/somebody/w\r\n", "and /home/somebody"} {
 		if _, err := j.Append([]byte(text), start.Add(time.Duration(i+1)*time.Second)); err != nil {
 			t.Fatal(err)

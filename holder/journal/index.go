@@ -10,8 +10,8 @@ import (
 	"sort"
 )
 
-// Index reads the marks of a journal in order. It does not hold all marks in memory,
-// because a busy week makes millions of marks.
+// Index reads the marks of a journal in order. It does not hold all marks in memory, because a busy
+// arm makes millions of marks in a week.
 type Index struct {
 	file *os.File
 	n    int
@@ -32,13 +32,14 @@ func OpenIndex(dir string) (*Index, error) {
 }
 
 // Find returns the number of the first mark for which isPast returns true. Marks are numbered from
-// 0. If isPast returns true for no mark, Find returns how many marks there are. If isPast returns
-// true for a mark, it must also return true for all later marks, as with sort.Search. If there are
-// damaged marks directly before the found mark, Find can return the number of one of them instead.
-// A caller does not notice this, because From skips damaged marks.
+// 0. If there is no such mark, Find returns the number of marks. After the first mark for which
+// isPast returns true, it must return true for all later marks, as in sort.Search.
+//
+// If there are damaged marks directly before that mark, Find can return the number of a damaged
+// mark. The caller does not notice this, because From skips damaged marks.
 func (x *Index) Find(isPast func(Mark) bool) int {
 	return sort.Search(x.n, func(i int) bool {
-		for m := range x.From(i) { // only the first intact mark at or after i
+		for m := range x.From(i) { // use only the first intact mark at or after i
 			return isPast(m)
 		}
 		return true

@@ -63,9 +63,8 @@ func Span(dir string) (start, end int64, err error) {
 	return segments[0].start, segments[len(segments)-1].end, nil
 }
 
-// Reader reads the bytes of a journal, even while a holder appends to the journal. At
-// the end of the journal, Read returns io.EOF. After the journal has grown, Read
-// returns the new bytes.
+// Reader reads the bytes of a journal, even while a holder appends to it. At the end of the
+// journal, Read returns io.EOF. When the journal has grown, Read returns the new bytes.
 type Reader struct {
 	dir    string
 	offset int64
@@ -73,7 +72,7 @@ type Reader struct {
 	start  int64 // offset of the first byte in file
 }
 
-// NewReader returns a Reader for the journal in dir, which begins at the given offset. The first
+// NewReader returns a Reader for the journal in dir. It reads from the given offset on. The first
 // call of Read opens the first file.
 func NewReader(dir string, offset int64) *Reader { return &Reader{dir: dir, offset: offset} }
 

@@ -9,13 +9,13 @@ import (
 )
 
 // syncEvery is the longest time for which output exists only in the kernel's memory. Such output
-// survives a kill -9, but not a power failure. A loss of a few seconds is usual: databases also
-// accept it for data that nobody has committed.
+// survives a kill -9, but not a loss of power. A loss of a few seconds of output is acceptable:
+// databases also accept it for data that nobody has committed.
 const syncEvery = 5 * time.Second
 
-// syncing records how much of a journal is on the disk. The journal's lock protects the fields. The
-// lock is not held during a write to the disk, so the draining goroutine does not have to wait for
-// the disk.
+// syncing records how much of a journal is on the disk. The journal's lock protects the fields.
+// sync does not hold the lock while it writes to the disk, so the draining goroutine never waits
+// for the disk.
 type syncing struct {
 	timer   *time.Timer
 	due     bool  // the timer is running
@@ -36,12 +36,12 @@ func (j *Writer) syncWithin(d time.Duration) {
 	s.due = true
 }
 
-// sync brings all output of the journal to the disk. If sync fails, it runs again after more output
-// has arrived.
+// sync brings all output of the journal to the disk. After an error, it tries again when more
+// output has arrived.
 func (j *Writer) sync() {
 	j.mu.Lock()
 	s := &j.syncing
-	if s.running { // the disk is slower than the output, so wait
+	if s.running { // the disk is slower than the output: try again later
 		s.timer.Reset(syncEvery)
 		j.mu.Unlock()
 		return
@@ -57,9 +57,8 @@ func (j *Writer) sync() {
 	}
 }
 
-// syncSegments writes two things to the disk: the index, and all segments with output in a range of
-// offsets. The range includes the first offset, but not the last one. syncSegments skips segments
-// that have been deleted.
+// syncSegments brings the index to the disk, and all segments with output between the two given
+// offsets. It skips segments that have been deleted.
 func syncSegments(dir string, from, end int64) error {
 	var failed error
 	for start := from - from%SegmentSize; start < end; start += SegmentSize {
@@ -68,7 +67,7 @@ func syncSegments(dir string, from, end int64) error {
 	return errors.Join(failed, syncFile(indexPath(dir)))
 }
 
-// syncFile writes the file at path to the disk. It opens its own descriptor, so another
+// syncFile brings the file at path to the disk. It opens its own descriptor, because another
 // goroutine can close the file at the same time.
 func syncFile(path string) error {
 	f, err := os.Open(path)

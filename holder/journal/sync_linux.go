@@ -8,6 +8,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncData writes a file's data to the disk, and the metadata that is needed to read
-// the data.
+// syncData brings a file's data to the disk, and the metadata that a reader of the data needs.
 func syncData(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }

@@ -6,5 +6,5 @@ package journal
 
 import "os"
 
-// syncData writes a file's data and metadata to the disk.
+// syncData brings a file's data and metadata to the disk.
 func syncData(f *os.File) error { return f.Sync() }

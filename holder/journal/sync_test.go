@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestOutputIsBroughtToTheDisk: a full segment is written at once, other output within
-// some seconds, and the rest at the end.
+// TestOutputIsBroughtToTheDisk checks when output is on the disk: a full segment at once, and an
+// open segment within some seconds.
 func TestOutputIsBroughtToTheDisk(t *testing.T) {
 	t.Parallel()
 	j, err := Create(t.TempDir())
@@ -42,11 +42,11 @@ func TestOutputIsBroughtToTheDisk(t *testing.T) {
 	}
 }
 
-// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+// patience bounds every wait of these tests. A wait ends as soon as its condition is true.
 const patience = time.Minute
 
-// betweenLooks is the time between two looks at a state. Without it, tests that run side
-// by side take the processor from the processes that they wait for.
+// betweenLooks is the time between two checks of a condition. Without the pause, parallel tests
+// would take the processor from the processes that they wait for.
 const betweenLooks = 2 * time.Millisecond
 
 func awaitSync(t *testing.T, done func() bool) {

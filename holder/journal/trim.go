@@ -13,9 +13,8 @@ import (
 //     output before this offset.
 //   - The segment is not open.
 //
-// If snapshotAt is close to the end of the journal, at most minBytes bytes and one segment remain
-// after Trim. Trim also deletes the marks before the new beginning of the journal, except the last
-// resize.
+// If snapshotAt is close to the end of the journal, at most minBytes bytes and one segment remain.
+// Trim also deletes the marks before the new beginning of the journal, except the last resize.
 func (j *Writer) Trim(minBytes, snapshotAt int64) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -42,8 +41,8 @@ func (j *Writer) Trim(minBytes, snapshotAt int64) error {
 	return j.trimIndex()
 }
 
-// trimIndex removes the marks before the beginning of the journal from the index. Of these marks,
-// it keeps only the last resize. This resize gives the terminal's size at the beginning of the
+// trimIndex removes from the index all marks before the beginning of the journal, except the last
+// resize. A reader needs that resize, because it is the terminal's size at the beginning of the
 // journal.
 func (j *Writer) trimIndex() error {
 	raw, err := os.ReadFile(indexPath(j.dir))

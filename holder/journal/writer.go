@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// SegmentSize is the size of a journal file in bytes. Each file begins at a multiple of
-// this size.
+// SegmentSize is the size of a full journal file, in bytes. Each file begins at a multiple of this
+// size. Trim deletes whole files, so they are small beside the journal's limit.
 const SegmentSize = 4 << 20
 
-// markEvery is the shortest time between two time marks in the index.
+// markEvery is the shortest time between two MarkOutput marks. It keeps the index small.
 const markEvery = 50 * time.Millisecond
 
 // MarkKind is the kind of event that a mark in the index records.
@@ -28,23 +28,23 @@ type MarkKind uint8
 // These are the values of MarkKind. They never change, because they are stored on disk.
 const (
 	MarkOutput MarkKind = 1 // output arrived at this time
-	MarkResize MarkKind = 2 // the terminal got the size Cols x Rows
-	MarkInput  MarkKind = 3 // keys were typed; the keys themselves are not kept
+	MarkResize MarkKind = 2 // the terminal has the size Cols x Rows from here on
+	MarkInput  MarkKind = 3 // keys were typed; the journal does not contain the keys
 	MarkExit   MarkKind = 4 // the program ended
-	MarkGap    MarkKind = 5 // Lost bytes are missing here, because the disk was full at the end of the arm
+	MarkGap    MarkKind = 5 // Lost bytes are missing here, because the disk was full when the arm ended
 )
 
-// Mark records that something happened at a time and at an offset of the output.
+// Mark records what happened at a time and at an offset of the output.
 type Mark struct {
 	Time       time.Time // millisecond precision
 	Offset     int64
 	Kind       MarkKind
 	Cols, Rows int // for MarkResize
-	Lost       int // for MarkGap: number of bytes; stored in place of Cols and Rows
+	Lost       int // for MarkGap: number of bytes; on disk it takes the place of Cols and Rows
 }
 
-// markSize is the size of a mark on disk, in bytes. The parts of a mark are, in order
-// and big-endian:
+// markSize is the size of a mark on disk, in bytes. A mark has these parts, in this order. Numbers
+// are big-endian.
 //
 //   - 8 bytes: the time in Unix milliseconds
 //   - 8 bytes: the offset
@@ -58,10 +58,10 @@ const markSize = 28
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Writer writes an arm's output and marks to disk. It writes the output to segments, which are
-// files of raw bytes. The name of a segment is the offset of its first byte. Writer writes the
-// marks to the index. The lengths of the segments define how much output the journal contains. When
-// a Writer opens the index, it removes an incomplete mark at the end. Several goroutines can call
-// the methods at the same time.
+// files of raw bytes, and the marks to the index. The name of a segment is the offset of its first
+// byte. The journal contains as much output as its segments do, even if the index has no mark for
+// it. When a Writer opens the index, it removes an incomplete mark at the end. Several goroutines
+// can call the methods at the same time.
 type Writer struct {
 	dir string
 
@@ -72,12 +72,12 @@ type Writer struct {
 	start    int64 // offset of the first byte in the open segment
 	end      int64
 	lastMark time.Time
-	watchers []chan struct{} // each gets a value when the journal grows
+	watchers []chan struct{} // each receives a value when the journal grows
 	syncing  syncing
 }
 
-// Create opens the journal in dir for appending. If there is no journal, Create makes
-// one. The error names the file that cannot be opened or repaired.
+// Create opens the journal in dir for appending, and creates it if there is none. The error names
+// the file that cannot be opened or repaired.
 func Create(dir string) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make journal folder: %w", err)
@@ -103,8 +103,8 @@ func Create(dir string) (*Writer, error) {
 }
 
 func openSegment(dir string, start int64) (*os.File, error) {
-	// The kernel does not splice into a file that is open with O_APPEND. So the file is opened
-	// without O_APPEND, and the offset is set to the end.
+	// Open the file without O_APPEND and seek to its end, because the kernel does not splice into a
+	// file that is open with O_APPEND.
 	f, err := os.OpenFile(segmentPath(dir, start), os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
 		_, err = f.Seek(0, io.SeekEnd)
@@ -147,9 +147,9 @@ func (j *Writer) Append(p []byte, now time.Time) (int, error) {
 	return done, nil
 }
 
-// Extend makes the given function append bytes to the open segment. The function gets the segment
-// and the number of bytes that still fit, and returns how many bytes it has appended. Extend adds
-// this number to the length of the journal, and returns it.
+// Extend calls write to append bytes to the open segment. It passes the segment and the number of
+// bytes that still fit. The function returns how many bytes it has appended. Extend adds this
+// number to the length of the journal, and returns it.
 func (j *Writer) Extend(now time.Time, write func(f *os.File, most int) (int, error)) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -186,8 +186,8 @@ func (j *Writer) roll() error {
 	return nil
 }
 
-// Mark adds m at the end of the journal. It ignores an error, because marks are only a
-// convenience. Only the output is essential.
+// Mark adds m at the end of the journal. It ignores errors, because the journal is usable without
+// marks.
 func (j *Writer) Mark(m Mark) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -229,9 +229,9 @@ func (j *Writer) Span() (first, end int64) {
 }
 
 // Watch returns a channel that receives a value when the journal grows. If the channel already
-// holds a value, it receives no second one. When the channel is no longer needed, call Unwatch with
-// it. All values come through the same channel, because a new channel for each value would create
-// much garbage in a busy holder.
+// holds a value, it receives no second one. The caller must pass the channel to Unwatch when it no
+// longer needs it. Watch reuses one channel for all values, because a new channel for each value
+// would create much garbage in a busy holder.
 func (j *Writer) Watch() chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -240,7 +240,7 @@ func (j *Writer) Watch() chan struct{} {
 	return c
 }
 
-// Unwatch ends the Watch that returned the channel c.
+// Unwatch ends the watch whose channel is c.
 func (j *Writer) Unwatch(c chan struct{}) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -256,8 +256,8 @@ func (j *Writer) notifyWatchers() {
 	}
 }
 
-// Close closes the files, and returns when all output is on the disk. The returned error joins the
-// errors of all files.
+// Close closes the files, and returns when all output is on the disk. The error joins the errors of
+// all files.
 func (j *Writer) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -15,31 +15,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// releaseDelay is the time between an activity of the process and the release of the pages.
-// Releases can be frequent, because the kernel maps all pages again in about 60 µs.
+// releaseDelay is the time between an activity of the process and the release of its pages. It can
+// be short, because the kernel maps all pages again in about 60 µs.
 const releaseDelay = 500 * time.Millisecond
 
-// mappedAround is how many bytes of the program's file the kernel maps when the program
-// touches one page. By default the kernel maps 64 KiB. A value below 16 KiB would save
-// little more memory, and would make many mappings.
+// mappedAround is how many bytes of the program's file the kernel maps around a touched page. The
+// kernel's default is 64 KiB. A value below 16 KiB would save little more memory, and would make
+// many mappings.
 const mappedAround = 16 << 10
 
-// Releaser returns the pages of this program's own file to the kernel after activity. By default,
-// the kernel maps 16 pages around each touched page. So without a Releaser, a holder's whole
-// program would soon be mapped. A holder uses only a small part of its program. Released pages stay
-// in the page cache, where they take no additional memory. The zero value is ready to use.
+// Releaser returns the pages of this program's own file to the kernel after an activity. A holder
+// uses only a small part of its program, but the kernel maps 16 pages around each touched page.
+// Without a Releaser, the whole program would soon be mapped. Released pages stay in the page
+// cache, where they take no additional memory. The zero value is ready to use.
 type Releaser struct {
 	pending atomic.Bool
 	once    sync.Once
 	timer   *time.Timer
-	mapped  []pages // mapped pages of the program's file; nil: not searched yet
+	mapped  []pages // mapped pages of the program's file; nil before the first search
 }
 
 // pages is a range of addresses in this process.
 type pages struct{ start, size uintptr }
 
-// ReleaseSoon releases the pages after releaseDelay. It does nothing if a release is
-// already due.
+// ReleaseSoon releases the pages after releaseDelay. It does nothing if a release is already
+// planned.
 func (r *Releaser) ReleaseSoon() {
 	if !r.pending.CompareAndSwap(false, true) {
 		return
@@ -63,9 +63,9 @@ func (r *Releaser) releaseNow() {
 }
 
 // mapLessAround makes the kernel map at most mappedAround bytes around each touched page. The
-// kernel maps these pages only within one mapping. Areas with different read advice are different
-// mappings. So mapLessAround divides the pages into areas of mappedAround bytes, and sets different
-// read advice for every second area.
+// kernel maps these pages only within one mapping, and areas with different read advice are
+// different mappings. So mapLessAround divides the pages into areas of mappedAround bytes, and
+// gives every second area other read advice.
 func mapLessAround(all []pages) {
 	for _, p := range all {
 		for at := uintptr(0); at < p.size; at += 2 * mappedAround {
@@ -74,10 +74,10 @@ func mapLessAround(all []pages) {
 	}
 }
 
-// programPages returns the read-only ranges into which the program's file is mapped. If any page of
-// a range differs from the file, programPages leaves out the range, because a release would lose
-// the difference. The loader writes to some pages before it makes them read-only. If programPages
-// cannot find the ranges, it returns none, and the process uses more memory.
+// programPages returns the read-only ranges into which the program's file is mapped. It leaves out
+// a range if any of its pages differs from the file, because a release would lose the difference.
+// Such pages exist because the loader writes to some pages before it makes them read-only. If
+// programPages cannot find the ranges, it returns none, and the process uses more memory.
 func programPages() []pages {
 	out := []pages{}
 	self, err := os.Readlink("/proc/self/exe")
@@ -111,7 +111,7 @@ func programPages() []pages {
 	}
 }
 
-// parsePages reads a range of addresses as /proc writes it: start-end in hex.
+// parsePages parses a range of addresses in the form of /proc: start-end in hex.
 func parsePages(text []byte) pages {
 	from, to, _ := bytes.Cut(text, []byte("-"))
 	start, err1 := strconv.ParseUint(string(from), 16, 64)

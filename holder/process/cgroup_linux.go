@@ -18,28 +18,29 @@ import (
 	"coleo.dev"
 )
 
-// If an arm has its own control group, Coleo can end all processes of the arm in one
-// step. This includes a process that has left the process tree and has removed the mark
-// from its environment. Coleo makes a group in two cases:
+// If an arm has its own control group, Coleo can end all processes of the arm in one step. This
+// includes a process that has left the process tree and has removed the mark from its environment.
+// Coleo creates a group in two cases:
 //
 //   - This process's own group was delegated to it.
-//   - Systemd does not manage the groups, and the folder of this process's own group is
-//     writable.
+//   - Systemd does not manage the groups, and the folder of this process's own group is writable.
 //
-// In all other cases the arm has no group. That is not an error: Coleo then finds
-// processes only by the tree and by the mark.
+// In all other cases the arm has no group. That is not an error: Coleo then finds processes only by
+// the tree and by the mark.
+//
+// Group is the control group of an arm. The zero Group means that there is no group.
 
 // Group is the control group of an arm. The zero Group means that there is no group.
 type Group struct{ dir string }
 
-// groupFile returns the path of a file in the holder's folder dir. This file holds the
-// path of the arm's group, for the guard and the next holder.
+// groupFile returns the path of a file in the holder's folder dir. The file contains the path of
+// the arm's group, for the guard and the next holder.
 func groupFile(dir string) string { return filepath.Join(dir, "cgroup") }
 
-// MakeGroup makes a control group for one start of an arm. The new group is below this process's
-// own group. MakeGroup records the path of the new group in groupFile(dir). startWord is a word
-// that no other start of the arm has. runByPerson is true if a person runs the holder: see
-// Launch.Alone. If MakeGroup cannot make a group, it returns the zero Group.
+// MakeGroup creates a control group for one start of an arm, below this process's own group. It
+// records the group's path in groupFile(dir). startWord is different for each start of the arm.
+// runByPerson is true if a person runs the holder: see Launch.Alone. If MakeGroup cannot create a
+// group, it returns the zero Group.
 func MakeGroup(dir, arm, startWord string, runByPerson bool) Group {
 	own := delegated()
 	if own == "" {
@@ -51,21 +52,21 @@ func MakeGroup(dir, arm, startWord string, runByPerson bool) Group {
 	}
 	if _, err := os.Stat(filepath.Join(g.dir, "cgroup.kill")); err != nil ||
 		os.WriteFile(groupFile(dir), []byte(g.dir), 0o600) != nil {
-		_ = os.Remove(g.dir) // no cgroup.kill before Linux 5.14
+		_ = os.Remove(g.dir) // Linux before 5.14 has no cgroup.kill
 		return Group{}
 	}
 	return g
 }
 
-// These are the prefixes of the names of groups. The first is for an arm, the second for a program
-// that a person runs under a holder.
+// These are the prefixes of the names of groups. The first one is for an arm. The second one is for
+// a program that a person runs under a holder.
 const (
 	armGroup    = "coleo-arm-"
 	personGroup = "coleo-hold-"
 )
 
-// groupName returns the folder name of the group for one start of an arm. The name consists of a
-// prefix, the arm's id, a dot and a word that only this start has.
+// groupName returns the folder name of the group for one start of an arm. It consists of a prefix,
+// the arm's id, a dot and a word that only this start has.
 func groupName(arm, start string, runByPerson bool) string {
 	clean := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
@@ -92,13 +93,13 @@ func OpenGroup(dir string) Group {
 	return Group{path}
 }
 
-// OwnFolder is the name of the group below a delegated group into which Coleo moves the processes of
-// the delegated group. Systemd uses such a group too (DelegateSubgroup).
+// OwnFolder is the name of a group that Coleo creates below a delegated group. Coleo moves the
+// processes of the delegated group there. Systemd uses such a group too (DelegateSubgroup).
 const OwnFolder = "coleo"
 
-// delegated returns the folder below which Coleo makes groups, in the unified hierarchy. It is the
-// folder of this process's own group, or the one above if only that one was delegated. It is "" if
-// Coleo cannot make groups.
+// delegated returns the folder below which Coleo creates groups, in the unified hierarchy. It is
+// the folder of this process's own group, or the folder above if only that one was delegated. It is
+// "" if Coleo cannot create groups.
 func delegated() string {
 	dir := ownFolder()
 	if dir == "" {
@@ -128,15 +129,15 @@ func ownFolder() string {
 	return ""
 }
 
-// GroupsFolder returns the folder of the group below which a holder that this process starts makes the
-// groups of arms. It returns "" if such a holder makes no groups.
+// GroupsFolder returns the folder below which a holder creates the groups of arms, if this process
+// starts the holder. It returns "" if the holder creates no groups.
 func GroupsFolder() string { return delegated() }
 
 // Delegated reports whether systemd has delegated the group with the given folder.
 func Delegated(folder string) bool { return markedDelegated(folder) }
 
-// OwnGroup returns the folder of this process's own group, if a holder has made the group for an arm.
-// Otherwise the error is EUnsupported.
+// OwnGroup returns the folder of this process's own group, if a holder has created the group for an
+// arm. Otherwise the error is EUnsupported.
 func OwnGroup() (string, error) {
 	dir := ownFolder()
 	if base := filepath.Base(dir); !strings.HasPrefix(base, armGroup) && !strings.HasPrefix(base, personGroup) {
@@ -178,8 +179,8 @@ func unifiedMount() string {
 	return ""
 }
 
-// Fd returns a new descriptor of the group's folder. A program can be started in the group with
-// this descriptor. If there is no group, Fd returns -1. The caller must close the descriptor.
+// Fd returns a new descriptor of the group's folder, with which a program can be started in the
+// group. It returns -1 if there is no group. The caller must close the descriptor.
 func (g Group) Fd() int {
 	if g.dir == "" {
 		return -1
@@ -198,8 +199,8 @@ func (g Group) kill() {
 	}
 }
 
-// pids returns the ids of the processes in the group itself, but not of those in the groups below.
-// To include the groups below, use populated.
+// pids returns the ids of the processes in the group itself. It leaves out the processes in the
+// groups below: see populated.
 func (g Group) pids() map[int]bool {
 	out := map[int]bool{}
 	if g.dir == "" {
@@ -227,7 +228,8 @@ func (g Group) populated() bool {
 }
 
 // End kills all processes in the group and in the groups below it. When no process is left, it
-// removes the groups and groupFile(dir).
+// removes the groups and groupFile(dir). It returns an error if processes are left after
+// KillTimeout.
 func (g Group) End(dir string) error {
 	if g.dir == "" {
 		return nil

@@ -11,18 +11,17 @@ import (
 )
 
 // A holder finds its arm's processes in the kernel's lists of child processes. The holder is the
-// reaper of all processes below it. So each process of the arm is a child of the holder, or is
-// below such a child. The cost depends only on how many processes the arm has, and not on how many
-// the machine has.
+// reaper of all processes below it, so each process of the arm is below the holder. The cost
+// depends only on the number of processes of the arm, not of the machine.
 
-// listsChildren reports whether this kernel has a list of the children of each process. It checks
-// this only once.
+// listsChildren reports whether this kernel lists the children of each process. It checks this only
+// once.
 var listsChildren = sync.OnceValue(func() bool {
 	return unix.Access("/proc/thread-self/children", unix.R_OK) == nil
 })
 
-// childrenOf returns the children of the process pid, in ascending order. It can miss a
-// child if another child is collected at the same time.
+// childrenOf returns the children of the process pid, in ascending order. It can miss a child if
+// another child is reaped at the same time.
 func childrenOf(pid int) []int {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	tasks, err := os.ReadDir(dir)
@@ -46,9 +45,8 @@ func childrenOf(pid int) []int {
 }
 
 // ownChildren returns all children of this process, including those that have ended. It reads the
-// list until two consecutive lists are equal. A list can miss a child only if another child was
-// reaped at the same time. In that case the next list lacks the reaped child, so the two lists
-// differ.
+// list until two consecutive lists are equal. A list misses a child only if another child was
+// reaped during the read. The next list then lacks the reaped child, so the two lists differ.
 func ownChildren() []int {
 	self := os.Getpid()
 	list := childrenOf(self)
@@ -61,11 +59,10 @@ func ownChildren() []int {
 	}
 }
 
-// descendants finds the arm's live processes through the lists of children. If descendants returns
-// no process, the arm certainly has none. To be certain, descendants reads the list of this
-// process's children once more. If a child has ended since the first read, this process is the new
-// parent of that child's children. So the second list contains these children. In that case
-// descendants begins again.
+// descendants finds the arm's live processes through the lists of children. If it returns no
+// process, the arm certainly has none. To be certain, it reads the list of this process's children
+// once more. If a child has ended since the first read, its children are now children of this
+// process, so the lists differ. descendants then begins again.
 func (t *Tree) descendants() []procEntry {
 	for {
 		children := ownChildren()
@@ -76,8 +73,8 @@ func (t *Tree) descendants() []procEntry {
 	}
 }
 
-// withAllBelow returns the pids of three kinds of processes: the given ones, those in the group g,
-// and all processes below these.
+// withAllBelow returns the given pids, the pids of the processes in the group g, and the pids of
+// all processes below these.
 func withAllBelow(pids []int, g Group) []int {
 	listed := map[int]bool{}
 	var out []int

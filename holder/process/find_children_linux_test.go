@@ -9,9 +9,10 @@ import (
 	"testing"
 )
 
-// TestTheListsOfChildrenNameTheWholeTree includes a process that left the session, and one
-// that became a child of this process when its parent ended. It is not parallel, because
-// other tests start children of this process too.
+// TestTheListsOfChildrenNameTheWholeTree starts a tree with a process that has left the session.
+// Another process has become a child of this process, because its parent has ended. The lists must
+// contain all of them. The test is not parallel, because other tests also start children of this
+// process.
 func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
 	if !listsChildren() {
 		t.Skip("this kernel does not list children")
@@ -29,7 +30,7 @@ func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
 	}
 	tree := &Tree{Program: func() int { return cmd.Process.Pid }, Guard: func() int { return 0 }}
 	t.Cleanup(func() {
-		go func() { _ = cmd.Wait() }() // as the holder does, which collects its program itself
+		go func() { _ = cmd.Wait() }() // a holder also waits for its program itself
 		if left := tree.End(0); len(left) > 0 {
 			t.Errorf("processes %v are left", left)
 		}
@@ -45,7 +46,7 @@ func TestTheListsOfChildrenNameTheWholeTree(t *testing.T) {
 			t.Errorf("process %d is in the tree %v, and not in %v", p.pid, pidsOf(want), got)
 		}
 	}
-	const least = 4 // the program and its sleep, the shell with a session of its own, its sleep
+	const least = 4 // the program and its sleep, the shell with its own session and its sleep
 	if len(want) < least {
 		t.Errorf("the tree has only %v", pidsOf(want))
 	}

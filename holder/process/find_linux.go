@@ -14,7 +14,7 @@ import (
 type procEntry struct {
 	pid, parent int
 	zombie      bool
-	own         func() bool // reads /proc again and reports whether this process still belongs to the arm
+	own         func() bool // reads /proc again and reports whether the process still belongs to the arm
 }
 
 // allProcesses returns the entries of all processes of the machine.
@@ -32,7 +32,7 @@ func allProcesses() []procEntry {
 	return readProcesses(pids)
 }
 
-// readProcesses reads the entries of the processes whose pids are given. It leaves out processes
+// readProcesses reads the entries of the processes with the given pids. It leaves out processes
 // that no longer exist.
 func readProcesses(pids []int) []procEntry {
 	out := make([]procEntry, 0, len(pids))
@@ -50,13 +50,13 @@ func readProcess(pid int) (procEntry, error) {
 	return readProcessInto(pid, buf[:])
 }
 
-// statRoom is how many bytes of /proc/PID/stat are read. That is enough for the process's name,
-// which has at most 64 bytes, and for the two fields after the name: the state and the parent.
+// statRoom is the size of the buffer for /proc/PID/stat, in bytes. It is enough for the process's
+// name, which has at most 64 bytes, and for the next two fields: the state and the parent.
 const statRoom = 256
 
-// readProcessInto reads the state and the parent of the process pid. It uses the caller's buffer.
-// readProcessInto must be fast: without the kernel's lists of children, Coleo reads all processes
-// of the machine each time an arm ends. A machine with 500 arms has thousands of processes.
+// readProcessInto reads the state and the parent of the process pid, using the caller's buffer. It
+// must be fast: without the kernel's lists of children, Coleo reads all processes of the machine
+// each time that an arm ends. A machine with 500 arms has thousands of processes.
 func readProcessInto(pid int, buf []byte) (procEntry, error) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -75,9 +75,8 @@ func readProcessInto(pid int, buf []byte) (procEntry, error) {
 }
 
 // withDescendants returns the live processes for which isRoot returns true, and all live processes
-// below them. In the result, a parent comes before its children. Each returned process gets a
-// function, the field `own`, that checks the process again before it gets a signal. This check uses
-// stillIn instead of isRoot.
+// below them. A parent comes before its children. The field own of each result checks the process
+// again before it receives a signal. That check calls stillIn instead of isRoot.
 func withDescendants(all []procEntry, isRoot, stillIn func(procEntry) bool) []procEntry {
 	in := map[int]bool{}
 	var out []procEntry

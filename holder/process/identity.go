@@ -1,9 +1,9 @@
 // Package process finds the processes of arms, and signals or ends them. It never touches other
-// processes. It does not identify a process by the pid alone, because the system can give the same
-// pid to another process later.
+// processes. A pid alone does not identify a process, because the system can give the same pid to a
+// later process.
 //
-// The package finds an arm's processes in three ways: in the tree below the arm's holder, in the
-// arm's control group, and by the mark in their environment.
+// The package finds an arm's processes in the tree below the arm's holder and in the arm's control
+// group. It also finds them by the arm's mark in their environment.
 package process
 
 import (
@@ -24,13 +24,13 @@ func Identify(pid int) (coleo.Identity, error) {
 	return id, nil
 }
 
-// ownTime is how long IdentifyOwn tries. A shortage of descriptors or of memory is mostly over
+// ownTime is how long IdentifyOwn tries. A shortage of descriptors or of memory is usually over
 // within that time.
 const ownTime = 2 * time.Second
 
-// IdentifyOwn returns the identity of a child that this process has not waited for. This also works
-// if the child has ended, because the system keeps the pid until this process waits for the child.
-// IdentifyOwn tries for up to 2 s before it returns an error.
+// IdentifyOwn returns the identity of a child that this process has not waited for. The child may
+// have ended, because the system keeps its pid until this process waits for it. IdentifyOwn tries
+// for up to 2 s before it returns an error.
 func IdentifyOwn(pid int) (coleo.Identity, error) {
 	end := time.Now().Add(ownTime)
 	for {
@@ -45,9 +45,9 @@ func IdentifyOwn(pid int) (coleo.Identity, error) {
 	}
 }
 
-// Same reports whether the process with the identity id is still alive. Before Linux 6.9, two
-// processes can have the same pid and start time. On other systems, Same compares only the pid. So
-// callers also ask the holder for its nonce.
+// Same reports whether the process with the identity id is still alive. It can mistake a later
+// process with the same pid for it. Before Linux 6.9, this happens if both have the same start
+// time; on other systems, Same compares only the pid. So callers also ask the holder for its nonce.
 func Same(id coleo.Identity) bool {
 	if id.PID <= 0 {
 		return false

@@ -18,8 +18,8 @@ import (
 // system, each process has its own inode number until the next boot.
 const pidfsMagic = 0x50494446
 
-// These are the positions of fields in /proc/PID/stat. They are counted from 0 after the command's
-// name.
+// These are the positions of fields in /proc/PID/stat. Position 0 is the first field after the
+// command's name.
 const (
 	statState     = 0
 	statParent    = 1
@@ -55,8 +55,8 @@ func identify(pid int) (coleo.Identity, error) {
 	return identifyAny(pid)
 }
 
-// identifyAny returns the identity of a process, even if the process has ended. For an ended
-// process, this works until the parent has waited for it.
+// identifyAny returns the identity of a process that may have ended, if its parent has not waited
+// for it yet.
 func identifyAny(pid int) (coleo.Identity, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -80,9 +80,9 @@ func identifyAny(pid int) (coleo.Identity, error) {
 	return coleo.Identity{PID: pid, BootID: boot, StartTime: start, PidfdInode: inode}, nil
 }
 
-// pidfdInode returns the inode number of the pidfd of the process pid. It returns 0 if
-// inode numbers of pidfds are not unique on this kernel. It returns an error if the
-// number could not be read this time.
+// pidfdInode returns the inode number of a pidfd of the process pid. It returns 0 if this kernel
+// does not give each process its own inode number. It returns an error if it could not read the
+// number this time.
 func pidfdInode(pid int) (uint64, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	switch err {
@@ -104,8 +104,8 @@ func pidfdInode(pid int) (uint64, error) {
 	return st.Ino, nil
 }
 
-// statFields returns the fields of /proc/PID/stat after the command's name. It takes everything
-// after the last closing bracket, because the name can contain blanks and brackets.
+// statFields returns the fields of /proc/PID/stat after the command's name. It looks for the last
+// closing bracket, because the name itself can contain spaces and brackets.
 func statFields(pid int) ([]string, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// identify returns only the pid, because this system shows only whether a live process has the pid.
-// So callers also ask the holder for its nonce.
+// identify returns only the pid, because all that this system shows is whether a process with the
+// pid lives. So callers also ask the holder for its nonce.
 func identify(pid int) (coleo.Identity, error) {
 	err := syscall.Kill(pid, 0)
 	if err == syscall.EPERM { // the pid belongs to a process of another user
@@ -24,8 +24,8 @@ func identify(pid int) (coleo.Identity, error) {
 	return coleo.Identity{PID: pid}, nil
 }
 
-// identifyAny works like identify. On this system, an ended child keeps its pid until its parent
-// has waited for it.
+// identifyAny works like identify. On this system, too, an ended child keeps its pid until its
+// parent waits for it.
 func identifyAny(pid int) (coleo.Identity, error) { return identify(pid) }
 
 // stopped always returns false, because this system does not show whether a process is

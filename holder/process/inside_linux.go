@@ -16,19 +16,19 @@ import (
 	"coleo.dev"
 )
 
-// maxAncestors limits the number of steps from a process up to the first process. Real
-// process trees have less than a hundred levels. A limit is needed because the system
-// can reuse pids during the walk, so the walk might never end.
+// maxAncestors limits the number of steps from a process up to the first process. Real process
+// trees have less than a hundred levels. Without a limit the walk might never end, because the
+// system can reuse pids during the walk.
 const maxAncestors = 1000
 
-// armAround reports whether the process pid belongs to an arm, and returns the arm's id. It checks
-// the following, in this order:
+// armAround reports whether the process pid belongs to an arm, and returns the arm's id. It checks,
+// in this order:
 //
-//   - the ancestors of the process, to find an arm's holder
-//   - the control group of the process
-//   - the environment of the process, to find the mark
+//   - whether an ancestor of the process is an arm's holder
+//   - whether the process is in the control group of an arm
+//   - whether its environment contains the mark of an arm
 //
-// A process of an arm can remove the mark. It can also leave the tree by killing its holder: see
+// A process of an arm can remove the mark. It can also leave the tree if it kills its holder: see
 // docs/security.md.
 func armAround(pid int) (arm string, found bool) {
 	for at, steps := pid, 0; at > 1 && steps < maxAncestors; steps++ {
@@ -57,16 +57,15 @@ func OutsideArms(pid int) error {
 	return nil
 }
 
-// ArmOf returns the id of the arm to which the process pid belongs. If the process belongs to no
-// arm, ArmOf returns "". If the process belongs to an arm of an earlier version, ArmOf returns
-// "unknown".
+// ArmOf returns the id of the arm to which the process pid belongs. It returns "" if the process
+// belongs to no arm, and "unknown" if it belongs to an arm of an earlier version.
 func ArmOf(pid int) (string, error) {
 	arm, _ := armAround(pid)
 	return arm, nil
 }
 
-// OutsideOtherArms returns EForbidden if the process pid belongs to an arm with an id other than
-// the given one. Otherwise it returns nil.
+// OutsideOtherArms returns EForbidden if the process pid belongs to an arm other than the given
+// one. Otherwise it returns nil.
 func OutsideOtherArms(pid int, arm string) error {
 	if found, inside := armAround(pid); inside && found != arm && found != "unknown" {
 		return coleo.Errorf(coleo.EForbidden, "process %d belongs to arm %s, and this is the door of arm %s", pid,
@@ -75,9 +74,8 @@ func OutsideOtherArms(pid int, arm string) error {
 	return nil
 }
 
-// holderArm reports whether the process pid is the holder of an arm, and returns the arm's id. If
-// the holder is of an earlier version, its argv does not contain the id. For such a holder,
-// holderArm returns "unknown".
+// holderArm reports whether the process pid is the holder of an arm, and returns the arm's id. It
+// returns "unknown" for a holder of an earlier version, whose argv does not contain the id.
 func holderArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	if err != nil {
@@ -109,7 +107,7 @@ func groupArm(pid int) (string, bool) {
 }
 
 // markArm reports whether the initial environment of the process pid contains the mark of an arm,
-// and returns the arm's id. For a process below a holder that a person runs, markArm returns false.
+// and returns the arm's id. It returns false for a process below a holder that a person runs.
 func markArm(pid int) (string, bool) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
@@ -129,14 +127,14 @@ func markArm(pid int) (string, bool) {
 	return arm, arm != ""
 }
 
-// Environ returns the environment with which the process was started. If the process has ended, the
-// error is EExited.
+// Environ returns the initial environment of the process with the identity id. If the process has
+// ended, the error is EExited.
 func Environ(id coleo.Identity) ([]string, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(id.PID) + "/environ")
 	if err != nil {
 		return nil, fmt.Errorf("read the environment of process %d: %w", id.PID, err)
 	}
-	if Look(id) == Dead { // after the read, because another process may have got the pid
+	if Look(id) == Dead { // check after the read, because a later process may have the pid
 		return nil, coleo.Errorf(coleo.EExited, "process %d has ended", id.PID)
 	}
 	return strings.Split(strings.TrimSuffix(string(raw), "\x00"), "\x00"), nil

@@ -33,9 +33,8 @@ func Look(id coleo.Identity) Liveness {
 	return Alive
 }
 
-// withoutLook returns the Liveness of a process that could not be examined because of the error
-// err. If err shows that there is no such process, withoutLook returns Dead. Otherwise it returns
-// Unknown.
+// withoutLook returns the Liveness of a process that Coleo could not examine because of the error
+// err. It returns Dead if err shows that there is no such process, and Unknown otherwise.
 func withoutLook(err error) Liveness {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
 		return Dead

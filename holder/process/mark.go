@@ -7,11 +7,11 @@ import (
 )
 
 // EnvArm is the environment variable that contains the mark of an arm. All processes of the arm
-// have this variable. If the holder dies before them, a sweep finds the processes by this mark.
+// have this variable. If the holder dies before them, a sweep finds them by the mark.
 const EnvArm = "COLEO_ARM"
 
-// EnvAlone is an environment variable for the processes below a holder that a person runs. It is
-// set in addition to EnvArm. These processes belong to no arm.
+// EnvAlone is an environment variable for the processes below a holder that a person runs. They
+// have it in addition to EnvArm, because they belong to no arm.
 const EnvAlone = "COLEO_ALONE"
 
 // Mark returns the value of EnvArm for one start of an arm. The value contains the arm, the
@@ -21,16 +21,15 @@ func Mark(arm string, generation int, nonce string) string {
 }
 
 // startID returns an id for the start with the given nonce. The arm's program can read this id in
-// its environment. The id must not reveal the nonce, because a holder proves its identity with the
-// nonce.
+// its environment. So the id must not reveal the nonce, with which a holder proves its identity.
 func startID(nonce string) string {
 	sum := sha256.Sum256([]byte("coleo start " + nonce))
 	return hex.EncodeToString(sum[:8])
 }
 
-// OfStart returns a function that SweepStarts can use. The function selects the start with the
-// given nonce. If nonce is "", the function selects every start. Holders of earlier versions put
-// the nonce itself into the mark, so the function also accepts the nonce.
+// OfStart returns a function for SweepStarts that selects the start with the given nonce. If nonce
+// is "", the function selects every start. It also accepts the nonce in place of the id, because
+// holders of earlier versions put the nonce itself into the mark.
 func OfStart(nonce string) func(generation int, start string) bool {
 	if nonce == "" {
 		return everyStart

@@ -13,9 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// On this system a process cannot become a subreaper. If a child makes its own session,
-// the child leaves the tree and cannot be found again. So Coleo ends only the program's
-// own process group.
+// A process cannot become a subreaper on this system. A child that makes its own session leaves the
+// tree, and Coleo cannot find it again. So Coleo ends only the program's own process group.
 
 // BecomeReaper does nothing on this system.
 func BecomeReaper() error { return nil }

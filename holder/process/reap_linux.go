@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// childInfo is the first part of siginfo_t for a child that has ended. After the field `code`, the
-// kernel aligns the next fields of siginfo_t as it aligns a pointer.
+// childInfo is the first part of siginfo_t for a child that has ended. After code, the kernel
+// aligns the next fields like a pointer.
 type childInfo struct {
 	signo, errno, code int32
 	_                  [0]uintptr
 	pid                int32
 }
 
-// childOf returns the pid that waitid has written into the given info.
+// childOf returns the pid that waitid has written into info.
 func childOf(info *unix.Siginfo) int { return int((*childInfo)(unsafe.Pointer(info)).pid) }
 
-// endedChild returns the pid of a child that has ended and has not been collected. It
+// endedChild returns the pid of a child that has ended and that no goroutine has waited for. It
 // returns 0 if there is no such child.
 func endedChild() (int, error) {
 	var info unix.Siginfo
@@ -30,7 +30,7 @@ func endedChild() (int, error) {
 	return childOf(&info), nil
 }
 
-// BecomeReaper makes this process the parent of all orphans below it. Then no process below it can
+// BecomeReaper makes this process the parent of all orphans below it. So no process below it can
 // leave the tree with setsid or a double fork.
 func BecomeReaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -39,7 +39,7 @@ func BecomeReaper() error {
 	return nil
 }
 
-// CloseDescriptorsOnExec prevents new children from inheriting this process's descriptors. This
-// process can have inherited descriptors by mistake. Before Linux 5.11, no single system call can
-// close all of them on exec, so CloseDescriptorsOnExec does nothing.
+// CloseDescriptorsOnExec prevents new children from inheriting this process's descriptors, which it
+// may itself have inherited by mistake. Before Linux 5.11 it does nothing, because no single system
+// call can mark all descriptors.
 func CloseDescriptorsOnExec() { _ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC) }

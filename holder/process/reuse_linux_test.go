@@ -15,8 +15,8 @@ import (
 
 var reuseCount = flag.Int("reuses", 20, "how often a process gets the pid of one that has ended")
 
-// reuserArg makes the test binary the first process of a pid namespace, in which it makes
-// processes take each other's pid.
+// reuserArg is the argument that makes the test binary the first process of a pid namespace. There
+// it starts processes with the pids of ended ones.
 const reuserArg = "COLEO_TEST_REUSE"
 
 func TestMain(m *testing.M) {
@@ -42,8 +42,8 @@ func TestAnotherProcessWithTheSamePidIsNeitherTakenNorSignalled(t *testing.T) {
 	}
 }
 
-// playReuser prints how many pids were used again. It also prints how many of the new
-// processes were taken for the old ones, and how many got the old one's signal.
+// playReuser prints how many pids were used again. It also prints how many of the new processes
+// were mistaken for the old ones, and how many received a signal for the old one.
 func playReuser(count string) error {
 	n, err := strconv.Atoi(count)
 	if err == nil {
@@ -53,7 +53,7 @@ func playReuser(count string) error {
 		err = syscall.Mount("proc", "/proc", "proc", 0, "")
 	}
 	if err != nil {
-		return nil // prints nothing: the test is skipped
+		return nil // playReuser prints nothing, so the test is skipped
 	}
 	reused, taken, signalled := 0, 0, 0
 	for reused < n {
@@ -69,8 +69,8 @@ func playReuser(count string) error {
 	return nil
 }
 
-// reuse makes one process take the pid of another, and tries on the second what the
-// holder would do to the first.
+// reuse starts a process with the pid of an ended one. Then it tries on the new process what a
+// holder would do to the old one.
 func reuse() (reused, same, hit int, err error) {
 	first := exec.Command("/bin/sleep", "1000")
 	first.Env = []string{EnvArm + "=reuse/1/n"}
@@ -95,7 +95,7 @@ func reuse() (reused, same, hit int, err error) {
 	}
 	defer func() { _ = second.Process.Kill(); _ = second.Wait() }()
 	if second.Process.Pid != pid {
-		return 0, 0, 0, nil // a thread of this process was faster
+		return 0, 0, 0, nil // a thread of this process has taken the pid
 	}
 	if Same(id) || Look(id) != Dead {
 		same = 1
@@ -104,7 +104,7 @@ func reuse() (reused, same, hit int, err error) {
 	if left := Sweep("reuse"); len(left) > 0 {
 		return 1, same, 1, nil
 	}
-	// A signalled process ends at once. Another one survives a signal 0.
+	// A process that has received the signal ends at once. Any other process survives.
 	var info unix.Siginfo
 	for range 3 {
 		time.Sleep(time.Millisecond)
@@ -115,8 +115,8 @@ func reuse() (reused, same, hit int, err error) {
 	return 1, same, hit, nil
 }
 
-// awaitMarked returns the tree of the arm once the process has its mark. Until it has
-// executed its program it has this process's mark.
+// awaitMarked waits until the process has the mark of the arm, and returns its tree. Before the
+// process executes its program, it has the environment of this process.
 func awaitMarked(pid int) []procEntry {
 	for {
 		for _, p := range markedTree(Group{}, "reuse", everyStart) {

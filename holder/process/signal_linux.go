@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// awaitEnd waits until all processes in list have ended, or until the duration limit has passed.
+// awaitEnd waits until all processes in list have ended, but at most for the duration limit.
 func awaitEnd(list []procEntry, limit time.Duration) {
 	deadline := time.Now().Add(limit)
 	var set []unix.PollFd
@@ -34,12 +34,12 @@ func awaitEnd(list []procEntry, limit time.Duration) {
 	}
 }
 
-// signalAll sends signals to those processes in list that still belong to the arm. If one of the
-// pids now belongs to another process, that process gets no signal.
+// signalAll sends signals to those processes in list that still belong to the arm. A process that
+// has taken the pid of an ended one receives no signal.
 //
-// signalAll first opens a descriptor for each process, and checks that the process belongs to the
-// arm. It sends the signals only after all checks. If it sent them earlier, a parent could end
-// before its children are checked. Then signalAll would not recognize the children.
+// signalAll opens a descriptor of each process and checks that the process belongs to the arm,
+// before it sends the first signal. Otherwise a parent could end before signalAll checks its
+// children, and the check would fail for them.
 func signalAll(list []procEntry, signals ...syscall.Signal) {
 	var fds []int
 	for _, p := range list {

@@ -13,18 +13,18 @@ import (
 )
 
 // Marked returns the pids of the live processes whose environment contains the mark of the arm, of
-// any generation. It also returns the pids of all their descendants.
+// any generation. It also returns the pids of all processes below these.
 func Marked(arm string) []int { return pidsOf(markedTree(Group{}, arm, everyStart)) }
 
-// MarkedFrom works like Marked, but ignores the marks of generations before the generation oldest.
+// MarkedFrom works like Marked, but ignores the marks of generations before oldest.
 func MarkedFrom(arm string, oldest int) []int {
 	return pidsOf(markedTree(Group{}, arm, func(generation int, _ string) bool { return generation >= oldest }))
 }
 
-// SweepStarts ends the processes that an arm's holders left behind when they died. It ends each
-// process whose environment contains the mark of a selected start, and all processes below such a
-// process. The given function selects the starts. SweepStarts returns the pids of processes that
-// still exist after KillTimeout, which is 5 s.
+// SweepStarts ends the processes that an arm's holders left behind when they died. The given
+// function selects the starts. SweepStarts ends each process whose environment contains the mark of
+// a selected start, and all processes below it. It returns the pids of processes that still exist
+// after KillTimeout, which is 5 s.
 func SweepStarts(arm string, which func(generation int, start string) bool) []int {
 	deadline := time.Now().Add(KillTimeout)
 	for {
@@ -40,12 +40,11 @@ func SweepStarts(arm string, which func(generation int, start string) bool) []in
 // markedTree returns these live processes:
 //
 //   - the processes in the group g
-//   - the processes whose initial environment contains the mark of a selected start of
-//     the arm
+//   - the processes whose initial environment contains the mark of a start of the arm that the given
+//     function selects
 //   - all processes below these
 //
-// The given function selects the starts. markedTree cannot read the environments of other users'
-// processes, but those processes do not belong to Coleo.
+// It cannot read the environments of other users' processes, but those do not belong to Coleo.
 func markedTree(g Group, arm string, which func(generation int, start string) bool) []procEntry {
 	return treeOf(allProcesses(), g, func(p procEntry) bool {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
@@ -64,9 +63,9 @@ func markedTree(g Group, arm string, which func(generation int, start string) bo
 }
 
 // EndMarked ends the processes that markedTree returns for the same arguments. It sends HUP and
-// TERM first, and KILL after the grace time. EndMarked checks the processes repeatedly. Between two
-// checks it calls betweenChecks, which must take about PollEvery. EndMarked returns the pids of
-// processes that still exist KillTimeout after the KILL.
+// TERM first, and KILL after the grace time. EndMarked checks the processes repeatedly, and calls
+// betweenChecks after each check. betweenChecks must take about PollEvery. EndMarked returns the
+// pids of processes that still exist KillTimeout after the KILL.
 func EndMarked(g Group, arm string, which func(generation int, start string) bool, grace time.Duration,
 	betweenChecks func()) []int {
 	polite := false

@@ -11,12 +11,12 @@ import (
 )
 
 // Traces finds the arms that still have processes. It returns a map from the id of each such arm to
-// the generations of its processes. Traces looks once at each process of the machine, for marks in
-// the environment. It cannot read the environments of other users' processes, but those processes
-// do not belong to Coleo.
+// the generations of its processes. It looks once for marks in the environment of each process of
+// the machine. It cannot read the environments of other users' processes, but those do not belong
+// to Coleo.
 //
-// If an arm is missing from the map, a sweep of this arm has nothing to end. A sweep ends only
-// processes with a mark and the processes below them.
+// A sweep ends only processes with a mark and the processes below them. So a sweep of an arm that
+// is not in the map has nothing to end.
 func Traces() map[string][]int {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -43,8 +43,8 @@ func Traces() map[string][]int {
 const environRoom = 16 << 10
 
 // environOf reads the environment of the process pid into buf. If the environment does not fit,
-// environOf makes a larger buffer. The first result is nil if the process has ended or belongs to
-// another user. The second result is the buffer for the next call: buf or the larger buffer.
+// environOf allocates a larger buffer. env is nil if the process has ended or belongs to another
+// user. grown is the buffer for the next call: buf or the larger buffer.
 func environOf(pid string, buf []byte) (env, grown []byte) {
 	fd, err := unix.Open("/proc/"+pid+"/environ", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -69,8 +69,7 @@ func environOf(pid string, buf []byte) (env, grown []byte) {
 	}
 }
 
-// addTraces looks for marks in the environment env. It adds the arm and the generation of each mark
-// to out.
+// addTraces adds to out the arm and the generation of each mark in the environment env.
 func addTraces(out map[string][]int, env []byte) {
 	name := []byte(EnvArm + "=")
 	for bytes.Contains(env, name) {

@@ -13,25 +13,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxPoll is the longest time between two checks of a process tree that must end. Between two
-// checks, a process of the tree can start another process.
+// maxPoll is the longest time between two checks of a process tree that must end. It is short,
+// because a process of the tree can start another process between two checks.
 const maxPoll = 100 * time.Millisecond
 
-// Tree is the process tree of an arm. All processes of the tree are below the calling process. The
-// calling process is the reaper of all these processes.
+// Tree is the process tree of an arm. All its processes are below the calling process, which is
+// their reaper.
 type Tree struct {
 	Group   Group      // control group of the arm
-	Program func() int // pid of the arm's program; another goroutine collects the program
-	Guard   func() int // pid of the guard, a child that does not belong to the arm; 0: no guard
+	Program func() int // pid of the arm's program; another goroutine waits for the program
+	Guard   func() int // pid of the guard, a child that does not belong to the arm; 0 if there is none
 
 	// Exited is closed when the program has ended. It is not used on Linux.
 	Exited <-chan struct{}
 
-	empty atomic.Bool // the arm has no process left, so it can start none
+	empty atomic.Bool // the arm has no process left, so no process can start another one
 }
 
-// ReapOrphans collects orphans when they end. These orphans have become children of this process.
-// ReapOrphans returns when ctx ends.
+// ReapOrphans reaps orphans that have become children of this process, when they end. It returns
+// when ctx ends.
 func (t *Tree) ReapOrphans(ctx context.Context) {
 	died := make(chan os.Signal, 1)
 	signal.Notify(died, syscall.SIGCHLD)
@@ -46,8 +46,8 @@ func (t *Tree) ReapOrphans(ctx context.Context) {
 	}
 }
 
-// reap collects the orphans that have ended. The kernel reports only one ended child at a time. If
-// another goroutine must collect this child, reap calls reapAll, which tries all children.
+// reap reaps the orphans that have ended. The kernel reports only one ended child at a time. If
+// another goroutine must wait for this child, reap calls reapAll, which tries all children.
 func (t *Tree) reap() {
 	for {
 		pid, err := endedChild()
@@ -64,10 +64,10 @@ func (t *Tree) reap() {
 	t.reapAll()
 }
 
-// isCollectedElsewhere reports whether another goroutine collects the child pid.
+// isCollectedElsewhere reports whether another goroutine waits for the child pid.
 func (t *Tree) isCollectedElsewhere(pid int) bool { return pid == t.Program() || pid == t.Guard() }
 
-// reapAll reaps the orphans that have ended, by trying each child.
+// reapAll reaps the orphans that have ended. It tries each child.
 func (t *Tree) reapAll() {
 	children := ownChildren
 	if !listsChildren() {
@@ -113,21 +113,21 @@ func (t *Tree) among(all []procEntry) []procEntry {
 	return treeOf(all, t.Group, func(p procEntry) bool { return p.parent == os.Getpid() && p.pid != guard })
 }
 
-// treeOf selects live processes from the given ones. It returns the processes in the group g, the
-// processes for which isRoot returns true, and all processes below these.
+// treeOf returns live processes from the list all: those in the group g, those for which isRoot
+// returns true, and all processes below these.
 func treeOf(all []procEntry, g Group, isRoot func(procEntry) bool) []procEntry {
 	in := g.pids()
 	listed := func(p procEntry) bool { return isRoot(p) || in[p.pid] }
 	return withDescendants(all, listed, func(p procEntry) bool { return isRoot(p) || g.pids()[p.pid] })
 }
 
-// awaitGone waits until no process of the arm is left, but not longer than limit. It returns the pids of
-// the processes that are left at the end, or nil if there are none. Whenever it finds processes before
-// that, it passes them to onLeft, which can be nil.
+// awaitGone waits until no process of the arm is left, but not longer than limit. It returns the
+// pids of the processes that are left, or nil if there are none. Each time that it finds processes
+// before the limit, it passes them to onLeft, which can be nil.
 //
-// To find them, it reads the list of all processes, which takes long on a machine with many arms.
-// Before it reads the list again, awaitGone therefore waits for the end of the processes that it has
-// found. This wait takes at most maxPoll.
+// Reading the list of all processes takes long on a machine with many arms. So before awaitGone
+// reads the list again, it waits for the end of the processes that it has found, but at most for
+// maxPoll.
 func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 	deadline := time.Now().Add(limit)
 	for {
@@ -144,7 +144,7 @@ func (t *Tree) awaitGone(limit time.Duration, onLeft func([]procEntry)) []int {
 			onLeft(left)
 		}
 		if len(left) == 0 {
-			time.Sleep(PollEvery) // only groups below the arm's group have processes
+			time.Sleep(PollEvery) // only the groups below the arm's group have processes
 			continue
 		}
 		awaitEnd(left, min(maxPoll, time.Until(deadline)))

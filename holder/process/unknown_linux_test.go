@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// This test is not parallel: it takes the descriptors of the whole test binary.
+// This test is not parallel, because the whole test binary can open no file while it runs.
 func TestAProcessIsNotDeadBecauseNobodyCouldLook(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
@@ -33,8 +33,8 @@ func TestAProcessIsNotDeadBecauseNobodyCouldLook(t *testing.T) {
 	}
 }
 
-// A child that has ended keeps its identity until its parent waits for it. The child ends
-// before it is looked at, because waitid waits for the end and leaves the child as it is.
+// A child that has ended keeps its identity until its parent waits for it. Here waitid waits for
+// the end without reaping the child, so the child has surely ended when the test identifies it.
 func TestAnEndedChildIsIdentifiedByItsParent(t *testing.T) {
 	cmd := exec.Command("true")
 	if err := cmd.Start(); err != nil {
@@ -59,7 +59,7 @@ func TestAnEndedChildIsIdentifiedByItsParent(t *testing.T) {
 	}
 }
 
-// withoutDescriptors calls do while this process can open no file.
+// withoutDescriptors calls do while this process cannot open a file.
 func withoutDescriptors(t *testing.T, do func()) {
 	t.Helper()
 	var limit unix.Rlimit

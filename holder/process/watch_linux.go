@@ -13,8 +13,8 @@ import (
 	"coleo.dev"
 )
 
-// Watch checks one process repeatedly, with one read for each check. It keeps the stat file of the
-// process in /proc open. The kernel ties this file to the process. So the file never shows a later
+// Watch checks one process repeatedly, with one read for each check. It keeps the process's stat
+// file in /proc open. The kernel ties the open file to the process, so the file never shows a later
 // process with the same pid.
 type Watch struct {
 	ID   coleo.Identity
@@ -29,7 +29,7 @@ func NewWatch(id coleo.Identity) (*Watch, error) {
 		return nil, err
 	}
 	w := &Watch{ID: id, stat: f}
-	// If another process has got the pid, the open file belongs to that process. In that case the
+	// If a later process had taken the pid before Open, the file is that process's file, and the
 	// process with the identity id has ended.
 	if !Same(id) || w.Look() == Dead {
 		f.Close()

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience bounds every wait of these tests. A wait ends as soon as the state is there.
+// patience bounds every wait of these tests. A wait ends as soon as its condition is true.
 const patience = 20 * time.Second
 
 func TestAWatchSeesHowAProcessIs(t *testing.T) {
@@ -41,7 +41,7 @@ func TestAWatchSeesHowAProcessIs(t *testing.T) {
 	_ = cmd.Process.Signal(unix.SIGCONT)
 	sees(Alive)
 	_ = cmd.Process.Kill()
-	sees(Dead) // not collected yet
+	sees(Dead) // the process has ended, and the test has not waited for it yet
 	_ = cmd.Wait()
 	sees(Dead)
 	if again, err := NewWatch(id); err == nil {
@@ -55,7 +55,7 @@ func TestAWatchIsOfTheProcessThatWasNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id.StartTime++ // as of a process that had this pid before
+	id.StartTime++ // the start time of an earlier process with this pid
 	if w, err := NewWatch(id); err == nil {
 		t.Errorf("another process than the one that was named is watched: %s", w.Look())
 	}

@@ -17,8 +17,11 @@ import (
 	"coleo.dev/localsocket"
 )
 
-// The path of a socket can have at most 107 bytes. So this package first opens the folder, and
-// reaches the socket through the open folder. Therefore the path of the folder can have any length.
+// The path of a socket can have at most 107 bytes. This package opens the folder and reaches the
+// socket through the open folder, so that the path of the folder can have any length.
+//
+// The package makes system calls instead of using package net, which would double the memory of a
+// holder.
 
 // This package uses system calls instead of package net, because package net would
 // double the memory of a holder.
@@ -26,11 +29,11 @@ import (
 // Listener is a socket that accepts connections.
 type Listener struct{ file *os.File }
 
-// listenBacklog is the number of connections that can wait until they are accepted.
-// Connections come from the host agent, viewers and a few commands.
+// listenBacklog is the number of connections that can wait until they are accepted. Connections
+// come only from the host agent, viewers and a few commands.
 const listenBacklog = 64
 
-// Listen makes a socket at path, and listens on it. Only the owner has access to the socket.
+// Listen creates a socket at path and listens on it. Only the owner has access to the socket.
 func Listen(path string) (*Listener, error) {
 	short, done, err := shortPath(path)
 	if err != nil {
@@ -88,8 +91,8 @@ func Answers(path string) bool {
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: short}) == nil
 }
 
-// Admit returns an error if the connection comes from another user, or from a process inside an
-// arm. A process inside an arm must not type into any arm.
+// Admit returns an error if the connection comes from another user or from a process of an arm. An
+// arm must not type into any arm.
 func Admit(conn io.ReadWriteCloser) error {
 	raw, err := conn.(*os.File).SyscallConn()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // Listener is a socket that accepts connections.
 type Listener struct{ net.Listener }
 
-// Listen makes a socket at path, and listens on it. Only the owner has access to the socket.
+// Listen creates a socket at path and listens on it. Only the owner has access to the socket.
 func Listen(path string) (*Listener, error) {
 	if err := localsocket.Fits(path); err != nil {
 		return nil, err
@@ -40,5 +40,5 @@ func Answers(path string) bool {
 	return err == nil
 }
 
-// Admit always returns nil. The mode of the socket, 0600, already excludes other users.
+// Admit always returns nil, because the mode of the socket, 0600, already excludes other users.
 func Admit(io.ReadWriteCloser) error { return nil }

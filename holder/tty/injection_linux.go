@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// With the ioctl TIOCSTI, a program can type into its own terminal. In this way an
-// agent CLI could answer its own dialogs. A seccomp filter makes the kernel refuse
-// TIOCSTI to the program and to all its children.
+// With the ioctl TIOCSTI, a program can type into its own terminal. So an agent CLI could answer
+// its own dialogs. A seccomp filter makes the kernel refuse TIOCSTI to the program and to all its
+// children.
 
-// ioctls lists the number of the system call ioctl for each architecture, including 32-bit modes.
-// On other architectures the filter allows everything.
+// ioctls contains the number of the system call ioctl for each architecture, including 32-bit
+// modes. On other architectures the filter allows everything.
 var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 16},
 	{unix.AUDIT_ARCH_X86_64, 0x40000000 + 514}, // x32
@@ -26,8 +26,8 @@ var ioctls = []struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_ARM, 54},
 }
 
-// These are the offsets, in bytes, of the data that the filter reads: the number of the system
-// call, the architecture, and the low half of the second argument. The offsets are those of
+// These are the offsets, in bytes, of the data that the filter reads. They are the number of the
+// system call, the architecture, and the low half of the second argument. The offsets are those of
 // linux/seccomp.h for little-endian machines.
 const (
 	callNumber = 0
@@ -58,17 +58,16 @@ func injectionFilter() []unix.SockFilter {
 	return append(out, answer(unix.SECCOMP_RET_ALLOW))
 }
 
-// WithoutInjection calls the given function on a new thread with a seccomp filter. Processes that
-// the function creates cannot use TIOCSTI. The thread ends afterwards, so the filter does not apply
-// to the holder itself.
+// WithoutInjection calls start on a new thread with a seccomp filter. Processes that start creates
+// cannot use TIOCSTI. The thread then ends, so the filter does not apply to the holder itself.
 //
-// Only root can set a filter without no_new_privs. But no_new_privs disables sudo and similar
+// Only root can set a filter without no_new_privs, but no_new_privs disables sudo and similar
 // programs. So WithoutInjection does not set no_new_privs in two cases:
 //
 //   - allowSudo is true.
 //   - The kernel itself refuses TIOCSTI (dev.tty.legacy_tiocsti=0).
 //
-// In these cases the filter is set only if the holder runs as root.
+// In these cases it sets the filter only if the holder runs as root.
 func WithoutInjection(allowSudo bool, start func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -80,8 +79,8 @@ func WithoutInjection(allowSudo bool, start func() error) error {
 }
 
 // forbidInjection sets the filter for this thread and its children. If the filter needs
-// no_new_privs, forbidInjection sets no_new_privs only if giveUpPrivileges is true. On a kernel
-// without seccomp, forbidInjection does nothing.
+// no_new_privs, forbidInjection sets it only if giveUpPrivileges is true. On a kernel without
+// seccomp, forbidInjection does nothing.
 func forbidInjection(giveUpPrivileges bool) {
 	filter := injectionFilter()
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playInjector runs the injector on a terminal, with the rights that args[0] names.
+// playInjector runs the injector on a terminal. If args[0] is "sudo", the injector may gain rights.
 func playInjector(args []string) int {
 	output, err := injects(args[0] == "sudo")
 	if err != nil {
@@ -37,7 +37,7 @@ func playInjector(args []string) int {
 	return 0
 }
 
-// injects returns the injector's output, and whether it could gain rights.
+// injects returns the output of the injector and the no_new_privs flag of its process.
 func injects(allowSudo bool) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -55,14 +55,14 @@ func injects(allowSudo bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	raw, _ := io.ReadAll(term.master) // EIO at the end
+	raw, _ := io.ReadAll(term.master) // ends with EIO
 	_, err = term.Wait()
 	return strings.ReplaceAll(string(raw), "\r", ""), err
 }
 
 func TestNoProgramTypesIntoItsOwnTerminal(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() == 0 { // root needs no no_new_privs
+	if os.Geteuid() == 0 { // root needs no no_new_privs for the filter
 		if output, err := injects(false); err != nil || output != "errno 1\n0\n" {
 			t.Errorf("as root: %q, %v; want errno 1 (EPERM), and sudo as before", output, err)
 		}

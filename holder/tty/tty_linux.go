@@ -30,12 +30,12 @@ const (
 // pseudo-terminal.
 type Terminal struct {
 	master  *os.File
-	slave   *os.File // open until Start has been called
+	slave   *os.File // open until Start
 	process *os.Process
 }
 
-// Open makes a pseudo-terminal of cols by rows cells. No program runs on the pseudo-terminal yet.
-// No child inherits the master.
+// Open opens a pseudo-terminal of cols by rows cells. No program runs on it yet. No child inherits
+// the master.
 func Open(cols, rows int) (*Terminal, error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -62,8 +62,8 @@ func openSlave(master int) (*os.File, error) {
 		return nil, err
 	}
 	path := fmt.Sprintf("/dev/pts/%d", n)
-	// Try first to open the slave through the master, because another mount of /dev/pts
-	// can hide the path.
+	// Try first to open the slave through the master, because another mount can hide its path in
+	// /dev/pts.
 	flags := unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
 	if fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, uintptr(flags)); errno == 0 {
 		return os.NewFile(fd, path), nil
@@ -103,7 +103,7 @@ func (t *Terminal) Start(argv, env []string, dir string, group process.Group) er
 		if t.process, err = os.StartProcess(argv[0], argv, attr); err == nil {
 			return nil
 		}
-		attr.Sys.UseCgroupFD = false // try again outside the group
+		attr.Sys.UseCgroupFD = false // try again without the group
 	}
 	t.process, err = os.StartProcess(argv[0], argv, attr)
 	return err
@@ -124,7 +124,7 @@ func (t *Terminal) Readable() bool {
 	return err == nil && ready
 }
 
-// Readable waits until there is output on the descriptor fd. The wait takes at most limit. Readable
+// Readable waits until there is output on the descriptor fd, but at most for the time limit. It
 // reports whether there is output.
 func Readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
@@ -147,12 +147,12 @@ func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets a time after which every read fails. A read that is waiting at that time
-// fails too.
+// SetReadDeadline sets a time after which every read fails. This includes a read that already
+// waits.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets a time after which every Write fails. A Write that is waiting at that time
-// fails too. A Write waits while the program does not read its input.
+// SetWriteDeadline sets a time after which every Write fails. This includes a Write that already
+// waits. A Write waits while the program does not read its input.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 
 // Pid returns the program's process id.
@@ -164,7 +164,8 @@ func (t *Terminal) Signal(sig os.Signal) error { return t.process.Signal(sig) }
 // Wait waits until the program ends, and returns the program's final state.
 func (t *Terminal) Wait() (*os.ProcessState, error) { return t.process.Wait() }
 
-// Close closes the master. If no other process has the master open, the program receives HUP.
+// Close closes the master. The program then receives HUP, unless another process has the master
+// open.
 func (t *Terminal) Close() error {
 	if t.slave != nil {
 		t.slave.Close()

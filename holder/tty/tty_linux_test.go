@@ -10,8 +10,8 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// TestTheProgramSeesWhatPackagePTYWouldShow compares the holder's own terminal with that
-// of package pty, which the holder does not use.
+// TestTheProgramSeesWhatPackagePTYWouldShow runs a script on the holder's own terminal and on a
+// terminal of package pty/device. The script must print the same.
 func TestTheProgramSeesWhatPackagePTYWouldShow(t *testing.T) {
 	t.Parallel()
 	const script = "stty size; stty -a; tty; echo $TERM; ps -o pgid=,sid=,tpgid= -p $$ | tr -s ' ' '\\n' | grep . | " +
@@ -48,7 +48,7 @@ func outputOf(t *testing.T, script string, size [2]int) string {
 		process.Group{}); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := io.ReadAll(term.master) // EIO at the end
+	raw, err := io.ReadAll(term.master) // ends with EIO
 	if len(raw) == 0 {
 		t.Fatal("nothing came: ", err)
 	}
@@ -56,7 +56,7 @@ func outputOf(t *testing.T, script string, size [2]int) string {
 	return string(raw)
 }
 
-// withoutTTY removes the terminal's own name.
+// withoutTTY removes the lines with the name of the terminal.
 func withoutTTY(s string) string {
 	var out []string
 	for line := range strings.Lines(s) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Terminal is a terminal of package pty/device. That package opens a pseudo-terminal and starts its
-// program in one step. So before Start, a Terminal contains only the size.
+// program in one step, so before Start a Terminal contains only the size.
 type Terminal struct {
 	*device.Terminal
 	cols, rows int
@@ -51,7 +51,7 @@ func (t *Terminal) Control(f func(fd int)) error {
 	return raw.Control(func(fd uintptr) { f(int(fd)) })
 }
 
-// Readable waits until there is output on the descriptor fd. The wait takes at most limit. Readable
+// Readable waits until there is output on the descriptor fd, but at most for the time limit. It
 // reports whether there is output.
 func Readable(fd int, limit time.Duration) bool {
 	set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}

@@ -13,14 +13,14 @@ import (
 	"coleo.dev"
 )
 
-// driverFile is a file in an arm's folder. Only the process that has locked this file
-// is allowed to start, read, type into or end the arm. The kernel releases the lock
-// when the process ends. The file contains the process's pid, for messages.
+// driverFile is a file in an arm's folder. Only the process that has locked this file may start,
+// read, type into or end the arm. The kernel releases the lock when the process ends. The file
+// contains the pid of the process, for messages.
 const driverFile = "driver.lock"
 
 const (
 	// driverWait is how long a process waits for the lock. A killed process keeps its locks until
-	// the kernel has removed the process, which takes milliseconds.
+	// the kernel has removed it, which takes milliseconds.
 	driverWait = time.Second
 	// driverLook is the time between two attempts to lock the file.
 	driverLook = 5 * time.Millisecond
@@ -33,9 +33,8 @@ type Lock struct {
 	inAction bool     // a start, an attach, an end or a move runs
 }
 
-// Take locks an arm's folder, unless this process already has the lock. It returns EConflict
-// if another process has the lock. Call Release to release the lock. The name is that of the arm, for
-// the error.
+// Take locks an arm's folder, unless this process already has the lock. It returns EConflict if
+// another process has it. Release releases the lock. The name is the arm's name, for the error.
 func (l *Lock) Take(f Folder, name string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,9 +55,9 @@ func (l *Lock) Take(f Folder, name string) error {
 	return nil
 }
 
-// Release releases the lock and returns true. It first calls last. If an action of the arm is running,
-// if needed returns true, or if this process does not have the lock, Release changes nothing and
-// returns false. Nobody can take the lock while needed and last run.
+// Release calls last, releases the lock and returns true. It changes nothing and returns false if
+// needed returns true, or if an action of the arm is running. It also does so if this process does
+// not have the lock. This process cannot take the lock again before needed and last have returned.
 func (l *Lock) Release(needed func() bool, last func()) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,8 +65,8 @@ func (l *Lock) Release(needed func() bool, last func()) bool {
 		return false
 	}
 	last()
-	// Closing the file alone can leave the file locked. A child that another goroutine
-	// has just forked also has the file open, until the child executes its program.
+	// Unlock the file explicitly. After Close alone it can stay locked, because a child that
+	// another goroutine has just forked still has the file open.
 	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
 	_ = l.file.Close()
 	l.file = nil
@@ -105,8 +104,8 @@ func lockDriver(path string) (*os.File, error) {
 	}
 }
 
-// sameFile reports whether an open file is still the file at path. If the arm was removed in the
-// meantime, the lock file is missing or is a new file.
+// sameFile reports whether an open file is still the file at path. It is not if the arm was removed
+// in the meantime: then the lock file is missing or new.
 func sameFile(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	if err != nil {
@@ -116,7 +115,8 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && os.SameFile(mine, now)
 }
 
-// driverOf describes the process that has the lock on an arm's folder, for a message.
+// driverOf describes the process that has the lock on an arm's folder. The result is part of a
+// message.
 func driverOf(f Folder) string {
 	const pidBytes = 32 // the text of every pid is shorter
 	text, err := os.ReadFile(f.File(driverFile))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestADeadDriverIsNoDriver: a lock whose process is gone does not count. A lock that a process
-// keeps does count.
+// TestADeadDriverIsNoDriver takes a lock twice. The second attempt must succeed if the first lock
+// is released while it waits, and must fail if the lock is not released.
 func TestADeadDriverIsNoDriver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), driverFile)
@@ -27,7 +27,7 @@ func TestADeadDriverIsNoDriver(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	third, err := lockDriver(path) // of the next arm with the same folder
+	third, err := lockDriver(path) // the next arm with the same folder has a new lock file
 	if err != nil {
 		t.Fatal(err)
 	}

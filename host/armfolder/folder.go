@@ -1,8 +1,9 @@
 // Package armfolder reads and writes the folder that each arm has below a state folder. The folder
-// contains a copy of the arm's record, what the user gave to the arm, and the folders of its starts.
+// contains a copy of the arm's record, the data that the user gave to the arm, and the folders of
+// its starts.
 //
-// The package does not decide which arm may run. The lock on a folder says which process drives the
-// arm.
+// The package does not decide which arm may run. The lock on a folder shows which process drives
+// the arm.
 package armfolder
 
 import (
@@ -19,7 +20,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// Folder is the path of the folder of all files of one arm.
+// Folder is the path of the folder with all files of one arm.
 type Folder string
 
 // Of returns the folder of an arm in a state folder.
@@ -28,7 +29,7 @@ func Of(state, arm string) Folder { return Folder(filepath.Join(state, "arms", a
 // File returns the path of a file in the folder.
 func (f Folder) File(name string) string { return filepath.Join(string(f), name) }
 
-// Start returns the folder of the holder of a generation, that is of one start of the arm.
+// Start returns the folder of a generation, which is the folder of its holder.
 func (f Folder) Start(generation int) string { return f.File(fmt.Sprintf("g%d", generation)) }
 
 // Starts returns the numbers of the arm's generations that still have a folder.
@@ -57,9 +58,9 @@ func (f Folder) Occupied() []int {
 	return out
 }
 
-// AwaitVacated waits until no process uses the folder of a generation. It waits only for a guard
-// that is about to end, and for a holder whose agent CLI has ended. If any other process uses the
-// folder, AwaitVacated returns EConflict. The name is that of the arm, for the error.
+// AwaitVacated returns when the agent CLI of a generation has ended, and any guard of a dead
+// holder, too. It waits only for such a guard. It returns EConflict if the agent CLI still runs or
+// may still run. The name is the arm's name, for the error.
 func (f Folder) AwaitVacated(n int, name string) error {
 	client, err := holder.Dial(f.Start(n), "")
 	switch coleo.ErrorCode(err) {
@@ -78,9 +79,9 @@ func (f Folder) AwaitVacated(n int, name string) error {
 		n, name, s.Process.PID, name)
 }
 
-// Earlier returns handles of the generations before the given one, oldest first. It leaves out
-// generations whose journal was deleted. Each handle has only the fields that are needed to read a
-// recording.
+// Earlier returns handles of the generations before the one in last, oldest first. It leaves out
+// generations whose journal was deleted. Each handle has only the fields that a reader of a
+// recording needs.
 func (f Folder) Earlier(last coleo.Handle) []coleo.Handle {
 	var out []coleo.Handle
 	for n := 1; n < last.Generation; n++ {
@@ -92,11 +93,10 @@ func (f Folder) Earlier(last coleo.Handle) []coleo.Handle {
 	return out
 }
 
-// Thin deletes output of the generations before the last one. It keeps the newest part of that
-// output, up to keep bytes in total; 0 means the holder's default. It never deletes a generation that
-// still has a process in its folder, such as a holder that never proved its identity. The last
-// generation must have ended. Thin keeps the output of the last generation. The name is that of the
-// arm, for the error.
+// Thin deletes the oldest output of the generations before the last one, until at most keep bytes
+// of it are left. A keep of 0 means the holder's default. Thin keeps the output of the last
+// generation, which must have ended. It also keeps a generation with a process in its folder, such
+// as a holder that never proved its identity. The name is the arm's name, for the error.
 func (f Folder) Thin(last coleo.Handle, keep int64, name string) error {
 	left := keep
 	if left <= 0 {

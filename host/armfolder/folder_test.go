@@ -27,7 +27,7 @@ func TestAnEarlierStartIsDeletedOnlyWhenNobodyLivesInItsFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The holder of the first start, which was never proven, holds this lock.
+	// The holder of the first start has never proved its identity, and still has this lock.
 	lock, err := os.Create(filepath.Join(f.Start(1), "hold.lock"))
 	if err == nil {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)

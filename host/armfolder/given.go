@@ -12,18 +12,19 @@ import (
 	"coleo.dev"
 )
 
-// These files in the arm's folder contain the data that the user gave to the arm.
+// These files in the arm's folder contain data that the user gave to the arm.
 const (
-	// envFile contains the arm's environment variables. No other file contains their values.
+	// envFile contains the names and values of the arm's environment variables. No other file
+	// contains the values.
 	envFile = "env.json"
 	// ScriptFile contains the replies of the scripted model.
 	ScriptFile = "script.json"
 )
 
-// TakeGiven stores the environment and the script of an order, so that later starts can use them. A
-// script "" and an empty environment store nothing. TakeGiven also sets the environment of this start
-// in the configuration. If the start fails, the caller must call undo. The name is that of the arm,
-// for errors.
+// TakeGiven stores the environment and the script of an order, so that later starts can use them.
+// It stores neither an empty script nor an empty environment. TakeGiven also sets the environment
+// of this start in the configuration. If the start fails, the caller must call undo. The name is
+// the arm's name, for errors.
 func (f Folder) TakeGiven(c *coleo.SpawnConfig, script string, env map[string]string, name string) (undo func() error,
 	err error) {
 	undoScript := func() error { return nil }
@@ -40,7 +41,7 @@ func (f Folder) TakeGiven(c *coleo.SpawnConfig, script string, env map[string]st
 }
 
 // takeEnv sets the environment of this start in the configuration. If the user has given an
-// environment, takeEnv uses and stores it. Otherwise it uses the stored environment.
+// environment, takeEnv sets and stores it. Otherwise it sets the stored environment.
 func (f Folder) takeEnv(c *coleo.SpawnConfig, given map[string]string, name string) (undo func() error, err error) {
 	kept, err := f.Env(name)
 	if err != nil {
@@ -69,8 +70,8 @@ func (f Folder) takeEnv(c *coleo.SpawnConfig, given map[string]string, name stri
 	return undo, nil
 }
 
-// Env returns the stored environment of the arm, or nil if none is stored. The name is that of the
-// arm, for the error.
+// Env returns the stored environment of the arm, or nil if none is stored. The name is the arm's
+// name, for the error.
 func (f Folder) Env(name string) (map[string]string, error) {
 	path := f.File(envFile)
 	raw, err := os.ReadFile(path)
@@ -81,7 +82,7 @@ func (f Folder) Env(name string) (map[string]string, error) {
 		return nil, fmt.Errorf("read the environment of arm %s: %w", name, err)
 	}
 	var env map[string]string
-	if json.Unmarshal(raw, &env) != nil { // do not return the error of package json, which could quote a value
+	if json.Unmarshal(raw, &env) != nil { // do not return the error of package json, which may quote a value
 		return nil, coleo.Errorf(coleo.EInternal,
 			"%s, the environment of arm %s, is damaged: nothing was started; delete it, and give the environment again",
 			path, name)
@@ -89,8 +90,8 @@ func (f Folder) Env(name string) (map[string]string, error) {
 	return env, nil
 }
 
-// replace writes a file in the arm's folder. It either replaces the whole file or changes nothing.
-// The returned function restores the previous file.
+// replace replaces a file in the arm's folder. If it fails, the old file stays. undo restores the
+// old file.
 func (f Folder) replace(file string, data []byte, name string) (undo func() error, err error) {
 	path := f.File(file)
 	before, err := os.ReadFile(path)

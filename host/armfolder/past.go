@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// pastFile is the name of a file with the prompts that the arm has had. It lets the arm's next host know a
-	// repeated prompt, because the log stays with the former host. It exists only if the arm has moved, or if
-	// its agent CLI has ended.
+	// pastFile is a file with the prompts that the arm has had. With it, the arm's next host
+	// recognizes a repeated prompt, although the log stays with the former host. The file exists
+	// only if the arm has moved, or if its agent CLI has ended.
 	pastFile = "past-prompts.json"
-	// newPastFile has the prompts since pastFile was written, one line of JSON for each. A host writes each line
-	// at once, because the agent CLI can end while no host runs. A kill of the host loses no line. After a loss
-	// of power, the host itself finds the last lines in its log.
+	// newPastFile has the prompts since pastFile was written, one line of JSON for each. A host
+	// writes each line at once, because the agent CLI can end while no host runs. A kill of the
+	// host loses no line. After a loss of power, the host finds the last lines in its own log.
 	newPastFile = "past-prompts.new"
 )
 
-// Past has the prompts of an arm by their ids.
+// Past contains the prompts of an arm, by id.
 type Past map[string]PastPrompt
 
 // PastPrompt is what became of a prompt.
 type PastPrompt struct {
-	Step coleo.QueueStep `json:"step,omitempty"` // the last step of the queue with it; "" if it has begun a run
-	Time time.Time       `json:"time"`           // when that happened
+	Step coleo.QueueStep `json:"step,omitempty"` // the last step of the prompt in the queue; "" if it has begun a run
+	Time time.Time       `json:"time"`           // the time of the step or of the beginning of the run
 }
 
 // pastLine is a line of newPastFile.
@@ -40,8 +40,8 @@ type pastLine struct {
 	PastPrompt
 }
 
-// ReadPast reads the prompts that the arm has had, as its hosts have written them. Without the files, it
-// returns none.
+// ReadPast reads the prompts that the arm has had, as its hosts have written them. If the files are
+// missing, it returns none.
 func (f Folder) ReadPast() (Past, error) {
 	past := Past{}
 	raw, err := os.ReadFile(f.File(pastFile))
@@ -64,7 +64,7 @@ func (f Folder) ReadPast() (Past, error) {
 	return past, nil
 }
 
-// NotePast adds one prompt to those that ReadPast returns.
+// NotePast adds one prompt to the prompts that ReadPast returns.
 func (f Folder) NotePast(id string, p PastPrompt) error {
 	line, err := json.Marshal(pastLine{id, p})
 	if err != nil {
@@ -74,7 +74,7 @@ func (f Folder) NotePast(id string, p PastPrompt) error {
 	if err != nil {
 		return fmt.Errorf("keep which prompts an arm has had: %w", err)
 	}
-	// The first line end completes a line that was cut off.
+	// The first line feed ends a line that was cut off.
 	_, err = file.Write(append(append([]byte("\n"), line...), '\n'))
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("keep which prompts an arm has had: %w", err)
@@ -82,8 +82,9 @@ func (f Folder) NotePast(id string, p PastPrompt) error {
 	return nil
 }
 
-// AddPast adds prompts to those that ReadPast returns, and removes those before the time oldest. The write
-// survives a power failure. NotePast must not run at the same time.
+// AddPast adds prompts to the prompts that ReadPast returns, and removes prompts from before the
+// time oldest. The result survives a loss of power. The caller must not call NotePast at the same
+// time.
 func (f Folder) AddPast(more Past, oldest time.Time) error {
 	past, err := f.ReadPast()
 	if err != nil || len(more)+len(past) == 0 {

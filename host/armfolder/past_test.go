@@ -29,7 +29,8 @@ func TestPastPromptsAreKeptForATime(t *testing.T) {
 	}
 }
 
-// A host that is killed in the middle of a write, or that finds no room, cuts off a line. The other lines stay.
+// A kill of the host or a full disk can cut off a line. ReadPast must still return the prompts of
+// the other lines.
 func TestALineThatIsCutOffHarmsNoOther(t *testing.T) {
 	t.Parallel()
 	f := Folder(t.TempDir())
@@ -53,7 +54,7 @@ func TestALineThatIsCutOffHarmsNoOther(t *testing.T) {
 		if _, two := got["two"]; !two || len(got) != 2 || got["one"].Step != "" {
 			t.Errorf("ReadPast = %v, want the prompts one, with a run, and two", got)
 		}
-		check(f.AddPast(nil, now)) // it puts the lines into the other file
+		check(f.AddPast(nil, now)) // moves the lines to the other file
 	}
 	if lines, err := os.ReadFile(f.File(newPastFile)); err == nil {
 		t.Errorf("the lines are kept twice: %s", lines)

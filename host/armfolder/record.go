@@ -12,8 +12,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// RecordFile is the name of a file with a copy of the arm's record. Coleo uses the file if
-// the database is lost, or if the database was replaced by an older copy.
+// RecordFile is the name of a file with a copy of the arm's record. Coleo reads the copy if the
+// database is lost, or was replaced by an older copy.
 const RecordFile = "arm.json"
 
 // Kept is the content of RecordFile.
@@ -22,8 +22,8 @@ type Kept struct {
 	Record store.ArmRecord `json:"record"`
 }
 
-// Read reads the copy of an arm's record in a state folder. It returns fs.ErrNotExist if there is none,
-// and EInvalid if the file is about another arm.
+// Read reads the copy of an arm's record in a state folder. It returns fs.ErrNotExist if there is
+// no copy, and EInvalid if the file is about another arm.
 func Read(dir, id string) (Kept, error) {
 	var kept Kept
 	path := Of(dir, id).File(RecordFile)
@@ -55,8 +55,8 @@ func List(dir string) []string {
 	return out
 }
 
-// LastID returns the id of the host agent that last used a state folder. It finds the id in the
-// folders of the arms. If no folder contains the id of a host agent, it returns "".
+// LastID returns the id of the host agent that last used a state folder. It reads the id from the
+// folders of the arms. It returns "" if no folder contains the id of a host agent.
 func LastID(dir string) string {
 	for _, id := range List(dir) {
 		if kept, err := Read(dir, id); err == nil && kept.Host != "" && kept.Host != coleo.LocalHost {
@@ -72,8 +72,8 @@ type LocalArm struct {
 	Name string `json:"name"`
 }
 
-// LocalArms returns the running arms of host local in a state folder. It asks only the kernel which
-// arms run.
+// LocalArms returns the running arms of host local in a state folder. It asks no holder, but only
+// the kernel, which arms run.
 func LocalArms(dir string) []LocalArm {
 	out := []LocalArm{}
 	for _, id := range List(dir) {
@@ -97,8 +97,7 @@ func HasLocal(dir string) bool {
 	return false
 }
 
-// writeWhole writes a file that only its owner can read, and waits until it is on the
-// disk.
+// writeWhole replaces a file that only its owner can read. It returns when the file is on the disk.
 func writeWhole(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -106,8 +105,8 @@ func writeWhole(path string, data []byte) error {
 	return wholefile.Replace(path, data, wholefile.OwnerOnly)
 }
 
-// Write writes the copy of the arm's record. It either replaces the whole file or changes nothing. If
-// durable is true, the file survives a power failure.
+// Write writes the copy of the arm's record. If it fails, the old copy stays. If durable is true,
+// the new copy survives a loss of power.
 func (f Folder) Write(kept Kept, durable bool) error {
 	raw, err := json.Marshal(kept)
 	path := f.File(RecordFile)

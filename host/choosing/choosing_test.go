@@ -25,13 +25,13 @@ var modes = []coleo.Mode{
 
 // fakeSession is a session whose agent CLI changes its mode and its model at once.
 type fakeSession struct {
-	coleo.Session // nil: the other methods are not called
+	coleo.Session // nil, because the tests call no other method
 
 	mu      sync.Mutex
 	mode    string
 	changes []coleo.Change
-	between string // the mode that the screen shows on the way to another; "" if none
-	refuse  error  // what the next switch or the next model returns
+	between string // a mode that the screen shows during a switch to another mode; "" if none
+	refuse  error  // the error of the next switch or of the next change of the model
 	model   string // the model that was set last
 	follow  func(coleo.Change)
 	typed   []string
@@ -58,7 +58,7 @@ func (f *fakeSession) Changes(context.Context, coleo.Cursor) iter.Seq2[coleo.Cha
 	}
 }
 
-// show lets the screen show modes, one after another. The log follows in the background.
+// show makes the screen show modes, one after another. The log follows in the background.
 func (f *fakeSession) show(list ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (f *fakeSession) SetModel(_ context.Context, model string) error {
 	return f.refuse
 }
 
-// bench is the chooser of one arm with a real database, which has the arm's record.
+// bench is the Chooser of one arm, with the arm's record in a real database.
 type bench struct {
 	*testing.T
 	*Chooser
@@ -154,13 +154,14 @@ func (b *bench) follow(c coleo.Change) {
 	b.Noted(c.Cursor)
 }
 
-// showed lets the screen show a mode that nobody has ordered, and waits until the log has it.
+// showed makes the screen show a mode that nobody has ordered, and waits until the log has the
+// change.
 func (b *bench) showed(mode string) {
 	b.session.show(mode)
 	b.awaitNoted(b.session)
 }
 
-// logged returns what the log says of modes and models, in order.
+// logged returns the changes of modes and models in the log, in order.
 func (b *bench) logged() (list []string) {
 	b.Helper()
 	events, err := b.db.Events(b.Context(), 0, 0)
@@ -323,7 +324,7 @@ func TestAModelAppliesAsFarAsItWasOrdered(t *testing.T) {
 		had      coleo.Chosen
 		refuse   error
 		want     coleo.Chosen
-		set      string // the model that the session got
+		set      string // the model that the session was switched to
 		pending  bool
 		recorded string
 	}{
@@ -358,7 +359,7 @@ func TestAModelAppliesAsFarAsItWasOrdered(t *testing.T) {
 	}
 }
 
-// sameChoice compares what was chosen. An empty map is as good as none.
+// sameChoice reports whether two choices are the same. An empty map is the same as no map.
 func sameChoice(a, b coleo.Chosen) bool {
 	for _, c := range []*coleo.Chosen{&a, &b} {
 		for _, m := range []*map[string]string{&c.Modes, &c.Threads} {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/store"
 )
 
-// fullDisk makes each write of something that is about to be done fail, after the given number of writes. What
-// has already happened is still recorded: the host agent keeps it in memory.
+// fullDisk makes each call of Intend fail after the given number of calls. Change still works,
+// because the host agent keeps such changes in memory.
 func (b *bench) fullDisk(after int) {
 	b.Intend = func(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error {
 		if after--; after < 0 {
@@ -20,8 +20,8 @@ func (b *bench) fullDisk(after int) {
 	}
 }
 
-// The disk is full after the order for a mode was stored. The error says what was not done, and the record has
-// the mode before.
+// The disk becomes full after the order for a mode was stored. The error must say what was not
+// done, and the record must have the previous mode.
 func TestAnOrderThatFailsOnAFullDiskIsTakenBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -50,7 +50,8 @@ func TestAnOrderThatFailsOnAFullDiskIsTakenBack(t *testing.T) {
 	}
 }
 
-// What the agent CLI has already done is recorded, and is no error.
+// Chooser must record what the agent CLI has already done, even on a full disk, and must return no
+// error.
 func TestWhatIsDoneOnAFullDiskIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

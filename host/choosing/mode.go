@@ -1,7 +1,8 @@
-// Package choosing carries out what a user chooses for a running arm: its mode and its model. It makes
-// sure that a new session gets into the mode that was ordered before.
+// Package choosing carries out what a user chooses for a running arm: its mode and its model. It
+// also switches a new session to the mode that a user ordered earlier.
 //
-// It decides neither which modes there are nor which model is good: see coleo.ModeSwitcher and modelresolver.
+// It does not decide which modes exist or which model is good: see coleo.ModeSwitcher and
+// modelresolver.
 package choosing
 
 import (
@@ -19,16 +20,19 @@ import (
 
 // Config is what a Chooser needs from its arm and from the host agent.
 type Config struct {
-	Session func() (coleo.Session, error) // the live session, or EExited
-	// BeginTyping returns EBusy if another caller holds the arm's lease. The result says that typing has ended.
+	Session func() (coleo.Session, error) // returns the live session, or EExited
+	// BeginTyping returns EBusy if another caller holds the arm's lease. The caller must call end
+	// when it has finished typing.
 	BeginTyping func(lease string) (end func(), err error)
 	Interrupt   func(ctx context.Context) (coleo.Interruption, error)
 	Record      func() store.ArmRecord // a copy of the arm's record
-	// Change and Intend change the record, and write it with the events. Change is for something that
-	// has happened, and Intend for something that is about to be done.
+	// Change and Intend change the record, and write it with the events. Change is for something
+	// that has happened, and Intend is for something that is about to happen. On a full disk, only
+	// Intend fails.
 	Change, Intend func(ctx context.Context, fn func(*store.ArmRecord) []coleo.Event) error
 	KeepFile       func() // writes the record to the arm's folder
-	// Background runs the function in the background. Meanwhile the arm does not move to another host.
+	// Background runs the function in the background. The arm does not move to another host
+	// meanwhile.
 	Background func(func(ctx context.Context))
 	Ended      func() <-chan struct{} // closed when the host agent ends
 	Now        func() time.Time
@@ -39,21 +43,21 @@ type Config struct {
 type Chooser struct {
 	Config
 
-	changing sync.Mutex // held during a change of the mode or the model, so that only one of them runs
+	changing sync.Mutex // held during a change of the mode or the model, so that only one change runs at a time
 
 	mu sync.Mutex // guards the fields below; while it is held, no other lock is taken
-	// unconfirmed means that the session may not be in the ordered mode, because it has just been
-	// started or attached to.
+	// unconfirmed means that the session is possibly not in the ordered mode, because the session
+	// is new or was just attached to.
 	unconfirmed bool
-	// switching means that an order for a mode is being carried out. A change of the mode is then
-	// part of that order.
+	// switching means that a switch of the mode is running. A change of the mode then belongs to
+	// its order.
 	switching bool
-	seen      coleo.Cursor  // the newest change that was noted
+	seen      coleo.Cursor  // the newest change that is in the log
 	moved     chan struct{} // closed and replaced when seen changes; nil if nobody waits
 }
 
-// SwitchMode switches an arm to another mode. It stores the order first. If this host agent is
-// killed, the next host agent completes the order. Then SwitchMode takes these steps:
+// SwitchMode switches an arm to another mode. It first stores the order, so that the next host
+// agent completes the order if this one is killed. Then it takes these steps:
 //
 //   - It interrupts the turn, if the order says so.
 //   - It stores the model of the present mode.
@@ -100,9 +104,9 @@ func (ch *Chooser) SwitchMode(ctx context.Context, o bus.ModeOrder) (bus.ModeRep
 	return bus.ModeReport{ModeSwitch: done, Chosen: ch.Chosen()}, nil
 }
 
-// takeBack puts the mode that was ordered before in place of an order that has failed. It returns the cause of
-// the failure. If the disk is full, the order is taken back in memory, and on the disk when there is room. The
-// error then says so, because a kill of this host agent would bring the order back.
+// takeBack replaces a failed order with the mode that was ordered before, and returns the cause of
+// the failure. If the disk is full, it takes back the order in memory now, and on the disk later.
+// The error then says so, because a kill of this host agent would bring the order back.
 func (ch *Chooser) takeBack(ctx context.Context, ordered, before string, cause error) error {
 	back := func(c *coleo.Chosen) { c.Mode = before }
 	stored := ch.choose(ctx, back)
@@ -123,7 +127,8 @@ func (ch *Chooser) takeBack(ctx context.Context, ordered, before string, cause e
 	return &told
 }
 
-// allowedMode returns the mode of an order, or an error if the arm must not carry out the order.
+// allowedMode returns the mode of an order. It returns an error if the arm must not carry out the
+// order.
 func (ch *Chooser) allowedMode(s coleo.Session, o coleo.ModeOrder) (coleo.Mode, error) {
 	switcher, ok := s.(coleo.ModeSwitcher)
 	if !ok {
@@ -153,7 +158,7 @@ func (ch *Chooser) instruct(ctx context.Context, m coleo.Mode) (bus.ModeReport, 
 		nil
 }
 
-// pressMode makes the session switch to a mode, and waits until the change is in the log.
+// pressMode makes the session switch to a mode, and waits until the log has the change.
 func (ch *Chooser) pressMode(ctx context.Context, s coleo.Session, id string) (coleo.ModeSwitch, error) {
 	ch.mu.Lock()
 	ch.switching = true
@@ -169,11 +174,11 @@ func (ch *Chooser) pressMode(ctx context.Context, s coleo.Session, id string) (c
 	return done, err
 }
 
-// notedTimeout is how long an order waits until the changes of a session are in the log. A write
-// takes milliseconds. On a full disk, the write waits in memory.
+// notedTimeout is how long an order waits until the log has the changes of a session. A write takes
+// milliseconds. On a full disk, it waits in memory for longer than this.
 const notedTimeout = 5 * time.Second
 
-// awaitNoted waits until all changes that the session has now are in the log.
+// awaitNoted waits until the log has all changes that the session has now.
 func (ch *Chooser) awaitNoted(s coleo.Session) {
 	newest := coleo.NewestCursor(s)
 	limit := time.NewTimer(notedTimeout)
@@ -200,7 +205,7 @@ func (ch *Chooser) awaitNoted(s coleo.Session) {
 	}
 }
 
-// Noted records that a change of the session is in the log.
+// Noted records that the log has a change of the session.
 func (ch *Chooser) Noted(c coleo.Cursor) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -210,9 +215,9 @@ func (ch *Chooser) Noted(c coleo.Cursor) {
 	}
 }
 
-// ShowMode records in the arm's record a mode that the screen shows, and returns the events. If the
-// mode was changed without an order, ShowMode drops the earlier order. So a later start does not undo
-// the change.
+// ShowMode sets the mode that the screen shows in the arm's record, and returns the events. If
+// nobody has ordered the change of the mode, ShowMode drops the earlier order, so that a later
+// start does not undo the change.
 func (ch *Chooser) ShowMode(r *store.ArmRecord, c coleo.Change) []coleo.Event {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
@@ -228,24 +233,24 @@ func (ch *Chooser) ShowMode(r *store.ArmRecord, c coleo.Change) []coleo.Event {
 	return ofArm(r.ID, events)
 }
 
-// Unconfirmed reports whether a new session of an arm may not be in the ordered mode. It returns true
-// after a start, and if a host agent was killed while it switched the mode. If the session has
-// already been in the ordered mode, somebody else has chosen the present mode, and Unconfirmed returns
-// false.
+// Unconfirmed reports whether a new session of an arm is possibly not in the ordered mode. It
+// returns true after a start, and if a host agent was killed during a switch of the mode. It
+// returns false if the session was in the ordered mode before: somebody has then chosen the present
+// mode since.
 func Unconfirmed(r *store.ArmRecord) bool {
 	ordered := ModeOf(r.Spec.Chosen)
 	return ordered != "" && r.Trace.Shown != ordered
 }
 
-// NewSession is for a session that was just started or attached to. The parameter says whether the
-// session may not be in the ordered mode.
+// NewSession prepares ch for a session that was just started or attached to. unconfirmed says
+// whether the session is possibly not in the ordered mode.
 func (ch *Chooser) NewSession(unconfirmed bool) {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
 	ch.unconfirmed, ch.seen = unconfirmed, 0
 }
 
-// orderedMode returns the mode that a user has ordered, if the session may not be in that mode.
+// orderedMode returns the mode that a user has ordered, if the session is possibly not in it.
 // Otherwise it returns "".
 func (ch *Chooser) orderedMode() string {
 	ch.mu.Lock()
@@ -257,9 +262,8 @@ func (ch *Chooser) orderedMode() string {
 	return ModeOf(ch.Chosen())
 }
 
-// SettleMode switches a session that was just started or attached to. It switches the session to
-// the mode that a user ordered earlier. It types nothing if the session is already in that mode, or
-// if nobody has ordered a mode.
+// SettleMode switches a new session to the mode that a user ordered earlier. It types nothing if
+// the session is already in that mode, or if nobody has ordered a mode.
 func (ch *Chooser) SettleMode(ctx context.Context, s coleo.Session) error {
 	ch.changing.Lock()
 	defer ch.changing.Unlock()
@@ -276,7 +280,7 @@ func (ch *Chooser) SettleMode(ctx context.Context, s coleo.Session) error {
 }
 
 // RestoreMode calls SettleMode in the background when a session becomes idle for the first time. If
-// this call fails, the next prompt calls SettleMode again and reports the error.
+// the call fails, the next prompt calls SettleMode again and reports the error.
 func (ch *Chooser) RestoreMode(s coleo.Session) {
 	if ch.orderedMode() == "" {
 		return
@@ -293,8 +297,8 @@ func (ch *Chooser) RestoreMode(s coleo.Session) {
 	})
 }
 
-// WithInstructions returns the text of a prompt. If a mode has instructions for the next
-// prompt, they come before the text.
+// WithInstructions returns the text of a prompt. If a mode has instructions for the next prompt, it
+// puts them before the text.
 func (ch *Chooser) WithInstructions(text string) string {
 	if c := ch.Chosen(); c != nil && c.Unsaid != "" {
 		return c.Unsaid + "\n\n" + text
@@ -302,7 +306,7 @@ func (ch *Chooser) WithInstructions(text string) string {
 	return text
 }
 
-// ForgetInstructions forgets the instructions of a mode after they were sent with a prompt.
+// ForgetInstructions removes the instructions of a mode after they were sent with a prompt.
 func (ch *Chooser) ForgetInstructions(ctx context.Context) {
 	if c := ch.Chosen(); c == nil || c.Unsaid == "" {
 		return
@@ -312,11 +316,10 @@ func (ch *Chooser) ForgetInstructions(ctx context.Context) {
 	}
 }
 
-// AsChosen returns the configuration for a start with the model and the mode that the user has
-// chosen. If a permission mode starts the agent CLI in the chosen mode, AsChosen sets this
-// permission mode. Coleo then need not press a key. AsChosen always keeps the permission mode
-// "all". It also keeps the permission mode if the chosen mode must be allowed. Coleo then presses
-// the key of the chosen mode.
+// AsChosen returns the configuration for a start with the chosen model and mode. If a permission
+// mode starts the agent CLI in the chosen mode, AsChosen sets it, so that Coleo need not press a
+// key. AsChosen never changes the permission mode "all". It also changes nothing if the user must
+// confirm the chosen mode; Coleo then presses the key of that mode.
 func (ch *Chooser) AsChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnConfig {
 	c.Provider, c.Model = c.ModelOf()
 	lister, ok := h.(coleo.ModeLister)
@@ -330,7 +333,7 @@ func (ch *Chooser) AsChosen(h coleo.Harness, c coleo.SpawnConfig) coleo.SpawnCon
 	return c
 }
 
-// choose stores a change of what the user has chosen.
+// choose stores a new choice of the user. On a full disk it fails.
 func (ch *Chooser) choose(ctx context.Context, change func(*coleo.Chosen)) error {
 	err := ch.Intend(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Spec.Chosen = r.Spec.Chosen.Change(change)
@@ -342,8 +345,8 @@ func (ch *Chooser) choose(ctx context.Context, change func(*coleo.Chosen)) error
 	return err
 }
 
-// chosenNow is like choose, but for something that has already happened. If the disk is full, the change is
-// written when there is room.
+// chosenNow is like choose, but for something that has already happened. On a full disk the change
+// is written later.
 func (ch *Chooser) chosenNow(ctx context.Context, change func(*coleo.Chosen)) error {
 	err := ch.Change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		r.Spec.Chosen = r.Spec.Chosen.Change(change)

@@ -10,7 +10,7 @@ import (
 )
 
 // SwitchModel gives an arm another model. If the agent CLI cannot change its model while it runs,
-// SwitchModel stores the model for the next start. The report then says so.
+// SwitchModel stores the model for the next start, and the report says so.
 func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.ModelReport, error) {
 	if o.Scope == coleo.ScopeDefault {
 		return ch.setDefaultModel(ctx, o.Model)
@@ -41,7 +41,7 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 	if err != nil {
 		return bus.ModelReport{}, err
 	}
-	record := ch.chosenNow // the agent CLI has the model
+	record := ch.chosenNow // the agent CLI has the model already
 	if out.Pending {
 		record = ch.choose
 	}
@@ -60,11 +60,12 @@ func (ch *Chooser) SwitchModel(ctx context.Context, o bus.ModelOrder) (bus.Model
 }
 
 // takeModelOf stores the present model with the old mode, and sets the model of the new mode. If
-// the agent CLI takes a model only at its start, the result of the switch gets a warning.
+// the agent CLI takes a model only when it starts, takeModelOf adds a warning to the result of the
+// switch.
 func (ch *Chooser) takeModelOf(ctx context.Context, s coleo.Session, left string, m coleo.Mode, done *coleo.ModeSwitch) {
 	now := ModelOf(ch.Record())
 	next := m.DefaultModel
-	err := ch.chosenNow(ctx, func(c *coleo.Chosen) { // the mode has changed
+	err := ch.chosenNow(ctx, func(c *coleo.Chosen) { // chosenNow, because the mode has already changed
 		c.SetMode(left, now)
 		if own := c.Modes[m.ID]; own != "" {
 			next = own
@@ -83,7 +84,7 @@ func (ch *Chooser) takeModelOf(ctx context.Context, s coleo.Session, left string
 	}
 }
 
-// ModelOf returns the model with which the agent CLI of an arm runs.
+// ModelOf returns the model with which an arm's agent CLI runs.
 func ModelOf(r store.ArmRecord) string { return coleo.ModelName(r.Provider, r.Model) }
 
 // setDefaultModel stores the model of the arm's next start. A running agent CLI keeps its model.
@@ -93,7 +94,7 @@ func (ch *Chooser) setDefaultModel(ctx context.Context, model string) (bus.Model
 	from := ModelOf(ch.Record())
 	err := ch.choose(ctx, func(c *coleo.Chosen) {
 		c.Model = model
-		delete(c.Modes, c.Mode) // otherwise the model of the mode would be used
+		delete(c.Modes, c.Mode) // otherwise the start would use the model of the mode
 	})
 	return bus.ModelReport{ModelSwitch: coleo.ModelSwitch{From: from, To: model, Pending: true}, Chosen: ch.Chosen()}, err
 }
@@ -111,8 +112,8 @@ func (ch *Chooser) setModel(ctx context.Context, s coleo.Session, model string, 
 	return ch.tellModel(context.WithoutCancel(ctx), model, insteadOf)
 }
 
-// tellModel records the model that the agent CLI now uses. If the model has changed, tellModel
-// appends an event.
+// tellModel records the model that the agent CLI now uses. If it is another model than before,
+// tellModel appends an event.
 func (ch *Chooser) tellModel(ctx context.Context, model string, insteadOf *coleo.ModelFallback) error {
 	return ch.Change(ctx, func(r *store.ArmRecord) []coleo.Event {
 		was := ModelOf(*r)
@@ -123,7 +124,8 @@ func (ch *Chooser) tellModel(ctx context.Context, model string, insteadOf *coleo
 	})
 }
 
-// Record stores in the record that an order has changed the mode or the model. It returns the events.
+// Record sets a change of the mode or the model by an order in the arm's record, and returns the
+// events.
 func Record(r *store.ArmRecord, change coleo.Work, now time.Time) []coleo.Event {
 	next, events := r.Trace.Choose(change, now.UTC())
 	r.Trace = next

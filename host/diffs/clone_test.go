@@ -12,8 +12,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// An arm in a sandbox can write the .git of its clone. Without the check, a checkpoint would write refs into the
-// other repository, and a diff would show its files.
+// An arm in a sandbox can write the .git of its clone, and can make it lead to another repository.
+// Diffs must notice this. Otherwise a checkpoint would write refs into the other repository, and a
+// diff would show its files.
 func TestTheGitFolderOfACloneLeadsToNoOtherRepository(t *testing.T) {
 	t.Parallel()
 	other, s := newStage(t), newStage(t)

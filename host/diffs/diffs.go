@@ -1,8 +1,8 @@
-// Package diffs reads what an arm has changed in its folder, and makes a checkpoint of the
-// files after each turn.
+// Package diffs reads what an arm has changed in its folder, and makes a checkpoint of the files
+// after each turn.
 //
-// It does not know sessions or states. Package host decides when a turn has ended, and
-// whether files may be restored.
+// It does not know sessions or states. Package host decides when a turn has ended, and whether
+// files may be restored.
 package diffs
 
 import (
@@ -28,14 +28,13 @@ import (
 )
 
 const (
-	// keepTime limits how long one checkpoint can take. If a folder takes longer, this process
-	// makes no more checkpoints of it. Otherwise the checkpoints would keep a processor busy after
-	// each turn.
+	// keepTime limits how long one checkpoint can take. If a checkpoint takes longer, this process
+	// makes no more checkpoints of that folder, because each turn would keep a processor busy.
 	keepTime = 30 * time.Second
 	// pieceSize is the size of one piece of a diff, in bytes. In base64, a piece fits into a
 	// message of the bus.
 	pieceSize = 2 << 20
-	// readTime is how long a diff is kept until the caller has read its other pieces.
+	// readTime is how long a diff is kept for a caller that reads its other pieces.
 	readTime = time.Minute
 	// mostRead is the maximum number of diffs that are kept at a time. Each diff has at most about
 	// 30 MB.
@@ -46,35 +45,35 @@ const (
 type Arm struct {
 	ID     string
 	Folder string
-	// Repos lists the repositories, if the arm works in the folder above several. Otherwise it is empty, and the
-	// arm works in the repository that contains Folder.
+	// Repos lists the repositories if the arm works in the folder above several. Otherwise Repos is
+	// empty, and the arm works in the repository that contains Folder.
 	Repos []Repo
 }
 
 // Repo is one of several repositories of an arm.
 type Repo struct {
-	Name   string // of its folder, below the arm's folder
+	Name   string // the name of its folder, which is below the arm's folder
 	Folder string // its path
 }
 
 // Diffs reads the changes in the files of a host's arms, and keeps checkpoints of the files.
 // Several goroutines can call its methods at the same time.
 type Diffs struct {
-	// CloneOf returns the clone to which a folder must lead, or the zero value if it can lead to any repository.
-	// An arm in a sandbox can write the .git of its clone, and git must not be led into another repository.
-	// CloneOf can be nil.
+	// CloneOf returns the clone to which a folder must lead. It returns the zero value if the
+	// folder can lead to any repository. An arm in a sandbox can write the .git of its clone, and
+	// this must not lead git into another repository. CloneOf can be nil.
 	CloneOf func(ctx context.Context, folder string) (git.Clone, error)
-	Environ []string // the user's environment; its PATH leads to git
+	Environ []string // the user's environment; git is found in its PATH
 	Scratch string   // a folder for temporary files
 	Log     *slog.Logger
 	Now     func() time.Time
-	// Files watches the folders of arms that somebody follows. A process uses one Watcher for all
-	// folders. If Files is nil, Diffs makes a Watcher.
+	// Files watches the folders of the arms that somebody follows. A process uses one Watcher for
+	// all folders. If Files is nil, Diffs creates a Watcher.
 	Files *filewatch.Watcher
 	// MostFolders is how many folders Diffs watches at most. If it is 0, the kernel's limit decides.
 	MostFolders int
 
-	keeping sync.Mutex // held during a checkpoint after a turn, so that one runs at a time
+	keeping sync.Mutex // held during a checkpoint after a turn, so that only one runs at a time
 
 	mu      sync.Mutex
 	indexes *folder.Indexes
@@ -86,11 +85,11 @@ type Diffs struct {
 // keeper is what Diffs knows about one arm.
 type keeper struct {
 	files   sync.Mutex // held while checkpoints are written or restored
-	waiting bool       // a checkpoint is about to be made; Diffs.mu guards it
+	waiting bool       // a checkpoint waits for its turn; Diffs.mu guards it
 	none    bool       // the folder is too large for checkpoints; Diffs.mu guards it
 }
 
-// piecewise is a diff that is being read in pieces.
+// piecewise is a diff that a caller reads in pieces.
 type piecewise struct {
 	data []byte
 	till time.Time
@@ -135,7 +134,7 @@ func (d *Diffs) open(ctx context.Context, dir string) (*folder.Folder, error) {
 	return f.Using(d.copies()), nil
 }
 
-// copies returns the copies of large indexes.
+// copies returns the copies of large git indexes.
 func (d *Diffs) copies() *folder.Indexes {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,8 +146,8 @@ func (d *Diffs) copies() *folder.Indexes {
 
 // Keep makes a checkpoint of the arm's files if they have changed. It also stores the commit at
 // which the arm's work begins. Keep can take up to keepTime, so callers run it in a goroutine. It
-// logs failures. If another checkpoint of the arm waits to be made, Keep does nothing. Keep also
-// does nothing if the arm works outside of a git repository.
+// logs failures. Keep does nothing if another checkpoint of the arm waits, or if the arm works
+// outside of a git repository.
 func (d *Diffs) Keep(ctx context.Context, a Arm, reason, run string) {
 	k := d.keeper(a.ID)
 	d.mu.Lock()
@@ -285,9 +284,9 @@ func (d *Diffs) Checkpoints(ctx context.Context, a Arm) ([]changes.Checkpoint, e
 	return f.Checkpoints(ctx, a.ID)
 }
 
-// Restore puts the files of a checkpoint back: see folder.Folder.Restore. Before it changes any
-// file, it calls beforeChange with the top folder of the repository. During a restore, Diffs makes
-// no checkpoint of the arm.
+// Restore puts the files of a checkpoint back: see folder.Folder.Restore. Before the first change
+// of a file, it calls beforeChange with the top folder of the repository. During a restore, Diffs
+// makes no checkpoint of the arm.
 func (d *Diffs) Restore(ctx context.Context, a Arm, n int,
 	beforeChange func(root string) error) (changes.Restored, error) {
 	if err := a.checkOne(true); err != nil {
@@ -327,7 +326,7 @@ func (d *Diffs) Forget(ctx context.Context, a Arm) error {
 		case "":
 			failed = errors.Join(failed, f.Forget(ctx, a.ID))
 			f.Close()
-		case coleo.EUnsupported, coleo.ENotInstalled, coleo.EInvalid: // the folder is gone, or was never in a repository
+		case coleo.EUnsupported, coleo.ENotInstalled, coleo.EInvalid: // the folder is gone, or is in no repository
 		default:
 			failed = errors.Join(failed, err)
 		}
@@ -335,7 +334,8 @@ func (d *Diffs) Forget(ctx context.Context, a Arm) error {
 	return failed
 }
 
-// Below reports whether path is dir or is below dir. There must be no symbolic links in dir.
+// Below reports whether path is dir or is below dir. It resolves symbolic links in path, but not in
+// dir.
 func Below(dir, path string) bool {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

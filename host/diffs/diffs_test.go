@@ -16,7 +16,7 @@ import (
 	"coleo.dev/changes"
 )
 
-// stage is a repository with a commit, and what looks after its arm.
+// stage is a repository with a commit, and the Diffs of an arm that works in it.
 type stage struct {
 	*testing.T
 	diffs Diffs
@@ -55,7 +55,8 @@ func (s *stage) write(name, text string) {
 	}
 }
 
-// TestALargeDiffComesInPieces, which together are the diff. The last piece ends it.
+// A large diff comes in pieces, which together are the diff. After the last piece, the diff is
+// dropped.
 func TestALargeDiffComesInPieces(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -83,7 +84,7 @@ func TestALargeDiffComesInPieces(t *testing.T) {
 	}
 }
 
-// TestManyDiffsAreNotKept: a reader that does not come back costs a bounded amount of memory.
+// Callers that read only the first piece of a diff must take a limited amount of memory.
 func TestManyDiffsAreNotKept(t *testing.T) {
 	t.Parallel()
 	var d Diffs
@@ -96,7 +97,8 @@ func TestManyDiffsAreNotKept(t *testing.T) {
 	}
 }
 
-// TestAFolderThatIsTooLargeIsKeptNoMore, and the log says so once.
+// After a checkpoint of a folder that is too large, there are no more checkpoints. The log must say
+// so once.
 func TestAFolderThatIsTooLargeIsKeptNoMore(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -116,7 +118,6 @@ func TestAFolderThatIsTooLargeIsKeptNoMore(t *testing.T) {
 	}
 }
 
-// TestWithoutARepositoryNothingIsKeptOrLogged.
 func TestWithoutARepositoryNothingIsKeptOrLogged(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -15,33 +15,35 @@ import (
 
 const (
 	// quiet is how long the files must be unchanged before a diff is read, because an agent CLI
-	// writes several files in a row. A diff waits no longer than mostQuiet for this.
+	// writes several files in a row. mostQuiet is the longest wait for such a time.
 	quiet     = 100 * time.Millisecond
 	mostQuiet = time.Second
 	// pause is the shortest time between two diffs of an arm that somebody follows. After a slow
-	// diff, the time is longer: restTimes times as long as the diff took. So following an arm takes
-	// at most a fifth of a core.
+	// diff, the time is restTimes times as long as the diff took. So following an arm takes at most
+	// a fifth of a core.
 	pause     = 500 * time.Millisecond
 	restTimes = 4
-	// linger is how long the folders of an arm are watched after the last request. A follower asks
-	// again within milliseconds.
+	// linger is how long the folders of an arm are watched after the last request. A follower sends
+	// its next request within milliseconds.
 	linger = 30 * time.Second
-	// mostWait is the longest time that one request waits for a change.
+	// mostWait is the longest time that one request waits for a change. A follower then sends
+	// another request.
 	mostWait = 10 * time.Minute
-	// mostRequests is the number of different requests whose last diff is remembered for each arm.
+	// mostRequests is how many different requests of one arm have their last diff remembered.
+	// Several followers can ask for different files.
 	mostRequests = 16
 )
 
 // lastRead is the last diff that was read for a request.
 type lastRead struct {
-	number int // the number of changes that were reported before
+	number int // the number of changes that were reported before it was read
 	mark   string
 	ended  time.Time
 	took   time.Duration
 }
 
-// follow returns the arm's changes as soon as their mark is not the caller's. If nothing changes
-// within the caller's time, the result says so. While nothing changes, no git process runs.
+// follow returns the arm's changes when their mark differs from the caller's mark. If nothing
+// changes within the caller's time, the result says so. No git process runs while nothing changes.
 func (d *Diffs) follow(ctx context.Context, a Arm, w changes.DiffRequest) (changes.Diff, error) {
 	if err := canFollow(); err != nil {
 		return changes.Diff{}, err
@@ -102,14 +104,15 @@ func (d *Diffs) reread(ctx context.Context, a Arm, all repositories, t trees,
 	return diff, nil
 }
 
-// keyOf names a request. Requests with the same key have the same diffs.
+// keyOf returns a key for a request. Requests with the same key have the same diff.
 func keyOf(w changes.DiffRequest) string {
 	w.Since, w.Wait = "", 0
-	data, _ := json.Marshal(w) // a DiffRequest has nothing that JSON lacks
+	data, _ := json.Marshal(w) // cannot fail, because JSON can express all fields of a DiffRequest
 	return string(data)
 }
 
-// markOf returns a mark that differs if the diff differs. The time of the diff does not count.
+// markOf returns a mark of a diff. Two different diffs have different marks. The time of a diff
+// does not affect its mark.
 func markOf(d changes.Diff) (string, error) {
 	d.Time, d.Head, d.Repos = time.Time{}, "", nil
 	data, err := json.Marshal(d)
@@ -152,8 +155,8 @@ func (t trees) changeCount() (sum int) {
 	return sum
 }
 
-// awaitChange waits until changeCount differs from the given number. It returns false if ctx ends first, or
-// if something comes from over.
+// awaitChange waits until changeCount differs from the given number. It returns false if ctx ends
+// first or the channel over receives a value first.
 func (t trees) awaitChange(ctx context.Context, number int, over <-chan time.Time) bool {
 	changed := make(chan struct{}, len(t))
 	ended := make(chan struct{})
@@ -191,7 +194,7 @@ func waitForNextDiff(ctx context.Context, last lastRead) {
 	}
 }
 
-// tree returns what watches the folders of a work folder. The caller must call leave.
+// tree returns the tree that watches the folders of a work folder. The caller must call leave.
 func (d *Diffs) tree(f *folder.Folder) *tree {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -213,8 +216,8 @@ func (d *Diffs) tree(f *folder.Folder) *tree {
 	return t
 }
 
-// leave ends one request. If there are no more requests within the time linger, the folders are not
-// watched any more.
+// leave ends one request. If no request comes within the time linger, the folders are no longer
+// watched.
 func (d *Diffs) leave(t *tree) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

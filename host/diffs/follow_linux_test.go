@@ -16,13 +16,14 @@ import (
 )
 
 const (
-	// patience is the longest time until a change is told on a busy machine.
+	// patience is how long a test waits for a report of a change, on a busy machine.
 	patience = 90 * time.Second
-	// calm is how long nothing must be told.
+	// calm is the time during which a test expects no report.
 	calm = 1500 * time.Millisecond
 )
 
-// counted makes each start of git by Diffs write a line to a file, and returns what counts them.
+// counted makes each start of git write a line to a file. It returns a function that counts these
+// lines.
 func (s *stage) counted() func() int {
 	s.Helper()
 	real, err := exec.LookPath("git")
@@ -42,7 +43,7 @@ func (s *stage) counted() func() int {
 	}
 }
 
-// follow asks for the next diff.
+// follow waits for the next diff, as a follower does.
 func (s *stage) follow(since string, wait time.Duration) (changes.Diff, error) {
 	var d changes.Diff
 	p, err := s.diffs.Diff(s.Context(), s.arm, bus.DiffOrder{Request: changes.DiffRequest{Wait: wait, Since: since}})
@@ -52,7 +53,8 @@ func (s *stage) follow(since string, wait time.Duration) (changes.Diff, error) {
 	return d, err
 }
 
-// TestM31AFollowerIsToldEachChange, and nothing else. While nothing changes, no git runs.
+// A follower receives a diff after each change of a file that git does not ignore. While no file
+// changes, no git process runs.
 func TestM31AFollowerIsToldEachChange(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -116,7 +118,7 @@ func TestM31AFollowerIsToldEachChange(t *testing.T) {
 	}
 }
 
-// settled returns the newest diff. A step can make several changes.
+// settled returns the newest diff, because one step of the test can cause several changes.
 func (s *stage) settled(d changes.Diff) changes.Diff {
 	s.Helper()
 	for {
@@ -131,7 +133,8 @@ func (s *stage) settled(d changes.Diff) changes.Diff {
 	}
 }
 
-// TestM31NobodyFollowsMoreFoldersThanAllowed: the error says which limit it is, and a plain diff works.
+// If the folder has more folders than may be watched, following fails and the error names the
+// limit. A diff without following still works.
 func TestM31NobodyFollowsMoreFoldersThanAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -147,7 +150,7 @@ func TestM31NobodyFollowsMoreFoldersThanAllowed(t *testing.T) {
 	}
 }
 
-// TestM31AFollowerThatGoesEndsItsWait, at once.
+// A follower whose context ends stops waiting at once.
 func TestM31AFollowerThatGoesEndsItsWait(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

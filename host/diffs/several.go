@@ -39,7 +39,7 @@ func (d *Diffs) openAll(ctx context.Context, a Arm) (repositories, error) {
 	var all repositories
 	for _, repo := range a.Repos {
 		f, err := d.open(ctx, repo.Folder)
-		if err == nil && f.Root() != filepath.Join(top, repo.Name) { // it has no .git, or is a link
+		if err == nil && f.Root() != filepath.Join(top, repo.Name) { // the folder has no .git, or is a link
 			err = coleo.Errorf(coleo.EUnsupported, "%s leads to the repository in %s: nothing was read or changed there; look "+
 				"what the arm has made of the folder", repo.Folder, f.Root())
 			f.Close()
@@ -59,7 +59,7 @@ func (all repositories) close() {
 	}
 }
 
-// root returns the folder to which the paths of a diff are relative.
+// root returns the folder to which the paths in a diff are relative.
 func (all repositories) root(a Arm) string {
 	if len(a.Repos) > 0 {
 		return a.Folder
@@ -95,10 +95,12 @@ func (all repositories) diff(ctx context.Context, a Arm, w changes.DiffRequest, 
 	return out, nil
 }
 
-// mostOutside is the largest number of names that a diff gives of what is in none of the repositories.
+// mostOutside is the largest number of names outside of all repositories that a diff lists. A
+// person does not read more.
 const mostOutside = 100
 
-// outside returns what is in the folder above the repositories, and in none of them. No diff shows it.
+// outside returns the entries of the folder above the repositories that belong to none of them. No
+// patch contains them.
 func (a Arm) outside() (left []changes.Left) {
 	entries, _ := os.ReadDir(a.Folder)
 	for _, e := range entries {
@@ -113,8 +115,8 @@ func (a Arm) outside() (left []changes.Left) {
 	return left
 }
 
-// pathsIn sorts the caller's paths by the names of the repositories that contain them. The paths are relative
-// to the arm's folder or absolute. pathsIn returns EInvalid for a path that is in no repository.
+// pathsIn sorts the caller's paths by the names of the repositories that contain them. A path is
+// absolute, or relative to the arm's folder. pathsIn returns EInvalid for a path in no repository.
 func (a Arm) pathsIn(wanted []string) (map[string][]string, error) {
 	in := map[string][]string{}
 	for _, p := range wanted {
@@ -137,7 +139,7 @@ func (a Arm) pathsIn(wanted []string) (map[string][]string, error) {
 	return in, nil
 }
 
-// checkOne returns EUnsupported if the caller wants something of checkpoints, and the arm works in several
+// checkOne returns EUnsupported if the caller needs checkpoints and the arm works in several
 // repositories.
 func (a Arm) checkOne(checkpoints bool) error {
 	if !checkpoints || len(a.Repos) == 0 {

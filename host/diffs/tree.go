@@ -21,18 +21,18 @@ import (
 //platform:macos Following the changes of an arm = is refused, because kqueue would open every file
 
 const (
-	// mostFolders is the largest number of folders of one arm that are watched. The kernel takes
-	// about 1 kB for each.
+	// mostFolders is the largest number of watched folders of one arm. The kernel needs about 1 kB
+	// for each.
 	mostFolders = 100_000
-	// mostFresh is the largest number of new folders that are looked at one by one. If there are
+	// mostFresh is the largest number of new folders that are checked one by one. If there are
 	// more, all folders are listed again.
 	mostFresh = 200
 	// limitFile contains the largest number of folders that the kernel watches for one user.
 	limitFile = "/proc/sys/fs/inotify/max_user_watches"
-	// limitShare is the part of this number that a host agent takes at most: one half. The other
-	// programs of the user need watches too.
+	// limitShare is the divisor of this number: a host agent watches at most half of it, because
+	// other programs of the user need watches too.
 	limitShare = 2
-	// usualLimit is what the kernel allows if limitFile cannot be read.
+	// usualLimit is the kernel's usual limit, for the case that limitFile cannot be read.
 	usualLimit = 8_192
 )
 
@@ -40,7 +40,7 @@ const (
 // HEAD, the history of HEAD, and the list of ignored files.
 var watchedInGit = []string{".", "logs", "info"}
 
-// tree watches the folders of one arm, so that a diff is read only after a change.
+// tree watches the folders of one repository, so that a diff is read only after a change.
 type tree struct {
 	root, gitDir string
 	listener     *filewatch.Listener
@@ -50,7 +50,7 @@ type tree struct {
 	adding sync.Mutex // held while folders are added
 
 	mu      sync.Mutex
-	number  int             // how many changes were reported
+	number  int             // the number of reported changes
 	changed chan struct{}   // closed at the next change
 	told    bool            // changed is closed
 	fresh   map[string]bool // new paths that could be folders
@@ -65,7 +65,8 @@ func newTree(w *filewatch.Watcher, root, gitDir string) *tree {
 	return t
 }
 
-// noteChange remembers a change. Most changes in the git folder do not change a diff.
+// noteChange records a change. It ignores most changes in the git folder, because they do not
+// change a diff.
 func (t *tree) noteChange(c filewatch.Change) {
 	name := filepath.Base(c.Path)
 	inGit := below(t.gitDir, c.Path)
@@ -101,8 +102,8 @@ func (t *tree) changeCount() (number int, changed <-chan struct{}) {
 	return t.number, t.changed
 }
 
-// catchUp watches the folders that are new, so at first all of them. It watches at most maxFolders
-// folders.
+// catchUp begins to watch new folders; the first call begins with all folders. It watches at most
+// maxFolders folders.
 func (t *tree) catchUp(ctx context.Context, f *folder.Folder, maxFolders int) error {
 	t.adding.Lock()
 	defer t.adding.Unlock()
@@ -138,7 +139,7 @@ func (t *tree) watch(ctx context.Context, f *folder.Folder, relist bool, fresh m
 	}
 	if relist {
 		for _, dir := range watchedInGit {
-			_ = t.listener.Add(filepath.Join(t.gitDir, dir)) // git makes some of them when it needs them
+			_ = t.listener.Add(filepath.Join(t.gitDir, dir)) // git creates some of them only later
 		}
 		t.leaveOthers(list)
 	}
@@ -155,7 +156,7 @@ func (t *tree) watch(ctx context.Context, f *folder.Folder, relist bool, fresh m
 	for _, dir := range list {
 		if err := t.listener.Add(dir); errors.Is(err, filewatch.ErrFull) {
 			return tooMany(coleo.Errorf(coleo.EUnsupported, "the kernel watches no more folders than now"), most)
-		} // any other error means that the folder is gone again
+		} // after any other error the folder is gone again
 	}
 	return nil
 }
@@ -180,7 +181,7 @@ func (t *tree) leaveMoved(fresh map[string]bool) {
 	}
 }
 
-// leaveOthers stops watching all folders that are not in the list, except those of git.
+// leaveOthers stops watching all folders that are not in the list, except the git folders.
 func (t *tree) leaveOthers(list []string) {
 	wanted := map[string]bool{}
 	for _, dir := range list {
@@ -202,7 +203,8 @@ func tooMany(err error, most int) error {
 		"without following it", err, most)
 }
 
-// watchRoom returns how many more folders this process may watch.
+// watchRoom returns how many folders the given tree may watch, beside the folders of all other
+// trees.
 func (d *Diffs) watchRoom(except *tree) int {
 	limit := usualLimit
 	if data, err := os.ReadFile(limitFile); err == nil {

@@ -10,24 +10,24 @@ import (
 	"coleo.dev/policy/files"
 )
 
-// answerTime is how long a policy can take to answer a dialog. After that time, a person must answer
-// the dialog.
+// answerTime is how long the answer of a policy to a dialog can take. After that, a person must
+// answer the dialog.
 const answerTime = 30 * time.Second
 
 // Config is what Dialogs needs from its arm and from the host agent.
 type Config struct {
 	Rules files.Paths
-	Arm   func(coleo.Session) Arm // the arm, as it is now
-	// Answer answers the dialog of a decision in the same way as a person does. If the arm already
-	// shows another dialog, Answer types nothing.
+	Arm   func(coleo.Session) Arm // returns the arm with its present configuration
+	// Answer answers a dialog according to a policy's decision, in the same way as for a person. If
+	// the arm already shows another dialog, Answer types nothing.
 	Answer func(context.Context, coleo.PolicyDecision, coleo.Decision) error
-	// Judged is called after each decision, and before the dialog is answered.
+	// Judged is called after each decision and before the answer.
 	Judged     func(coleo.PolicyDecision)
 	Record     func(context.Context, coleo.PolicyDecision) // records a decision in the log
 	Background func(func())                                // runs the function in the background
 }
 
-// Dialogs judges the approval dialogs of one arm, each of them once. It is safe for concurrent use.
+// Dialogs judges each approval dialog of one arm once. It is safe for concurrent use.
 type Dialogs struct {
 	Config
 
@@ -35,7 +35,7 @@ type Dialogs struct {
 	last coleo.Fingerprint // the last dialog that was judged
 }
 
-// Consider begins to judge a dialog if the arm has a policy and the change shows a new approval
+// Consider begins to judge a dialog, if the arm has a policy and the change shows a new approval
 // dialog. It returns at once.
 func (l *Dialogs) Consider(ctx context.Context, s coleo.Session, c coleo.Change) {
 	d := c.Reading.Dialog
@@ -52,8 +52,8 @@ func (l *Dialogs) Consider(ctx context.Context, s coleo.Session, c coleo.Change)
 	l.Background(func() { l.judge(ctx, s, *d) })
 }
 
-// judge asks the arm's policy about a dialog, and records the decision. In the mode PolicyRead it also
-// answers the dialog.
+// judge asks the arm's policy about a dialog, and records the decision. In the mode PolicyRead it
+// also answers the dialog.
 func (l *Dialogs) judge(ctx context.Context, s coleo.Session, d coleo.Dialog) {
 	of := l.Arm(s)
 	p, err := Decide(ctx, l.Rules, of, s, d)
@@ -71,7 +71,7 @@ func (l *Dialogs) judge(ctx context.Context, s coleo.Session, d coleo.Dialog) {
 	l.Record(context.WithoutCancel(ctx), p)
 }
 
-// answer answers a dialog with the decision of a policy.
+// answer answers a dialog according to a policy's decision.
 func (l *Dialogs) answer(ctx context.Context, p coleo.PolicyDecision) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

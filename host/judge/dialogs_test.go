@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// fakeSession is a session that cannot say which tool asks.
+// fakeSession is a session that does not report which tool asks.
 type fakeSession struct{ coleo.Session }
 
 // shown returns a change to an approval dialog.
@@ -36,7 +36,7 @@ func TestEachApprovalDialogIsJudgedOnce(t *testing.T) {
 	}}
 	consider := func(c coleo.Change) { l.Consider(t.Context(), fakeSession{}, c) }
 	consider(shown("a"))
-	consider(shown("a")) // the same dialog is drawn again
+	consider(shown("a")) // the screen shows the same dialog again
 	consider(shown("b"))
 	if len(judged) != 2 || len(recorded) != 2 {
 		t.Errorf("judged %v, recorded %v; want a and b once each", judged, recorded)
@@ -56,7 +56,7 @@ func TestEachApprovalDialogIsJudgedOnce(t *testing.T) {
 	if len(judged) != 2 {
 		t.Errorf("also judged: %v", judged[2:])
 	}
-	consider(shown("c")) // the mode is PolicyRead, and the decision is to ask
+	consider(shown("c")) // in the mode PolicyRead; the decision is to ask
 	if len(judged) != 3 {
 		t.Errorf("judged %v, want c too", judged)
 	}

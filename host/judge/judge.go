@@ -15,25 +15,25 @@ import (
 // Arm is the arm whose dialog is judged.
 type Arm struct {
 	ID     string
-	Start  int    // the number of the start
-	Thread string // the agent CLI's id of the conversation; "" if not known
+	Start  int    // the arm's generation
+	Thread string // the agent CLI's id of the conversation; "" if unknown
 	Config coleo.SpawnConfig
 	// Environ returns the environment of the agent CLI.
 	Environ func() ([]string, error)
-	// Repositories returns the folders of the repositories, if the arm works in the folder above several. It can
-	// be nil.
+	// Repositories returns the folders of the repositories if the arm works in the folder above
+	// several. It can be nil.
 	Repositories func() ([]string, error)
 }
 
-// Decide applies the arm's policy to the approval dialog d of the session s. If a needed
-// fact is not known, the decision is to ask, and Why names that fact. Decide returns EStale
-// if the dialog is no longer open.
+// Decide applies the arm's policy to the approval dialog d of the session s. If a necessary fact is
+// unknown, the decision is to ask, and Why names the fact. Decide returns EStale if the dialog is
+// no longer open.
 func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d coleo.Dialog) (coleo.PolicyDecision,
 	error) {
 	out := coleo.PolicyDecision{Dialog: d.Fingerprint, Title: d.Title, Mode: a.Config.Policy}
 	out.Subject, out.SubjectCut = subjectOf(d.Subject)
 	out.SubjectCut = out.SubjectCut || d.Truncated
-	// without a category, no rule applies to it
+	// no rule applies to a request without a category
 	request := policy.Request{Arm: a.ID, Start: a.Start, Thread: a.Thread, Cut: true, Now: time.Now()}
 	asked, unknown := askedTool(ctx, s, d.Fingerprint)
 	if coleo.ErrorCode(unknown) == coleo.EStale {
@@ -50,15 +50,15 @@ func Decide(ctx context.Context, rules files.Paths, a Arm, s coleo.Session, d co
 	return out, nil
 }
 
-// decide answers a request. If the last parameter is not nil, it names the fact about the request
-// that is not known.
+// decide decides about a request. unknown is nil, or names a fact about the request that is not
+// known.
 func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, unknown error) policy.Decision {
 	ask := func(why error) policy.Decision {
 		return policy.Decision{Verdict: policy.Ask, Rule: policy.DefaultRule, Why: why.Error()}
 	}
 	scopes, err := scopesOf(rules, a)
 	if err != nil {
-		return ask(err) // a rule that cannot be read may deny
+		return ask(err) // the unreadable rule could be one that denies
 	}
 	grants, err := rules.Grants(q.Now)
 	if err != nil {
@@ -85,8 +85,8 @@ func decide(rules files.Paths, a Arm, q policy.Request, shell coleo.ShellRule, u
 	return out
 }
 
-// scopesOf returns the rules for an arm. If the arm works in the folder above several repositories, the rules
-// of each of these projects are among them.
+// scopesOf returns the rules for an arm. If the arm works in the folder above several repositories,
+// they include the rules of each repository's project.
 func scopesOf(rules files.Paths, a Arm) ([]policy.Scope, error) {
 	scopes, err := rules.Scopes(a.Config.Workdir, policy.PresetRead)
 	if err != nil || a.Repositories == nil {
@@ -108,8 +108,8 @@ func scopesOf(rules files.Paths, a Arm) ([]policy.Scope, error) {
 	return scopes, err
 }
 
-// askedTool returns the call that the dialog asks about. It returns EUnsupported if the call is not
-// known.
+// askedTool returns the call that the dialog asks about. It returns EUnsupported if the call is
+// unknown.
 func askedTool(ctx context.Context, s coleo.Session, dialog coleo.Fingerprint) (coleo.ToolRequest, error) {
 	asker, ok := s.(coleo.ToolAsker)
 	if !ok {
@@ -125,7 +125,8 @@ func commandOf(q coleo.ToolRequest) []string {
 	return []string{q.Command}
 }
 
-// subjectOf shortens a text for the log. cut reports whether a part was left out.
+// subjectOf returns a text that is short enough for the log. cut reports whether a part was left
+// out.
 func subjectOf(text string) (subject string, cut bool) {
 	text = printable.Text(text)
 	if len(text) <= coleo.MaxPolicySubject {

@@ -13,14 +13,14 @@ import (
 	"coleo.dev/printable"
 )
 
-// machine is this machine with the environment of an agent CLI's commands.
+// machine is this machine as a command of the agent CLI sees it: with the agent CLI's environment.
 type machine struct {
 	reading.Here
 	env map[string]string
 }
 
-// machineOf returns this machine with the environment of an arm. If that environment is not
-// known, the error says why.
+// machineOf returns the machine for the commands of an arm. It returns an error if their
+// environment is not known.
 func machineOf(a Arm) (machine, error) {
 	m := machine{env: map[string]string{}}
 	if len(a.Config.Wrap) > 0 {
@@ -82,8 +82,8 @@ func isProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// shell returns the shell that runs the agent CLI's commands. If the shell is not known,
-// the error says why.
+// shell returns the shell that runs the agent CLI's commands. It returns an error if the shell is
+// not known.
 func (m machine) shell(rule coleo.ShellRule) (commandline.Shell, error) {
 	for _, name := range rule.Unless {
 		if _, set := m.env[name]; set {

@@ -10,29 +10,29 @@ import (
 	"coleo.dev"
 )
 
-// Time is how long a lease lasts if its owner does not renew it. A viewer renews its lease with every
-// key. The time is short so that a crashed viewer does not lock the arm for long.
+// Time is how long a lease lasts without a renewal. A viewer renews its lease with every key. The
+// time is short, so that a crashed viewer does not lock the arm for long.
 const Time = 30 * time.Second
 
-// typingTime is how long Take waits for an order that is typing. Most prompts arrive in less than 3 s. The
-// time is well below the limit of the order that takes a lease, so that the caller gets the reason.
+// typingTime is how long Take waits for an order that is typing. Most prompts arrive in less than 3
+// s. The time limit of Take's caller is much longer, so that the caller still receives the reason.
 const typingTime = 10 * time.Second
 
 // Lease is the lease of one arm. In its zero value, nobody has the lease. A Lease is safe for
-// concurrent use. It calls nothing while its lock is held.
+// concurrent use. It calls no other code while it holds its lock.
 //
-// A Lease also counts the orders that are typing. So a person's keys do not mix with a prompt.
+// A Lease also counts the orders that are typing, so that a person's keys do not mix with a prompt.
 //
-// The parameter arm is the name of the arm, for errors.
+// In all methods, arm is the arm's name, for errors.
 type Lease struct {
 	mu  sync.Mutex
-	now coleo.Lease // with the ID "" if nobody has it
+	now coleo.Lease // its ID is "" if nobody has the lease
 
 	typing int           // the number of orders that are typing now
-	done   chan struct{} // closed when the last of these orders has ended; nil if nobody waits for that
+	done   chan struct{} // closed when the last of these orders has ended; nil if nobody waits for it
 }
 
-// Now returns the lease. Its ID is "" if nobody has it. It can have ended.
+// Now returns the lease. Its ID is "" if nobody has it. Its time may already be over.
 func (l *Lease) Now() coleo.Lease {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,14 +42,15 @@ func (l *Lease) Now() coleo.Lease {
 // Taken reports whether somebody has the lease.
 func (l *Lease) Taken() bool { return l.MayType("", "") != nil }
 
-// MayType returns EBusy if another caller has the lease. The id is that of the caller's lease, or "".
+// MayType returns EBusy if another caller has the lease. id is the id of the caller's own lease, or
+// "".
 func (l *Lease) MayType(id, arm string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mayType(id, arm)
 }
 
-// mayType is like MayType, but the caller holds mu.
+// mayType is like MayType, for a caller that holds mu.
 func (l *Lease) mayType(id, arm string) error {
 	if l.now.ID != "" && l.now.ID != id && time.Now().Before(l.now.Until) {
 		return coleo.Errorf(coleo.EBusy, "%s types into arm %s by hand", l.now.Holder, arm)
@@ -57,8 +58,8 @@ func (l *Lease) mayType(id, arm string) error {
 	return nil
 }
 
-// Begin is like MayType, for an order that is about to type. If the order may type, it must call the
-// returned function when it has finished. Until then, nobody else gets the lease.
+// Begin is like MayType, for an order that is about to type. If the order may type, it must call
+// end when it has finished. Until then, no new caller receives the lease.
 func (l *Lease) Begin(id, arm string) (end func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,9 +79,10 @@ func (l *Lease) end() {
 	}
 }
 
-// Take gives the lease to a holder, or renews it, and returns it. If the id is "", Take draws one. A new
-// holder waits for the orders that are typing, and no further order begins. Take returns EBusy if another
-// caller has the lease, or if an order is still typing after typingTime.
+// Take gives the lease to a holder, or renews it, and returns it. If id is "", Take creates an id.
+// From then on, other orders cannot begin to type. For a new holder, Take waits until the orders
+// that are typing have ended. It returns EBusy if another caller has the lease, or if an order is
+// still typing after typingTime.
 func (l *Lease) Take(ctx context.Context, id, holder, arm string) (coleo.Lease, error) {
 	l.mu.Lock()
 	if err := l.mayType(id, arm); err != nil {
@@ -129,7 +131,7 @@ func (l *Lease) Release(id, arm string) error {
 	return nil
 }
 
-// Renew renews the lease. It returns EBusy if the lease has ended, or if the id is not its id.
+// Renew renews the lease. It returns EBusy if the lease has ended, or if it has another id.
 func (l *Lease) Renew(id, arm string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +142,7 @@ func (l *Lease) Renew(id, arm string) error {
 	return nil
 }
 
-// EndAt sets the time at which the lease ends. Tests call it, so that they need not wait.
+// EndAt sets the time at which the lease ends, so that tests need not wait.
 func (l *Lease) EndAt(t time.Time) {
 	l.mu.Lock()
 	l.now.Until = t

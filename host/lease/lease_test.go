@@ -85,7 +85,7 @@ func TestATakeWaitsForTheOrdersThatAreTyping(t *testing.T) {
 			t.Errorf("an order begins to type while a person waits: %v", err)
 		}
 		first()
-		first() // counts once
+		first() // the second call has no effect
 		synctest.Wait()
 		select {
 		case err := <-taken:

@@ -8,11 +8,11 @@ import (
 	"coleo.dev/budget"
 )
 
-// stopTime is how long the interrupt of a turn can take. Serve waits as long for an interrupt that a
-// user orders.
+// stopTime is how long the interrupt of a turn can take. Serve waits for the same time for an
+// interrupt that a user orders.
 const stopTime = 90 * time.Second
 
-// Keep carries out what the budgets decide after a call was counted. A turn of the arm may be
+// Keep carries out the decision of the budgets after a call was counted. A turn of the arm may be
 // running. Keep returns false if no budget applies to the arm.
 func (m *Meter) Keep(ctx context.Context, call budget.Call) bool {
 	list := m.Budgets()
@@ -43,9 +43,9 @@ func (m *Meter) overspent(ctx context.Context, d budget.Decision) {
 	}
 }
 
-// MayBegin returns an error if a budget does not allow a turn to begin with the given prompt.
-// EConflict means that the arm is parked or about to end, unless a turn is running. EUnsupported
-// means that the agent CLI reports its usage too late. In both cases, nothing is typed.
+// MayBegin returns an error if a budget does not allow a turn with the given prompt to begin. After
+// EConflict the arm is parked or about to end, unless a turn is running. EUnsupported means that
+// the agent CLI reports its usage too late. In both cases the caller must type nothing.
 func (m *Meter) MayBegin(ctx context.Context, prompt string) error {
 	list := m.Budgets()
 	if len(list) == 0 {
@@ -73,7 +73,7 @@ func (m *Meter) MayBegin(ctx context.Context, prompt string) error {
 	return coleo.Errorf(coleo.EConflict, "nothing was typed: %s; %s", d.Why, hint(d))
 }
 
-// MayGoOn returns EConflict if the arm is parked at a budget that still does not allow a call.
+// MayGoOn returns EConflict if the arm is parked at a budget and the budgets still allow no call.
 func (m *Meter) MayGoOn() error {
 	f := m.Arm.Facts()
 	if f.Parked == nil || f.Parked.Kind != coleo.LimitBudget {
@@ -91,8 +91,8 @@ func (m *Meter) decideGoOn() budget.Decision {
 	return budget.DecideAll(m.Budgets(), m.NextCall(coleo.ContinuePrompt))
 }
 
-// Renewed returns a parking of the arm with the reason that is true now. It changes only a parking at
-// a budget: the budget may have been raised since the arm was parked.
+// Renewed returns a parking of the arm with its present reason. It changes only a parking at a
+// budget, because the budget may have been raised since.
 func (m *Meter) Renewed(p coleo.Parked) coleo.Parked {
 	if p.Kind != coleo.LimitBudget {
 		return p
@@ -106,12 +106,12 @@ func (m *Meter) Renewed(p coleo.Parked) coleo.Parked {
 	return p
 }
 
-// checkReportsCalls returns EUnsupported if one of the budgets is hard, and the arm's agent CLI
-// does not report each call during the turn.
+// checkReportsCalls returns EUnsupported if one of the budgets is hard and the agent CLI does not
+// report each call during the turn.
 func (m *Meter) checkReportsCalls(list []coleo.BudgetState) error {
 	info := m.Arm.Facts().Harness
 	if info == nil {
-		return nil // a prompt is refused without a session
+		return nil // without a session, the caller refuses a prompt anyway
 	}
 	for _, s := range list {
 		if err := budget.CanKeep(s.Budget, info.Name, budget.TimingOf(*info), "known", &coleo.Price{}); err != nil {
@@ -121,7 +121,7 @@ func (m *Meter) checkReportsCalls(list []coleo.BudgetState) error {
 	return nil
 }
 
-// warn records that a budget does not allow a call, although the arm continues. It records each
+// warn records that the arm continues although a budget does not allow a call. It records each
 // warning only once.
 func (m *Meter) warn(ctx context.Context, d budget.Decision) {
 	of := d.State
@@ -135,8 +135,8 @@ func (m *Meter) warn(ctx context.Context, d budget.Decision) {
 	}
 }
 
-// park parks the arm because a budget does not allow a call. If Coleo itself has already parked
-// the arm, park does nothing.
+// park parks the arm because a budget does not allow a call. It does nothing if Coleo itself has
+// already parked the arm.
 func (m *Meter) park(ctx context.Context, step coleo.BudgetStep, d budget.Decision, why string) {
 	p := coleo.Parked{Limit: coleo.Limit{Kind: coleo.LimitBudget, Text: d.Why, Seen: m.Now().UTC()}, Try: 1, Why: hint(d)}
 	change := coleo.BudgetChange{Step: step, Why: why, BudgetState: d.State}
@@ -165,8 +165,8 @@ func (f Facts) run() string {
 	return f.Run.ID
 }
 
-// end ends the arm because a budget does not allow a call. It ends the arm in the background,
-// because the caller may hold a lock that the end of the arm needs.
+// end ends the arm because a budget does not allow a call. It does so in the background, because
+// the caller may hold a lock that the end of the arm needs.
 func (m *Meter) end(ctx context.Context, d budget.Decision, why string) {
 	generation := m.Arm.Facts().Generation
 	m.mu.Lock()
@@ -200,8 +200,8 @@ func (m *Meter) BreakLoop(ctx context.Context, why string) {
 }
 
 // StopTurn interrupts the turn of an arm that Coleo itself has parked. It returns at once. It never
-// interrupts while a dialog is open, because the keys would answer the dialog. If the parameter
-// repeated is true, StopTurn also interrupts a turn that continues after an earlier interrupt.
+// interrupts while a dialog is open, because the keys would answer the dialog. If repeated is true,
+// StopTurn also interrupts a turn that has continued after an earlier interrupt.
 func (m *Meter) StopTurn(repeated bool) {
 	m.stops.Lock()
 	defer m.stops.Unlock()
@@ -237,8 +237,8 @@ func (m *Meter) interrupt(ctx context.Context) {
 	}
 }
 
-// setTold stores whether the log says that the turn could not be interrupted. It returns the value
-// from before.
+// setTold stores whether the log says that the turn could not be interrupted. It returns the
+// previous value.
 func (m *Meter) setTold(told bool) (before bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -246,15 +246,15 @@ func (m *Meter) setTold(told bool) (before bool) {
 	return before
 }
 
-// TurnStopped records that a turn has ended, if the log says that the turn continued after an
-// interrupt.
+// TurnStopped records that a turn has ended. It does so only if the log says that the turn
+// continued after an interrupt.
 func (m *Meter) TurnStopped(ctx context.Context, run string) {
 	if m.setTold(false) {
 		m.tellStop(ctx, run, coleo.BudgetInterrupted, "its turn was interrupted")
 	}
 }
 
-// tellStop records what became of the turn of an arm that is parked at a budget.
+// tellStop records the result of an interrupt, if the arm is parked at a budget.
 func (m *Meter) tellStop(ctx context.Context, run string, step coleo.BudgetStep, what string) {
 	f := m.Arm.Facts()
 	if f.Parked == nil || f.Parked.Kind != coleo.LimitBudget {
@@ -263,7 +263,7 @@ func (m *Meter) tellStop(ctx context.Context, run string, step coleo.BudgetStep,
 	list := m.Budgets()
 	of := budget.DecideAll(list, budget.Call{Price: &coleo.Price{}, Counted: true}).State
 	if of.Dollars == 0 && len(list) > 0 {
-		of = list[0] // a call without a price has stopped the turn
+		of = list[0] // a call without a known price has stopped the turn
 	}
 	change := coleo.BudgetChange{Step: step, Why: f.Parked.Text + "; " + what, BudgetState: of}
 	if err := m.Arm.Tell(context.WithoutCancel(ctx), run, change); err != nil {

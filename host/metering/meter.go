@@ -1,7 +1,9 @@
-// Package metering counts the model calls of one arm, and carries out what the arm's budgets decide: a
-// warning, the parking of the arm, or its end. It also stops an agent CLI that goes in circles.
+// Package metering counts the model calls of one arm, and carries out the decisions of the arm's
+// budgets. These are a warning, the parking of the arm, or its end. The package also stops an agent
+// CLI that goes in circles.
 //
-// The package keeps no sums, and does not decide whether a call fits: see packages spending and budget.
+// The package keeps no sums, and does not decide whether a call fits into a budget: see packages
+// spending and budget.
 package metering
 
 import (
@@ -24,32 +26,34 @@ type Facts struct {
 	ID, Name   string
 	Generation int
 	Model      spending.Model
-	NoModel    bool           // the arm uses no model, or the scripted model without a price
-	Harness    *coleo.Info    // nil if the arm has had no session of this host agent
+	NoModel    bool           // the arm uses no model, or a scripted model without a price
+	Harness    *coleo.Info    // nil if the arm has had no session in this host agent
 	Parked     *coleo.Parked  // nil if the arm is not parked
 	Run        *coleo.Receipt // the newest open run; nil if no run is open
-	Working    func() bool    // reports whether the agent CLI works; nil without a session
+	Working    func() bool    // reports whether the agent CLI works; nil if there is no session
 }
 
-// Arm is the arm of a Meter. A Meter holds none of its locks during a call of these methods, except
-// that it calls Facts and Go while it decides about an interrupt.
+// Arm is the arm of a Meter. A Meter holds none of its locks while it calls these methods. There is
+// one exception: it calls Facts and Go while it decides about an interrupt.
 type Arm interface {
-	// Facts returns what is known of the arm now.
+	// Facts returns the present facts about the arm.
 	Facts() Facts
-	// Account returns the account of the arm, together with the accounts of the arms above it.
+	// Account returns the account of the arm, with the accounts of the arms above it.
 	Account() spending.Arm
-	// Tell appends an event about a budget. The run is "" if the event belongs to no run.
+	// Tell appends an event about a budget. run is "" if the event belongs to no run.
 	Tell(ctx context.Context, run string, change coleo.BudgetChange) error
-	// Park parks the arm in its open run, unless Coleo itself has already parked it. The same write
-	// appends the event about a budget, if it is not nil. A loop parks the arm only during a run.
+	// Park parks the arm in its open run, unless Coleo itself has already parked it. If tell is not
+	// nil, the same write appends an event about a budget. A parking for a loop has an effect only
+	// during a run.
 	Park(ctx context.Context, p coleo.Parked, tell *coleo.BudgetChange) (parked bool, err error)
 	// LockTyping keeps the arm on this host until the caller calls the returned function.
 	LockTyping() (unlock func())
-	// Interrupt stops the running turn. The caller has called LockTyping.
+	// Interrupt stops the running turn. The Meter has called LockTyping before.
 	Interrupt(ctx context.Context) (coleo.Interruption, error)
 	// Kill ends the arm. It returns EStale if the generation is not the arm's last one.
 	Kill(ctx context.Context, generation int) error
-	// Go calls the function in the background. Its context ends when the host agent ends.
+	// Go calls the function in the background. The function's context ends when the host agent
+	// ends.
 	Go(func(ctx context.Context))
 }
 
@@ -60,8 +64,8 @@ type Config struct {
 	DB     *store.HostDB
 	Now    func() time.Time
 	Log    *slog.Logger
-	// SameCalls is how often an agent CLI can make the same call with the same result in a run.
-	// 0 means loop.MaxSame. With a negative number, no loop is found.
+	// SameCalls is how often an agent CLI can make the same call with the same result in a run. 0
+	// means loop.MaxSame. A negative number switches off the search for loops.
 	SameCalls int
 }
 
@@ -70,17 +74,17 @@ type Meter struct {
 	Config
 
 	mu      sync.Mutex        // guards the fields below; while it is held, no other lock is taken
-	context int               // tokens of the conversation after the last call; 0 if not known
+	context int               // tokens of the conversation after the last call; 0 if unknown
 	warned  coleo.BudgetState // the last budget with a recorded warning, without Spent
 	ending  bool              // a goroutine is ending the arm
 	told    bool              // the log says that the turn could not be interrupted
 	loops   watchedRun
 
-	stops    sync.Mutex // guards stopping; held while the facts of the arm are read
+	stops    sync.Mutex // guards stopping; held while a Meter reads the arm's facts for an interrupt
 	stopping bool       // a goroutine is interrupting the turn
 }
 
-// watchedRun is what the loop breaker knows of the newest run.
+// watchedRun is what the Meter knows about loops in the newest run.
 type watchedRun struct {
 	run   string
 	state loop.State
@@ -103,8 +107,8 @@ func (m *Meter) NextCall(prompt string) budget.Call {
 	return m.Ledger.Next(model, tokens, len(prompt))
 }
 
-// Count counts the calls of the model in events. It returns the calls, and the amounts to store. The
-// caller passes the arm's account.
+// Count counts the calls of the model in events. It returns the calls, and the amounts to store.
+// The caller passes the arm's account.
 func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Call, cost []store.Spending) {
 	f := m.Arm.Facts()
 	m.mu.Lock()
@@ -127,7 +131,7 @@ func (m *Meter) Count(of spending.Arm, events []coleo.Event) (calls []budget.Cal
 }
 
 // CountConversation is for an agent CLI that reports only the usage of the whole conversation. It
-// counts the usage since the last run, and stores what it has cost. If the sum has become smaller,
+// counts the usage since the last run, and stores its cost. If the sum is smaller than before,
 // CountConversation counts the whole sum. It returns false if it has counted nothing.
 func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget.Call, bool) {
 	f := m.Arm.Facts()
@@ -149,11 +153,12 @@ func (m *Meter) CountConversation(ctx context.Context, sum *coleo.Usage) (budget
 	return call, true
 }
 
-// RecallContext finds out how long the conversation is, after this host agent has attached to it.
+// RecallContext reads the length of the conversation from the log, after this host agent has
+// attached to the arm.
 func (m *Meter) RecallContext(ctx context.Context) {
 	e, ok, err := m.DB.Newest(ctx, m.Arm.Facts().ID, coleo.EventUsage)
 	if err != nil || !ok {
-		return // a usual first call is assumed
+		return // the Meter then assumes a usual first call
 	}
 	if w, err := coleo.DecodeWork(e); err == nil {
 		u, _ := w.(coleo.ReplyUsage)
@@ -163,15 +168,16 @@ func (m *Meter) RecallContext(ctx context.Context) {
 	}
 }
 
-// ForgetContext is for a start with a new conversation.
+// ForgetContext sets the length of the conversation to unknown, for a start with a new
+// conversation.
 func (m *Meter) ForgetContext() {
 	m.mu.Lock()
 	m.context = 0
 	m.mu.Unlock()
 }
 
-// FindLoop returns why the agent CLI goes in circles in its newest run, or "". The given events are
-// those that came last, and open is the id of the newest open run, or "".
+// FindLoop returns why the agent CLI goes in circles in its newest run, or "". The caller passes
+// the newest events, and the id of the newest open run, or "".
 func (m *Meter) FindLoop(events []coleo.Event, open string) (why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,7 +197,8 @@ func (m *Meter) FindLoop(events []coleo.Event, open string) (why string) {
 	return why
 }
 
-// TellSpent records, at the end of a run, how much of the arm's own budget is used.
+// TellSpent records how much of the arm's own budget is used. The caller calls it at the end of a
+// run.
 func (m *Meter) TellSpent(ctx context.Context, run string) {
 	list := m.Budgets()
 	if len(list) == 0 || list[0].Scope != coleo.BudgetOfArm {
@@ -203,7 +210,7 @@ func (m *Meter) TellSpent(ctx context.Context, run string) {
 	}
 }
 
-// hint returns a hint for people: what they can do if a budget does not allow a call.
+// hint returns what a person can do if a budget does not allow a call.
 func hint(d budget.Decision) string {
 	if d.State.Scope == coleo.BudgetOfArm {
 		return fmt.Sprintf("'coleo arm budget %s DOLLARS' sets another budget", d.State.Of)

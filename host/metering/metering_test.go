@@ -18,7 +18,7 @@ import (
 	"coleo.dev/store"
 )
 
-// flatPrice is the price of each model: 1 US dollar for a million tokens of a reply.
+// flatPrice gives each model the same price: 1 US dollar for a million tokens of a reply.
 type flatPrice struct{}
 
 func (flatPrice) Override(string, string) (coleo.Price, bool) { return coleo.Price{}, false }
@@ -26,12 +26,12 @@ func (flatPrice) Find(string, string) (coleo.Price, bool) {
 	return coleo.Price{Rates: coleo.Rates{Output: 1}, Source: coleo.PriceBuiltIn}, true
 }
 
-// fakeArm is an arm that only writes down what a Meter does to it.
+// fakeArm is an arm that only records what a Meter does to it.
 type fakeArm struct {
 	facts     Facts
 	account   spending.Arm
-	did       []string // what was done, in order: WORD or the step of a told event
-	interrupt error    // what the next interrupt returns
+	did       []string // what the Meter did, in order: a WORD, or the step of an event
+	interrupt error    // the error of the next interrupt
 	later     []func(context.Context)
 }
 
@@ -67,7 +67,7 @@ func (f *fakeArm) Kill(context.Context, int) error {
 
 func (f *fakeArm) Go(do func(context.Context)) { f.later = append(f.later, do) }
 
-// bench is the meter of one arm, whose own budget is one dollar.
+// bench is the Meter of one arm with a budget of one dollar.
 type bench struct {
 	*testing.T
 	*Meter
@@ -99,7 +99,8 @@ func event(t *testing.T, run string, w coleo.Work) coleo.Event {
 	return coleo.Event{Arm: "a1", Run: run, Kind: coleo.KindOf(w), Time: time.Now(), Payload: raw}
 }
 
-// spend counts a reply that costs as many dollars, and carries out what the budgets decide.
+// spend counts a reply that costs the given number of dollars, and carries out the decision of the
+// budgets.
 func (b *bench) spend(dollars int) {
 	b.Helper()
 	calls, _ := b.Count(b.arm.account, []coleo.Event{event(b.T, "r1", coleo.ReplyUsage{
@@ -110,7 +111,7 @@ func (b *bench) spend(dollars int) {
 	b.Keep(b.Context(), calls[0])
 }
 
-// background runs what the meter has begun in the background.
+// background runs the functions that the Meter has passed to Go.
 func (b *bench) background() {
 	list := b.arm.later
 	b.arm.later = nil
@@ -119,7 +120,7 @@ func (b *bench) background() {
 	}
 }
 
-// saw checks what was done to the arm since the last call.
+// saw checks what the Meter has done to the arm since the last call of saw.
 func (b *bench) saw(when string, want ...string) {
 	b.Helper()
 	if !slices.Equal(b.arm.did, want) {
@@ -178,7 +179,7 @@ func TestNothingIsInterruptedWhileADialogIsOpen(t *testing.T) {
 	b.saw("while a dialog is open", "park budget", "reached")
 	b.arm.facts.Working = func() bool { return true }
 	b.StopTurn(false)
-	b.StopTurn(false) // the first one has not ended
+	b.StopTurn(false) // the first interrupt has not ended
 	b.background()
 	b.saw("after the dialog", "interrupt", "interrupted")
 	b.arm.facts.Run.Interrupted = true
@@ -300,7 +301,7 @@ func TestAnArmThatGoesInCirclesIsParkedAndInterrupted(t *testing.T) {
 		}
 	}
 	why := ""
-	for n, run := range []string{"r1", "r1", "r2", "r2", "r2"} { // a new run begins anew
+	for n, run := range []string{"r1", "r1", "r2", "r2", "r2"} { // a new run begins with no calls
 		if why = round(run, run); (why != "") != (n == 4) {
 			t.Errorf("after round %d: %q, want a circle after %d rounds of one run", n, why, b.SameCalls)
 		}

@@ -7,9 +7,9 @@ import (
 )
 
 // HandOver returns the queue of an arm whose task goes to the successor in h. It also returns the
-// prompts that move to the successor's queue, in their order. The arm's queue is paused. The arm is
+// prompts that move to the successor's queue, in order. The arm's queue is then paused. The arm is
 // no longer parked, because the successor continues the task. Prompts that Coleo itself has added
-// belong to the arm's conversation, so they do not move.
+// belong to the arm's conversation, so they stay.
 func HandOver(q coleo.Queue, h coleo.Handover) (coleo.Queue, []coleo.Queued) {
 	before := q
 	before.Handover = nil
@@ -32,9 +32,9 @@ func HandedOver(q coleo.Queue) coleo.Queue {
 	return q
 }
 
-// TakeBack returns the queue of an arm whose successor has not started. This is the queue from
-// before the hand-over, followed by the prompts that were added since then. The second result
-// contains the prompts that come back from the successor.
+// TakeBack returns the queue of an arm whose successor could not start. It is the queue from before
+// the hand-over, followed by the prompts that were added since. The second result contains the
+// prompts that come back from the successor.
 func TakeBack(q coleo.Queue) (coleo.Queue, []coleo.Queued) {
 	if q.Handover == nil || q.Handover.Before == nil {
 		return q, nil
@@ -48,12 +48,11 @@ func TakeBack(q coleo.Queue) (coleo.Queue, []coleo.Queued) {
 	return out, back
 }
 
-// movable returns the entries that callers have added, and not Coleo itself.
+// movable returns the entries that callers have added. It leaves out the entries of Coleo itself.
 func movable(list []coleo.Queued) []coleo.Queued {
 	return slices.DeleteFunc(slices.Clone(list), func(e coleo.Queued) bool { return !fromCaller(e) })
 }
 
-// fromCaller reports whether a caller has added the entry. Otherwise, Coleo itself has added it.
-// Coleo's own prompts make a parked arm continue, or ask a model again for an answer that fits a
-// schema.
+// fromCaller reports whether a caller has added the entry. Coleo itself adds entries that make a
+// parked arm continue, or that ask a model again for an answer that fits a schema.
 func fromCaller(e coleo.Queued) bool { return e.Continues == 0 && e.Check == nil }

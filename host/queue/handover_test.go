@@ -8,8 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// A hand-over that fails gives the arm the queue that it had, whatever that was. No prompt is in
-// two queues at any time.
+// A failed hand-over gives the arm its previous queue back. No prompt is in two queues at any time.
 func TestAHandOverMovesEachPromptOnceOrGivesItBack(t *testing.T) {
 	t.Parallel()
 	to := coleo.Handover{Run: "run", Arm: "arm-b", Name: "b", Harness: "codex"}

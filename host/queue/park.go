@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// Park returns the queue of an arm that is now parked. Nothing is sent from this queue.
+// Park returns the queue of an arm that is now parked. No entry of this queue is sent.
 func Park(q coleo.Queue, p coleo.Parked) coleo.Queue {
 	q = withoutContinuation(q)
 	q.Parked = &p
@@ -15,16 +15,16 @@ func Park(q coleo.Queue, p coleo.Parked) coleo.Queue {
 }
 
 // Unpark returns the queue of an arm that is no longer parked. It removes the prompt with which the
-// arm would continue by itself. Unpark returns false if the arm was not parked and the queue had no
-// such prompt.
+// arm would have continued by itself. It returns false if the arm was not parked and the queue had
+// no such prompt.
 func Unpark(q coleo.Queue) (coleo.Queue, bool) {
 	next := withoutContinuation(q)
 	next.Parked = nil
 	return next, q.Parked != nil || len(next.Entries) < len(q.Entries)
 }
 
-// ContinuesWith returns the prompt with which the arm would continue by itself. It returns "" if the arm
-// would not continue, or if this is the prompt in the start configuration.
+// ContinuesWith returns the prompt with which the arm will continue by itself. It returns "" if the
+// arm will not continue, or if the start configuration has the prompt.
 func ContinuesWith(q coleo.Queue) string {
 	if q.Parked != nil {
 		return q.Parked.Prompt
@@ -37,14 +37,14 @@ func ContinuesWith(q coleo.Queue) string {
 	return ""
 }
 
-// Due reports whether a parked arm must continue by itself at the given time. If the queue is
-// paused, the arm does not continue.
+// Due reports whether a parked arm must continue by itself at the given time. A paused queue is
+// never due.
 func Due(q coleo.Queue, now time.Time) bool {
 	return q.Parked != nil && !q.Parked.Wake.IsZero() && !now.Before(q.Parked.Wake) && q.Paused == ""
 }
 
-// Continue returns the queue of a parked arm that continues. The arm is then no longer parked. The
-// first entry of the queue is the prompt with the given id and text.
+// Continue returns the queue of a parked arm that now continues. The arm is no longer parked, and
+// the first entry of the queue is the prompt with the given id and text.
 func Continue(q coleo.Queue, id, text string, now time.Time) coleo.Queue {
 	try, tried := 1, coleo.OnLimit("")
 	if q.Parked != nil {

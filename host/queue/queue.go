@@ -1,6 +1,6 @@
-// Package queue has the rules of the queue of an arm: what may be added, changed and taken, and in
-// which order. Its functions are pure. Each function returns a new queue and does not change the
-// given queue. Package host stores the queue and sends its entries.
+// Package queue has the rules for the queue of an arm: what a caller may add, change and take, and
+// in which order. Its functions are pure. Each function returns a new queue and does not change the
+// given one. Package host stores the queue and sends its entries.
 package queue
 
 import (
@@ -10,8 +10,8 @@ import (
 	"coleo.dev"
 )
 
-// Add returns the queue with the given entry at its end. It returns EInvalid for an empty prompt.
-// It returns EConflict if the queue is full.
+// Add returns the queue with the given entry at its end. It returns EInvalid for an empty prompt,
+// and EConflict if the queue is full.
 func Add(q coleo.Queue, e coleo.Queued) (coleo.Queue, error) {
 	if err := check(e); err != nil {
 		return q, err
@@ -24,8 +24,8 @@ func Add(q coleo.Queue, e coleo.Queued) (coleo.Queue, error) {
 	return bounded(q, out, "added")
 }
 
-// Edit replaces the text and the files of the entry with the given id. It returns the changed
-// queue. It returns ENotFound if there is no such entry. It also returns the errors of Add.
+// Edit returns the queue with another text and other files for the entry with the given id. It
+// returns ENotFound if there is no such entry. It also returns the errors of Add.
 func Edit(q coleo.Queue, id, text string, files []string) (coleo.Queue, error) {
 	at, err := find(q, id)
 	if err != nil {
@@ -39,14 +39,14 @@ func Edit(q coleo.Queue, id, text string, files []string) (coleo.Queue, error) {
 		return q, err
 	}
 	if at == 0 {
-		out.Held = "" // the new text may be accepted
+		out.Held = "" // the agent CLI may accept the new text
 	}
 	return bounded(q, out, "changed")
 }
 
-// Move moves the entry with the given id to a new position, and returns the changed queue.
-// Positions are counted from 1. If the position is past the end, the entry becomes the last one.
-// Move returns ENotFound if there is no such entry. It returns EInvalid if the position is below 1.
+// Move returns the queue with the entry at a new position. The first position is 1. If the position
+// is past the end, the entry becomes the last one. Move returns ENotFound if there is no entry with
+// the given id, and EInvalid if the position is below 1.
 func Move(q coleo.Queue, id string, to int) (coleo.Queue, error) {
 	at, err := find(q, id)
 	if err != nil {
@@ -84,16 +84,15 @@ func Take(q coleo.Queue) (coleo.Queued, coleo.Queue, bool) {
 	return first, q, true
 }
 
-// PutBack puts an entry that was taken back at the head of the queue. It returns the changed queue,
-// with the reason why the entry was not sent. PutBack ignores the bounds, because the entry was in
-// the queue before.
+// PutBack returns the queue with a taken entry at its head again, and with the reason why the entry
+// was not sent. It ignores the limits, because the entry was in the queue before.
 func PutBack(q coleo.Queue, e coleo.Queued, why string) coleo.Queue {
 	q.Entries, q.Held = slices.Insert(slices.Clone(q.Entries), 0, e), why
 	return q
 }
 
-// Pause returns the paused queue, with the given reason. byHand means that a person pauses the
-// queue. If the queue is already paused, it keeps its reason, unless byHand is true.
+// Pause returns the paused queue, with the given reason. byHand means that a person pauses it. A
+// queue that is already paused keeps its reason, unless byHand is true.
 func Pause(q coleo.Queue, why string, byHand bool) coleo.Queue {
 	if q.Paused == "" || byHand {
 		q.Paused, q.ByHand = why, byHand
@@ -101,7 +100,7 @@ func Pause(q coleo.Queue, why string, byHand bool) coleo.Queue {
 	return q
 }
 
-// Resume returns the queue not paused. It returns EBusy while a successor of the arm is being
+// Resume returns the queue without a pause. It returns EBusy while a successor of the arm is being
 // started.
 func Resume(q coleo.Queue) (coleo.Queue, error) {
 	if q.Handover != nil && q.Handover.Open {
@@ -112,8 +111,8 @@ func Resume(q coleo.Queue) (coleo.Queue, error) {
 	return q, nil
 }
 
-// clearHeld clears q.Held if the first entry is no longer the one with the given id. Held says why
-// that entry was not sent, so it does not apply to another entry. clearHeld returns the queue.
+// clearHeld returns the queue, without Held if the first entry is no longer the one with the given
+// id. Held says why that entry was not sent, so it does not apply to another entry.
 func clearHeld(q coleo.Queue, first string) coleo.Queue {
 	if len(q.Entries) == 0 || q.Entries[0].ID != first {
 		q.Held = ""
@@ -129,9 +128,9 @@ func find(q coleo.Queue, id string) (int, error) {
 	return at, nil
 }
 
-// bounded checks a queue after a change. If its texts are too large, bounded returns EConflict and
-// the queue from before the change. Otherwise it returns the changed queue. The last parameter is a
-// word for the error message.
+// bounded checks the queue q after a change. If its texts are too large, bounded returns the queue
+// from before the change and EConflict. Otherwise it returns q. done is a word for the error
+// message.
 func bounded(was, q coleo.Queue, done string) (coleo.Queue, error) {
 	bytes := 0
 	for _, e := range q.Entries {

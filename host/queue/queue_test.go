@@ -24,16 +24,16 @@ func clone(q coleo.Queue) coleo.Queue {
 	return q
 }
 
-// TestAQueueIsAListOfWhatWasAdded does random things to a queue and to a plain list of ids.
-// Both must agree. No function may change the queue that it got, and none may double or
-// lose an entry.
+// TestAQueueIsAListOfWhatWasAdded applies random changes to a queue and to a plain list of ids.
+// Both must have the same entries. No function may change the queue that it receives, and none may
+// double or lose an entry.
 func TestAQueueIsAListOfWhatWasAdded(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	var q coleo.Queue
 	var model []string
-	var taken []coleo.Queued // not put back
+	var taken []coleo.Queued // entries that were not put back
 	added := 0
 	for step := range 2_000 {
 		before, was := clone(q), q

@@ -1,5 +1,5 @@
-// Package spending counts what the models of a host's arms cost, and says which budgets apply to an
-// arm. It keeps the sums in memory. The caller stores them.
+// Package spending counts what the models of a host's arms cost, and returns the budgets that apply
+// to an arm. It keeps the sums in memory, and the caller stores them.
 package spending
 
 import (
@@ -19,13 +19,13 @@ import (
 )
 
 // fleet is the account of all arms together. The account of an arm or a project begins with its
-// prefix. Arms that work in several projects have an account of their own for these projects. So a budget that
-// is for all of them counts a call once.
+// prefix. Arms that work in several projects share an account for exactly these projects. So a
+// budget for all of these projects counts each call once.
 const (
 	fleet    = "fleet"
 	ofArm    = "arm:"
 	project  = "project:"
-	projects = "projects:" // the folders follow as JSON
+	projects = "projects:" // the folders follow, as JSON
 )
 
 // Ledger holds the sums of all accounts. It is safe for concurrent use.
@@ -37,8 +37,8 @@ type Ledger struct {
 	sums map[string]map[string]float64 // US dollars, by account and day
 }
 
-// New returns a ledger that begins with stored sums. For each count, the ledger gets the present
-// prices from the given function.
+// New returns a ledger with the stored sums. For each count, the ledger calls prices for the
+// present prices.
 func New(list []store.Spending, prices func() cost.Prices, common coleo.Budgets) *Ledger {
 	if prices == nil {
 		prices = func() cost.Prices { return noPrices{} }
@@ -63,21 +63,22 @@ func (l *Ledger) put(s store.Spending) {
 	l.sums[s.Account][s.Day] += s.Dollars
 }
 
-// Arm says which accounts the calls of an arm belong to.
+// Arm says to which accounts the calls of an arm belong.
 type Arm struct {
 	ID, Name string
-	// Folders are the projects: the work folder, or the folders for which the arm has worktrees.
+	// Folders are the arm's projects: the work folder, or the folders from which the arm's
+	// worktrees were made.
 	Folders []string
 	Budget  *coleo.Budget
 	// Parents are the arms above a subarm, the nearest first. The Parents fields of these arms are
-	// not used.
+	// ignored.
 	Parents []Arm
 }
 
-// Model is the model of an arm, as the arm's record names it.
+// Model is the model of an arm according to the arm's record.
 type Model struct{ Provider, Name string }
 
-// Price returns the price of a model, or nil if nobody knows it.
+// Price returns the price of a model, or nil if the price is unknown.
 func (l *Ledger) Price(m Model) *coleo.Price {
 	if p, ok := l.prices().Find(m.Provider, m.Name); ok && m.Name != "" {
 		return &p
@@ -85,8 +86,8 @@ func (l *Ledger) Price(m Model) *coleo.Price {
 	return nil
 }
 
-// Count counts the usage of a reply. It returns the counted call, and the amounts to store. If the
-// usage does not name a model, Count uses the given model.
+// Count counts the usage of a reply. It returns the counted call, and the amounts to store. m is
+// the model of a reply that does not name one.
 func (l *Ledger) Count(a Arm, m Model, u coleo.ReplyUsage, now time.Time) (budget.Call, []store.Spending) {
 	of, name := coleo.SplitModel(m.Name)
 	switch {
@@ -101,7 +102,7 @@ func (l *Ledger) Count(a Arm, m Model, u coleo.ReplyUsage, now time.Time) (budge
 	dollars, source := cost.Of(entry, l.prices())
 	call := budget.Call{Model: coleo.ModelName(m.Provider, m.Name), Context: u.Input, Output: u.Output, Counted: true}
 	if source != coleo.PriceUnknown || u.Total() == 0 {
-		call.Price = &coleo.Price{Source: source} // the call is counted, so its rates do not matter
+		call.Price = &coleo.Price{Source: source} // the call is counted already, so its rates are not needed
 	}
 	return call, l.add(a, dollars, now)
 }
@@ -131,15 +132,15 @@ func (l *Ledger) Next(m Model, context, prompt int) budget.Call {
 	return budget.Next(coleo.ModelName(m.Provider, m.Name), l.Price(m), context, prompt, l.common.MaxOutput)
 }
 
-// Of returns what an arm and its subarms have cost, in US dollars.
+// Of returns the cost of an arm and its subarms, in US dollars.
 func (l *Ledger) Of(a Arm) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.total(ofArm + a.ID)
 }
 
-// Budgets returns the budgets that apply to an arm, with the amount of each that is used. The arm's
-// own budget comes first.
+// Budgets returns the budgets that apply to an arm, each with its spent amount. The arm's own
+// budget comes first.
 func (l *Ledger) Budgets(a Arm, now time.Time) []coleo.BudgetState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,11 +182,11 @@ func projectAccount(folders []string) string {
 	if len(folders) == 1 {
 		return project + folders[0]
 	}
-	list, _ := json.Marshal(folders) // a list of texts is always valid JSON
+	list, _ := json.Marshal(folders) // cannot fail, because JSON can express all texts
 	return projects + string(list)
 }
 
-// foldersOf returns the folders in the account of projects. The result is nil for any other account.
+// foldersOf returns the folders of a project account. It returns nil for any other account.
 func foldersOf(account string) (folders []string) {
 	if folder, is := strings.CutPrefix(account, project); is {
 		return []string{folder}
@@ -207,7 +208,7 @@ func (l *Ledger) sumWithin(folder string) float64 {
 	return sum
 }
 
-// anyWithin reports whether one of the paths is the given folder, or lies below it.
+// anyWithin reports whether one of the paths is the given folder or is below it.
 func anyWithin(folder string, all []string) bool {
 	return slices.ContainsFunc(all, func(path string) bool { return paths.Within(folder, path) })
 }

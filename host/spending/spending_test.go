@@ -10,7 +10,7 @@ import (
 	"coleo.dev/store"
 )
 
-// listPrices has prices by PROVIDER/MODEL or MODEL, in US dollars per million output tokens.
+// listPrices contains prices by PROVIDER/MODEL or MODEL, in US dollars per million output tokens.
 type listPrices map[string]float64
 
 func (l listPrices) Override(string, string) (coleo.Price, bool) { return coleo.Price{}, false }
@@ -79,7 +79,9 @@ func TestACallCountsForItsArmItsParentsItsProjectAndTheFleet(t *testing.T) {
 	}
 }
 
-// TestAnArmWithSeveralRepositoriesCountsTowardEach: a call of the arm both counts 2 dollars.
+// TestAnArmWithSeveralRepositoriesCountsTowardEach counts a call of an arm with two repositories.
+// The call counts toward the budgets of both projects, and once toward the budget of the folder
+// above.
 func TestAnArmWithSeveralRepositoriesCountsTowardEach(t *testing.T) {
 	t.Parallel()
 	both := Arm{ID: "a1", Name: "both", Folders: []string{"/src/lib", "/src/shop"}}
@@ -87,7 +89,7 @@ func TestAnArmWithSeveralRepositoriesCountsTowardEach(t *testing.T) {
 	l := ledger(coleo.Budgets{Projects: map[string]float64{"/src": 100, "/src/lib": 10, "/src/shop": 20, "/else": 5}})
 	_, list := l.Count(both, Model{"p", "m"}, million, monday)
 	l.Count(one, Model{"p", "m"}, million, monday)
-	kept := New(list, nil, coleo.Budgets{Projects: map[string]float64{"/src/shop": 20}}) // as after a restart
+	kept := New(list, nil, coleo.Budgets{Projects: map[string]float64{"/src/shop": 20}}) // the ledger after a restart
 	for name, c := range map[string]struct {
 		ledger *Ledger
 		arm    Arm

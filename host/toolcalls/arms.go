@@ -14,21 +14,21 @@ import (
 	"coleo.dev/subarm"
 )
 
-// Arms gives the tools that reach other arms access to the arms of this machine.
+// Arms gives the tools that concern other arms access to the arms of this machine.
 type Arms interface {
-	// Relatives returns the subarms and the parent of an arm, also those that another host has.
+	// Relatives returns the subarms and the parent of an arm, including those on another host.
 	Relatives(arm string) []Relative
-	// Arrived returns a channel. The channel is closed when an arm comes to this host.
+	// Arrived returns a channel that is closed when an arm comes to this host.
 	Arrived() <-chan struct{}
 	// Living returns the number of subarms that have not ended.
 	Living() int
-	// Await waits until a subarm has no prompt left to do, or has ended. It returns the text
-	// for the parent's model. It returns ENotFound if another host has the subarm, or takes it
-	// over during the wait.
+	// Await waits until a subarm has no prompt left, or has ended. It returns the text for the
+	// parent's model. It returns ENotFound if another host has the subarm, or takes it over during
+	// the wait.
 	Await(ctx context.Context, id string) (string, error)
 	// Deliver adds a prompt to the queue of an arm. The same transaction writes the given change
-	// and its events. If Deliver returns an error, it has done nothing. It returns EBusy if the arm
-	// is moving between two hosts.
+	// and its events. After an error, nothing has changed. The error is EBusy if the arm is moving
+	// between two hosts.
 	Deliver(ctx context.Context, to string, e coleo.Queued, c store.ToolChange, events ...coleo.Event) error
 }
 
@@ -36,21 +36,21 @@ type Arms interface {
 type Relative struct {
 	ID      string
 	Name    string
-	Parent  bool // the relative is the parent; if false, it is a subarm
+	Parent  bool // true for the parent, false for a subarm
 	Ended   bool
 	State   coleo.State
-	Asks    bool // it waits for a person
-	Queued  int  // prompts in its queue
+	Asks    bool // a dialog or a request of the arm waits for a person
+	Queued  int  // number of prompts in its queue
 	Workdir string
-	// Elsewhere means that this host does not have the relative now. The relative is moving between
-	// two hosts, or it has ended on another host. State, Asks and Queued are then not known.
+	// Elsewhere means that this host does not have the relative now, because the relative is moving
+	// between two hosts or has ended on another host. State, Asks and Queued are then unknown.
 	Elsewhere bool
 }
 
 // moves reports whether the relative is moving between two hosts.
 func (r Relative) moves() bool { return r.Elsewhere && !r.Ended }
 
-// errMoving says that a call is about an arm that is moving between two hosts.
+// errMoving means that a call concerns an arm that is moving between two hosts.
 var errMoving = errors.New("it is moving between two hosts")
 
 // checkHere returns EBusy, which wraps errMoving, if the relative is moving between two hosts.
@@ -97,8 +97,8 @@ func (d *Dispatcher) listArms(ctx context.Context, c call) (string, error) {
 	return d.done(ctx, c, store.ToolChange{}, strings.Join(lines, "\n"))
 }
 
-// subarm returns the calling arm's subarm with the given name or id. If the subarm is moving, it
-// also returns errMoving.
+// subarm returns the calling arm's subarm with the given name or id, and whether there is one. If
+// the subarm is moving between two hosts, the error wraps errMoving.
 func (d *Dispatcher) subarm(c call, name string) (r Relative, at bool, err error) {
 	for _, r := range d.Arms.Relatives(c.arm) {
 		if !r.Parent && (r.Name == name || r.ID == name) {
@@ -108,8 +108,8 @@ func (d *Dispatcher) subarm(c call, name string) (r Relative, at bool, err error
 	return Relative{}, false, nil
 }
 
-// awaited returns the subarm that a call of await_arm names. If the call names none, awaited
-// returns the only subarm.
+// awaited returns the subarm that a call of await_arm names. If the call names none and there is
+// only one subarm, awaited returns that one.
 func (d *Dispatcher) awaited(c call) (Relative, error) {
 	var in struct {
 		Name string `json:"name"`
@@ -130,7 +130,7 @@ func (d *Dispatcher) awaited(c call) (Relative, error) {
 	return Relative{}, coleo.Errorf(coleo.ENotFound, "this arm has no subarm %q%s", short(in.Name), names(own))
 }
 
-// names returns the names of relatives for a message, or "".
+// names returns the names of relatives as part of a message, or "".
 func names(list []Relative) string {
 	var out []string
 	for _, r := range list {
@@ -142,8 +142,8 @@ func names(list []Relative) string {
 	return ": " + strings.Join(out, ", ")
 }
 
-// askedSubarm returns the suspension of a call of spawn_arm. The request in this suspension lacks
-// the id of the subarm.
+// askedSubarm returns the suspension for a call of spawn_arm. Its request does not have the
+// subarm's id yet.
 func (d *Dispatcher) askedSubarm(c call) (coleo.Suspension, error) {
 	var w subarm.SpawnRequest
 	if err := c.readOnly(&w); err != nil {
@@ -154,7 +154,7 @@ func (d *Dispatcher) askedSubarm(c call) (coleo.Suspension, error) {
 	return requesting(c, coleo.SuspensionSubarm, r), err
 }
 
-// askedMessage returns the suspension of a call of message_arm.
+// askedMessage returns the suspension for a call of message_arm.
 func (d *Dispatcher) askedMessage(c call) (coleo.Suspension, error) {
 	var in struct {
 		To   string `json:"to"`
@@ -187,8 +187,8 @@ func requesting(c call, kind coleo.SuspensionKind, r coleo.ArmRequest) coleo.Sus
 	return coleo.Suspension{Arm: c.arm, Run: c.facts.Run, Kind: kind, Text: subarm.Question(kind, r), Request: &r}
 }
 
-// checkRoom returns an error if the requested subarm would be one too many, or if its name is
-// taken. The suspension is the new request. The list contains the earlier requests of the arm.
+// checkRoom returns an error if the arm has too many subarms for the new request, or if the
+// requested name is taken. The caller passes the new request and the arm's earlier requests.
 func (d *Dispatcher) checkRoom(c call, s coleo.Suspension, open []coleo.Suspension) error {
 	children := 0
 	for _, o := range open {
@@ -215,9 +215,9 @@ func (d *Dispatcher) checkRoom(c call, s coleo.Suspension, open []coleo.Suspensi
 	return subarm.CheckLimit(children, d.Arms.Living())
 }
 
-// deliver approves a message, and puts the message into the queue of the other arm. One write does
-// both, so the message is sent exactly once. If the other arm has ended, the request fails. The
-// caller holds d.mu.
+// deliver approves a message and puts it into the queue of the other arm. One write does both, so
+// the message is sent exactly once. If the other arm has ended, the request fails. The caller holds
+// d.mu.
 func (d *Dispatcher) deliver(ctx context.Context, s coleo.Suspension) (coleo.Suspension, error) {
 	s.Outcome = &coleo.RequestOutcome{Text: fmt.Sprintf(
 		"The message is in the queue of the arm %s, which gets it as soon as it is idle.", s.Request.Name)}
@@ -238,8 +238,8 @@ func (d *Dispatcher) deliver(ctx context.Context, s coleo.Suspension) (coleo.Sus
 	return s, nil
 }
 
-// Settle records the outcome of an approved request. It returns ENotFound if the arm has made no
-// request with this id. If the request is settled already, Settle changes nothing.
+// Settle records the outcome of an approved request. It returns ENotFound if there is no request
+// with this id. It changes nothing if the request is already settled.
 func (d *Dispatcher) Settle(ctx context.Context, id string, out coleo.RequestOutcome) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -255,7 +255,7 @@ func (d *Dispatcher) Settle(ctx context.Context, id string, out coleo.RequestOut
 	return nil
 }
 
-// readOnly is like read, but rejects arguments that the tool does not have.
+// readOnly is like read, but also rejects arguments that the tool does not have.
 func (c call) readOnly(into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(c.input))
 	decoder.DisallowUnknownFields()

@@ -1,12 +1,13 @@
-// Package toolcalls carries out the calls of Coleo's own tools: what an arm's model asks, which
-// tasks it has, which files it claims.
+// Package toolcalls carries out the calls of Coleo's own tools. With them, an arm's model asks
+// questions, keeps a list of tasks and claims files.
 //
-// The Dispatcher of a host agent keeps its state in host.db. What must survive a kill is stored before
-// anybody is told about it. For example, one transaction writes a suspension, its event, and the
-// key of its call. After a kill of the host agent or of the tool server, the agent CLI can make the
-// same call again. The call then waits for the same answer, and the user is asked only once.
+// The Dispatcher of a host agent keeps its state in host.db. It stores everything that must survive
+// a kill before it reports it to anybody. For example, one transaction writes a suspension, its
+// event, and the key of its call. After a kill of the host agent or of the tool server, the agent
+// CLI can make the same call again. The call then waits for the same answer, and the user is asked
+// only once.
 //
-// The package knows neither sockets nor MCP. Package door delivers the calls, and package armtools
+// The package does not know sockets or MCP. Package door delivers the calls, and package armtools
 // describes the tools to agent CLIs.
 package toolcalls
 
@@ -24,13 +25,13 @@ import (
 	"coleo.dev/store"
 )
 
-// Facts is what the dispatcher needs to know about an arm.
+// Facts is what the Dispatcher needs to know about an arm.
 type Facts struct {
 	Name    string
 	Harness string
 	Workdir string
 	Run     string   // the newest open run; "" if none is open
-	Prompt  string   // of that run
+	Prompt  string   // the prompt of that run
 	Tools   []string // the tools that the arm has
 
 	// Config is the configuration of the arm's start. Permissions contains all permission modes
@@ -39,13 +40,13 @@ type Facts struct {
 	Permissions []coleo.PermissionMode
 }
 
-// Dispatcher carries out the calls of all arms of a host. Several goroutines can use it.
+// Dispatcher carries out the tool calls of all arms of a host. It is safe for concurrent use.
 type Dispatcher struct {
 	DB *store.HostDB
 	// Write writes a change and its events, after all earlier writes of the host agent. On a full
-	// disk, it returns an error and writes nothing.
+	// disk, it writes nothing and returns an error.
 	Write func(ctx context.Context, c store.ToolChange, events ...coleo.Event) error
-	// Arm returns the facts of a live arm. It returns an error if the arm has ended.
+	// Arm returns the facts about a live arm. It returns an error if the arm has ended.
 	Arm  func(id string) (Facts, error)
 	Arms Arms
 	Now  func() time.Time
@@ -53,7 +54,7 @@ type Dispatcher struct {
 	MoveWait time.Duration
 
 	mu      sync.Mutex               // held while a call reads and changes the state
-	answers map[string]chan struct{} // by suspension; closed when it changes
+	answers map[string]chan struct{} // by suspension; each is closed when its suspension changes
 	beats   map[string]string        // the last heartbeat, by arm
 }
 
@@ -67,7 +68,7 @@ type call struct {
 	key   string
 	tool  string
 	input json.RawMessage
-	late  bool // the call has waited for arms that move
+	late  bool // the call has already waited for arms that are moving
 }
 
 // tools contains the tools that answer at once.
@@ -86,14 +87,15 @@ var tools = map[string]tool{
 }
 
 // Call carries out a call of a tool for an arm, and returns the text for the model. If the call
-// waits for an answer, Call first calls waiting with the id of the suspension. If the call waits
-// for a subarm, Call first calls waiting with the name of the subarm. If ctx ends first, Call
-// returns ctx's error. The suspension then continues to wait.
+// waits for an answer, Call first passes the id of the suspension to waiting. If it waits for a
+// subarm, Call first passes the subarm's name to waiting. If ctx ends first, Call returns ctx's
+// error, and the suspension continues to wait.
 //
-// A call with a known key returns the result of the first call with this key.
+// A call with a known key has the result of the first call with this key.
 //
-// If a subarm or the parent is moving between two hosts, a call about it waits for at most
-// d.MoveWait. After that time, list_arms says that the arm is moving. Other calls return EBusy.
+// A call that concerns a subarm or a parent waits for up to d.MoveWait while that arm is moving
+// between two hosts. After that time, list_arms reports that the arm is moving, and other calls
+// return EBusy.
 func (d *Dispatcher) Call(ctx context.Context, arm string, q door.Request, waiting func(id string)) (string, error) {
 	text, on, err := d.beginTogether(ctx, arm, q)
 	switch {
@@ -118,7 +120,7 @@ func (d *Dispatcher) awaitSubarm(ctx context.Context, arm string, q door.Request
 	waiting func(id string)) (string, error) {
 	waiting(r.Name)
 	for {
-		if r.Elsewhere { // otherwise the call would not have begun
+		if r.Elsewhere { // the subarm has ended, because otherwise the call would not have begun
 			return fmt.Sprintf("The subarm %s has ended. It ran on another host, so its last answer is not known here.",
 				r.Name), nil
 		}
@@ -134,14 +136,14 @@ func (d *Dispatcher) awaitSubarm(ctx context.Context, arm string, q door.Request
 	}
 }
 
-// waitsOn is what a call waits for. It is empty if the call has a result at once.
+// waitsOn is what a call waits for. The zero value means that the call has a result at once.
 type waitsOn struct {
 	suspension string // the id
 	subarm     Relative
 }
 
-// beginTogether is like begin. If the call is about an arm that is moving, beginTogether first waits
-// until that arm has come to this host. It waits for at most d.MoveWait.
+// beginTogether is like begin. If the call concerns an arm that is moving between two hosts,
+// beginTogether first waits until that arm has come to this host. It waits at most for d.MoveWait.
 func (d *Dispatcher) beginTogether(ctx context.Context, arm string, q door.Request) (string, waitsOn, error) {
 	waited, stop := context.WithTimeout(ctx, d.MoveWait)
 	defer stop()
@@ -162,9 +164,10 @@ func (d *Dispatcher) beginTogether(ctx context.Context, arm string, q door.Reque
 	}
 }
 
-// begin carries out a call that answers at once. For any other call, it returns what the call must
-// wait for. If the call is about an arm that is moving, begin does nothing and returns errMoving. If
-// late is true, the call has waited for that arm already, and list_arms no longer returns errMoving.
+// begin carries out a call that has a result at once. For any other call, it returns what the call
+// waits for. If the call concerns an arm that is moving, begin does nothing and returns errMoving.
+// late means that the call has already waited for that arm; list_arms then no longer returns
+// errMoving.
 func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
 	late bool) (text string, on waitsOn, err error) {
 	d.mu.Lock()
@@ -196,7 +199,7 @@ func (d *Dispatcher) begin(ctx context.Context, arm string, q door.Request,
 	return "", on, err
 }
 
-// done writes the change of a call that answers at once, together with the call's text.
+// done writes the change of a call that has a result at once, together with the call's text.
 func (d *Dispatcher) done(ctx context.Context, c call, change store.ToolChange, text string,
 	work ...coleo.Work) (string, error) {
 	change.Arm, change.Call = c.arm, &store.ToolCall{Key: c.key, Text: text}
@@ -207,7 +210,7 @@ func (d *Dispatcher) done(ctx context.Context, c call, change store.ToolChange, 
 	return text, d.Write(ctx, change, events...)
 }
 
-// event returns the event for work that a tool call has reported.
+// event returns the event about work that a tool call has reported.
 func (d *Dispatcher) event(arm, run string, w coleo.Work) coleo.Event {
 	payload, err := json.Marshal(w)
 	if err != nil {
@@ -227,7 +230,7 @@ func (d *Dispatcher) Ended(ctx context.Context, arm string) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range list { // an approved request is settled by the one who carries it out
+	for _, s := range list { // whoever carries out an approved request also settles it
 		s.AnsweredAt = d.Now().UTC()
 		if err := d.settle(ctx, s); err != nil {
 			return err
@@ -257,7 +260,7 @@ func (c call) read(into any) error {
 	return nil
 }
 
-// short shortens a word that a caller has sent, for use in messages.
+// short shortens a word from a caller, for use in messages.
 func short(word string) string {
 	const most = 64 // bytes
 	if len(word) > most {

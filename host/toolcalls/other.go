@@ -12,15 +12,16 @@ import (
 	"coleo.dev/store"
 )
 
-// These constants bound the texts in a report of a model, and the claims of an arm on files.
+// These constants limit the texts in a report of a model, and the claims of an arm on files. A text
+// must fit into an event.
 const (
 	maxRemark = 16 << 10 // bytes of a note, a heartbeat or a report
 	maxPath   = 4 << 10  // bytes
-	maxClaims = 1000     // of one arm
+	maxClaims = 1000     // number of claims of one arm
 )
 
-// heartbeat records what the model says it is doing. If the model repeats the same words, heartbeat
-// records nothing.
+// heartbeat records what the model reports about its work. It records nothing if the model repeats
+// the same words.
 func (d *Dispatcher) heartbeat(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Status string `json:"status"`
@@ -69,7 +70,7 @@ var reportStatuses = []string{"on_track", "blocked", "issues_found", "needs_revi
 func (d *Dispatcher) statusReport(ctx context.Context, c call) (string, error) {
 	var in struct {
 		coleo.StatusReport
-		NextSteps    []string `json:"nextSteps"` // the names of these three in the tool
+		NextSteps    []string `json:"nextSteps"` // the tool has its own names for these three fields
 		FilesChanged []string `json:"filesChanged"`
 		TestsStatus  string   `json:"testsStatus"`
 	}
@@ -86,7 +87,7 @@ func (d *Dispatcher) statusReport(ctx context.Context, c call) (string, error) {
 		coleo.Remark{Title: "report", Text: r.Status + ": " + r.Summary, Report: &r})
 }
 
-// instructions tells the model who it is and what its task is.
+// instructions returns who the model is and what its task is.
 func (d *Dispatcher) instructions(ctx context.Context, c call) (string, error) {
 	list, err := d.DB.Tasks(ctx, c.arm)
 	if err != nil {
@@ -103,7 +104,7 @@ func (d *Dispatcher) instructions(ctx context.Context, c call) (string, error) {
 
 var claimKinds = []string{"read", "write", "exclusive"}
 
-// claimFile claims a file for the arm, unless another arm has a claim that excludes it.
+// claimFile claims a file for the arm, unless the claim of another arm excludes it.
 func (d *Dispatcher) claimFile(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Path   string `json:"file_path"`
@@ -142,10 +143,9 @@ func (d *Dispatcher) claimFile(ctx context.Context, c call) (string, error) {
 		fmt.Sprintf("%s is claimed (%s) until this arm ends.", path, in.Kind))
 }
 
-// excludes reports whether an existing claim keeps another arm from getting a claim. The first
-// parameter is the kind of the existing claim. The second is the kind of the wanted claim. Several
-// arms can read a file. One arm can write the file while others read it. An exclusive claim
-// excludes all other claims.
+// excludes reports whether the claim held of one arm excludes the claim wanted of another arm on
+// the same file. Several arms can read a file, and one arm can write it at the same time. An
+// exclusive claim excludes all others.
 func excludes(held, wanted string) bool {
 	return held == "exclusive" || wanted == "exclusive" || held == "write" && wanted == "write"
 }
@@ -194,7 +194,7 @@ func (d *Dispatcher) claimLine(o store.Claim) string {
 	return line
 }
 
-// path returns an absolute, clean path. A relative path starts at the arm's work folder.
+// path returns an absolute, clean path. A relative path is relative to the arm's work folder.
 func (c call) path(path string) (string, error) {
 	if path == "" || len(path) > maxPath {
 		return "", coleo.Errorf(coleo.EInvalid, "file_path must have 1 to %d bytes", maxPath)

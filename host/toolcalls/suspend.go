@@ -11,15 +11,16 @@ import (
 	"coleo.dev/store"
 )
 
-// These constants bound what one arm can ask.
+// These constants limit what one arm can ask.
 const (
 	maxText    = 64 << 10 // bytes of a question, a plan or an answer in words
-	maxOptions = 50       // more cannot be read and chosen from
+	maxOptions = 50       // a person cannot read more options
 	maxOption  = 2 << 10  // bytes
-	maxWaiting = 20       // questions of one arm that wait
+	maxWaiting = 20       // number of waiting questions of one arm
 )
 
-// idLength is the number of random characters in the id of a suspension. People type it.
+// idLength is the number of random characters in the id of a suspension. It is short, because
+// people type the id.
 const idLength = 8
 
 // question contains the arguments of the tools that ask.
@@ -32,7 +33,7 @@ type question struct {
 	Why      string   `json:"why"`
 }
 
-// asked returns the suspension that a call asks for. The suspension has no id yet.
+// asked returns the suspension for a call that asks. The suspension has no id yet.
 func (d *Dispatcher) asked(c call) (coleo.Suspension, error) {
 	switch c.tool {
 	case coleo.ToolSpawnArm:
@@ -43,7 +44,7 @@ func (d *Dispatcher) asked(c call) (coleo.Suspension, error) {
 	return c.question()
 }
 
-// question returns the suspension of a tool that only asks.
+// question returns the suspension for a tool that only asks.
 func (c call) question() (coleo.Suspension, error) {
 	var q question
 	if err := c.read(&q); err != nil {
@@ -75,10 +76,9 @@ func (c call) question() (coleo.Suspension, error) {
 	return s, nil
 }
 
-// suspend returns the id of the suspension for a call that asks. The arm may have asked the same
-// before, and the model may not have received the answer yet. This happens if an agent CLI has cut
-// off the first call and the model calls again. In that case, suspend returns the id of the earlier
-// suspension. Otherwise it makes a new suspension.
+// suspend returns the id of the suspension for a call that asks. If an agent CLI has cut off a
+// call, the model may ask the same again before it has received the answer. suspend then returns
+// the id of the earlier suspension. Otherwise it creates a suspension.
 func (d *Dispatcher) suspend(ctx context.Context, c call) (string, error) {
 	s, err := d.asked(c)
 	if err != nil {
@@ -116,8 +116,9 @@ func (d *Dispatcher) join(ctx context.Context, c call, id string) error {
 	return d.Write(ctx, store.ToolChange{Arm: c.arm, Call: &store.ToolCall{Key: c.key, Suspension: id}})
 }
 
-// takeUp returns what a call of await_answer waits for. If the call has no id, it waits for the
-// only suspension whose answer the model has not received. The id can also be the name of a subarm.
+// takeUp returns what a call of await_answer waits for. The id in the call can be the id of a
+// suspension, or the name or id of a subarm. If the call has no id, it waits for the only
+// suspension whose answer the model has not received.
 func (d *Dispatcher) takeUp(ctx context.Context, c call) (on waitsOn, err error) {
 	var in struct {
 		ID string `json:"id"`
@@ -155,7 +156,7 @@ func (d *Dispatcher) takeUp(ctx context.Context, c call) (on waitsOn, err error)
 		strings.Join(ids, "; "))
 }
 
-// await waits until a suspension is answered or withdrawn. If a request was approved, await also
+// await waits until a suspension is answered or withdrawn. If a request is approved, await also
 // waits until the request has been carried out.
 func (d *Dispatcher) await(ctx context.Context, id string) (coleo.Suspension, error) {
 	for {
@@ -176,8 +177,8 @@ func (d *Dispatcher) await(ctx context.Context, id string) (coleo.Suspension, er
 	}
 }
 
-// look returns a suspension. If the suspension waits, or if its request has not been carried out,
-// look also returns a channel. The channel is closed when the suspension changes.
+// look returns a suspension. It also returns a channel if the suspension still waits, or if its
+// request has not been carried out. The channel is closed when the suspension changes.
 func (d *Dispatcher) look(ctx context.Context, id string) (coleo.Suspension, <-chan struct{}, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -206,8 +207,8 @@ func (d *Dispatcher) AnswerDelivered(ctx context.Context, arm, key string) error
 }
 
 // Answer answers a suspension of an arm. It returns ENotFound if the arm has no suspension with
-// this id. It returns EStale if the suspension was answered before. It returns EInvalid if the
-// decision does not fit the suspension.
+// this id, and EStale if the suspension was already answered. It returns EInvalid if the decision
+// does not fit the suspension.
 func (d *Dispatcher) Answer(ctx context.Context, arm, id string, by string,
 	answer coleo.Decision) (coleo.Suspension, error) {
 	d.mu.Lock()
@@ -235,8 +236,8 @@ func (d *Dispatcher) Answer(ctx context.Context, arm, id string, by string,
 	return s, d.settle(ctx, s)
 }
 
-// settle writes a suspension that was answered or withdrawn, and wakes the calls that wait
-// for it. The caller holds d.mu.
+// settle writes a suspension that was answered or withdrawn, and wakes the calls that wait for it.
+// The caller holds d.mu.
 func (d *Dispatcher) settle(ctx context.Context, s coleo.Suspension) error {
 	err := d.Write(ctx, store.ToolChange{Arm: s.Arm, Suspension: &s},
 		d.event(s.Arm, s.Run, coleo.SuspensionAnswered{Suspension: s}))

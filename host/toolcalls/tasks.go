@@ -10,7 +10,7 @@ import (
 	"coleo.dev/store"
 )
 
-// These constants bound the list of tasks of one arm.
+// These constants limit the list of tasks of one arm.
 const (
 	maxTasks    = 200
 	maxTaskText = 1 << 10 // bytes
@@ -18,7 +18,7 @@ const (
 
 var taskStatuses = []coleo.TaskStatus{coleo.TaskPending, coleo.TaskRunning, coleo.TaskDone}
 
-// taskWrite replaces the arm's list of tasks. Each task gets a new id.
+// taskWrite replaces the arm's list of tasks, and gives each task a new id.
 func (d *Dispatcher) taskWrite(ctx context.Context, c call) (string, error) {
 	var in struct {
 		Tasks []struct {
@@ -82,7 +82,7 @@ func (d *Dispatcher) taskComplete(ctx context.Context, c call) (string, error) {
 	return d.changeTask(ctx, c, in.ID, func(t *coleo.Task) { t.Status = coleo.TaskDone })
 }
 
-// taskCheck lists the tasks that are not completed.
+// taskCheck returns the tasks that are not completed.
 func (d *Dispatcher) taskCheck(ctx context.Context, c call) (string, error) {
 	list, err := d.DB.Tasks(ctx, c.arm)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 	"coleo.dev/store"
 )
 
-// fakeArms is a machine whose arms are only named. A test changes who is there.
+// fakeArms is a list of arms that do not run. A test changes the list.
 type fakeArms struct {
 	mu        sync.Mutex
 	relatives []Relative
 	arrived   chan struct{}
-	looks     chan struct{} // gets a value when somebody waits for an arrival; never full in a test
+	looks     chan struct{} // receives a value when a call waits for an arrival; never full in a test
 	delivered []coleo.Queued
 	db        *store.HostDB
 }
@@ -38,7 +38,7 @@ func (f *fakeArms) Arrived() <-chan struct{} {
 	return f.arrived
 }
 
-// arrives lets the arms of a family be as given, and wakes the calls that wait for that.
+// arrives replaces the list of arms, and wakes the calls that wait for an arrival.
 func (f *fakeArms) arrives(list ...Relative) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func (f *fakeArms) Deliver(ctx context.Context, _ string, e coleo.Queued, c stor
 	return f.db.ChangeTools(ctx, c, events...)
 }
 
-// bench is a dispatcher with a real database, and the arms ada and bob.
+// bench is a Dispatcher with a real database, and with the arms ada and bob.
 type bench struct {
 	*testing.T
 	*Dispatcher
@@ -87,7 +87,7 @@ func (b *bench) restart(db *store.HostDB) {
 		}}
 }
 
-// call calls a tool for an arm. Each call has a key of its own.
+// call calls a tool for an arm. Each call has another key.
 func (b *bench) call(arm, tool, arguments string) (string, error) {
 	b.calls++
 	return b.Call(b.Context(), arm, door.Request{Key: fmt.Sprint("key ", b.calls), Tool: tool,
@@ -100,7 +100,7 @@ type reply struct {
 	err  error
 }
 
-// ask begins a call that waits, and returns what it waits on, and its later reply.
+// ask begins a call that waits. It returns what the call waits for, and a channel for the reply.
 func (b *bench) ask(ctx context.Context, arm, key, tool, arguments string) (on string, later <-chan reply) {
 	b.Helper()
 	waits, out := make(chan string, 1), make(chan reply, 1)
@@ -248,7 +248,7 @@ func TestACallAboutAnArmThatMovesWaitsForIt(t *testing.T) {
 		done <- reply{text, err}
 	}()
 	<-b.arms.looks
-	b.arms.arrives(away) // another arm has come
+	b.arms.arrives(away) // another arm has arrived, and the subarm is still moving
 	<-b.arms.looks
 	if len(done) != 0 || len(on) != 0 {
 		t.Fatal("the call did not wait until the subarm was here")

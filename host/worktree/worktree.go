@@ -1,5 +1,5 @@
-// Package worktree gives an arm a git worktree, removes it, and writes an event for both. Package
-// workspace makes and removes the worktree itself.
+// Package worktree gives an arm a git worktree, removes it again, and writes an event for both.
+// Package workspace creates and removes the worktree itself.
 package worktree
 
 import (
@@ -10,19 +10,19 @@ import (
 	"coleo.dev/workspace"
 )
 
-// Keeper makes and removes the worktree of one arm.
+// Keeper creates and removes the worktree of one arm.
 type Keeper struct {
 	Trees workspace.Workspaces
 	Arm   string // the arm's id
-	// Tell appends an event about the worktree. It returns no error, because the worktree's own record is
-	// the authority, and the event is only a notice.
+	// Tell appends an event about the worktree. It returns no error, because the event is only a
+	// notice: the worktree's record is the authority.
 	Tell func(ctx context.Context, kind coleo.EventKind, payload any)
 	// WorksIn returns the name of another arm that works in a folder, or "".
 	WorksIn func(folder string) string
 }
 
 // Take gives the arm a git worktree if the configuration asks for one, or a clone if the arm has a
-// sandbox. It then sets the arm's work folder to a folder in the worktree. An arm that is started again
+// sandbox. It sets the arm's work folder to a folder in the worktree. An arm that is started again
 // keeps its worktree.
 func (k Keeper) Take(ctx context.Context, c *coleo.SpawnConfig, name string) error {
 	if c.Worktree == nil {
@@ -51,13 +51,13 @@ func (k Keeper) Take(ctx context.Context, c *coleo.SpawnConfig, name string) err
 		return err
 	}
 	var notes []string
-	if !known { // otherwise the notes were reported when the worktrees were made
+	if !known { // for a known worktree, the notes were reported when it was created
 		notes = notesOf(all)
 	}
 	c.Worktree = &coleo.Worktree{Branch: w.Branch, Path: cmp.Or(w.Top, w.Path), From: from, NoSetup: c.Worktree.NoSetup,
 		Clone: w.Clone, With: c.Worktree.With, Notes: notes}
 	c.Workdir = w.Workdir()
-	if c.Sandbox.On() { // git in the sandbox needs all of the clone
+	if c.Sandbox.On() { // git in the sandbox needs the whole clone
 		box := *c.Sandbox
 		box.Folder = c.Worktree.Path
 		c.Sandbox = &box
@@ -86,9 +86,9 @@ func notesOf(all []workspace.Workspace) (notes []string) {
 	return notes
 }
 
-// Remove removes the arm's git worktrees, if it has any. It returns EConflict if another arm works in one
-// of them. It also returns EConflict if there is unsaved work and force is false. If force is true, Remove
-// keeps the unsaved work under a ref of each repository, and returns the refs.
+// Remove removes the arm's git worktrees, if it has any. It returns EConflict if another arm works
+// in one of them, or if there is unsaved work and force is false. If force is true, it keeps
+// unsaved work under a ref of each repository, and returns the refs.
 func (k Keeper) Remove(ctx context.Context, force bool) (done workspace.Removal, err error) {
 	all, err := k.Trees.Group(k.Arm)
 	if len(all) == 0 || err != nil {

@@ -22,11 +22,11 @@ var oneCommit = gittest.Template{Fill: func(s *gittest.Stage) {
 	s.Git(s.Repo, "commit", "-qm", "first")
 }}
 
-// stage is a repository, and the keeper of one arm's worktree.
+// stage is a repository, and the Keeper of one arm.
 type stage struct {
 	*gittest.Stage
 	worktree.Keeper
-	told  []string // what the log was told, as KIND STATUS
+	told  []string // the events since the last check, as KIND STATUS
 	other string   // the name of another arm that works in each worktree, or ""
 }
 
@@ -46,14 +46,14 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// took gives the arm its worktree, and returns the configuration of the start.
+// took calls Take, and returns the configuration of the start.
 func (s *stage) took(c coleo.SpawnConfig) coleo.SpawnConfig {
 	s.Helper()
 	s.Check(s.Take(s.Context(), &c, "ada"))
 	return c
 }
 
-// sawEvents checks what the log was told since the last call.
+// sawEvents checks the events since the last call of sawEvents.
 func (s *stage) sawEvents(when string, want ...string) {
 	s.Helper()
 	if !slices.Equal(s.told, want) {

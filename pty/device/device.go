@@ -1,6 +1,6 @@
-// Package device runs one program on one pseudo-terminal, and passes bytes to and from
-// the program. It does not interpret these bytes. The pseudo-terminal ends with the
-// process that uses the package.
+// Package device runs one program on one pseudo-terminal, and passes bytes to and from the program.
+// It does not interpret these bytes. The pseudo-terminal ends with the process that uses the
+// package.
 package device
 
 import (
@@ -21,7 +21,7 @@ import (
 
 const defaultTerm = "TERM=xterm-256color"
 
-// Command describes a program to start. If Cols or Rows is zero, the default size applies.
+// Command describes a program to start. If Cols or Rows is zero, the terminal has the default size.
 type Command struct {
 	Path string   // file to execute; Start does not search PATH
 	Args []string // arguments, without the program's name
@@ -67,9 +67,9 @@ func Start(c Command) (*Terminal, error) {
 	return &Terminal{master: master, cmd: cmd}, nil
 }
 
-// interruptible returns a copy of f that the Go runtime polls, and closes f. The copy is needed
-// because creack/pty leaves the master in blocking mode. In blocking mode, Close would wait for a
-// Read that waits for the program. So the program would never receive SIGHUP.
+// interruptible returns a copy of f that the Go runtime polls, and closes f. creack/pty leaves the
+// master in blocking mode, in which Close would wait for a Read that waits for the program. The
+// program would then never receive SIGHUP.
 func interruptible(f *os.File) (*os.File, error) {
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -90,8 +90,8 @@ func orDefault(n, def int) int {
 	return n
 }
 
-// withTerm returns a copy of env that contains TERM. The copy is never nil, because
-// exec would replace a nil environment with the environment of this process.
+// withTerm returns a copy of env that contains TERM. The copy is never nil, because exec would
+// replace a nil environment with the environment of this process.
 func withTerm(env []string) []string {
 	out := append(make([]string, 0, len(env)+1), env...)
 	for _, kv := range env {
@@ -120,15 +120,15 @@ func (t *Terminal) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write types p into the terminal. After Close, it returns os.ErrClosed. If the write deadline
-// passes, it returns os.ErrDeadlineExceeded.
+// Write types p into the terminal. It returns os.ErrClosed after Close, and os.ErrDeadlineExceeded
+// after the write deadline.
 func (t *Terminal) Write(p []byte) (int, error) {
 	return t.master.Write(p)
 }
 
-// Resize sets the terminal's size in cells. If the size changed, the program gets
-// SIGWINCH. A size outside the range from 2x1 to 1000x1000 is clamped. Resize returns
-// an error after Close, or if the kernel refuses the size.
+// Resize sets the terminal's size in cells. If the size changes, the program receives SIGWINCH. If
+// a size is outside the range from 2x1 to 1000x1000, Resize takes the nearest size in this range.
+// It returns an error after Close, or if the kernel refuses the size.
 func (t *Terminal) Resize(cols, rows int) error {
 	size := winsize(cols, rows)
 	raw, err := t.master.SyscallConn()
@@ -136,7 +136,7 @@ func (t *Terminal) Resize(cols, rows int) error {
 		return fmt.Errorf("resize terminal to %dx%d: %w", cols, rows, err)
 	}
 	var failed error
-	err = raw.Control(func(fd uintptr) { // not Fd: it would make reads uninterruptible
+	err = raw.Control(func(fd uintptr) { // do not call Fd here, because it would make reads uninterruptible
 		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ,
 			&unix.Winsize{Row: size.Rows, Col: size.Cols, Xpixel: size.X, Ypixel: size.Y})
 	})
@@ -158,8 +158,8 @@ func (t *Terminal) Signal(sig os.Signal) error {
 	return t.cmd.Process.Signal(sig)
 }
 
-// Wait waits until the program ends, and returns the program's final state. Wait can be
-// called more than once. An exit status other than 0 is not an error.
+// Wait waits until the program ends, and returns the program's final state. It can be called more
+// than once. An exit status other than 0 is not an error.
 func (t *Terminal) Wait() (*os.ProcessState, error) {
 	t.wait.Do(func() {
 		t.state, t.err = t.cmd.Process.Wait()

@@ -15,7 +15,7 @@ import (
 // testDeadline bounds every wait of a test.
 const testDeadline = 20 * time.Second
 
-// startShell runs script in a shell and kills it when the test is over.
+// startShell runs a script in a shell, and kills the shell at the end of the test.
 func startShell(t *testing.T, script string, c Command) *Terminal {
 	t.Helper()
 	c.Path, c.Args = "/bin/sh", []string{"-c", script}
@@ -173,7 +173,7 @@ func TestCloseUnblocksRead(t *testing.T) {
 	}
 }
 
-// waitBlockedRead waits until TestCloseUnblocksRead's reader blocks in a read.
+// waitBlockedRead waits until the reader of TestCloseUnblocksRead waits in a read.
 func waitBlockedRead(t *testing.T) {
 	t.Helper()
 	stacks := make([]byte, 1<<20)

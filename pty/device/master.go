@@ -7,18 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The holder needs more access to the master than Read and Write give. The holder reads output and
-// journals it in one step. The holder must also know whether the terminal has unread output.
+// A holder needs more access to the master than Read and Write give. It reads output and journals
+// it in one step, and it must know whether the terminal has unread output.
 
 // SyscallConn gives access to the master's descriptor while it is open.
 func (t *Terminal) SyscallConn() (syscall.RawConn, error) { return t.master.SyscallConn() }
 
-// SetReadDeadline sets a time after which every Read fails. A Read that is waiting at that time
-// fails too. The zero time removes the deadline.
+// SetReadDeadline sets a time after which every Read fails. This includes a Read that already
+// waits. The zero time removes the deadline.
 func (t *Terminal) SetReadDeadline(at time.Time) error { return t.master.SetReadDeadline(at) }
 
-// SetWriteDeadline sets a time after which every Write fails. A Write that is waiting at that time
-// fails too. A Write waits while the program does not read its input. The zero time removes the
+// SetWriteDeadline sets a time after which every Write fails. This includes a Write that already
+// waits. A Write waits while the program does not read its input. The zero time removes the
 // deadline.
 func (t *Terminal) SetWriteDeadline(at time.Time) error { return t.master.SetWriteDeadline(at) }
 

@@ -1,17 +1,15 @@
-// Package width tells how many cells a character takes, and which characters share a cell.
+// Package width returns how many cells a character takes, and which characters share a cell.
 //
-// The answers are those of xterm.js with its grapheme addon (Unicode 15). The table is in
-// width_table.go. These alternatives were considered:
+// The widths are those of xterm.js with its grapheme addon (Unicode 15). The table is in
+// width_table.go. The alternatives have these drawbacks:
 //
-//   - xterm.js alone (Unicode 6): emoji are one cell wide. No known agent CLI assumes
-//     this width. Agent CLIs measure text with string-width or similar packages. In
-//     these packages, emoji are two cells wide. Agent CLIs place the words after an
-//     emoji accordingly.
-//   - xterm.js with its unicode11 addon: emoji are two cells wide. But a character that
-//     becomes an emoji through U+FE0F is one cell wide. Each part of a ZWJ sequence or
-//     a flag takes two cells.
-//   - go-runewidth, uniseg, x/ansi: they are dependencies, and they disagree on U+FE0F,
-//     flags and Indic vowel signs.
+//   - xterm.js alone (Unicode 6): emoji are one cell wide. No known agent CLI assumes this width. Agent
+//     CLIs measure text with string-width or similar packages, in which emoji are two cells wide. They
+//     place the words after an emoji accordingly.
+//   - xterm.js with its unicode11 addon: emoji are two cells wide. But a character that becomes an emoji
+//     through U+FE0F is one cell wide. Each part of a ZWJ sequence or a flag takes two cells.
+//   - go-runewidth, uniseg, x/ansi: they are dependencies, and they disagree on U+FE0F, flags and Indic
+//     vowel signs.
 //
 // There is one difference from xterm.js. Invisible formatting characters (U+200B, U+200E, U+2060 …)
 // take no cell, as in all the alternatives. Characters of ambiguous width are one cell wide.
@@ -47,14 +45,14 @@ type propertyRange struct {
 }
 
 // Table holds the kind and the width of each character. A block holds the properties of 256
-// characters. The number of the block for the character r is index[r>>8].
+// characters. The block of the character r has the number index[r>>8].
 type Table struct {
 	index  [0x1100]uint16
 	blocks [][256]uint8
 	Narrow bool // a character with U+FE0F takes one cell
 }
 
-// Standard returns the standard table. It makes the table only once.
+// Standard returns the standard table. It builds the table only once.
 func Standard() *Table { return madeTable() }
 
 var madeTable = sync.OnceValue(func() *Table {
@@ -82,8 +80,8 @@ var madeTable = sync.OnceValue(func() *Table {
 // EmojiSelector is U+FE0F. It turns the character before it into an emoji.
 const EmojiSelector = 0xfe0f
 
-// NarrowEmoji returns a table for narrow emoji. In this table, a character with U+FE0F and all
-// characters that are joined to it take one cell.
+// NarrowEmoji returns a table for narrow emoji. In it, a character with U+FE0F takes one cell,
+// together with all characters that are joined to it.
 func NarrowEmoji() *Table { return madeNarrowTable() }
 
 var madeNarrowTable = sync.OnceValue(func() *Table {
@@ -92,7 +90,7 @@ var madeNarrowTable = sync.OnceValue(func() *Table {
 	return &p
 })
 
-// Next returns the state after the character r. The bool is true if r joins the cluster before it.
+// Next returns the state after the character r. It returns true if r joins the cluster before it.
 func (p *Table) Next(s State, r rune) (State, bool) {
 	after, joined := s.after(p.propertyOf(r))
 	switch {
@@ -115,10 +113,10 @@ func (p *Table) propertyOf(r rune) uint8 {
 // that cluster.
 type State struct {
 	Kind  uint8
-	Cells uint8 // number of cells of the cluster so far; 0: nothing can join it
+	Cells uint8 // number of cells of the cluster so far; 0 if no character can join it
 }
 
-// after returns the state after a character with property p. The bool is true if the character joins
+// after returns the state after a character with property p. It returns true if the character joins
 // the cluster before it.
 func (s State) after(p uint8) (State, bool) {
 	kind, width := p&kindMask, uint8(1)

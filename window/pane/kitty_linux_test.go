@@ -17,7 +17,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// display starts an X server that shows nothing, and returns the name of its display.
+// display starts an X server without a screen, and returns the name of its display.
 func display(t *testing.T) string {
 	t.Helper()
 	read, write, err := os.Pipe()
@@ -43,8 +43,8 @@ func display(t *testing.T) string {
 	return ":" + strings.TrimSpace(number)
 }
 
-// TestARealKittyIsOpenedAndClosed runs kitty on an X server without a screen. The test is
-// skipped where there is no kitty or no Xvfb, unless COLEO_REQUIRE names kitty.
+// TestARealKittyIsOpenedAndClosed runs the real kitty on an X server without a screen. The test is
+// skipped if kitty or Xvfb is not installed, unless COLEO_REQUIRE names kitty.
 func TestARealKittyIsOpenedAndClosed(t *testing.T) {
 	for _, program := range []string{"kitty", "Xvfb"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -55,7 +55,7 @@ func TestARealKittyIsOpenedAndClosed(t *testing.T) {
 		}
 	}
 	s := newStage(t)
-	if err := os.Remove(s.path(asTerminal)); err != nil { // the test binary that plays kitty
+	if err := os.Remove(s.path(asTerminal)); err != nil { // the fake kitty
 		t.Fatal(err)
 	}
 	arm, err := process.Identify(s.arm.Process.Pid)
@@ -97,7 +97,7 @@ func TestARealKittyIsOpenedAndClosed(t *testing.T) {
 	if err := os.WriteFile(s.path("kitty.pid"), parent, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.kill("kitty.pid", syscall.SIGTERM) // kitty closes its windows
+	s.kill("kitty.pid", syscall.SIGTERM) // kitty closes its windows when it ends
 	if w := s.tells(coleo.WindowClosed); w.Reason != "its user has closed it" {
 		t.Errorf("what is told is %q", w.Reason)
 	}

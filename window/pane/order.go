@@ -12,31 +12,30 @@ import (
 	"coleo.dev"
 )
 
-// Verb is the verb of the program that runs in a window. Its argument is the arm's folder.
+// Verb is the verb of coleo that runs Run in a window. Its argument is the arm's folder.
 const Verb = "window"
 
 // These files in the arm's folder describe the window. Only the user can read the folder.
 const (
-	// orderFile contains what Run is to do. Run removes the file, because the file may contain a
-	// password.
+	// orderFile contains the Order for Run. Run removes it, because it may contain a password.
 	orderFile = "window-order.json"
-	// recordFile contains what Run has done.
+	// recordFile contains the Record that Run has written.
 	recordFile = "window.json"
 )
 
-// Order says what runs in a window.
+// Order says what Run starts in a window.
 type Order struct {
-	ID       string   `json:"id"` // random; names this opening of the window
+	ID       string   `json:"id"` // a random id of this opening of the window
 	Terminal string   `json:"terminal"`
 	Title    string   `json:"title"`
 	Argv     []string `json:"argv"`
-	Env      []string `json:"env"` // the variables of the terminal are added
+	Env      []string `json:"env"` // Run adds the variables of the terminal
 	Workdir  string   `json:"workdir"`
 	// Arm is the arm's process. The window closes when this process ends.
 	Arm coleo.Identity `json:"arm"`
 }
 
-// End says how a window has ended. It is stored, so its values never change their meaning.
+// End says how a window has ended. Its values are stored in files, so they never change.
 type End string
 
 // The ends of a window.
@@ -45,7 +44,7 @@ const (
 	EndLeft    End = "left"    // the program has ended with exit code 0
 	EndCrashed End = "crashed" // the program has ended in another way, or did not start
 	EndArm     End = "arm"     // the arm has ended
-	EndTold    End = "told"    // Coleo has told the window to close
+	EndTold    End = "told"    // Coleo has sent TERM to Run
 )
 
 // Record is what Run has recorded about one opening of a window.
@@ -57,7 +56,7 @@ type Record struct {
 	Began    time.Time      `json:"began"`
 	Ended    time.Time      `json:"ended,omitzero"`
 	How      End            `json:"how,omitempty"`
-	Detail   string         `json:"detail,omitempty"` // for EndCrashed: "exit status 1"
+	Detail   string         `json:"detail,omitempty"` // for EndCrashed, for example "exit status 1"
 }
 
 // writeOrder writes an order into the arm's folder.
@@ -89,10 +88,11 @@ func ordered(dir string) *Order {
 	return &o
 }
 
-// withdraw removes an order that Run has not taken.
+// withdraw removes the order if Run has not taken it yet.
 func withdraw(dir string) { _ = os.Remove(filepath.Join(dir, orderFile)) }
 
-// Read returns the record of the last window in the arm's folder, or nil if there was no window.
+// Read returns the record of the newest window in the arm's folder. It returns nil if there is
+// none.
 func Read(dir string) (*Record, error) {
 	var r Record
 	if found, err := load(filepath.Join(dir, recordFile), &r); err != nil || !found {
@@ -117,7 +117,8 @@ func load(path string, v any) (found bool, err error) {
 	return true, nil
 }
 
-// replace writes a whole file, or changes nothing. Only its owner can read the file.
+// replace writes v as JSON into a file that only its owner can read. If it fails, the old file
+// stays.
 func replace(path string, v any) error {
 	raw, err := json.Marshal(v)
 	if err == nil {

@@ -17,11 +17,12 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// The test binary is also the program in a window, and a terminal program. By its name it is
-// kitty, because that is started with --detach and ends at once.
+// The test binary also plays two other programs: the program in a window, and a terminal program
+// that is called kitty. Coleo starts kitty with --detach, so the first process of kitty ends at
+// once.
 const (
 	asTerminal = "kitty"
-	asWindow   = "in-background" // the terminal itself
+	asWindow   = "in-background" // the process that stays and holds the terminal
 )
 
 func TestMain(m *testing.M) {
@@ -38,8 +39,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playTerminal opens a terminal for the program in its arguments, and closes it when it gets
-// SIGTERM. It writes its pid into the file that TERMINAL_PID names.
+// playTerminal plays kitty. With --detach it starts itself once more, and ends. The second process
+// runs the program of its arguments in a terminal, and closes the terminal on SIGTERM. It writes
+// its pid into the file that TERMINAL_PID names.
 func playTerminal(args []string) {
 	if args[0] != asWindow { // --detach --title TITLE --directory FOLDER PROGRAM...
 		cmd := exec.Command(os.Args[0], append([]string{asWindow}, args[5:]...)...)
@@ -125,7 +127,7 @@ func (s *stage) endArm() {
 	}
 }
 
-// open opens a window in which a shell carries out a script.
+// open opens a window in which a shell runs a script.
 func (s *stage) open(script string) error {
 	arm, err := process.Identify(s.arm.Process.Pid)
 	if err != nil {
@@ -142,7 +144,7 @@ func (s *stage) open(script string) error {
 
 func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
 
-// tells waits until a state of the window is told.
+// tells waits until Shown has reported the given state of the window.
 func (s *stage) tells(want coleo.WindowState) coleo.Window {
 	s.t.Helper()
 	for limit := time.After(time.Minute); ; {
@@ -157,7 +159,7 @@ func (s *stage) tells(want coleo.WindowState) coleo.Window {
 	}
 }
 
-// pid waits until a file has a pid, and returns it.
+// pid waits until a file contains a pid, and returns the pid.
 func (s *stage) pid(file string) int {
 	s.t.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -217,7 +219,8 @@ func TestHowAWindowEndsIsTold(t *testing.T) {
 	}
 }
 
-// The program that follows the window's end may itself be killed. That is no act of a user.
+// The test kills Run, the program that records the window's end. The window is then reported as
+// failed, because its user has not closed it.
 func TestAKillInTheWindowIsNoClosedWindow(t *testing.T) {
 	s := newStage(t)
 	if err := s.open(stays); err != nil {
@@ -264,7 +267,7 @@ func TestTheNextSessionFindsTheWindow(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 	}
 	s.shown = s.newShown()
-	s.shown.Resume() // the window was closed while nobody looked
+	s.shown.Resume() // no session followed the window when it was closed
 	if w := s.tells(coleo.WindowClosed); w.Reason != "its user has closed it" {
 		t.Errorf("what is told is %q", w.Reason)
 	}
@@ -275,8 +278,8 @@ func TestTheNextSessionFindsTheWindow(t *testing.T) {
 	s.pid("shell")
 }
 
-// A session may be let go after the terminal program was started, and before the program in
-// the window runs.
+// A session can be released after it has started the terminal program and before Run runs. The next
+// session then waits for the window.
 func TestAWindowThatIsJustBeingOpenedIsFound(t *testing.T) {
 	s := newStage(t)
 	arm, err := process.Identify(s.arm.Process.Pid)

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// armEvery is the time between two looks at the arm's process.
+	// armEvery is the time between two checks whether the arm's process still runs.
 	armEvery = 250 * time.Millisecond
-	// programGrace is the time between TERM and KILL for the program in the window. OpenCode
-	// takes up to 1.5 s.
+	// programGrace is the time between TERM and KILL for the program in the window. OpenCode took
+	// up to 1.5 s to end.
 	programGrace = 3 * time.Second
 )
 
 // terminalVariables lists the variables that describe the terminal, its display and the user's
-// editor. A name that ends in _ is a prefix. The program in the window gets no other variables of
-// the terminal, because they may be secrets.
+// editor. A name that ends in _ is a prefix. The program in the window receives no other variables
+// of the terminal, because they may be secrets.
 var terminalVariables = []string{
 	"TERM", "COLORTERM", "COLORFGBG", "TERM_", "TERMINFO", "TERMINFO_DIRS", "LC_TERMINAL", "LC_TERMINAL_VERSION",
 	"TMUX", "TMUX_PANE", "STY", "KITTY_", "WEZTERM_", "GHOSTTY_", "ITERM_", "VTE_VERSION", "WINDOWID",
@@ -33,8 +33,8 @@ var terminalVariables = []string{
 }
 
 // Run is the program in a window. It takes the order from the arm's folder dir, starts the order's
-// program on this terminal, and records how the window ends. environ contains the variables of
-// the terminal. Run returns when the program has ended.
+// program on this terminal, and records how the window ends. It passes the program the variables in
+// environ that describe the terminal. Run returns when the program has ended.
 //
 // Run returns ENotFound if there is no order. It returns an error if the program has crashed or
 // cannot be started.
@@ -48,7 +48,7 @@ func Run(dir string, environ []string) error {
 		return err
 	}
 	r := Record{ID: o.ID, Terminal: o.Terminal, Title: o.Title, Process: me, Began: time.Now().UTC()}
-	signals := make(chan os.Signal, 8) // more than there are kinds
+	signals := make(chan os.Signal, 8) // a buffer for more signals than Notify can send here at once
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 	if err := r.write(dir); err != nil {
@@ -61,11 +61,11 @@ func Run(dir string, environ []string) error {
 	if err := cmd.Start(); err != nil {
 		ended <- err
 	} else {
-		go func() { ended <- cmd.Wait() }() // ends with the program, which endProgram ends
+		go func() { ended <- cmd.Wait() }() // the goroutine ends with the program
 	}
 	r.How, r.Detail = await(o, ended, signals)
 	r.Ended = time.Now().UTC()
-	err = r.write(dir) // at once, because the program may take its time to end
+	err = r.write(dir) // before endProgram, because the program may need time to end
 	endProgram(cmd, ended)
 	if r.How == EndCrashed {
 		return errors.Join(err, fmt.Errorf("%s has ended in its window: %s", o.Argv[0], r.Detail))
@@ -73,7 +73,7 @@ func Run(dir string, environ []string) error {
 	return err
 }
 
-// ofTerminal returns only the variables that describe the terminal.
+// ofTerminal returns the variables in environ that describe the terminal.
 func ofTerminal(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
@@ -83,8 +83,8 @@ func ofTerminal(environ []string) []string {
 	})
 }
 
-// await waits for the end of the window. If the program ends, await puts the program's result back
-// into the channel from which it has taken it.
+// await waits for the end of the window, and returns how it ended. If the program has ended, await
+// puts the result back into the channel, because endProgram waits for that result too.
 func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	tick := time.NewTicker(armEvery)
 	defer tick.Stop()
@@ -97,7 +97,8 @@ func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 			case syscall.SIGTERM:
 				return EndTold, ""
 			}
-			// The signals INT and QUIT come from keys of the terminal. They are for the program.
+			// Ignore INT and QUIT: they come from keys of the terminal, and the program handles
+			// them.
 		case err := <-ended:
 			ended <- err
 			return endOf(err)
@@ -109,9 +110,8 @@ func await(o Order, ended chan error, signals <-chan os.Signal) (End, string) {
 	}
 }
 
-// endOf returns how a window has ended. err is the result of the program in the window. The program
-// and this process get the hang-up of the terminal at the same time. The program may end before
-// this process handles the hang-up.
+// endOf returns how a window has ended whose program has returned err. The program can end before
+// this process handles the hang-up of the terminal, so endOf checks for a hang-up itself.
 func endOf(err error) (End, string) {
 	var exit *exec.ExitError
 	hung := errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGHUP
@@ -140,7 +140,7 @@ func endProgram(cmd *exec.Cmd, ended <-chan error) {
 	if cmd.Process == nil {
 		return
 	}
-	_ = cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended
+	_ = cmd.Process.Signal(syscall.SIGTERM) // fails if the program has ended
 	select {
 	case <-ended:
 	case <-time.After(programGrace):

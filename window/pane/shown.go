@@ -19,13 +19,13 @@ const (
 	// openTimeout limits the wait for the program in a new window. On a loaded machine, a terminal
 	// program took 5 s.
 	openTimeout = 30 * time.Second
-	// openEvery is the time between two checks for the program in a new window.
+	// openEvery is the time between two checks whether the program in a new window runs.
 	openEvery = 20 * time.Millisecond
-	// watchEvery is the time between two looks at an open window. If the user closes a window,
+	// watchEvery is the time between two checks of an open window. If the user closes a window,
 	// Shown reports this within a second.
 	watchEvery = 200 * time.Millisecond
-	// endTimeout limits the wait for a window whose arm has ended. After this time, End sends TERM
-	// to the process in the window.
+	// endTimeout limits the wait for the window of an ended arm to close by itself. After this
+	// time, End sends TERM to the process in the window.
 	endTimeout = armEvery + programGrace + time.Second
 	// termTimeout is the time between TERM and KILL for the process in a window whose arm has
 	// ended.
@@ -36,7 +36,7 @@ const (
 type Shown struct {
 	dir     string
 	program []string
-	title   string // of the agent CLI, for users
+	title   string // the name of the agent CLI for users
 	tell    func(coleo.Window)
 
 	ctx    context.Context // canceled by Close
@@ -47,10 +47,10 @@ type Shown struct {
 	now coleo.Window
 }
 
-// NewShown returns the window of the session in the arm's folder dir. No window is open yet. With
-// the folder as its last argument, windowCommand becomes the program in the window. The title is
-// that of the agent CLI. Shown calls the given function with each new state of the window. These
-// calls never overlap.
+// NewShown returns the Shown of the session in the arm's folder dir. No window is open yet. The
+// program in the window will be windowCommand, with the folder as its last argument. The title is
+// the name of the agent CLI. Shown calls tell with each new state of the window. These calls never
+// overlap.
 func NewShown(dir string, windowCommand []string, title string, tell func(coleo.Window)) *Shown {
 	s := &Shown{dir: dir, program: windowCommand, title: title, tell: tell}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -77,9 +77,9 @@ func (s *Shown) change(state coleo.WindowState, reason string) {
 }
 
 // Finish opens the window w, which Begin has returned. It returns when the program in the window
-// runs. From the Order it uses Argv, Env, Workdir and Arm. environ contains the variables of
-// the terminal program. Finish returns the errors of window.Open. It returns EInternal if nothing
-// runs in the window.
+// runs. It uses the fields Argv, Env, Workdir and Arm of the Order. The terminal program runs with
+// the variables in environ. Finish returns the errors of window.Open. It returns EInternal if no
+// program runs in the window.
 func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o Order) error {
 	o.ID, o.Terminal, o.Title = rand.Text(), string(w.Terminal), window.Title(w.Name)
 	err := writeOrder(s.dir, o)
@@ -96,13 +96,13 @@ func (s *Shown) Finish(ctx context.Context, w window.Window, environ []string, o
 	case s.ctx.Err() == nil:
 		withdraw(s.dir)
 		s.change(coleo.WindowFailed, err.Error())
-	} // after a Release, the next session finds the order or the window
+	} // if Shown was released, leave the order and the window to the next session
 	return err
 }
 
 // Begin notes that a window is about to open. It returns a description of the window for Finish.
-// The window gets the given folder as its work folder. Begin returns EConflict if a window is
-// already open, and EBusy if a window is about to open. It also returns the errors of window.Check.
+// The program in the window will run in workdir. Begin returns EConflict if a window is already
+// open, and EBusy if a window is about to open. It also returns the errors of window.Check.
 func (s *Shown) Begin(p coleo.WindowPlace, workdir string) (window.Window, error) {
 	w := Described(p, workdir, append(slices.Clone(s.program), s.dir))
 	s.mu.Lock()
@@ -145,7 +145,7 @@ func (s *Shown) awaitOpen(ctx context.Context, id string) (*Record, error) {
 	}
 }
 
-// opened notes that a window is open, and follows it.
+// opened notes that a window is open, and starts to follow it.
 func (s *Shown) opened(r *Record) {
 	s.mu.Lock()
 	s.set(coleo.WindowOpen, r.Terminal, r.Title, "")
@@ -153,8 +153,8 @@ func (s *Shown) opened(r *Record) {
 	s.work.Go(func() { s.watch(r) })
 }
 
-// Resume finds the window that an earlier process opened, and follows it. If the earlier process
-// did not begin to open a window, Window then returns a state of "".
+// Resume finds the window that an earlier process has opened or was about to open, and follows it.
+// If there is no such window, the state of Window stays "".
 func (s *Shown) Resume() {
 	r, err := Read(s.dir)
 	waiting := ordered(s.dir)
@@ -178,7 +178,7 @@ func (s *Shown) Resume() {
 	}
 }
 
-// Fail notes, after Begin, that the window cannot be opened.
+// Fail notes that the window that Begin announced cannot be opened.
 func (s *Shown) Fail(why string) {
 	if s.ctx.Err() == nil {
 		s.change(coleo.WindowFailed, why)
@@ -217,12 +217,11 @@ func (s *Shown) watch(r *Record) {
 	}
 }
 
-// judge returns the state of a window that has ended, and the reason. If the window is still open,
-// the last result is false.
+// judge reports whether a window has ended, and returns its state and the reason.
 func (s *Shown) judge(r *Record) (state coleo.WindowState, reason string, ended bool) {
 	if r.Ended.IsZero() && process.LookQuickly(r.Process) == process.Dead {
 		if last, err := Read(s.dir); err == nil && last != nil && last.ID == r.ID {
-			r = last // the program may have written its end just before
+			r = last // Run may have recorded its end just before it ended
 		}
 		if r.Ended.IsZero() {
 			return coleo.WindowFailed, fmt.Sprintf("the program in it, process %d, was killed", r.Process.PID), true
@@ -243,8 +242,8 @@ func (s *Shown) judge(r *Record) (state coleo.WindowState, reason string, ended 
 	return coleo.WindowFailed, s.title + " has ended in it: " + r.Detail, true
 }
 
-// End waits until nothing runs in the window of an ended arm. If a process still runs there after a
-// while, End ends this process.
+// End waits until no process runs in the window of an ended arm. First it waits for the window to
+// close by itself, then it sends TERM, then KILL.
 func (s *Shown) End() {
 	withdraw(s.dir)
 	for _, step := range []struct {
@@ -264,17 +263,18 @@ func (s *Shown) End() {
 	}
 }
 
-// Release leaves the window to the next session, even if the window is just being opened.
+// Release stops following the window and leaves it to the next session. The window may still be
+// about to open.
 func (s *Shown) Release() { s.cancel() }
 
-// Close works like Release, and returns when nothing follows the window anymore.
+// Close works like Release. It also waits until all goroutines of s have ended.
 func (s *Shown) Close() {
 	s.cancel()
 	s.work.Wait()
 }
 
-// Described returns the description of a window. If the place names no terminal, the window is a
-// tmux window.
+// Described returns the description of a window at the given place. If the place names no terminal,
+// the window is a tmux window.
 func Described(p coleo.WindowPlace, workdir string, program []string) window.Window {
 	terminal := window.Terminal(p.Terminal)
 	if terminal == "" {
