@@ -221,7 +221,7 @@ func showModel(c *cobra.Command, client *api.Client, name string) error {
 		map[string]any{"model": model, "default_model": arm.DefaultModel, "fallback": arm.ModelFallback})
 }
 
-// modelText describes the result of an order to change the model.
+// modelText describes the result of a request to change the model.
 func modelText(name string, scope coleo.ModelScope, s coleo.ModelSwitch) string {
 	if s.Fallback != nil && !s.Fallback.Seen {
 		line := s.Fallback.FirstLine()

@@ -101,8 +101,8 @@ is the newest one: what the last turn changed.`,
 	return c
 }
 
-// number returns the number of the checkpoint that the arguments name. If they name none, it
-// returns the number of the newest checkpoint.
+// number returns the number of the checkpoint in the arguments. Without one, it returns the number
+// of the newest checkpoint.
 func number(c *cobra.Command, client *api.Client, args []string) (int, error) {
 	if len(args) == 2 {
 		return parse(args[1])

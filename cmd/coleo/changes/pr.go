@@ -69,8 +69,9 @@ func PullCommand() *cobra.Command {
 
 const repoHelp = "`NAME` of the repository, if the arm works in several"
 
-// worktreeOf returns the worktree of an arm in a repository, and the worktrees of this machine: see
-// workspace.Workspaces.Choose. It returns EUnsupported if the arm has no worktree on this machine.
+// worktreeOf returns an arm's worktree in the given repository, and the worktrees of this machine:
+// see workspace.Workspaces.Choose. It returns EUnsupported if the arm has no worktree on this
+// machine.
 func worktreeOf(ctx context.Context, client *api.Client, name, repo string) (trees workspace.Workspaces,
 	tree workspace.Workspace, err error) {
 	arm, err := client.Arm(ctx, name)

@@ -83,8 +83,7 @@ func newSteerCommand() *cobra.Command {
 	return c
 }
 
-// steered returns a line that says how a prompt has reached the arm. It is for prompts that are
-// sent at once.
+// steered describes in one line how a prompt that was sent at once has reached the arm.
 func steered(name string, done coleo.Steering) string {
 	sent := fmt.Sprintf("Sent to %s (%s)", name, done.Receipt.Proof)
 	switch {
