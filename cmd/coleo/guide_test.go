@@ -14,7 +14,7 @@ func TestADenialIsRecordedOnce(t *testing.T) {
 	f.wait(f.name, coleo.WaitingApproval)
 	f.must("arm", "deny", f.name)
 	f.wait(f.name, coleo.Idle)
-	f.fails(12, "arm", "approve", f.name) // the dialog has closed
+	f.fails(12, "arm", "approve", f.name) // the dialog is gone
 	if n := len(f.events(f.name, coleo.EventDecision)); n != 1 {
 		t.Errorf("%d decisions are in the log, want 1", n)
 	}
