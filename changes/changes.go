@@ -71,10 +71,10 @@ type Repository struct {
 	Head string `json:"head,omitempty"`
 }
 
-// Kind says how a file changed.
+// Kind is the way in which a file changed.
 type Kind string
 
-// The kinds.
+// These are the kinds.
 const (
 	Added    Kind = "added"
 	Deleted  Kind = "deleted"
@@ -150,7 +150,7 @@ type Hunk struct {
 	Why      *Why   `json:"why,omitempty"` // nil unless the caller asked for it
 }
 
-// Why says which call of which run made a hunk. Package graph defines the values of Certainty.
+// Why describes which call of which run made a hunk. Package graph defines the values of Certainty.
 type Why struct {
 	Certainty string `json:"certainty" enum:"wrote,changed,possible,nothing"`
 	Note      string `json:"note"` // for people: what the certainty means here

@@ -14,6 +14,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
+// This file contains the checks of the start, of simple prompts, of states and of MCP servers.
+
 func spawnAndIdle(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

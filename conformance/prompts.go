@@ -11,6 +11,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
+// This file contains the checks of special prompts and answers.
+
 func multilinePrompt(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -26,7 +26,7 @@ func stricter(a, b Verdict) bool { return strictness[a] > strictness[b] }
 // Category is a group of tools with similar effects, such as reading or editing.
 type Category string
 
-// The categories of tools.
+// These are the categories of tools.
 const (
 	Read    Category = "read"
 	Edit    Category = "edit"

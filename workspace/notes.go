@@ -15,6 +15,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
+// This file fills submodules, and notes which files a new worktree lacks.
+
 const (
 	// lfsPointer is the beginning of a file that stands for a file of Git LFS, by version 1 of its
 	// specification.

@@ -14,6 +14,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
+// This file keeps copies of work folders' indexes, so that git need not read all files for each
+// diff.
+
 const (
 	// leastIndex is the size of the smallest index that Indexes copies, in bytes. Such an index has about 300
 	// files. In a smaller repository, git reads all files within some milliseconds.

@@ -19,6 +19,8 @@ import (
 	"coleo.dev/window/pane"
 )
 
+// This file contains the hidden verbs of holders, hooks, windows and sandboxes.
+
 func newHoldCommand() *cobra.Command {
 	var stdin bool
 	var dir string

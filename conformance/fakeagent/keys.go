@@ -6,6 +6,8 @@ import (
 	"time"
 )
 
+// This file handles the keys that the fake reads from its terminal.
+
 const (
 	pasteBegins = "\x1b[200~"
 	pasteEnds   = "\x1b[201~"

@@ -9,6 +9,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// This file follows the syntax tree of a command line.
+
 const (
 	// MaxLine is the largest size of a command line that Parse accepts, in bytes. People
 	// write shorter lines, and the time of parsing grows faster than the length.

@@ -10,6 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// This file expands the words of a command line as a shell does.
+
 const (
 	// mostMatches is the largest number of names that a file name pattern may match.
 	mostMatches = 500
@@ -371,5 +373,5 @@ func wild(pattern []byte, special []bool, name string) bool {
 		}
 	}
 	re, err := regexp.Compile(expr.String() + `$`)
-	return err != nil || re.MatchString(name) // a name too many is harmless, because it is only judged too
+	return err != nil || re.MatchString(name) // an extra name is harmless, because it is judged as well
 }

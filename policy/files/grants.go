@@ -13,6 +13,8 @@ import (
 	"coleo.dev/policy"
 )
 
+// This file stores the user's grants.
+
 const (
 	// MaxGrant is the longest duration of a grant. For longer, the user should write a rule,
 	// because people see it when they read their rules.

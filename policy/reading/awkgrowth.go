@@ -9,6 +9,8 @@ import (
 	"strings"
 )
 
+// This file bounds the memory that an awk script can need.
+
 const (
 	// mostGrowth is the largest factor by which a program may lengthen one record of its input.
 	mostGrowth = 1000

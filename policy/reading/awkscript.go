@@ -7,6 +7,8 @@ import (
 	"strings"
 )
 
+// This file reads the statements of an awk script.
+
 const (
 	// mostLoops is the deepest nesting of loops that a script may have. Deeper loops could take too long.
 	mostLoops = 2

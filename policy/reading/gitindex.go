@@ -10,6 +10,8 @@ import (
 	"strings"
 )
 
+// This file reads git's index.
+
 const (
 	// largestIndex is the largest size of a git index that is read, in bytes. The index of a repository with
 	// 100,000 files has about 10 megabytes.

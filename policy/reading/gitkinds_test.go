@@ -23,7 +23,7 @@ func (w Workspace) git(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// newSecretTree makes a workspace in whose history a folder with a private name was committed.
+// newSecretTree makes a workspace with a git history that contains a folder with a private name.
 func newSecretTree(t *testing.T) Workspace {
 	t.Helper()
 	w := newTree(t)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 )
 
+// This file answers a judgement's questions about the machine on which Coleo runs.
+
 const (
 	// mostLinks is the largest number of symbolic links in one path. Linux has the same limit.
 	mostLinks = 40

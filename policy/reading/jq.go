@@ -9,6 +9,8 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
+// This file reads the filters of jq.
+
 var (
 	// jqNames lists the words and functions of jq that only calculate and always end.
 	jqNames = strings.Fields(`length keys keys_unsorted values type map map_values select has in to_entries from_entries

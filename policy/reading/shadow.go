@@ -10,6 +10,8 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
+// This file finds aliases and functions in the start files of shells.
+
 const (
 	// largestStart is how many bytes of a start file are searched. Start files usually have a few
 	// kilobytes.

@@ -19,6 +19,8 @@ import (
 	"coleo.dev/sandbox/inside"
 )
 
+// This file contains StartVerb, the arm's program outside of its container.
+
 const (
 	// runTimeout is the time limit for the engine to start a container. The first start from a large
 	// image can take long.

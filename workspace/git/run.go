@@ -17,6 +17,8 @@ import (
 	"coleo.dev"
 )
 
+// This file starts git, and contains the list of commands that may run.
+
 const (
 	// defaultMost is the size of the largest output that Output returns, in bytes.
 	defaultMost = 64 << 20

@@ -16,6 +16,8 @@ import (
 	"coleo.dev"
 )
 
+// This file runs the programs gh and glab.
+
 const (
 	// callTime is the time limit of one call of gh or glab, which sends a single request over the
 	// network.

@@ -12,6 +12,8 @@ import (
 	"coleo.dev/workspace/remote"
 )
 
+// This file watches a pull request, and sends new items to the arm.
+
 const (
 	// DefaultTries is how many prompts one watch sends at most. If three prompts do not repair the
 	// branch, a fourth rarely does.

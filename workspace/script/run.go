@@ -17,6 +17,8 @@ import (
 	"coleo.dev/printable"
 )
 
+// This file runs a project's script below a guard.
+
 const (
 	// DefaultTimeout is how long a script may run if config.toml contains no time. It is long
 	// because a set-up often downloads packages.

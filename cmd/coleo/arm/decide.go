@@ -14,6 +14,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file contains the verbs that answer an arm's dialogs and questions: approve, deny and
+// answer.
+
 const (
 	// decideHelp is the help that approve, deny and answer share.
 	decideHelp = `'coleo arm status NAME' shows the dialog, its options and its fingerprint. What

@@ -15,6 +15,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file shows the list of arms on the whole terminal, for arm list --watch.
+
 const (
 	// watchRedraw is the shortest time between two redraws. Nobody can read more than
 	// four lists in a second.

@@ -16,6 +16,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file contains the verbs that change the mode or the model of a running arm, or compact its
+// conversation.
+
 func newCompactCommand() *cobra.Command {
 	var wait bool
 	var timeout time.Duration

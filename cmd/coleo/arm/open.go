@@ -19,6 +19,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the verb arm open, which shows an arm in a window.
+
 func newOpenCommand() *cobra.Command {
 	var terminal string
 	c := liveArmCommand("open", "Show the arm in a terminal window of its own",

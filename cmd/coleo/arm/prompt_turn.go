@@ -11,6 +11,8 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 )
 
+// This file waits for the turn of a prompt, for arm prompt --wait.
+
 const (
 	// parkedTime is how long explain waits for serve to know whether an arm is parked. The host agent
 	// reports the parking just after the end of the turn.

@@ -17,6 +17,8 @@ import (
 	"coleo.dev/holder/journal"
 )
 
+// This file contains the verbs that show an arm's screen and write its recording.
+
 func newScreenCommand() *cobra.Command {
 	var at string
 	c := oneArmCommand("screen", "Print the arm's screen, of now or of an earlier time",

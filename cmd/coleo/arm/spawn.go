@@ -20,6 +20,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains what the verb arm spawn does. Its flags are in spawn_flags.go.
+
 func spawn(c *cobra.Command, f spawnFlags) error {
 	if err := f.prepare(c); err != nil {
 		return err

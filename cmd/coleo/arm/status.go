@@ -14,6 +14,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file contains the verb arm status.
+
 func newStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [NAME]",

@@ -16,6 +16,8 @@ import (
 	"coleo.dev/printable"
 )
 
+// This file contains the verbs below arm checkpoint.
+
 const restoreHelp = `Put the files of a checkpoint back, byte for byte, and delete the files that have
 been made since. To undo a turn, restore the checkpoint before the one of that turn.
 

@@ -14,6 +14,8 @@ import (
 	"coleo.dev/printable"
 )
 
+// This file contains the verb arm merge.
+
 const mergeHelp = `Merge the branch that is checked out in the arm's worktree into the branch from
 which the worktree was made, or into another one (--into). If the branch of --into
 does not exist, it begins at the branch from which the worktree was made.

@@ -16,6 +16,8 @@ import (
 	"coleo.dev/workspace/pull"
 )
 
+// This file contains the verb arm pr, which opens a pull request.
+
 const pullHelp = `Push the branch of the arm's worktree to the remote, and make a pull request for it
 (GitHub) or a merge request (GitLab). If the branch has an open one already, this only
 pushes. A later call does the same.

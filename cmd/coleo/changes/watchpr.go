@@ -19,6 +19,8 @@ import (
 	"coleo.dev/workspace/pull"
 )
 
+// This file contains the verb arm watch-pr, which sends failed checks and comments to the arm.
+
 const watchHelp = `Watch the pull request that 'coleo arm pr' has made on GitHub. Failed checks, with the
 end of their logs, and new comments go to the arm as one prompt, through its queue.
 Each of them goes to the arm once, even if this was killed or runs again.

@@ -17,6 +17,8 @@ import (
 	"coleo.dev/workspace"
 )
 
+// This file contains the verb fan-out keep, which keeps one arm and removes the others.
+
 const keepHelp = `Keep one arm of a fan-out, and remove the others with their worktrees.
 
 Nothing is removed while one of the others works or asks something, or while its

@@ -21,6 +21,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the verbs fan-out list and fan-out show, and the table that compares the arms.
+
 const (
 	// lookEvery is the time between two checks of the arms. A person does not notice this delay,
 	// and a check takes much less time.

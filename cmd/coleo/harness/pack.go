@@ -19,6 +19,8 @@ import (
 	"coleo.dev/registry"
 )
 
+// This file contains the verbs that list, check, add and remove packs.
+
 func newPackCommand() *cobra.Command {
 	c := verb.Group("pack", "Bring newer reading rules for a harness, without a new Coleo")
 	c.AddCommand(newPackListCommand(), newPackCheckCommand(), newPackAddCommand(), newPackUpdateCommand(),

@@ -20,6 +20,8 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
+// This file contains the verbs that make keys and packs, trust keys, and update packs.
+
 func newPackTrustCommand() *cobra.Command {
 	remove := false
 	c := &cobra.Command{

@@ -18,6 +18,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the verbs models logins and models resolve.
+
 func newModelsCommand() *cobra.Command {
 	c := verb.Group("models", "List models, and show which one a request resolves to")
 	c.AddCommand(newModelsListCommand(), newModelsLoginsCommand(), newModelsResolveCommand(), newModelsRefreshCommand())

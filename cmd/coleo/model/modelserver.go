@@ -18,6 +18,8 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
+// This file contains the verbs that run the scripted model and the conformance suite's MCP server.
+
 func newModelserverCommand() *cobra.Command {
 	var cfg modelserver.Config
 	var script string

@@ -21,6 +21,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
+// This file runs an arm's agent CLI with the scripted model, in a network namespace.
+
 const (
 	// ScriptedVerb is the name of the verb that runs an arm's agent CLI with the
 	// scripted model.

@@ -13,6 +13,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file contains the verbs that pause and resume a queue, stop a turn, or send a prompt at
+// once.
+
 const pauseHelp = `Send nothing from the arm's queue until 'coleo arm resume'.
 
 The running turn goes on, and 'coleo arm prompt' still works. 'coleo arm abort'

@@ -17,6 +17,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the verb run list.
+
 const (
 	// listed is the number of runs in the list if the user gives no number.
 	listed = 20

@@ -21,6 +21,8 @@ import (
 	"coleo.dev/store"
 )
 
+// This file contains the verb agent start, which runs the host agent.
+
 const (
 	// busWait is how long a host agent waits for a connection to the bus.
 	busWait = 15 * time.Second

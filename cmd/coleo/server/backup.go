@@ -21,6 +21,8 @@ import (
 	"coleo.dev/store"
 )
 
+// This file contains the verbs backup and repair.
+
 func newBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",

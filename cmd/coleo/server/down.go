@@ -22,6 +22,8 @@ import (
 	"coleo.dev/store"
 )
 
+// This file contains the verb down.
+
 const (
 	// killsAtOnce is how many arms are ended at the same time. More would not be faster, because most of
 	// the time is spent waiting for the agent CLIs and the disk.

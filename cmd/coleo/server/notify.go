@@ -15,6 +15,8 @@ import (
 	"coleo.dev/store"
 )
 
+// This file runs the user's command for each dialog that opens and each run that ends.
+
 const (
 	// notifyTimeout is the time limit for one run of the user's notification command.
 	notifyTimeout = 30 * time.Second

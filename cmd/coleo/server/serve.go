@@ -30,6 +30,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
+// This file contains the verb serve.
+
 func newServeCommand(now func() time.Time) *cobra.Command {
 	var addr, notify string
 	c := &cobra.Command{

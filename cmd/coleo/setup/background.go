@@ -16,6 +16,8 @@ import (
 	"coleo.dev/store"
 )
 
+// This file starts serve and the host agent in the background.
+
 const (
 	// readyTimeout is how long await waits until serve or the host agent is ready.
 	readyTimeout = 30 * time.Second
