@@ -16,33 +16,34 @@ import (
 	"coleo.dev/wire"
 )
 
-// manyArms is the larger number of arms that BenchmarkArms compares with fewArms.
+// manyArms is the larger of the two numbers of arms that BenchmarkArms compares. The smaller one is
+// fewArms.
 var manyArms = flag.Int("arms", 500, "arms of BenchmarkArms")
 
 const (
 	fewArms = 50
-	// armsRatio is how much more one of many arms may cost than one of few.
+	// armsRatio is the largest ratio between an arm's cost among many arms and its cost among few.
 	armsRatio = 1.2
-	// armsIdle is the bar for serve and the host agent together with many idle arms, in
-	// thousandths of a core.
+	// armsIdle is the most CPU time that serve and the host agent together may use with many idle
+	// arms, in thousandths of a core.
 	armsIdle = 10
-	// armsEnd is the bar for 'coleo down --arms' with many arms, in seconds.
+	// armsEnd is the longest time that 'coleo down --arms' may take with many arms, in seconds.
 	armsEnd = 15
-	// armSamples is how many spawns and lists are timed at each number of arms.
+	// armSamples is how many spawns and lists are timed for each number of arms.
 	armSamples = 20
-	// spawnsAtOnce is how many arms are started side by side to reach that number.
+	// spawnsAtOnce is how many arms are started at the same time to reach that number.
 	spawnsAtOnce = 6
 )
 
-// armCosts are the figures at one number of arms.
+// armCosts contains the measurements for one number of arms.
 type armCosts struct {
-	spawn, list float64 // in milliseconds; list for each arm
-	idle        float64 // in thousandths of a core, for serve and host agent
-	holder      float64 // memory in kilobytes, proportional share, for each holder with its guard
+	spawn, list float64 // in milliseconds; list is the time per arm
+	idle        float64 // CPU time of serve and the host agent, in thousandths of a core
+	holder      float64 // memory of each holder with its guard, in kilobytes; shared memory counts in part
 }
 
-// BenchmarkArms measures the cost of an idle arm among few and among many, as ratios
-// within one run, and the time to end all arms.
+// BenchmarkArms measures what an idle arm costs among few arms and among many, and compares the two
+// as ratios. It also measures the time to end all arms.
 func BenchmarkArms(b *testing.B) {
 	f := newFleet(b)
 	for b.Loop() {
@@ -65,7 +66,7 @@ func BenchmarkArms(b *testing.B) {
 	}
 }
 
-// costs raises the number of arms to n and measures.
+// costs raises the number of arms from the given number to n, and measures.
 func (f *fleet) costs(from, n int) armCosts {
 	f.b.Helper()
 	var starting sync.WaitGroup
@@ -91,14 +92,14 @@ func (f *fleet) costs(from, n int) armCosts {
 	time.Sleep(idleWarming)
 	own := []int{f.pid("serve"), f.pid("agent")}
 	before := cpuTime(f.b, own)
-	const window = 60 * time.Second // two beats
+	const window = 60 * time.Second // time in which a host agent sends two beats
 	time.Sleep(window)
 	out.idle = float64((cpuTime(f.b, own) - before).Microseconds()) / float64(window.Microseconds()) * 1000
 	out.holder = f.shares(own) / float64(n)
 	return out
 }
 
-// shell starts an arm with a shell, the lightest possible arm.
+// shell starts an arm that runs a shell, the lightest possible arm.
 func (f *fleet) shell(i int) {
 	f.b.Helper()
 	name := "arm-" + strconv.Itoa(i)
@@ -118,8 +119,8 @@ func (f *fleet) pid(verb string) int {
 	return n
 }
 
-// shares returns the proportional memory of coleo's processes, except some, in kilobytes.
-// Memory that several processes share counts in parts.
+// shares returns the memory of coleo's processes in kilobytes, except those in but. Memory that
+// several processes share is divided among them.
 func (f *fleet) shares(but []int) (total float64) {
 	f.b.Helper()
 	for _, pid := range f.pids() {
@@ -128,11 +129,11 @@ func (f *fleet) shares(but []int) (total float64) {
 		}
 		argv, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		if !strings.Contains(string(argv), "hold") {
-			continue // the shells
+			continue // this is one of the shells
 		}
 		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		for line := range strings.Lines(string(raw)) {
 			var kb float64

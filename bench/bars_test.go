@@ -14,7 +14,7 @@ import (
 	"coleo.dev"
 )
 
-// bar reports the median of several runs, and fails when it is above the bar.
+// bar reports the median of several runs. The benchmark fails if the median exceeds most.
 func bar(b *testing.B, name string, runs []float64, most float64) {
 	b.Helper()
 	median := slices.Sorted(slices.Values(runs))[len(runs)/2]
@@ -24,22 +24,22 @@ func bar(b *testing.B, name string, runs []float64, most float64) {
 	}
 }
 
-// Bars for the delay of readings, in milliseconds. The delay begins when the agent CLI
-// draws a state, and ends when a session's follower has the change.
+// These are the bars for the delay of readings, in milliseconds. The delay begins when the agent
+// CLI draws a state. It ends when a follower of the session receives the change.
 const (
-	tellBar = 50  // work and questions, p95
-	idleBar = 100 // idle, beyond settle_ms, p95
+	tellBar = 50  // the state is working or a question; 95th percentile
+	idleBar = 100 // the state is idle; in addition to settle_ms; 95th percentile
 )
 
-// turnRuns and turnsEach make 300 turns.
+// turnRuns and turnsEach give 300 turns.
 const (
 	turnRuns  = 3
 	turnsEach = 100
 )
 
-// BenchmarkTurns measures the time from the painter's writes to the changes that report
-// them, through a real holder. A state that is reported but was not drawn, or the
-// reverse, is a flap.
+// BenchmarkTurns measures the time from the painter's writes to the changes that report them,
+// through a real holder. It also counts flaps. A flap is a state that was reported but not drawn,
+// or drawn but not reported.
 func BenchmarkTurns(b *testing.B) {
 	for b.Loop() {
 		var tell, rest, flaps []float64
@@ -63,8 +63,7 @@ type moment struct {
 	state coleo.State
 }
 
-// turns makes a painter draw its turns, and returns the states that it drew and those
-// that were reported.
+// turns makes a painter draw its turns. It returns the drawn states and the reported states.
 func turns(b *testing.B) (drawn, reported []moment) {
 	b.Helper()
 	h := harness(b, "painter")
@@ -101,7 +100,8 @@ func turns(b *testing.B) (drawn, reported []moment) {
 	return drawn, reported
 }
 
-// readDrawn returns the states that a painter has drawn; nil while it still draws.
+// readDrawn returns the states that a painter has drawn. It returns nil while the painter is still
+// drawing.
 func readDrawn(b *testing.B, path string) (out []moment) {
 	b.Helper()
 	raw, err := os.ReadFile(path)
@@ -118,8 +118,8 @@ func readDrawn(b *testing.B, path string) (out []moment) {
 	return out
 }
 
-// compareTurns returns the delay of changes at p95, in milliseconds, and how many states
-// were only drawn or only reported.
+// compareTurns returns the 95th percentile of the delays in milliseconds: tell for working states
+// and questions, rest for idle. flaps is how many states were only drawn or only reported.
 func compareTurns(drawn, reported []moment) (tell, rest float64, flaps int) {
 	var busy, calm []time.Duration
 	t := 0

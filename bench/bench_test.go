@@ -20,7 +20,8 @@ import (
 	"coleo.dev/registry"
 )
 
-// The benchmark's binary is also the holder and the scripted agent CLI.
+// These constants select a role of the benchmarks' binary, which also acts as holder, scripted
+// agent CLI, painter and serve.
 const (
 	asHolder  = "coleo-bench-hold"
 	asFake    = "coleo-bench-fake"
@@ -72,10 +73,10 @@ func ok(b *testing.B, err error) {
 	}
 }
 
-// patience bounds every wait.
+// patience bounds every wait in the benchmarks.
 const patience = 2 * time.Minute
 
-// fakeSpec drives the scripted agent CLI.
+// fakeSpec is the harness that drives the scripted agent CLI.
 const fakeSpec = `
 name = "fake"
 command = "fake"
@@ -105,7 +106,7 @@ state = "idle"
 when = [{ where = "composer", pattern = '(?s).*' }]
 `
 
-// harness returns the harness of a name, including those of these benchmarks.
+// harness returns the harness with the given name. It can be one of these benchmarks' own.
 func harness(b *testing.B, name string) coleo.Harness {
 	b.Helper()
 	dir := b.TempDir()
@@ -119,7 +120,7 @@ func harness(b *testing.B, name string) coleo.Harness {
 	return h
 }
 
-// spawn starts an agent CLI against a scripted model and returns it idle.
+// spawn starts an agent CLI with a scripted model, and returns the session when it is idle.
 func spawn(b *testing.B, h coleo.Harness, endpoint string) coleo.Session {
 	b.Helper()
 	s, err := h.Spawn(b.Context(), config(b, h, endpoint))
@@ -158,8 +159,8 @@ func config(b *testing.B, h coleo.Harness, endpoint string) coleo.SpawnConfig {
 	return c
 }
 
-// BenchmarkSpawn measures the time from the call to the program's process, through a new
-// holder, and beside it the plain start of the same program.
+// BenchmarkSpawn measures the time from the call of Spawn to the program's process, through a new
+// holder. For comparison, it measures a plain start of the same program.
 func BenchmarkSpawn(b *testing.B) {
 	h := harness(b, "fake")
 	var through, plain []time.Duration
@@ -183,11 +184,11 @@ func BenchmarkSpawn(b *testing.B) {
 	b.ReportMetric(millis(at(plain, 50)), "plain-p50-ms")
 }
 
-// BenchmarkPrompt measures the time from the call to the proof that the agent CLI took
-// the prompt, without the harness's own gaps. The scripted agent CLI begins at once.
+// BenchmarkPrompt measures the time from the call to the proof that the agent CLI has received the
+// prompt. It subtracts the harness's own pauses. The scripted agent CLI begins its turn at once.
 func BenchmarkPrompt(b *testing.B) {
 	s := spawn(b, harness(b, "fake"), "")
-	const gap = 50 * time.Millisecond // fakeSpec's paste_gap_ms
+	const gap = 50 * time.Millisecond // paste_gap_ms in fakeSpec
 	var took []time.Duration
 	for b.Loop() {
 		start := time.Now()
@@ -200,8 +201,8 @@ func BenchmarkPrompt(b *testing.B) {
 	report(b, took, "prompt")
 }
 
-// BenchmarkPromptToModel measures the time from the call to the prompt's arrival at the
-// model server. It includes the reaction of the real agent CLI.
+// BenchmarkPromptToModel measures the time from the call to the prompt's arrival at the model
+// server. It includes the time that the real agent CLI needs.
 func BenchmarkPromptToModel(b *testing.B) {
 	model, err := modelserver.Start(modelserver.Config{})
 	ok(b, err)
@@ -228,7 +229,7 @@ func BenchmarkPromptToModel(b *testing.B) {
 	}
 }
 
-// cpuTime returns the total CPU time of processes, user and system.
+// cpuTime returns the total CPU time of processes, in user mode and in the kernel.
 func cpuTime(b *testing.B, pids []int) time.Duration {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on Linux
 	var sum time.Duration

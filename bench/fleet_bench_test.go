@@ -20,19 +20,19 @@ import (
 	"coleo.dev/wire"
 )
 
-// fleet is an installation of the shipped coleo in a folder of its own: serve, a host
-// agent and scripted arms.
+// fleet is an installation of the shipped coleo in its own folder, with serve, a host agent and
+// scripted arms.
 type fleet struct {
 	b      *testing.B
 	dir    string
 	client http.Client
 }
 
-// newFleet starts a fleet, which ends with the benchmark.
+// newFleet starts a fleet. The fleet ends with the benchmark.
 func newFleet(b *testing.B) *fleet {
 	b.Helper()
 	program := finalHolder(b)
-	dir, err := os.MkdirTemp("", "c") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "c") // short, because a socket's path must be short
 	ok(b, err)
 	f := &fleet{b: b, dir: dir}
 	for _, name := range []string{"bin", "home", "work", "config/harnesses"} {
@@ -68,7 +68,7 @@ func (f *fleet) write(name, text string, mode os.FileMode) {
 	ok(f.b, os.WriteFile(filepath.Join(f.dir, name), []byte(text), mode))
 }
 
-// call makes a request; body may be nil.
+// call sends a request to the API. body may be nil.
 func (f *fleet) call(method, path string, body, out any) {
 	f.b.Helper()
 	raw, err := json.Marshal(body)
@@ -89,7 +89,7 @@ func (f *fleet) call(method, path string, body, out any) {
 	}
 }
 
-// spawn starts a scripted arm and returns when it is idle.
+// spawn starts a scripted arm and waits until it is idle.
 func (f *fleet) spawn(name string) {
 	f.b.Helper()
 	f.call(http.MethodPost, "/api/arms/"+name+"/spawn",
@@ -108,8 +108,8 @@ func (f *fleet) idle(name string) {
 	})
 }
 
-// pids returns coleo's own processes: serve, host agent, holders and their guards,
-// without the scripted agent CLIs.
+// pids returns coleo's own processes: serve, the host agent, holders and their guards. It omits the
+// scripted agent CLIs.
 func (f *fleet) pids() (out []int) {
 	entries, err := os.ReadDir("/proc")
 	ok(f.b, err)
@@ -129,14 +129,15 @@ func (f *fleet) pids() (out []int) {
 	return out
 }
 
-// The bar for a prompt: from the request to the proof, beyond paste_gap_ms. The scripted
-// agent CLI begins at once.
-const promptBar = 100 // ms, p95
+// promptBar is the longest time from the request to the proof, in addition to paste_gap_ms. The
+// scripted agent CLI begins its turn at once.
+const promptBar = 100 // milliseconds, 95th percentile
 
-// BenchmarkFleetPrompt measures the time from POST prompt to its answer, through serve,
-// bus and host agent. The answer is the proof that the agent CLI took the prompt.
+// BenchmarkFleetPrompt measures the time from the request POST prompt to its response, through
+// serve, the bus and the host agent. The response is the proof that the agent CLI has received the
+// prompt.
 func BenchmarkFleetPrompt(b *testing.B) {
-	const gap = 50 * time.Millisecond // fakeSpec's paste_gap_ms
+	const gap = 50 * time.Millisecond // paste_gap_ms in fakeSpec
 	f := newFleet(b)
 	f.spawn("one")
 	for b.Loop() {
@@ -155,17 +156,17 @@ func BenchmarkFleetPrompt(b *testing.B) {
 	}
 }
 
-// The bar for rest: all of coleo's processes with 50 idle arms, in thousandths of one
-// core.
+// These constants describe the bar for idle arms: the CPU time of all of coleo's processes with 50
+// idle arms, in thousandths of one core.
 const (
 	idleArms    = 50
 	restBar     = 10
-	idleWindow  = 20 * time.Second // three of them are a minute
-	idleWarming = 5 * time.Second  // for the work that spawns leave
+	idleWindow  = 20 * time.Second // three windows are a minute
+	idleWarming = 5 * time.Second  // time for the work that spawns leave behind
 )
 
-// BenchmarkFleetIdle measures the CPU time of 50 idle arms over a minute: serve, host
-// agent, holders and guards together.
+// BenchmarkFleetIdle measures the CPU time that 50 idle arms use in a minute. It adds up serve, the
+// host agent, the holders and the guards.
 func BenchmarkFleetIdle(b *testing.B) {
 	f := newFleet(b)
 	for i := range idleArms {

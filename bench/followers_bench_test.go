@@ -25,20 +25,20 @@ import (
 	"coleo.dev/store"
 )
 
-// The bar for followers: serve's CPU time while 1,000 programs follow the events of all
-// arms, and 100 of them read a byte in a second. A fleet of 50 busy arms tells so many
-// events.
+// These constants describe the bar for followers: serve's CPU time while 1,000 programs follow the
+// events of all arms. 100 of the programs are slow and read one byte per second. The events come as
+// often as in a fleet of 50 busy arms.
 const (
 	followers     = 1000
 	slowFollowers = 100
-	followRate    = 100 // events in a second
+	followRate    = 100 // events per second
 	followTick    = 100 * time.Millisecond
 	followWindow  = 20 * time.Second
-	followBar     = 1.0 // cores
+	followBar     = 1.0 // in cores
 )
 
-// serveEvents is the process that is measured: a store, a brain and an API at the socket
-// s.sock in a folder. From the first line of its input on, it tells events.
+// serveEvents runs in the measured process. It serves a store, a brain and an API at the socket
+// s.sock in a folder. When it has read the first line of its input, it begins to record events.
 func serveEvents(dir string) error {
 	db, err := store.OpenServe(filepath.Join(dir, "serve.db"))
 	if err != nil {
@@ -90,9 +90,9 @@ func serveEvents(dir string) error {
 }
 
 // BenchmarkFollowers measures serve's CPU time with 1,000 followers, and how late the fast
-// ones get an event.
+// followers receive an event.
 func BenchmarkFollowers(b *testing.B) {
-	dir, err := os.MkdirTemp("", "c") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "c") // short, because a socket's path must be short
 	ok(b, err)
 	defer os.RemoveAll(dir)
 	cmd := exec.Command(os.Args[0], asServe, dir)
@@ -118,7 +118,8 @@ func BenchmarkFollowers(b *testing.B) {
 	}
 	_, err = io.WriteString(in, "go\n")
 	ok(b, err)
-	await(b, func() bool { time.Sleep(spin); return got.Load() > followers }) // all are served
+	// Waits until all followers receive events.
+	await(b, func() bool { time.Sleep(spin); return got.Load() > followers })
 	for b.Loop() {
 		var runs []float64
 		for range 3 {
@@ -131,12 +132,13 @@ func BenchmarkFollowers(b *testing.B) {
 		for len(late) > 0 {
 			delays = append(delays, <-late)
 		}
-		b.ReportMetric(millis(at(delays, 95)), "late-p95-ms") // no bar: other programs delay it more
+		// Only reported, because other programs delay it more than Coleo does.
+		b.ReportMetric(millis(at(delays, 95)), "late-p95-ms")
 		b.ReportMetric(float64(got.Load()), "events")
 	}
 }
 
-// drip reads a byte in a second.
+// drip reads one byte per second.
 func drip(in io.Reader) {
 	for one := make([]byte, 1); ; time.Sleep(time.Second) {
 		if _, err := in.Read(one); err != nil {
@@ -145,7 +147,7 @@ func drip(in io.Reader) {
 	}
 }
 
-// count counts the events of a sequence. If timed is true, it also tells how late each is.
+// count counts the events of a sequence. If timed is true, it also sends how late each event is.
 func count(in io.Reader, got *atomic.Int64, late chan<- time.Duration, timed bool) {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {

@@ -19,7 +19,7 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// finalHolder returns the shipped program, which `make bench` names in COLEO_BENCH_BINARY.
+// finalHolder returns the path of the shipped program. `make bench` sets it in COLEO_BENCH_BINARY.
 func finalHolder(b *testing.B) string {
 	b.Helper()
 	path := os.Getenv("COLEO_BENCH_BINARY")
@@ -29,13 +29,13 @@ func finalHolder(b *testing.B) string {
 	return path
 }
 
-// held is a program in a holder of the shipped binary.
+// held is a program that runs in a holder of the shipped binary.
 type held struct {
 	dir    string
 	client *holder.Client
 }
 
-// hold runs argv in a holder and returns when the holder can be reached.
+// hold runs argv in a holder, and returns when the holder can be reached.
 func hold(b *testing.B, program []string, argv ...string) *held {
 	b.Helper()
 	h := &held{dir: filepath.Join(b.TempDir(), "hold")}
@@ -55,7 +55,7 @@ func (h *held) end() {
 	_ = holder.AwaitGuard(h.dir)
 }
 
-// program returns the command by which the shipped binary starts holders, as seen in use.
+// program returns the command with which the shipped binary starts a holder, as seen in /proc.
 func program(b *testing.B) []string {
 	b.Helper()
 	state := b.TempDir()
@@ -86,7 +86,7 @@ func await(b *testing.B, there func() bool) {
 	}
 }
 
-// BenchmarkHolderSpawn measures the time until a holder with a running program answers hello.
+// BenchmarkHolderSpawn measures the time until a holder with a running program answers a hello.
 func BenchmarkHolderSpawn(b *testing.B) {
 	program := program(b)
 	var took []time.Duration
@@ -99,8 +99,8 @@ func BenchmarkHolderSpawn(b *testing.B) {
 	report(b, took, "connectable")
 }
 
-// BenchmarkHolderMemory measures the proportional memory of a lone holder and its guard, in
-// kB. The holder is new, under load, or rested after 1,000 keystrokes and 64 MiB of output.
+// BenchmarkHolderMemory measures the proportional memory of a single holder and its guard in kB: new,
+// under load, and at rest after 1,000 keystrokes and 64 MiB of output.
 func BenchmarkHolderMemory(b *testing.B) {
 	program := program(b)
 	for b.Loop() {
@@ -119,11 +119,11 @@ func BenchmarkHolderMemory(b *testing.B) {
 		most := h.flood(b, s.Holder.PID, 64<<20)
 		b.ReportMetric(most, "busy-kB")
 		b.ReportMetric(pssAtRest(b, s.Holder.PID), "rested-kB")
-		h.end() // memory shared by two holders would count as half
+		h.end() // ends this holder, because memory that two holders share would count as half
 	}
 }
 
-// flood makes the program write n bytes and returns the holder's peak memory meanwhile.
+// flood makes the program write n bytes, and returns the holder's peak memory meanwhile.
 func (h *held) flood(b *testing.B, pid, n int) float64 {
 	b.Helper()
 	stream, err := h.client.Lead(b.Context(), 0, 0)
@@ -144,10 +144,10 @@ func (h *held) flood(b *testing.B, pid, n int) float64 {
 	return most
 }
 
-// pssAtRest returns the memory once it has not changed for a while.
+// pssAtRest returns a process's memory when it no longer changes.
 func pssAtRest(b *testing.B, pid int) float64 {
 	b.Helper()
-	const calm = 1500 * time.Millisecond // a holder rests half a second after the last event
+	const calm = 1500 * time.Millisecond // longer than half a second, after which a holder without events comes to rest
 	last, since := pss(b, pid), time.Now()
 	await(b, func() bool {
 		if now := pss(b, pid); now != last {
@@ -158,7 +158,7 @@ func pssAtRest(b *testing.B, pid int) float64 {
 	return last
 }
 
-// pss returns a process's proportional memory, in kB.
+// pss returns a process's memory in kB. Memory that several processes share is divided among them.
 func pss(b *testing.B, pid int) float64 {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
@@ -174,7 +174,7 @@ func pss(b *testing.B, pid int) float64 {
 	return 0
 }
 
-// guardOf returns the other child of a holder.
+// guardOf returns the guard, which is the other child of a holder.
 func guardOf(b *testing.B, holder, program int) int {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", holder, holder))
@@ -195,15 +195,15 @@ func guardOf(b *testing.B, holder, program int) int {
 	return 0
 }
 
-// keystrokes is how many are echoed for one figure.
+// keystrokes is how many keystrokes are measured for one result.
 const keystrokes = 2000
 
-// BenchmarkHolderEcho measures the time from a key to its echo, in µs: by a plain
-// pseudo-terminal, through a holder, and through dtach, in one run.
+// BenchmarkHolderEcho measures the time from a key to its echo in µs, in one run: through a plain
+// pseudo-terminal, through a holder, and through dtach.
 func BenchmarkHolderEcho(b *testing.B) {
 	program := program(b)
 	var raw, through, other []time.Duration
-	for b.Loop() { // by turns: where the scheduler puts a process matters more than anything
+	for b.Loop() { // the three take turns, because the scheduler's placement of processes matters most
 		raw = append(raw, rawEcho(b)...)
 		through = append(through, holderEcho(b, program)...)
 		other = append(other, dtachEcho(b)...)
@@ -221,7 +221,7 @@ func BenchmarkHolderEcho(b *testing.B) {
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// echoes times single keys: typed by write, seen by read.
+// echoes measures the echoes of single keys. write types a key, and read returns its echo.
 func echoes(b *testing.B, write func([]byte), read func() []byte) []time.Duration {
 	b.Helper()
 	var took []time.Duration
@@ -264,7 +264,7 @@ func holderEcho(b *testing.B, program []string) []time.Duration {
 	}, func() []byte { c, err := stream.Next(); ok(b, err); return c.Data })
 }
 
-// dtachEcho goes through dtach's client, the only way in; nil when dtach is not installed.
+// dtachEcho measures through dtach's client. It returns nil if dtach is not installed.
 func dtachEcho(b *testing.B) []time.Duration {
 	path, err := exec.LookPath("dtach")
 	if err != nil {
@@ -274,7 +274,7 @@ func dtachEcho(b *testing.B) []time.Duration {
 		"-r", "none", "/bin/sh", "-c", "echo READY; exec cat"}, Env: os.Environ()})
 	ok(b, err)
 	buf := make([]byte, 4096)
-	var output []byte // once the program's output arrives, the client has made its own terminal raw
+	var output []byte // when the program's output arrives, the client has switched its own terminal to raw mode
 	await(b, func() bool {
 		n, err := t.Read(buf)
 		ok(b, err)
@@ -284,11 +284,11 @@ func dtachEcho(b *testing.B) []time.Duration {
 	return ptyEcho(b, t)
 }
 
-// throughputBytes is how much is written for one figure.
+// throughputBytes is how much is written for one result, in bytes.
 const throughputBytes = 128 << 20
 
-// BenchmarkHolderThroughput measures how fast a program can write, in MB/s: to a plain
-// pseudo-terminal, a holder with one client, and tmux with and without one. Medians.
+// BenchmarkHolderThroughput measures how fast a program can write, in MB/s: to a plain pseudo-terminal,
+// to a holder with one client, and to tmux with and without a client. The results are medians.
 func BenchmarkHolderThroughput(b *testing.B) {
 	program := program(b)
 	seen := map[string][]float64{}
@@ -314,7 +314,7 @@ func BenchmarkHolderThroughput(b *testing.B) {
 	}
 }
 
-// writer returns a program that writes n bytes of text in lines, and then prints DONE.
+// writer returns a command that writes n bytes of text in lines, and then prints DONE.
 func writer(n int, after string) []string {
 	return []string{"/bin/sh", "-c",
 		"stty raw -echo; read go; yes '0123456789 abcdefghij 0123456789 abcdefghij 0123456789 abcdefghij' | head -c " +
@@ -335,7 +335,7 @@ func rawThroughput(b *testing.B) float64 {
 	return rate(throughputBytes, time.Since(start))
 }
 
-// readUntilDone reads to the word DONE.
+// readUntilDone reads until the word DONE.
 func readUntilDone(b *testing.B, r io.Reader) {
 	b.Helper()
 	buf := make([]byte, 64<<10)
@@ -370,7 +370,7 @@ func holderThroughput(b *testing.B, program []string) float64 {
 	return rate(throughputBytes, time.Since(start))
 }
 
-// tmuxThroughput measures a program in tmux, with one client that reads or none.
+// tmuxThroughput measures a program in tmux. If watched is true, one client reads the output.
 func tmuxThroughput(b *testing.B, watched bool) float64 {
 	done := filepath.Join(b.TempDir(), "done")
 	sock := filepath.Join(b.TempDir(), "tmux")
@@ -385,7 +385,7 @@ func tmuxThroughput(b *testing.B, watched bool) float64 {
 			Env: append(os.Environ(), "TERM=xterm-256color")})
 		ok(b, err)
 		defer func() { _ = t.Close(); _, _ = t.Wait() }()
-		_, err = t.Read(make([]byte, 1)) // it draws
+		_, err = t.Read(make([]byte, 1)) // waits until the client draws
 		ok(b, err)
 		go func() { _, _ = io.Copy(io.Discard, t) }()
 	}

@@ -23,10 +23,10 @@ import (
 
 // These constants are the bars for arms in a large repository.
 const (
-	worktreeBar = 1.2  // the time to make a worktree, per time of git worktree add
-	contentBar  = 1.2  // the time of a diff, per time of the git commands that tell the same
-	plainBar    = 1.2  // the time of a diff, per time of git diff alone
-	watchBar    = 0.01 // processor time of following all arms while nothing changes, per time
+	worktreeBar = 1.2  // time to make a worktree, divided by that of git worktree add
+	contentBar  = 1.2  // time of a diff, divided by that of the git commands with the same output
+	plainBar    = 1.2  // time of a diff, divided by that of git diff alone
+	watchBar    = 0.01 // processor time of following all arms while nothing changes, divided by the elapsed time
 )
 
 const (
@@ -35,13 +35,14 @@ const (
 	largeChanged = 200
 	diffRounds   = 15
 	watchTime    = 20 * time.Second
-	// watchPatience is the longest time that a follower may take to tell one change.
+	// watchPatience is how long a follower may take to report one change.
 	watchPatience = time.Minute
 )
 
-// BenchmarkLarge makes a repository of 100,000 files with five arms, each in its worktree. It
-// compares making a worktree with git worktree add, a diff of 200 changed files with git, and following
-// all arms with doing nothing. What is compared takes turns, so that other programs slow both.
+// BenchmarkLarge makes a repository of 100,000 files and five arms, each with a worktree. It compares
+// making a worktree with git worktree add, and a diff of 200 changed files with git. It also measures
+// what following all arms costs while nothing changes. The compared operations take turns, so that other
+// programs slow both.
 func BenchmarkLarge(b *testing.B) {
 	for b.Loop() {
 		s := newLarge(b)
@@ -87,7 +88,7 @@ func newLarge(b *testing.B) *large {
 	return s
 }
 
-// largeName returns the name of a file: 50 files in each of 2,000 folders.
+// largeName returns the name of file number i. There are 50 files in each of 2,000 folders.
 func largeName(i int) string { return fmt.Sprintf("d%d/e%d/f%d", i%100, i/100%20, i) }
 
 func (s *large) command(dir string, args ...string) *exec.Cmd {
@@ -96,7 +97,7 @@ func (s *large) command(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// git runs git and returns how long it took, and its output.
+// git runs git, and returns its duration and its output.
 func (s *large) git(dir string, args ...string) (time.Duration, string) {
 	s.Helper()
 	began := time.Now()
@@ -107,9 +108,9 @@ func (s *large) git(dir string, args ...string) (time.Duration, string) {
 	return time.Since(began), string(out)
 }
 
-// worktrees makes the worktree of each arm, and as many by git worktree add, in turns. It deletes no
-// worktree, because ext4 does not use an inode again for 5 to 35 seconds after a deletion. While ext4
-// searches for an older inode, new files take up to 20 times as long (Linux 6).
+// worktrees makes the worktree of each arm, and equally many by git worktree add. The two take turns. It deletes no
+// worktree, because ext4 does not use an inode again for 5 to 35 seconds after a deletion. While ext4 searches for an
+// older inode, new files take up to 20 times as long (Linux 6).
 func (s *large) worktrees() {
 	s.Helper()
 	var ratios []float64
@@ -141,11 +142,12 @@ func (s *large) worktrees() {
 
 func (s *large) arm(i int) diffs.Arm { return diffs.Arm{ID: s.made[i].ID, Folder: s.made[i].Path} }
 
-// change changes 200 files in the worktree of the first arm: unstaged, staged, untracked and binary ones.
+// change changes 200 files in the worktree of the first arm. Some changes are unstaged and some staged,
+// and some files are untracked or binary.
 func (s *large) change() {
 	s.Helper()
 	in := s.arm(0)
-	s.diffs.Keep(s.Context(), in, changes.AtStart, "") // stores where the arm's work begins
+	s.diffs.Keep(s.Context(), in, changes.AtStart, "") // stores the commit at which the arm's work begins
 	kinds := 4
 	var staged []string
 	for i := range largeChanged {
@@ -165,10 +167,11 @@ func (s *large) change() {
 	s.git(in.Folder, append([]string{"add", "--"}, staged...)...)
 }
 
-// compareDiffs compares a diff of ours with git. No single git command tells what it tells without
-// writing the index: git diff HEAD leaves out untracked files, and git status tells only their names.
-// So the same content takes three commands: git status, git diff HEAD, and git hash-object, which
-// reads the untracked files once. The second ratio is that to git diff HEAD alone.
+// compareDiffs compares one of Coleo's diffs with git. No single git command outputs the same content
+// without writing the index: git diff HEAD omits untracked files, and git status prints only their names.
+//
+// So the comparison uses three commands: git status, git diff HEAD, and git hash-object, which reads the
+// untracked files once. A second ratio compares with git diff HEAD alone.
 func (s *large) compareDiffs() {
 	s.Helper()
 	in := s.arm(0)
@@ -195,7 +198,7 @@ func (s *large) compareDiffs() {
 		}
 		took := time.Since(began)
 		if round == 0 {
-			s.ReportMetric(float64(took.Milliseconds()), "first-diff-ms") // it copies the index
+			s.ReportMetric(float64(took.Milliseconds()), "first-diff-ms") // includes copying the index
 			continue
 		}
 		ours, content = append(ours, took.Seconds()), append(content, same.Seconds())
@@ -221,8 +224,8 @@ func (s *large) read(p bus.Piece) changes.Diff {
 	return d
 }
 
-// follow follows all arms, measures the processor time while nothing changes, and then how soon a
-// change is told.
+// follow follows all arms. It measures the processor time while nothing changes, and then how soon a
+// change is reported.
 func (s *large) follow() {
 	s.Helper()
 	ctx, cancel := context.WithCancel(s.Context())
@@ -258,7 +261,7 @@ func (s *large) follow() {
 	}
 }
 
-// processorTime returns the processor time of this process and of the git processes that have ended.
+// processorTime returns the processor time of this process and of its git processes that have ended.
 func processorTime() time.Duration {
 	var sum time.Duration
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// catalogueModels is the number of models of the largest believable catalogue.
+	// catalogueModels is how many models the largest plausible catalogue has.
 	catalogueModels = 10_000
-	// resolveBar is how many times the time of parsing a catalogue may go by until a request is
-	// resolved, with the parsing.
+	// resolveBar is how many times as long as parsing a catalogue the resolution of a request may
+	// take. The resolution includes the parsing.
 	resolveBar = 3
-	// resolveRuns is the number of runs of which the median counts.
+	// resolveRuns is the number of runs from which the median is taken.
 	resolveRuns = 9
 )
 
-// BenchmarkResolve compares the time until a model of a large catalogue is chosen with the
-// time of parsing that catalogue. The request cannot be had, so each step is looked at.
+// BenchmarkResolve compares the time until a model of a large catalogue is chosen with the time of
+// parsing that catalogue. The requested model does not exist, so the resolver tries every step.
 func BenchmarkResolve(b *testing.B) {
 	var text strings.Builder
 	text.WriteString(`{"all":[`)

@@ -11,8 +11,8 @@ import (
 	"coleo.dev"
 )
 
-// painterSpec drives the painter: a composer between two rules, and below it what
-// distinguishes work from rest.
+// painterSpec is the harness of the painter. The screen has a composer between two rules, and below
+// it a row that distinguishes work from rest.
 const painterSpec = `
 name = "painter"
 command = "painter"
@@ -48,12 +48,13 @@ when = [{ where = "composer", pattern = '(?s).*' }]
 // painterSettle is settle_ms of painterSpec.
 const painterSettle = 100 * time.Millisecond
 
-// How the painter paints: a spinner that turns as fast as those of agent CLIs.
+// These constants describe how the painter paints. Its spinner turns as fast as those of real agent
+// CLIs.
 const (
 	spin    = 80 * time.Millisecond
-	falter  = 50 * time.Millisecond  // a gap within a turn: it looks idle for less than settle_ms
+	falter  = 50 * time.Millisecond  // a gap within a turn, in which the screen looks idle for less than settle_ms
 	asks    = 120 * time.Millisecond // how long a dialog is shown
-	resting = 300 * time.Millisecond // between two turns
+	resting = 300 * time.Millisecond // the pause between two turns
 )
 
 // painter is a scripted agent CLI that records what it draws and when.
@@ -63,8 +64,8 @@ type painter struct {
 	tick int
 }
 
-// paint waits for a byte, and then draws a number of turns. It first writes each state
-// and its time, in nanoseconds of the clock, to a line of a file.
+// paint waits for a byte, and then draws the given number of turns. Before it draws a state, it
+// writes the state and the time in nanoseconds as a line to a file.
 func paint(path, turns string) error {
 	n, err := strconv.Atoi(turns)
 	if err != nil {
@@ -107,10 +108,10 @@ func (p *painter) turn(n int) {
 	time.Sleep(resting)
 }
 
-// now records the state that is drawn next.
+// now records the state that will be drawn next.
 func (p *painter) now(s coleo.State) { fmt.Fprintln(p.log, time.Now().UnixNano(), s) }
 
-// work draws a number of frames of a turn, in which text grows.
+// work draws the given number of frames of a turn. The text grows from frame to frame.
 func (p *painter) work(frames int) {
 	for range frames {
 		p.tick++

@@ -16,13 +16,13 @@ import (
 	"coleo.dev/pty"
 )
 
-// rebuildBound is the longest time from attaching to an arm to its screen, whatever the
+// rebuildBound is the longest time from attaching to an arm until its screen is there, whatever the
 // arm has written before.
 const rebuildBound = 60 * time.Millisecond
 
-// BenchmarkRebuild measures the time from attaching a session to its screen, with 256 MiB
-// of history and nearly a whole segment since the last snapshot. That is the worst state
-// that a kill -9 leaves. Beside it is the same without any snapshot.
+// BenchmarkRebuild measures the time from attaching a session until its screen is there. The arm
+// has 256 MiB of history, and nearly a whole segment since the last snapshot. That is the worst
+// state that a kill -9 can leave. For comparison, it measures the same without any snapshot.
 func BenchmarkRebuild(b *testing.B) {
 	h := harness(b, "fake")
 	c := config(b, h, "")
@@ -62,8 +62,8 @@ func BenchmarkRebuild(b *testing.B) {
 	}
 }
 
-// flood writes the program's output: lines, eight times the file "many", and then output
-// of real agent CLIs. It returns the total size.
+// flood writes the files with the program's output. The program prints the file "many" eight times,
+// and then the output of real agent CLIs. flood returns the total size.
 func flood(b *testing.B, dir, last string) int64 {
 	b.Helper()
 	const history = 256 << 20
@@ -94,8 +94,8 @@ func flood(b *testing.B, dir, last string) int64 {
 	return 8*int64(len(many)) + int64(len(tail))
 }
 
-// keepWhole deletes the snapshot that a session writes when it is closed, which a kill -9
-// would prevent. It returns the size of the others.
+// keepWhole deletes the snapshot that a session has written when it was closed, because a kill -9
+// would prevent this snapshot. It returns the size of the others.
 func keepWhole(b *testing.B, dir string) (size int64) {
 	b.Helper()
 	entries, err := os.ReadDir(filepath.Join(dir, "snapshots"))
@@ -114,7 +114,7 @@ func keepWhole(b *testing.B, dir string) (size int64) {
 	return size
 }
 
-// attach attaches to the session and returns the time until its screen was there.
+// attach attaches to the session, and returns the time until its screen is there.
 func attach(b *testing.B, h coleo.Harness, handle coleo.Handle, last string) time.Duration {
 	b.Helper()
 	start := time.Now()

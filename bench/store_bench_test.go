@@ -15,22 +15,23 @@ import (
 	"coleo.dev/store"
 )
 
-// The bars for logs of events. Each write is compared with a bare insert of the same rows
-// by the same driver, in batches of the same size, into a table with the same indexes.
+// These are the bars for logs of events. Each write is compared with a bare insert of the same rows
+// by the same driver. The bare insert uses batches of the same size, and a table with the same
+// indexes.
 const (
 	logEvents   = 1_000_000
-	logBatch    = 1000    // serve reads so many events of a host at once
-	logRun      = 100_000 // events of the longest run
-	appendBar   = 2.0     // times the time of the bare insert
-	pageBar     = 5.0     // ms, the median of a filter's pages
-	pageOf      = 100     // events
+	logBatch    = 1000    // how many events of a host serve reads at once
+	logRun      = 100_000 // events in the longest run
+	appendBar   = 2.0     // largest ratio to the time of the bare insert
+	pageBar     = 5.0     // median time for a filter's pages, in milliseconds
+	pageOf      = 100     // events per page
 	pagesOfEach = 200
 	logArms     = 20
-	logPart     = 7 * logArms * 100 // events in which each arm has one run, of 700 events
+	logPart     = 7 * logArms * 100 // number of events in which each arm has one run of 700 events
 )
 
-// logEvent returns event number i of a log of 20 arms. The first arm has one long run. The
-// arms take turns, and each tells seven events at a time.
+// logEvent returns event number i of a log of 20 arms. The first arm has one long run. The arms
+// take turns, each with seven events at a time.
 func logEvent(i int) coleo.Event {
 	arm := i / 7 % logArms
 	run := fmt.Sprintf("run-%d-%d", arm, i/logPart)
@@ -55,9 +56,9 @@ func logEvent(i int) coleo.Event {
 		Source: source, Payload: payload}
 }
 
-// inBatches calls each of some functions with the events of the log, in batches, and
-// returns how long the calls of each took together. They take turns, so that other
-// programs of the machine slow all of them down.
+// inBatches calls each of the functions with the events of the log, in batches. It returns the
+// total time of each function. The functions take turns, so that other programs of the machine slow
+// all of them alike.
 func inBatches(b *testing.B, adds ...func([]coleo.Event) error) []time.Duration {
 	b.Helper()
 	took := make([]time.Duration, len(adds))
@@ -76,8 +77,8 @@ func inBatches(b *testing.B, adds ...func([]coleo.Event) error) []time.Duration 
 	return took
 }
 
-// BenchmarkLogs writes a million events into host.db and into serve.db, and compares both
-// with a bare insert. Then it reads pages of serve.db by each filter.
+// BenchmarkLogs writes a million events to host.db and to serve.db, and compares both with a bare
+// insert. Then it reads pages of serve.db with each filter.
 func BenchmarkLogs(b *testing.B) {
 	for b.Loop() {
 		host, err := store.OpenHost(filepath.Join(b.TempDir(), "host.db"))
@@ -104,8 +105,7 @@ func BenchmarkLogs(b *testing.B) {
 	}
 }
 
-// bareCopy returns an empty database with the tables and indexes of Coleo's, without
-// Coleo's code.
+// bareCopy returns an empty database with Coleo's tables and indexes, for use without Coleo's code.
 func bareCopy(b *testing.B, name string, create func(path string) (io.Closer, error)) *sql.DB {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), name)
@@ -119,7 +119,7 @@ func bareCopy(b *testing.B, name string, create func(path string) (io.Closer, er
 	return db
 }
 
-// insertBare writes the same rows with nothing but SQL.
+// insertBare writes the same rows with plain SQL.
 func insertBare(db *sql.DB, table, keys string, events []coleo.Event) error {
 	tx, err := db.Begin()
 	if err != nil {
@@ -142,7 +142,7 @@ func insertBare(db *sql.DB, table, keys string, events []coleo.Event) error {
 	return tx.Commit()
 }
 
-// readPages reads pages by each filter from places all over the log.
+// readPages reads pages with each filter, from positions all over the log.
 func readPages(b *testing.B, s *store.ServeDB) {
 	b.Helper()
 	rare := []coleo.EventKind{coleo.EventRunStart, coleo.EventRunEnd}

@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// These constants are the bounds of a Diff. If MaxFiles or MaxPatch cuts something off, the field
-// Cut of the Diff says so.
+// These constants bound a Diff. If MaxFiles or MaxPatch cuts something off, the Cut of the Diff describes it.
 const (
 	MaxFiles = 5_000    // files
 	MaxPatch = 10 << 20 // bytes of the patch
@@ -20,7 +19,7 @@ const (
 	MaxFile = MaxPatch
 )
 
-// DiffRequest says which changes a Diff contains, and in how much detail.
+// DiffRequest describes which changes a Diff contains, and in how much detail.
 type DiffRequest struct {
 	// Paths are files and folders, relative to the arm's folder or absolute. An empty list
 	// means the whole repository.
@@ -34,9 +33,8 @@ type DiffRequest struct {
 	// previous checkpoint and this one. If Checkpoint is nil, the Diff contains the present changes
 	// of the folder.
 	Checkpoint *int `json:"checkpoint,omitempty"`
-	// Wait means that the caller follows the diff. The caller gets the Diff as soon as its Mark
-	// differs from Since. If the Mark does not change within the time Wait, the Unchanged of the
-	// Diff is true.
+	// Wait means that the caller follows the diff. The caller receives the Diff as soon as its Mark differs
+	// from Since. If the Mark stays the same for the duration Wait, the Diff has Unchanged set.
 	Wait  time.Duration `json:"wait,omitempty"`
 	Since string        `json:"since,omitempty"`
 }
@@ -58,8 +56,8 @@ type Diff struct {
 	Left []Left `json:"left,omitempty"`
 	// Cut describes, for people, what a bound has cut off. If nothing was cut off, Cut is "".
 	Cut string `json:"cut,omitempty"`
-	// Mark changes if and only if the diff changes. It is "" unless the caller follows the diff.
-	// Unchanged means that the Mark is still the caller's. The Diff then contains no files.
+	// Mark changes if and only if the diff changes. It is "" unless the caller follows the diff. Unchanged
+	// means that the Mark still equals the request's Since. The Diff then contains no files.
 	Mark      string `json:"mark,omitempty"`
 	Unchanged bool   `json:"unchanged,omitempty"`
 	// Patch is a patch for git apply. In JSON it is base64, because files can contain any bytes.
@@ -68,21 +66,21 @@ type Diff struct {
 
 // Repository is one of several repositories in which an arm works.
 type Repository struct {
-	Name string `json:"name"` // of its folder below Root
+	Name string `json:"name"` // the repository's folder below Root
 	Base string `json:"base"` // as in Diff
 	Head string `json:"head,omitempty"`
 }
 
-// Kind says how a file changed.
+// Kind is the way in which a file changed.
 type Kind string
 
-// The kinds.
+// These are the kinds.
 const (
 	Added    Kind = "added"
 	Deleted  Kind = "deleted"
 	Modified Kind = "modified" // the content or the mode changed
 	Renamed  Kind = "renamed"  // the content may have changed too
-	Retyped  Kind = "retyped"  // a file became a symbolic link, or the other way round
+	Retyped  Kind = "retyped"  // a file became a symbolic link, or a link became a file
 )
 
 // File is one file that changed.
@@ -104,14 +102,14 @@ type File struct {
 	Binary       bool `json:"binary,omitempty"`
 	LinesAdded   int  `json:"linesAdded"`
 	LinesDeleted int  `json:"linesDeleted"`
-	// The next five fields say where the change is. Several can be true.
+	// The next five fields describe where the change is. Several of them can be true.
 	Committed bool `json:"committed,omitempty"` // in commits since Base
 	Staged    bool `json:"staged,omitempty"`    // in the index
 	Unstaged  bool `json:"unstaged,omitempty"`  // in the work folder
 	Untracked bool `json:"untracked,omitempty"` // in the work folder; git does not know the file
 	Conflict  bool `json:"conflict,omitempty"`  // a merge left it with conflicts
-	// Offset and Length say where the file's part of the patch is, in bytes. Length is 0 if the
-	// patch does not contain the file.
+	// Offset and Length are the position and the size of the file's part of the patch, in bytes. Length is 0
+	// if the patch does not contain the file.
 	Offset int    `json:"offset,omitempty"`
 	Length int    `json:"length,omitempty"`
 	Hunks  []Hunk `json:"hunks,omitempty"`
@@ -130,8 +128,8 @@ func nameOf(text string, raw []byte) string {
 	return text
 }
 
-// named returns a name as valid UTF-8 for JSON. If the name is not UTF-8, the second result
-// contains the bytes of the name. Otherwise this result is nil.
+// named returns name as valid UTF-8 for JSON. If name is not UTF-8, raw contains its bytes. Otherwise raw is
+// nil.
 func named(name string) (text string, raw []byte) {
 	if utf8.ValidString(name) {
 		return name, nil
@@ -139,9 +137,8 @@ func named(name string) (text string, raw []byte) {
 	return string([]rune(name)), []byte(name) // each byte that is not UTF-8 becomes U+FFFD
 }
 
-// Hunk is one changed place in a file. Line numbers count from 1. If the place has no old lines,
-// OldStart is the line before the place. If it has no new lines, NewStart is the line before the
-// place.
+// Hunk is one changed place in a file. Line numbers count from 1. If the place has no old lines, OldStart is
+// the old line before the place. If it has no new lines, NewStart is the new line before the place.
 type Hunk struct {
 	OldStart int    `json:"oldStart"`
 	OldLines int    `json:"oldLines"`
@@ -153,7 +150,7 @@ type Hunk struct {
 	Why      *Why   `json:"why,omitempty"` // nil unless the caller asked for it
 }
 
-// Why says which call of which run made a hunk. Package graph defines the values of Certainty.
+// Why describes which call of which run made a hunk. Package graph defines the values of Certainty.
 type Why struct {
 	Certainty string `json:"certainty" enum:"wrote,changed,possible,nothing"`
 	Note      string `json:"note"` // for people: what the certainty means here
@@ -181,7 +178,7 @@ type Left struct {
 	Why     string `json:"why"`
 }
 
-// LeaveOut returns a Left.
+// LeaveOut returns a Left for the path and the reason why.
 func LeaveOut(path, why string) Left {
 	l := Left{Why: why}
 	l.Path, l.RawPath = named(path)
@@ -193,30 +190,30 @@ func (l Left) Name() string { return nameOf(l.Path, l.RawPath) }
 
 // These are the reasons for which Coleo makes a checkpoint.
 const (
-	AtStart       = "start"          // the arm was about to start
+	AtStart       = "start"          // the arm is about to start
 	AfterTurn     = "turn"           // a turn has ended
 	BeforeRestore = "before restore" // keeps the files that a restore is about to replace
-	AfterRestore  = "restore"        // keeps the files that a restore has put back
+	AfterRestore  = "restore"        // keeps the files as a restore has left them
 )
 
 // Checkpoint is the state of an arm's files at one time.
 type Checkpoint struct {
 	N      int       `json:"n"`      // its number, from 0
-	Commit string    `json:"commit"` // a commit outside of all branches; its tree has the files
+	Commit string    `json:"commit"` // a commit outside of all branches; its tree contains the files
 	Parent string    `json:"parent,omitempty"`
 	Tree   string    `json:"tree"`
 	Time   time.Time `json:"time"`
 	Reason string    `json:"reason" enum:"start,turn,before restore,restore"`
 	Run    string    `json:"run,omitempty"`  // the run whose turn has ended
-	From   *int      `json:"from,omitempty"` // for a restore: the checkpoint that was put back
-	Left   []Left    `json:"left,omitempty"` // files that are not in it
+	From   *int      `json:"from,omitempty"` // after a restore: the checkpoint that was restored
+	Left   []Left    `json:"left,omitempty"` // files that the checkpoint leaves out
 }
 
 // Restored is the result of a restore.
 type Restored struct {
-	N       int      `json:"n"`              // the checkpoint that was put back
-	Before  int      `json:"before"`         // a checkpoint from before the restore; it undoes the restore
-	Written []string `json:"written"`        // the files that were put back
-	Deleted []string `json:"deleted"`        // the files that were made after the checkpoint
-	Left    []Left   `json:"left,omitempty"` // the files that were not put back, each with a reason
+	N       int      `json:"n"`              // the checkpoint that was restored
+	Before  int      `json:"before"`         // the checkpoint of the files before the restore; restore it to undo
+	Written []string `json:"written"`        // the files that were written
+	Deleted []string `json:"deleted"`        // the deleted files, which were made after the checkpoint
+	Left    []Left   `json:"left,omitempty"` // the files that were not restored, each with a reason
 }

@@ -77,7 +77,7 @@ func TestAPatchThatGitDidNotFinishEndsBeforeItsLastFile(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever git prints, reading it does not fail in another way than by an error.
+// FuzzParse parses arbitrary data as git's output. Parsing may return an error, but must not panic.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("1 .M N... 100644 100644 100644 a b c\x00? d\x00"))
 	f.Add([]byte(":100644 100644 a b M\x00c\x00\x001\t2\tc\x00"))

@@ -8,16 +8,15 @@ import (
 	"coleo.dev"
 )
 
-// These constants are the bounds of one arm's comments. The agent CLI gets all comments as one
-// prompt.
+// These constants bound one arm's comments. The agent CLI receives all comments in one prompt.
 const (
 	MaxComments = 100
-	MaxComment  = 4 << 10 // bytes of the text of one comment
+	MaxComment  = 4 << 10 // size of one comment's text, in bytes
 	// MaxCommentPrompt is the largest size of the prompt with all comments, in bytes.
 	MaxCommentPrompt = 64 << 10
 )
 
-// Comment is what a person says about a line that an arm has changed.
+// Comment is a person's remark about a line that an arm has changed.
 type Comment struct {
 	Path string    `json:"path" minLength:"1" maxLength:"4096" doc:"The file, relative to the arm's folder"`
 	Line int       `json:"line" minimum:"1" doc:"Number of the line, from 1"`
@@ -25,9 +24,8 @@ type Comment struct {
 	Time time.Time `json:"time,omitzero"` // serve sets it
 }
 
-// AddComment returns the list with one more comment. It returns EInvalid if the comment
-// lacks a file, a line or a text, or if its text is too long. It returns EConflict if the
-// list would exceed a bound.
+// AddComment returns list with c appended. It returns EInvalid if the comment lacks a file, a line
+// or a text, or if its text is too long. It returns EConflict if the list would exceed a bound.
 func AddComment(list []Comment, c Comment) ([]Comment, error) {
 	c.Text = strings.TrimSpace(c.Text)
 	switch {
@@ -60,8 +58,8 @@ func CommentPrompt(list []Comment) string {
 	return b.String()
 }
 
-// Sent reports how many comments were sent, and with which prompt.
+// Sent is the result of sending comments to an arm.
 type Sent struct {
-	Comments int           `json:"comments"` // how many were sent
-	Receipt  coleo.Receipt `json:"receipt"`  // of the prompt
+	Comments int           `json:"comments"` // how many comments were sent
+	Receipt  coleo.Receipt `json:"receipt"`  // the receipt of the prompt that contains the comments
 }

@@ -7,8 +7,8 @@ import (
 
 var renameLines = [][]byte{[]byte("rename from "), []byte("rename to ")}
 
-// PrefixRenames adds a folder to the paths in the rename lines of a patch. For all other lines of a
-// patch, git has an option that does this. The folder is "" or ends with a slash.
+// PrefixRenames adds a folder to the paths in the rename lines of a patch. Git itself can add it in all
+// other lines. The folder is "" or ends with a slash.
 func PrefixRenames(patch []byte, folder string) []byte {
 	if folder == "" {
 		return patch
@@ -16,7 +16,7 @@ func PrefixRenames(patch []byte, folder string) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(patch) {
 		for _, word := range renameLines {
-			if rest, is := bytes.CutPrefix(line, word); is { // a line of a file's content begins otherwise
+			if rest, is := bytes.CutPrefix(line, word); is { // lines of a file's content begin differently
 				out.Write(word)
 				if quoted, is := bytes.CutPrefix(rest, []byte{'"'}); is {
 					out.WriteByte('"')
@@ -32,15 +32,15 @@ func PrefixRenames(patch []byte, folder string) []byte {
 	return out.Bytes()
 }
 
-// Part is the diff of one of several repositories. The paths in its patch begin with the Name of the
-// repository, and all other paths do not.
+// Part is the diff of one of several repositories. In its patch, the paths begin with Name. All its other
+// paths do not.
 type Part struct {
 	Name string
 	Diff Diff
 }
 
-// Join returns the diff of several repositories, whose folders are in the folder root. The bounds of a Diff
-// apply to the sum.
+// Join combines the diffs of several repositories into one. The repositories are folders in root. The
+// bounds of a Diff apply to the combined diff.
 func Join(root string, parts []Part) Diff {
 	all := Diff{Root: root, Files: []File{}}
 	moreFiles, patchCut, without := false, false, 0
@@ -83,7 +83,7 @@ func Join(root string, parts []Part) Diff {
 	return all
 }
 
-// moved returns hunks whose positions in the patch are moved by a number of bytes.
+// moved returns the hunks with their offsets in the patch increased by a number of bytes.
 func moved(hunks []Hunk, by int) []Hunk {
 	var out []Hunk
 	for _, h := range hunks {

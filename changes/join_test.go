@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// big returns the diff of one repository with some files, whose patches have a size in bytes.
+// big returns the diff of one repository. It has the given number of files, and each file has a
+// patch of the given size in bytes.
 func big(files, size int) Diff {
 	d := Diff{}
 	for range files {

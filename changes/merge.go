@@ -8,33 +8,32 @@ import (
 	"coleo.dev/printable"
 )
 
-// MergeWay says how the commits of an arm get into another branch.
+// MergeWay is the way in which an arm's commits are put into another branch.
 type MergeWay string
 
-// The ways of a merge.
+// These are the ways of a merge.
 const (
-	// WayMerge makes a merge commit, even if git could move the branch without one. So one revert
-	// undoes the work of an arm, as on GitHub and GitLab.
+	// WayMerge makes a merge commit, even where git could fast-forward. So one revert undoes the work of an
+	// arm, as on GitHub and GitLab.
 	WayMerge MergeWay = "merge"
 	// WaySquash makes one commit with all changes.
 	WaySquash MergeWay = "squash"
-	// WayRebase makes each commit again on top of the branch. It does not change commits that are
-	// already on top of the branch.
+	// WayRebase applies each commit again on top of the branch. It leaves commits unchanged that are already
+	// on top of the branch.
 	WayRebase MergeWay = "rebase"
 	// WayCommit commits the arm's uncommitted work on the arm's own branch, and merges nothing.
 	// Into and Message must be empty.
 	WayCommit MergeWay = "commit"
 )
 
-// MergeRequest says how to merge an arm's work.
+// MergeRequest describes how to merge an arm's work.
 type MergeRequest struct {
-	Way MergeWay `json:"way,omitempty" enum:"merge,squash,rebase,commit"` // "" is WayMerge
-	// Repo is the name of the repository, if the arm works in several. If Repo is "", that is the only one in
-	// which the arm has changed something.
+	Way MergeWay `json:"way,omitempty" enum:"merge,squash,rebase,commit"` // "" means WayMerge
+	// Repo is the name of the repository, if the arm works in several. If Repo is "", the merge uses the only
+	// repository in which the arm has changed something.
 	Repo string `json:"repo,omitempty"`
-	// Into is the branch that gets the work. If Into is "", that is the branch from which the arm's
-	// worktree was made. If the branch Into does not exist, it begins at the branch from which the
-	// arm's worktree was made.
+	// Into is the target branch. If Into is "", the target is the branch from which the arm's worktree was
+	// made. If the branch Into does not exist, it is created from that branch.
 	Into string `json:"into,omitempty"`
 	// Commit is the message for a commit of the arm's uncommitted work. Coleo makes this commit
 	// before the merge. If Commit is "", uncommitted work is an error.
@@ -42,44 +41,44 @@ type MergeRequest struct {
 	// Message is the message of the merge commit or of the single commit of a squash. If Message is
 	// "", Coleo writes the message. A rebase takes no message.
 	Message string `json:"message,omitempty"`
-	// UpdateCheckout allows that the branch Into is checked out in a person's work folder. The
+	// UpdateCheckout allows the merge even if the branch Into is checked out in a person's work folder. The
 	// merge then updates the files and the index there. The folder must have no uncommitted work.
 	UpdateCheckout bool `json:"updateCheckout,omitempty"`
-	// DryRun means that Coleo finds out what would happen, and changes nothing.
+	// DryRun means that Coleo only determines what would happen, and changes nothing.
 	DryRun bool `json:"dryRun,omitempty"`
 }
 
-// MergeFrom describes an arm's work that is merged, and the branch that gets the work.
+// MergeFrom describes an arm's work and the branch into which it is merged.
 type MergeFrom struct {
 	Repo   string   `json:"repo,omitempty"` // the name of the repository, if the arm works in several
 	Way    MergeWay `json:"way" enum:"merge,squash,rebase,commit"`
-	Branch string   `json:"branch"` // of the arm, without refs/heads/
-	Commit string   `json:"commit"` // its newest commit
-	Into   string   `json:"into"`   // the branch that gets the work, without refs/heads/
+	Branch string   `json:"branch"` // the arm's branch, without refs/heads/
+	Commit string   `json:"commit"` // the newest commit of Branch
+	Into   string   `json:"into"`   // the target branch, without refs/heads/
 	// Before is the commit of Into before the merge. It is "" if the branch is new. After is the
 	// commit of Into after the merge.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	// Committed is the commit that Coleo has made of uncommitted work. It is "" if there was no
-	// uncommitted work. It is also "" if nothing was merged, and so nothing was committed.
+	// Committed is the commit that Coleo has made of uncommitted work. It is "" if there was no uncommitted
+	// work, or if nothing was merged.
 	Committed string `json:"committed,omitempty"`
 }
 
-// Merged describes what a merge has done, or what it would do in a dry run. If Conflicts is not
-// empty, nothing was changed.
+// Merged describes what a merge has done, or what it would do in a dry run. If Conflicts is not empty, the
+// merge has changed nothing.
 type Merged struct {
 	MergeFrom
 	DryRun bool `json:"dryRun,omitempty"`
-	// Nothing means that Into already contains all of the work. So nothing was changed.
+	// Nothing means that Into already contains all of the arm's commits, so nothing was changed.
 	Nothing bool `json:"nothing,omitempty"`
-	// CheckedOut is the work folder that has the branch Into checked out. Only a dry run sets it,
-	// because Coleo would refuse the real merge.
+	// CheckedOut is the work folder that has the branch Into checked out. Only a dry run sets it, because
+	// Coleo refuses a real merge in that case.
 	CheckedOut string `json:"checkedOut,omitempty"`
 	// Updated is the work folder whose files and index the merge has updated. It is "" if there was
 	// none.
 	Updated string `json:"updated,omitempty"`
-	// Recovered says, for people, what was done about an earlier merge that was interrupted. It is ""
-	// if there was none.
+	// Recovered describes, for people, what Coleo did about an earlier merge that was interrupted. It is ""
+	// if no merge was interrupted.
 	Recovered string `json:"recovered,omitempty"`
 	// Commits lists the arm's commits that Into does not contain, the newest first. Files lists the
 	// files that change in Into.
@@ -88,22 +87,22 @@ type Merged struct {
 	Conflicts []Conflict    `json:"conflicts,omitempty"`
 	// Cut describes, for people, what a bound has cut off.
 	Cut string `json:"cut,omitempty"`
-	// Asked is the receipt of the prompt that hands the conflicts to the arm. It is set only if the
-	// caller asked for this prompt.
+	// Asked is the receipt of the prompt that asks the arm to resolve the conflicts. It is set only if the
+	// caller requested this prompt.
 	Asked *coleo.Receipt `json:"asked,omitempty"`
 }
 
-// MergeCommit is a commit that is merged.
+// MergeCommit is one of the merged commits.
 type MergeCommit struct {
 	ID      string `json:"id"`
 	Subject string `json:"subject"`
 }
 
-// Conflict is a file that git cannot merge.
+// Conflict is a file whose versions git cannot merge.
 type Conflict struct {
 	Path    string `json:"path"`
-	RawPath []byte `json:"rawPath,omitempty"` // its bytes, if they are no UTF-8
-	Kind    string `json:"kind"`              // in git's words: contents, modify/delete, rename/delete, …
+	RawPath []byte `json:"rawPath,omitempty"` // the bytes of a path that is not UTF-8
+	Kind    string `json:"kind"`              // the kind in git's words, such as contents or modify/delete
 	// Commit is the arm's commit that conflicts. It is set only in a rebase.
 	Commit string `json:"commit,omitempty"`
 }
@@ -111,18 +110,17 @@ type Conflict struct {
 // Name returns the bytes of the path.
 func (c Conflict) Name() string { return nameOf(c.Path, c.RawPath) }
 
-// NewConflict returns the conflict of a path.
+// NewConflict returns a Conflict for the path.
 func NewConflict(path, kind, commit string) Conflict {
 	c := Conflict{Kind: kind, Commit: commit}
 	c.Path, c.RawPath = named(path)
 	return c
 }
 
-// mostInPrompt is the largest number of conflicts that a prompt names. The arm finds the other
-// conflicts with git.
+// mostInPrompt is the largest number of conflicts that a prompt names. The arm can find the others with git.
 const mostInPrompt = 100
 
-// MergePrompt returns the prompt that hands the conflicts of a merge to the arm.
+// MergePrompt returns the prompt that asks the arm to resolve the conflicts of a merge.
 func MergePrompt(m Merged) string {
 	var b strings.Builder
 	your := "Your"

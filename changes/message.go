@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// These strings begin the lines of a checkpoint's commit message.
+// Each line of a checkpoint's commit message begins with one of these strings.
 const (
 	titleLine = "coleo: checkpoint: "
 	timeLine  = "Time: "
@@ -79,7 +79,7 @@ func Show(path string) string {
 	return path
 }
 
-// Title says in a few words why a checkpoint was made.
+// Title describes in a few words why a checkpoint was made.
 func (c Checkpoint) Title() string {
 	switch {
 	case c.From != nil:

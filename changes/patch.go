@@ -13,14 +13,14 @@ type part struct {
 	hunks          []Hunk
 }
 
-// fileStart and hunkStart match only headers. A patch puts a mark before every line of a file's
-// content. The lines of a binary file contain no blanks.
+// fileStart and hunkStart match only headers, because no other line of a patch can begin like one.
+// Lines of text begin with a blank, + or -, and lines of a binary file contain no blanks.
 var (
 	fileStart = []byte("diff --git ")
 	hunkStart = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)`)
 )
 
-// partsOf splits a patch.
+// partsOf splits a patch into the parts of its files.
 func partsOf(patch []byte) (parts []part) {
 	var at *part
 	offset := 0
@@ -53,7 +53,7 @@ func hunkOf(line []byte) (Hunk, bool) {
 	}
 	number := func(text []byte) int {
 		if text == nil {
-			return 1 // git leaves out a 1
+			return 1 // git omits the number 1
 		}
 		n, _ := strconv.Atoi(string(text))
 		return n
@@ -67,15 +67,15 @@ func hunkOf(line []byte) (Hunk, bool) {
 // whole patch that git can apply.
 func CutPatch(patch []byte) []byte {
 	last := bytes.LastIndex(patch, append([]byte("\n"), fileStart...))
-	return patch[:last+1] // empty if the patch has only one file
+	return patch[:last+1] // the patch is empty if it had only one file
 }
 
-// Assemble returns the files of the entries, with their positions in the patch. The entries and the
-// patch contain the same files in the same order, but the patch may end earlier. flagsByPath
-// contains the flags of each file.
+// Assemble returns the files of the entries, with their positions in the patch. The patch must
+// contain the same files in the same order, but may end earlier. flagsByPath contains the flags of
+// each file.
 func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByPath map[string]Entry,
 	committed map[string]bool) []File {
-	files := []File{} // never null in JSON
+	files := []File{} // not nil, because the JSON must not contain null
 	parts := partsOf(patch)
 	for _, e := range entries {
 		f := File{Kind: kindOf(e), OldMode: e.OldMode, NewMode: e.NewMode, Committed: committed[e.Path] ||
@@ -95,11 +95,11 @@ func Assemble(entries []RawEntry, lines map[string]Lines, patch []byte, flagsByP
 	return files
 }
 
-// takeParts gives the file its parts of the patch, and returns the remaining parts.
+// takeParts records the parts of the patch that belong to f, and returns the other parts.
 func (f *File) takeParts(parts []part) []part {
 	own := 1
 	if f.Kind == Retyped {
-		own = 2 // the end of the old file and the beginning of the new one
+		own = 2 // a retyped file has a part that deletes the old file and one that adds the new
 	}
 	if len(parts) < own {
 		return nil
@@ -126,7 +126,7 @@ func kindOf(e RawEntry) Kind {
 	return Modified
 }
 
-// Sum returns how many lines all files gained and lost.
+// Sum returns the total numbers of added and deleted lines.
 func Sum(files []File) (added, deleted int) {
 	for _, f := range files {
 		added, deleted = added+f.LinesAdded, deleted+f.LinesDeleted
@@ -145,7 +145,7 @@ func (d Diff) Text(h Hunk) []byte {
 
 // NewLine is a line that a hunk added.
 type NewLine struct {
-	Number int // in the new file, from 1
+	Number int // line number in the new file, from 1
 	Text   string
 }
 

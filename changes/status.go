@@ -16,7 +16,7 @@ const noMode = "000000"
 
 // Entry is one path that git status reports as changed.
 type Entry struct {
-	Path string // its bytes
+	Path string // the path's bytes, which may not be UTF-8
 	// Mode and ID are the mode and the id of the file in HEAD. If HEAD does not contain the file,
 	// both are "".
 	Mode, ID string
@@ -28,19 +28,19 @@ type Entry struct {
 	Staged, Unstaged, Untracked, Conflict bool
 }
 
-// Status is the output of git status.
+// Status is the parsed output of git status.
 type Status struct {
 	Head    string // the commit id; "" before the first commit
 	Entries []Entry
-	Nested  []string // folders with a repository of their own, with a slash at the end
+	Nested  []string // folders that are repositories of their own, each ending with a slash
 	Unread  []Left   // folders that git could not read
 }
 
-// unread begins git's warning about a folder that it cannot read. Git then leaves out the files in it. The name
-// of the folder, a quotation mark, a colon and the reason follow. Git cuts off a long line.
+// unread begins git's warning about a folder that it cannot read, whose files it then leaves out. After unread
+// come the folder's name, a quotation mark, a colon and the reason. Git cuts off a long line.
 const unread = "warning: could not open directory '"
 
-// AddWarnings adds what git status has written on its error output.
+// AddWarnings parses what git status has written to its standard error.
 func (s *Status) AddWarnings(text string) {
 	for line := range strings.Lines(text) {
 		rest, is := strings.CutPrefix(strings.TrimSuffix(line, "\n"), unread)
@@ -89,7 +89,7 @@ func ParseStatus(out []byte) (Status, error) {
 	return s, nil
 }
 
-// changed reads XY SUB MODE-HEAD MODE-INDEX MODE-WORK ID-HEAD ID-INDEX PATH.
+// changed parses a line XY SUB MODE-HEAD MODE-INDEX MODE-WORK ID-HEAD ID-INDEX PATH.
 func (s *Status) changed(rest string) bool {
 	f := strings.SplitN(rest, " ", 8)
 	if len(f) != 8 || len(f[0]) != 2 {
@@ -104,8 +104,8 @@ func (s *Status) changed(rest string) bool {
 	return true
 }
 
-// unmerged reads XY SUB MODE-1 MODE-2 MODE-3 MODE-WORK ID-1 ID-2 ID-3 PATH. Version 2 of the file
-// is the version in HEAD.
+// unmerged parses a line XY SUB MODE-1 MODE-2 MODE-3 MODE-WORK ID-1 ID-2 ID-3 PATH. Version 2 of the file is
+// the version in HEAD.
 func (s *Status) unmerged(rest string) bool {
 	f := strings.SplitN(rest, " ", 10)
 	if len(f) != 10 {
@@ -124,18 +124,17 @@ type RawEntry struct {
 	OldMode, NewMode string // "" if there is no file
 	OldID, NewID     string
 	Status           byte   // A, D, M, R or T
-	OldPath, Path    string // their bytes; OldPath is "" unless the file was renamed
+	OldPath, Path    string // the paths' bytes; OldPath is "" unless the file was renamed
 }
 
-// Lines says how many lines a file gained and lost.
+// Lines contains how many lines a file gained and lost.
 type Lines struct {
 	Added, Deleted int
-	Binary         bool // lines are not counted
+	Binary         bool // the file is binary, so its lines are not counted
 }
 
-// ParseRaw reads the output of git diff --raw -z. The output of --numstat can follow it. The second
-// result contains the line counts of each file, by path. The output of --patch can follow too: it
-// becomes the third result.
+// ParseRaw parses the output of git diff --raw -z. In the output, --numstat and --patch can follow. lines
+// contains the line counts of each file, by path. patch is the output of --patch.
 func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []byte, err error) {
 	lines = map[string]Lines{}
 	next := func() string {
@@ -146,7 +145,7 @@ func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []b
 	for len(out) > 0 {
 		head := next()
 		switch {
-		case head == "": // between the list and the patch
+		case head == "": // an empty string separates the list from the patch
 			return entries, lines, out, nil
 		case head[0] == ':':
 			f := strings.Fields(head[1:])
@@ -163,7 +162,7 @@ func ParseRaw(out []byte) (entries []RawEntry, lines map[string]Lines, patch []b
 			if len(f) != 3 {
 				return nil, nil, nil, unknown("git diff --numstat", head)
 			}
-			if f[2] == "" { // a rename: both paths follow
+			if f[2] == "" { // the paths of a renamed file follow separately
 				next()
 				f[2] = next()
 			}

@@ -29,7 +29,7 @@ type attempt struct {
 // isPrompt reports whether the request q belongs to a prompt and is not a side request.
 func isPrompt(q modelserver.Request) bool { return q.Side == "" && q.Prompt != "" }
 
-// filled fills a line of the catalogue in with the nonce, the work folder and the HOME.
+// filled replaces the placeholders in a line of the catalogue by nonce, work folder and HOME.
 func (t *Trial) filled(a coleo.Ask, nonce string) (coleo.Ask, error) {
 	facts := struct{ Nonce, Workdir, Home string }{nonce, t.Workdir, t.home()}
 	var failed error
@@ -99,8 +99,8 @@ func (t *Trial) provoke(ctx context.Context, a coleo.Ask) (*attempt, error) {
 	return x, err
 }
 
-// byHand reports whether the user opens the dialog with a command. Until Gemini CLI 0.61.0 has
-// asked its MCP servers for tools, it takes the command for a plain prompt.
+// byHand reports whether the user opens the dialog with a command. Gemini CLI up to 0.61.0 takes it
+// for a plain prompt until it has asked its MCP servers for tools.
 func (x *attempt) byHand() bool { return x.ask.Types != "" || x.ask.Prompt != "" }
 
 // prompt sends the prompt for the dialog, and waits for a dialog or the turn's end.
@@ -148,7 +148,7 @@ func (x *attempt) prompt(ctx context.Context, change func(*coleo.SpawnConfig)) (
 }
 
 // answerAsk makes the agent CLI open the dialog that a line of the catalogue describes. It answers
-// the dialog in the way that w describes. Then it checks what the agent CLI has done.
+// the dialog in the way w. Then it checks what the agent CLI has done.
 func (t *Trial) answerAsk(ctx context.Context, a coleo.Ask, w way) error {
 	x, err := t.provoke(ctx, a)
 	if err != nil {
@@ -252,7 +252,7 @@ func (x *attempt) written() (int, error) {
 	return strings.Count(string(raw), x.nonce), nil
 }
 
-// results returns what the model got in this turn, without the results of x.ask.Before:
+// results returns what the model received in this turn, without the results of x.ask.Before:
 //   - the results of the tool x.ask.Tool
 //   - texts that the agent CLI has sent to the model in the user's place
 func (x *attempt) results() (out []string) {
@@ -334,7 +334,7 @@ func (x *attempt) refused(ctx context.Context, w way) error {
 func (x *attempt) denied(ctx context.Context) error {
 	for x.dialog != nil {
 		err := x.respond(ctx, coleo.Decision{Choice: coleo.ChoiceDeny})
-		left := err == nil && x.dialog != nil && x.dialog.Kind == coleo.DialogOther // another page
+		left := err == nil && x.dialog != nil && x.dialog.Kind == coleo.DialogOther // one more page of the dialog
 		if x.ask.Ends && (left || coleo.ErrorCode(err) == coleo.EExited) {
 			return x.undone(true)
 		}

@@ -128,8 +128,8 @@ func denyWithWords(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// approvalStale answers dialogs that are not open, and checks that Coleo refuses the answers. One
-// of these dialogs never existed. Another one was already answered.
+// approvalStale answers two dialogs that are not open, and checks that Coleo refuses the answers.
+// One dialog never existed, and the other was already answered.
 func approvalStale(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -163,9 +163,8 @@ func approvalStale(ctx context.Context, t *Trial) error {
 	return q.unwritten()
 }
 
-// promptWhileBlocked sends a prompt while a dialog is open, and checks that Coleo
-// refuses the prompt. A typed prompt would answer the dialog, by a digit in the prompt
-// or by the Enter key.
+// promptWhileBlocked sends a prompt while a dialog is open, and checks that Coleo refuses the
+// prompt. If Coleo typed the prompt, a digit in it or the Enter key would answer the dialog.
 func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	q, err := t.askToWrite(ctx)
 	if err != nil {
@@ -194,8 +193,7 @@ func promptWhileBlocked(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// answerQuestion lets the model ask the user a question, and answers with one of the
-// options.
+// answerQuestion makes the model ask the user a question, and answers with one of the options.
 func answerQuestion(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -54,9 +54,9 @@ func (t *Trial) askToRun(ctx context.Context, c command) (*coleo.Dialog, coleo.R
 	return reading.Dialog, r, nil
 }
 
-// decided answers the dialog d with the given choice, and waits until the turn ends.
-// During the turn, other dialogs can open, such as one about the use of the output.
-// decided approves them. If d opens a second time, decided returns an error.
+// decided answers the dialog d with the given choice, and waits until the turn ends. During the
+// turn, other dialogs can open, for example about the use of the output. decided approves them. If
+// d opens a second time, decided returns an error.
 func (t *Trial) decided(ctx context.Context, d *coleo.Dialog, r coleo.Receipt, choice coleo.Choice) error {
 	for now := d; ; choice = coleo.ChoiceApprove {
 		r.Cursor = coleo.NewestCursor(t.Session)

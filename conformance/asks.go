@@ -24,8 +24,9 @@ type AskResult struct {
 	Kind    coleo.DialogKind  `json:"kind,omitempty"` // "" for the checks of the tools
 	Refuses map[string]string `json:"refuses,omitempty"`
 	Pass    bool              `json:"pass"`
-	Details string            `json:"details"` // the ways in which the dialog was answered, or the failure
-	Seconds float64           `json:"seconds"`
+	// The ways in which the dialog was answered, or the reason of the failure.
+	Details string  `json:"details"`
+	Seconds float64 `json:"seconds"`
 }
 
 // AsksReport is the outcome of the checks of a catalogue.
@@ -37,19 +38,19 @@ type AsksReport struct {
 	Asks       []AskResult `json:"asks"`
 }
 
-// These are the names of the two checks of the tools. They run after the checks of the
-// lines of the catalogue.
+// These are the names of the two checks of the tools. They run after the checks of the catalogue's
+// lines.
 const (
 	quietCheck  = "quiet_tools"
 	listedCheck = "every_tool_is_listed"
 )
 
-// askTimeout bounds the checks of one line of the catalogue. These checks answer the
-// dialog once in each possible way. Each answer takes some seconds on a loaded machine.
+// askTimeout is the time limit for the checks of one line of the catalogue. They answer the dialog
+// once in each possible way, and each answer takes some seconds on a loaded machine.
 const askTimeout = 2 * time.Minute
 
-// catalogue runs the checks of a harness's catalogue. Each line of the catalogue
-// describes one thing that makes the agent CLI ask its user.
+// catalogue runs the checks of a harness's catalogue. Each line of the catalogue describes one
+// thing about which the agent CLI asks its user.
 type catalogue struct {
 	harness coleo.AskCatalogue
 	offered map[string]bool // the tools that the agent CLI has offered to the model
@@ -74,8 +75,8 @@ func (c *catalogue) checks(list []coleo.Ask, withTools bool) []Check {
 			Required: true, Shared: true, Timeout: time.Minute, Run: c.checkAllListed})
 }
 
-// run makes the agent CLI open the dialog of a line of the catalogue several times.
-// Each time, it answers the dialog in another way.
+// run makes the agent CLI open the dialog of a line several times, and answers it each time in
+// another way.
 func (c *catalogue) run(ctx context.Context, t *Trial, a coleo.Ask) error {
 	defer c.noteTools(t)
 	if a.OwnStart() {
@@ -113,9 +114,8 @@ func (c *catalogue) noteTools(t *Trial) {
 	}
 }
 
-// checkQuietTools makes the model call the tools that never ask, according to the harness. It
-// checks that no dialog opens. If the harness gives no input for a tool, checkQuietTools skips the
-// tool.
+// checkQuietTools makes the model call the tools that never ask, according to the harness. No
+// dialog may open. Tools for which the harness gives no input are skipped.
 func (c *catalogue) checkQuietTools(ctx context.Context, t *Trial) error {
 	defer c.noteTools(t)
 	list, called := c.harness.QuietTools(), 0
@@ -138,9 +138,8 @@ func (c *catalogue) checkQuietTools(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// checkAllListed checks that the harness knows all tools that the agent CLI has offered. The
-// harness knows a tool if the catalogue contains the tool, or if the harness lists it as a tool
-// that never asks.
+// checkAllListed returns an error if the agent CLI has offered a tool that the harness does not
+// know. The harness knows the tools in the catalogue and its list of tools that never ask.
 func (c *catalogue) checkAllListed(ctx context.Context, t *Trial) error {
 	if len(c.offered) == 0 {
 		if err := simplePrompt(ctx, t); err != nil {
@@ -169,9 +168,9 @@ func (c *catalogue) checkAllListed(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// mcpRecord returns the path of the record of the MCP server that the checks use. In a sandbox, the
-// server can write only in the work folder. In that case, the record is in the repository's own
-// folder .git, where the record changes no file of the work.
+// mcpRecord returns the path of the record of the checks' MCP server. In a sandbox, the server can
+// write only in the work folder. The record is then in the folder .git, where it does not count as
+// a change of the work.
 func (t *Trial) mcpRecord() string {
 	if t.config.Sandbox.On() {
 		return filepath.Join(t.Workdir, ".git", "mcp.jsonl")
@@ -210,9 +209,9 @@ func (t *Trial) mcpCalls(nonce string) (n int) {
 	return n
 }
 
-// scriptOf returns the script that opens the dialog of an entry of the catalogue. On a prompt that
-// contains the given word, the model sends the entry's text, if there is one. It then makes the
-// entry's tool calls.
+// scriptOf returns the script that opens the dialog of a line of the catalogue. If a prompt
+// contains the given word, the model sends the line's text, if there is one. Then it makes the
+// line's tool calls.
 func scriptOf(a coleo.Ask, word string) modelserver.Script {
 	var script modelserver.Script
 	add := func(step modelserver.Step, after bool, times int) {
@@ -232,7 +231,7 @@ func scriptOf(a coleo.Ask, word string) modelserver.Script {
 			first.Reply = append(first.Reply, step)
 			continue
 		}
-		add(step, i > 0, min(i, 1)) // no limit for the first call, because the agent CLI can repeat the request
+		add(step, i > 0, min(i, 1)) // the first call has no limit, because the agent CLI can repeat its request
 	}
 	return script
 }
@@ -245,9 +244,9 @@ func callOf(c coleo.AskCall) *modelserver.Call {
 	return &call
 }
 
-// PickAsks returns the lines of a harness's catalogue that the user has selected. The user gives
-// "all", or a list of line names with commas between them. If the catalogue does not contain one of
-// these lines, the error is EInvalid.
+// PickAsks returns the lines of a harness's catalogue that the user has selected. names is "all",
+// or the names of lines separated by commas. If the catalogue does not contain one of these lines,
+// the error is EInvalid.
 func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 	asker, ok := h.(coleo.AskCatalogue)
 	if !ok || len(asker.Asks()) == 0 {
@@ -271,7 +270,7 @@ func PickAsks(h coleo.Harness, names string) ([]coleo.Ask, error) {
 
 // RunAsks runs the checks of the given lines of a catalogue, one line after another. If these are
 // all lines of the catalogue, RunAsks also runs the checks of the tools. It returns the same errors
-// as Run. A failed check is not an error: the report contains the failure.
+// as Run. A failed check is not an error, because the report contains the failure.
 func RunAsks(ctx context.Context, h coleo.Harness, c Config, list []coleo.Ask) (AsksReport, error) {
 	report := AsksReport{Harness: h.Info().Name, Isolated: c.Isolated}
 	asker, ok := h.(coleo.AskCatalogue)

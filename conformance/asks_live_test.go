@@ -10,12 +10,12 @@ import (
 	"coleo.dev/registry"
 )
 
-// asksOfCI are dialogs of the kinds that were once read wrongly.
+// asksOfCI contains the dialogs that CI checks. Coleo once read dialogs of these kinds wrongly.
 const asksOfCI = "claude-code:notebook,mcp-server;codex:question,trust,sign-in;gemini:agents,trust"
 
 var asksTested = flag.String("asks", asksOfCI, "dialogs to test, as NAME:DIALOGS;NAME:all")
 
-// TestHarnessesAnswerWhatTheirAgentCLIAsks brings about some dialogs of each catalogue.
+// TestHarnessesAnswerWhatTheirAgentCLIAsks opens and answers some dialogs of each catalogue.
 func TestHarnessesAnswerWhatTheirAgentCLIAsks(t *testing.T) {
 	reg, err := registry.New("", holdCommand())
 	if err != nil {

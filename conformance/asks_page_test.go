@@ -11,8 +11,8 @@ import (
 	"coleo.dev/registry"
 )
 
-// asksDir has the reports behind the tables of dialogs: the output of `coleo --json harness
-// test NAME --asks all`, as NAME@VERSION.json.
+// asksDir is the folder of the reports for the tables of dialogs. Each file NAME@VERSION.json is
+// the output of `coleo --json harness test NAME --asks all`.
 const asksDir = "testdata/asks"
 
 // readAskReports returns the reports, sorted by the names of their files.
@@ -59,7 +59,7 @@ this answer, says why, and types nothing.
 	return b.String()
 }
 
-// A report names the lines that the harness has now, and no others.
+// A report must name exactly the lines that the harness has now.
 func TestDialogsAreOnTheirPage(t *testing.T) {
 	reg, err := registry.New("", holdCommand())
 	if err != nil {

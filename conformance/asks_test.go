@@ -64,7 +64,7 @@ name = "working"`
 
 const workingRule = "[[rule]]\nname = \"working\""
 
-// asksOf runs lines of the catalogue of a fake with edits.
+// asksOf runs lines of the fake's catalogue, after edits of its description.
 func asksOf(t *testing.T, names string, edits ...string) AsksReport {
 	t.Helper()
 	h := fakeHarness(t, append([]string{workingRule, withAsks}, edits...)...).(accounting).Harness
@@ -105,8 +105,8 @@ func TestEachDialogOfACatalogueIsAnsweredInEachWay(t *testing.T) {
 	}
 }
 
-// Each fault of an agent CLI, of a harness or of a catalogue must fail the line that it is
-// about.
+// For each fault of an agent CLI, a harness or a catalogue, the check of the line that the fault
+// affects must fail.
 func TestACatalogueFindsEachFault(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -162,8 +162,8 @@ func TestLinesOfACatalogueAreNamed(t *testing.T) {
 	}
 }
 
-// Calls that come together are in one answer of the model. Others wait for the result of the
-// call before.
+// Calls that a line lists together must be in one reply of the model. Other calls must wait for the
+// result of the call before.
 func TestCallsOfALineComeTogetherOrOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	a := coleo.Ask{Name: "loop", Before: []coleo.AskCall{{Tool: "list", Input: "{}"}, {Tool: "list", Input: "{}"}},

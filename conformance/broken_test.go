@@ -17,7 +17,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// live is everything that the fake's sessions can do.
+// live contains everything that the fake's sessions can do.
 type live interface {
 	coleo.Session
 	coleo.Terminal
@@ -26,21 +26,21 @@ type live interface {
 	coleo.ModeSwitcher
 }
 
-// breaks turns a sound session into one with a fault.
+// breaks replaces a correct session by one with a fault.
 type breaks func(live) live
 
 // brokenHarness returns sessions with a fault.
 type brokenHarness struct {
 	coleo.Harness
 	breaks breaks
-	anew   bool // Attach ends the existing session and starts another
+	anew   bool // Attach ends the existing session and starts another one
 
 	mu     sync.Mutex
 	last   coleo.SpawnConfig
 	opened []coleo.Handle
 }
 
-// resume continues holders that a fault has stopped, so that they end what is left.
+// resume continues holders that a fault has stopped, so that they end all remaining processes.
 func (h *brokenHarness) resume() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,14 +83,14 @@ func (h *brokenHarness) open(s coleo.Session, err error) (coleo.Session, error) 
 	return h.breaks(s.(live)), nil
 }
 
-// unswitched says that it has switched the mode, and has not.
+// unswitched reports that it has switched the mode, but has not.
 type unswitched struct{ live }
 
 func (s unswitched) SwitchMode(_ context.Context, id string) (coleo.ModeSwitch, error) {
 	return coleo.ModeSwitch{From: s.live.State().Mode, To: id, Pressed: []string{"SHIFT_TAB"}, Seen: []string{id}}, nil
 }
 
-// misread shows each reading as something else.
+// misread replaces each reading by another one.
 type misread struct {
 	live
 	as func(coleo.Reading) coleo.Reading
@@ -109,7 +109,7 @@ func (s misread) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo
 	}
 }
 
-// reads shows some states as another one.
+// reads reports the given states as the state as.
 func reads(as coleo.State, states ...coleo.State) breaks {
 	return func(s live) live {
 		return misread{s, func(r coleo.Reading) coleo.Reading {
@@ -136,7 +136,7 @@ func (s untold) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[coleo.
 	}
 }
 
-// unsent leaves the input tokens out of the usage.
+// unsent omits the input tokens from the usage.
 type unsent struct{ live }
 
 func (s unsent) Usage(ctx context.Context) (coleo.Usage, error) {
@@ -145,7 +145,7 @@ func (s unsent) Usage(ctx context.Context) (coleo.Usage, error) {
 	return u, err
 }
 
-// guesses calls the usage approximate, and is further off than approximate counts may be.
+// guesses declares the usage approximate, but is wrong by more than approximate counts may be.
 type guesses struct{ live }
 
 func (s guesses) Usage(ctx context.Context) (coleo.Usage, error) {
@@ -154,7 +154,7 @@ func (s guesses) Usage(ctx context.Context) (coleo.Usage, error) {
 	return u, err
 }
 
-// sends delivers prompts in its own way.
+// sends delivers prompts with the given function instead.
 type sends struct {
 	live
 	how func(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error)
@@ -181,7 +181,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// typed types a prompt into the terminal whatever it shows.
+// typed types a prompt into the terminal, whatever the terminal shows.
 func typed(ctx context.Context, s live, p coleo.Prompt, keys string) (coleo.Receipt, error) {
 	r := coleo.Receipt{Text: p.Text, Proof: coleo.ProofStarted, Cursor: coleo.NewestCursor(s)}
 	err := s.Input(ctx, pty.Paste(p.Text, true))
@@ -191,7 +191,7 @@ func typed(ctx context.Context, s live, p coleo.Prompt, keys string) (coleo.Rece
 	return r, err
 }
 
-// typesBlindly ignores dialogs.
+// typesBlindly types prompts even while a dialog is open.
 func typesBlindly(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
 	if s.State().State == coleo.WaitingApproval {
 		return typed(ctx, s, p, "\r")
@@ -199,7 +199,7 @@ func typesBlindly(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, e
 	return s.SendPrompt(ctx, p)
 }
 
-// refusesTooLate refuses a prompt at a dialog only after it has typed it.
+// refusesTooLate refuses a prompt while a dialog is open, but only after it has typed the prompt.
 func refusesTooLate(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, error) {
 	if r := s.State(); r.State == coleo.WaitingApproval {
 		_, _ = typed(ctx, s, p, "\r")
@@ -221,7 +221,7 @@ func sendsTwice(ctx context.Context, s live, p coleo.Prompt) (coleo.Receipt, err
 	return r, err
 }
 
-// decides answers dialogs in its own way.
+// decides answers dialogs with the given function instead.
 type decides struct {
 	live
 	how func(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error
@@ -235,7 +235,8 @@ func answers(how func(context.Context, live, coleo.Fingerprint, coleo.Decision) 
 	return func(s live) live { return decides{s, how} }
 }
 
-// whateverIsOpen takes each answer for one to the dialog that is open now.
+// whateverIsOpen uses each answer for the dialog that is open now, even if it is meant for another
+// one.
 func whateverIsOpen(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
 	if open := s.State().Dialog; open != nil {
 		f = open.Fingerprint
@@ -261,7 +262,7 @@ func neverStale(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decisi
 	return nil
 }
 
-// approvesForEver turns each approval into one of all similar requests.
+// approvesForEver turns each approval into a permanent one.
 func approvesForEver(ctx context.Context, s live, f coleo.Fingerprint, d coleo.Decision) error {
 	if d.Choice == coleo.ChoiceApprove {
 		d.Choice = coleo.ChoiceApproveAlways
@@ -309,7 +310,7 @@ func (s curt) Answer(ctx context.Context, r coleo.Receipt) (coleo.Answer, error)
 	return a, err
 }
 
-// echoing returns what the prompt asks for as the answer.
+// echoing returns, as the answer, the text for which the prompt asks.
 type echoing struct{ live }
 
 func (s echoing) Answer(_ context.Context, r coleo.Receipt) (coleo.Answer, error) {
@@ -330,8 +331,9 @@ func (uncompacted) Compact(context.Context) (coleo.Receipt, error) {
 	return coleo.Receipt{Compact: true}, nil
 }
 
-// shallow ends only the program. It stops the holder meanwhile, which would end the rest.
-// The second call works correctly, so that the test leaves no processes.
+// shallow ends only the program, and leaves its other processes behind. To do so, it stops the
+// holder, which would end them. The second call works correctly, so that the test leaves no
+// processes.
 type shallow struct {
 	live
 	once sync.Once
@@ -354,7 +356,7 @@ func (s *shallow) Kill(ctx context.Context) error {
 	return s.live.Kill(ctx)
 }
 
-// pollUntil returns when is returns true, or when ctx has ended.
+// pollUntil calls is again and again until it returns true or ctx ends.
 func pollUntil(ctx context.Context, is func() bool) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -375,8 +377,8 @@ func stopped(pid int) bool {
 	return true
 }
 
-// endNoted ends the commands that have written their process ids to files in a folder. It
-// leaves alone another process that got such an id meanwhile.
+// endNoted ends the commands that have written their process ids to files in a folder. It does not
+// end another process that has received such an id meanwhile.
 func endNoted(dir string) {
 	notes, _ := filepath.Glob(filepath.Join(dir, "*.pid"))
 	for _, note := range notes {

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// calibrateReport has one row for each break of a description, as JSON lines. `make
+// calibrateReport has one row for each broken description, as a line of JSON. `make
 // calibrate-suite` writes it.
 const calibrateReport = "testdata/calibrate/suite.jsonl"
 
-// calibrateRow is what the suite said of a broken description and of its proposed repair. The
-// test of breaks in harnesses/terminal/mend says what the fields mean.
+// calibrateRow contains the suite's results for a broken description and for its proposed repair.
+// The test of breaks in harnesses/terminal/mend explains the fields.
 type calibrateRow struct {
 	Pair    string   `json:"pair"`
 	Seed    uint64   `json:"seed"`

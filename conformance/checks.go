@@ -14,6 +14,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
+// This file contains the checks of the start, of simple prompts, of states and of MCP servers.
+
 func spawnAndIdle(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -30,8 +32,8 @@ func simplePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce, nonce)
 }
 
-// exchange sends a prompt and checks that the answer is equal to wantedAnswer. It also checks that
-// the model got exactly this prompt, and only once.
+// exchange sends a prompt and checks that the answer is wantedAnswer. It also checks that the model
+// received exactly this prompt, and only once.
 func (t *Trial) exchange(ctx context.Context, prompt, wantedAnswer string) error {
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
 	if err != nil {
@@ -226,9 +228,9 @@ func mcpConnection(ctx context.Context, t *Trial) error {
 }
 
 const (
-	// toolsTimeout is the longest time for which awaitTools waits. awaitTools waits until the agent
-	// CLI has asked its MCP server for the list of tools. Some agent CLIs ask in the background
-	// after they begin to take input. Some ask only after the first prompt.
+	// toolsTimeout is how long awaitTools waits until the agent CLI has asked its MCP server for
+	// the list of tools. Some agent CLIs ask in the background after they begin to accept input.
+	// Some ask only after the first prompt.
 	toolsTimeout = 10 * time.Second
 	// toolsEvery is the time between two reads of the MCP server's record.
 	toolsEvery = 50 * time.Millisecond
@@ -252,9 +254,9 @@ func awaitTools(ctx context.Context, record string) {
 	}
 }
 
-// called reports whether the record of an MCP server contains a tool call with the nonce after the
-// first request of the protocol. This first request is initialize. Since version 2026-07-28 of the
-// protocol, it can be server/discover instead.
+// called reports whether the record of an MCP server contains the first request of the protocol
+// and, after it, a tool call with the nonce. The first request is initialize. Since version
+// 2026-07-28 of the protocol, it can be server/discover instead.
 func called(record []mcpserver.Request, nonce string) bool {
 	begun := false
 	for _, q := range record {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// The reports behind the page of versions: the output of `coleo --json harness test
-// NAME@VERSION`, as NAME@VERSION.json.
+// These constants are about the reports for the page of versions. Each file NAME@VERSION.json is
+// the output of `coleo --json harness test NAME@VERSION`.
 const (
 	reportsDir        = "testdata/reports"
 	compatibilityPage = "../docs/compatibility.md"
@@ -34,9 +34,9 @@ func readReports(t *testing.T) map[string][]*Report {
 	return out
 }
 
-// readFolder returns the reports NAME@VERSION.json of a folder, sorted by the names of their
-// files. The function trim sets the version, and removes what no page shows. With -update
-// the files are written without it.
+// readFolder returns the reports NAME@VERSION.json in a folder, sorted by file name. trim sets the
+// version in a report, and removes what the pages do not show. With -update, the trimmed reports
+// are written back.
 func readFolder[R any](t *testing.T, dir string, trim func(r *R, version string)) (out []*R) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*@*.json"))
@@ -62,7 +62,8 @@ func readFolder[R any](t *testing.T, dir string, trim func(r *R, version string)
 	return out
 }
 
-// trimResults keeps one line of the details of failed checks, and none of those that passed.
+// trimResults keeps only the first line of a failed check's details, and removes the details of
+// passed checks.
 func trimResults(list []Result) {
 	for i := range list {
 		result := &list[i]
@@ -84,7 +85,7 @@ func writeJSON(t *testing.T, path string, r any) {
 	}
 }
 
-// compareVersions compares dotted numbers by their values.
+// compareVersions compares the numbers in two dotted versions.
 func compareVersions(a, b string) int {
 	number := func(s string) (n int) { _, _ = fmt.Sscanf(s, "%d", &n); return n }
 	x, y := strings.Split(a, "."), strings.Split(b, ".")

@@ -10,19 +10,19 @@ import (
 	"coleo.dev"
 )
 
-// newConversation has the commands with which a person begins another conversation inside an agent
-// CLI, by harness.
+// newConversation contains, by harness, the command with which a person begins another conversation in
+// the agent CLI.
 var newConversation = map[string]string{
 	"claude-code": "/clear", "codex": "/clear", "copilot": "/clear", "gemini": "/clear", "opencode": "/new",
 	"qwen": "/clear",
 }
 
-// newConversationTimeout limits the test of one agent CLI. It takes seconds, and up to a minute if
-// nothing shows that the turn has ended.
+// newConversationTimeout is the time limit for the test of one agent CLI. The test takes seconds, or up
+// to a minute if nothing shows the end of the turn.
 const newConversationTimeout = 3 * time.Minute
 
-// After a person has begun another conversation inside the agent CLI, Coleo reads the answers of
-// that conversation, and continues that conversation after a kill.
+// A person begins another conversation in the agent CLI. Coleo must read the answers of that
+// conversation, and must continue it after a kill.
 func TestANewConversationOfAPersonIsFollowed(t *testing.T) {
 	for name, command := range newConversation {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestANewConversationOfAPersonIsFollowed(t *testing.T) {
 	}
 }
 
-// If the hook names the conversation, Coleo also follows a prompt that a person types.
+// If the hook reports the conversation, Coleo must also notice a prompt that a person types.
 func TestAPromptByHandInANewConversationIsFollowed(t *testing.T) {
 	trial := safetyTrial(t, "claude-code")
 	ctx, cancel := withPatience(t.Context(), newConversationTimeout)
@@ -80,7 +80,8 @@ func followNewConversation(ctx context.Context, t *Trial, command string) error 
 			return err
 		}
 	}
-	// The record of the new conversation ends the second turn. Without it, the reading is only likely.
+	// The record of the new conversation must prove the end of the second turn. Without this record, the
+	// state idle would only be likely.
 	if now := t.Session.State(); now.State != coleo.Idle || strings.HasPrefix(now.Rule, "unproven") {
 		return coleo.Errorf(coleo.EInternal, "it reads %s by rule %q after the second turn", now.State, now.Rule)
 	}
@@ -91,8 +92,8 @@ func followNewConversation(ctx context.Context, t *Trial, command string) error 
 	return t.resumeWith(ctx, t.Session.Handle().Conversation, 3)
 }
 
-// endTyped types a text as a person does, and waits until the agent CLI has carried it out. A command may
-// begin late, and then empty a composer that already has the next prompt.
+// endTyped types a text as a person does, and waits until the agent CLI has carried it out. It waits
+// because a command that runs late could remove the next prompt from the composer.
 func (t *Trial) endTyped(ctx context.Context, text string) error {
 	if err := t.typeByHand(ctx, text); err != nil {
 		return err
@@ -104,11 +105,11 @@ func (t *Trial) endTyped(ctx context.Context, text string) error {
 	return err
 }
 
-// say makes the model say a nonce, and compares the answer.
+// say makes the model answer with a nonce, and checks the answer.
 func (t *Trial) say(ctx context.Context) error {
 	nonce := Nonce()
 	err := t.exchange(ctx, "say "+nonce, nonce)
-	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil { // it still carries out the command
+	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil { // the agent CLI is still carrying out the command
 		if _, err = coleo.WaitForIdle(ctx, t.Session); err == nil {
 			err = t.exchange(ctx, "say "+nonce, nonce)
 		}
@@ -116,8 +117,8 @@ func (t *Trial) say(ctx context.Context) error {
 	return err
 }
 
-// resumeWith kills the agent CLI, and continues a conversation. With the next prompt, the model must
-// see the given number of prompts.
+// resumeWith kills the agent CLI and continues a conversation. It checks that the request of the next
+// prompt contains the given number of prompts.
 func (t *Trial) resumeWith(ctx context.Context, conversation string, prompts int) error {
 	if err := t.killAndResume(ctx, conversation); err != nil {
 		return err

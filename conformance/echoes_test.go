@@ -7,11 +7,11 @@ import (
 	"coleo.dev"
 )
 
-// echoes shows a denied dialog once more, as another dialog, until the next prompt.
+// echoes shows a denied dialog again, as a new dialog, until the next prompt.
 type echoes struct {
 	live
 	mu    sync.Mutex
-	shown *coleo.Dialog // nil: none was denied
+	shown *coleo.Dialog // the dialog to show; nil if none was denied
 }
 
 func (s *echoes) Respond(ctx context.Context, dialog coleo.Fingerprint, d coleo.Decision) error {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/record"
 )
 
-// recordingFake is like fakeHarness, but the harness reads the notes that the fake takes, as
-// the built-in harnesses read the record of their agent CLI.
+// recordingFake is like fakeHarness, but the harness also reads the fake's notes. The built-in
+// harnesses read their agent CLIs' records in the same way.
 func recordingFake(t *testing.T, edits ...string) coleo.Harness {
 	t.Helper()
 	spec, err := rules.ParseSpec("fake.toml", []byte(fakeDescription(t, edits...)))
@@ -25,7 +25,7 @@ func recordingFake(t *testing.T, edits ...string) coleo.Harness {
 	return accounting{terminal.New(spec, terminal.Hooks{Record: notes}, holdCommand(), terminal.NewShared())}
 }
 
-// notesDecoder decodes the notes of the fake. It leaves out what a subagent does.
+// notesDecoder decodes the fake's notes. It skips the work of subagents.
 type notesDecoder struct{}
 
 func (notesDecoder) Decode(line []byte) []record.Entry {
@@ -62,7 +62,7 @@ func kindOfFakeTool(name string) coleo.ToolKind {
 	return coleo.ToolOther
 }
 
-// A harness that says nothing of its events is not judged by them.
+// If a harness does not declare which events it reports, the checks of events must be skipped.
 func TestChecksOfEventsAreSkippedWithoutEvents(t *testing.T) {
 	t.Parallel()
 	h := fakeHarness(t, "calls = true\ntexts = true\n", "", "subagent_tool = \"subagent\"\n", "",

@@ -16,7 +16,7 @@ import (
 	"coleo.dev/registry"
 )
 
-// playFake makes this process the fake agent CLI.
+// playFake makes this process act as the fake agent CLI.
 func playFake(args []string) int {
 	c, err := fakeagent.ParseFlags(args)
 	if err != nil {
@@ -30,8 +30,8 @@ func playFake(args []string) int {
 	return code
 }
 
-// fakeHarness returns the harness of the fake with a model. Edits are pairs of a text
-// that its description must hold and its replacement.
+// fakeHarness returns the harness of the fake with a model. The edits are pairs: a text that its
+// description must contain, and the text that replaces it.
 func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,7 +49,7 @@ func fakeHarness(t *testing.T, edits ...string) coleo.Harness {
 	return accounting{h}
 }
 
-// fakeDescription returns the fake's harness.toml with these edits.
+// fakeDescription returns the fake's harness.toml after these edits.
 func fakeDescription(t *testing.T, edits ...string) string {
 	t.Helper()
 	text := string(fakeagent.Harness)
@@ -62,8 +62,7 @@ func fakeDescription(t *testing.T, edits ...string) string {
 	return text
 }
 
-// accounting returns sessions that read the fake's usage from the file that keeps its
-// conversation.
+// accounting returns sessions that read the fake's usage from the file with its conversation.
 type accounting struct{ coleo.Harness }
 
 func (h accounting) Info() coleo.Info {
@@ -88,7 +87,7 @@ func (h accounting) Attach(ctx context.Context, handle coleo.Handle) (coleo.Sess
 	return accounted{fakeSession: s.(fakeSession)}, nil
 }
 
-// fakeSession is what the fake's sessions can do by themselves.
+// fakeSession contains what the fake's sessions can do without a wrapper.
 type fakeSession interface {
 	coleo.Session
 	coleo.Terminal
@@ -98,7 +97,7 @@ type fakeSession interface {
 
 type accounted struct {
 	fakeSession
-	kept string // path of the kept conversation
+	kept string // path of the file with the conversation
 }
 
 func (s accounted) Usage(context.Context) (coleo.Usage, error) {
@@ -136,8 +135,8 @@ func fakeConfig(t *testing.T) Config {
 	}
 }
 
-// fakeParts is how many runs share the checks. They run side by side, because one run of
-// all checks takes a minute and mostly waits.
+// fakeParts is into how many parallel runs the checks are divided. A single run of all checks would
+// take a minute, mostly waiting.
 const fakeParts = 4
 
 func TestTheFakePassesEveryCheck(t *testing.T) {
@@ -156,7 +155,7 @@ func TestTheFakePassesEveryCheck(t *testing.T) {
 	}
 }
 
-// passEach fails for each of the checks that the fake agent CLI does not pass.
+// passEach runs checks, and fails for each one that the fake agent CLI does not pass.
 func passEach(t *testing.T, checks []Check) {
 	t.Helper()
 	report, err := Run(t.Context(), inWindows{recordingFake(t)}, fakeConfig(t), checks)

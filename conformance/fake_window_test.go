@@ -14,8 +14,8 @@ import (
 	"coleo.dev/window/pane"
 )
 
-// asViewer makes the test binary the program in a window of the fake: the terminal of the
-// fake, with its keys. The arguments are the holder's folder and nonce.
+// asViewer makes the test binary act as the program in the fake's window, which shows the fake's
+// terminal and sends keys to it. The arguments are the holder's folder and nonce.
 const asViewer = "coleo-test-viewer"
 
 func view(dir, nonce string) error {
@@ -56,7 +56,7 @@ func view(dir, nonce string) error {
 	}
 }
 
-// inWindows is the harness of the fake with a window.
+// inWindows is the harness of the fake in a window.
 type inWindows struct{ coleo.Harness }
 
 // needTmux skips the test if tmux is not installed, unless COLEO_REQUIRE names it.
@@ -100,7 +100,7 @@ func (h inWindows) Attach(ctx context.Context, handle coleo.Handle) (coleo.Sessi
 	return shown, err
 }
 
-// shownLive is a session of the fake with a window.
+// shownLive is a session of the fake in a window.
 type shownLive struct {
 	live
 	shown *pane.Shown
@@ -147,7 +147,7 @@ func (s *shownLive) Close() error {
 	return s.live.Close()
 }
 
-// alwaysOpen does not report that its window was closed.
+// alwaysOpen never reports that its window was closed.
 type alwaysOpen struct {
 	live
 	coleo.Windowed
@@ -161,7 +161,7 @@ func (s alwaysOpen) Window() coleo.Window {
 	return w
 }
 
-// crashes reports the end of its window as a crash.
+// crashes reports that its window has crashed when it was closed.
 type crashes struct{ alwaysOpen }
 
 func (s crashes) Window() coleo.Window {
@@ -183,7 +183,7 @@ func (s ends) Window() coleo.Window {
 	return w
 }
 
-// ofWindow turns a fault of a session with a window into breaks.
+// ofWindow returns the breaks for a fault of a session with a window.
 func ofWindow(fault func(alwaysOpen) live) breaks {
 	return func(s live) live { return fault(alwaysOpen{s, s.(coleo.Windowed)}) }
 }

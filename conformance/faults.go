@@ -11,8 +11,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// refusal makes the model refuse a request permanently. It checks that the turn ends
-// and that the agent CLI takes the next prompt.
+// refusal makes the model refuse a request permanently. It checks that the turn ends and that the
+// agent CLI then accepts a prompt.
 func refusal(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -67,8 +67,8 @@ func retry(ctx context.Context, t *Trial) error {
 	return fmt.Errorf("the turn was read as over after %d failures and no answer", failures)
 }
 
-// attachMidstream closes a session in the middle of an answer. Then it attaches to the
-// running agent CLI, as a restarted host agent does.
+// attachMidstream closes a session in the middle of an answer. Then it attaches to the running
+// agent CLI, as a restarted host agent does.
 func attachMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -124,8 +124,7 @@ func compacted(ctx context.Context, s coleo.Session, c coleo.Compactor) error {
 	return nil
 }
 
-// compaction compacts the conversation, and then checks that the agent CLI takes a
-// prompt.
+// compaction compacts the conversation, and then checks that the agent CLI accepts a prompt.
 func compaction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

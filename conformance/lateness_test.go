@@ -11,18 +11,18 @@ import (
 	"coleo.dev"
 )
 
-// signsPoll is the pause between two looks at the evidence.
+// signsPoll is the pause between two checks of the evidence.
 const signsPoll = 5 * time.Millisecond
 
-// signs are the times at which the newest turn showed that it might have ended. Each is zero
-// while something says that the turn goes on.
+// signs contains the times since when there are signs that the newest turn has ended. A time is
+// zero while the screen or a witness shows that the turn continues.
 type signs struct {
 	mu      sync.Mutex
 	screen  time.Time // since when the screen has been idle
 	witness time.Time // since when no witness claims work
 }
 
-// followSigns keeps the signs of a session until ctx ends.
+// followSigns updates the signs of a session until ctx ends.
 func followSigns(ctx context.Context, s coleo.Session) *signs {
 	explainer, ok := s.(coleo.Explainer)
 	if !ok {
@@ -68,9 +68,9 @@ func (s *signs) times() (screen, witness time.Time) {
 	return s.screen, s.witness
 }
 
-// logLateness logs how long after the signs of their ends the turns became idle. The
-// screen must be idle for the settling time of its harness. So the times after the screen
-// are a little longer than that, unless a witness claims work for longer.
+// logLateness logs how long after the signs of its end each turn became idle. The time after the
+// screen is always a little longer than the harness's settling time, because the screen must be
+// idle for that long. A witness that claims work for longer is an exception.
 func logLateness(t *testing.T, turns []turn) {
 	t.Helper()
 	var pairs []string

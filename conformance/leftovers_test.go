@@ -11,18 +11,18 @@ import (
 	"coleo.dev/pty"
 )
 
-// leftovers are texts that somebody typed into a composer without sending them, and the
-// keys that then moved the cursor in them.
+// leftovers contains texts that somebody has typed into a composer without sending them, and keys
+// that then move the cursor.
 var leftovers = [][2]string{
 	{"one line", ""}, {"one line", "LEFT LEFT LEFT"}, {"one\ntwo\n\nthree", ""}, {"one\ntwo\n\nthree", "UP UP"},
 	{"one\n\n", ""}, {strings.Repeat("row\n", 12), ""},
 }
 
-// leftoverTimeout bounds how long a composer may take to show a paste.
+// leftoverTimeout is how long a composer may take to show a paste.
 const leftoverTimeout = 20 * time.Second
 
-// Text left in the composer is not joined to a prompt, wherever its cursor is, and does
-// not keep a prompt from being sent.
+// A text that was left in the composer must not be joined to the next prompt, and must not keep it
+// from being sent. That must hold wherever the cursor is.
 func TestLeftoversAreClearedBeforeAPrompt(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		runPart(t, name, "all", func(t *testing.T) tally { return sendOverLeftovers(t, safetyTrial(t, name)) })
@@ -45,8 +45,8 @@ func sendOverLeftovers(t *testing.T, trial *Trial) tally {
 	return tally{Proven: len(leftovers)}
 }
 
-// leaveText pastes text and presses keys. The text must show before leaveText returns. The keys
-// need not, because keys typed afterwards come after them.
+// leaveText pastes text and presses keys. It waits until the text is on the screen. It does not
+// wait for the keys, because keys that are typed later come after them anyway.
 func leaveText(t *testing.T, trial *Trial, text, keys string) {
 	t.Helper()
 	term, ok := trial.Session.(coleo.Terminal)
@@ -71,7 +71,7 @@ func leaveText(t *testing.T, trial *Trial, text, keys string) {
 	}
 }
 
-// picture returns what a terminal shows, including the cursor.
+// picture returns the contents of a terminal, including the cursor.
 func picture(term coleo.Terminal) string {
 	s := term.Screen()
 	return fmt.Sprint(s.Cursor, s.Lines)

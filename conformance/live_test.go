@@ -22,11 +22,11 @@ import (
 	"coleo.dev/window/pane"
 )
 
-// The test binary plays several other programs. It is the holder and the hook program,
-// called in the same way as coleo. It is the MCP server of the checks and the fake agent
-// CLI. In a network namespace of its own it is the suite itself.
+// The test binary also acts as the holder and the hook program, which are called in the same way as
+// coleo. It also acts as the MCP server of the checks and as the fake agent CLI. In a network
+// namespace of its own, it is the suite itself.
 const (
-	asFake     = "fakeagent" // the name it is called by
+	asFake     = "fakeagent" // the name under which it is started
 	asHolder   = "hold"
 	asProbe    = "coleo-test-probe"
 	asIsolated = "COLEO_TEST_ISOLATED"
@@ -64,18 +64,18 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	// The race detector sleeps a second at the end of each program; this turns that off
-	// for the programs that a test ends.
+	// The race detector makes each program sleep for a second at its end. This setting switches
+	// that off for the programs that a test ends.
 	environ := append(os.Environ(), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	os.Exit(netns.RunAgain(environ, asIsolated+"=1"))
 }
 
-// holdCommand returns the command that becomes a holder. Its form shows a harness that
-// the program is also the hook.
+// holdCommand returns the command that becomes a holder. A harness recognizes by its form that the
+// same program is also the hook.
 func holdCommand() []string { return []string{os.Args[0], asHolder, "--stdin"} }
 
-// playHook is the hook program. At its end it executes another program: the race detector
-// would make it sleep for a second there, and the agent CLI would wait.
+// playHook is the hook program. At its end it executes another program. Otherwise the race detector
+// would make it sleep for a second, and the agent CLI would wait for it.
 func playHook() {
 	hook.Run(os.Args[2:], os.Stdin)
 	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
@@ -90,13 +90,13 @@ func exitIf(err error) {
 	os.Exit(0)
 }
 
-// judgedInFull reports whether a harness is tested with all checks instead of the quick
-// set. COLEO_FULL names such harnesses.
+// judgedInFull reports whether COLEO_FULL names a harness. Such a harness is tested with all checks
+// instead of the quick ones.
 func judgedInFull(name string) bool {
 	return slices.Contains(strings.Split(os.Getenv("COLEO_FULL"), ","), name)
 }
 
-// agentPath returns the folder into which `make agents` puts the agent CLIs.
+// agentPath returns the folder in which `make agents` installs the agent CLIs.
 func agentPath() []string {
 	dir := os.Getenv("COLEO_AGENTS")
 	if dir == "" {
@@ -111,9 +111,9 @@ func namedIn(variable, name string) bool {
 	return slices.Contains(strings.Split(os.Getenv(variable), ","), name)
 }
 
-// TestHarnessesAreCompatible runs the suite against each real agent CLI that is
-// installed. COLEO_REQUIRE names those that must be installed, COLEO_SKIP those that the
-// long runs test.
+// TestHarnessesAreCompatible runs the suite with each real agent CLI that is installed.
+// COLEO_REQUIRE names those that must be installed. COLEO_SKIP names those that the long runs test
+// instead.
 func TestHarnessesAreCompatible(t *testing.T) {
 	if !netns.Isolated() {
 		t.Fatal("these tests must not run where there is a network")
@@ -168,9 +168,9 @@ func judge(t *testing.T, h coleo.Harness) {
 	}
 }
 
-// TestASubmitThatGeminiTakesForANewRowIsMadeGood presses ENTER early. Within 30 ms after
-// a paste Gemini CLI takes ENTER for a new row, as it also does under load. Without any
-// delay a loaded Gemini CLI drops the key instead, before it knows of the text.
+// TestASubmitThatGeminiTakesForANewRowIsMadeGood presses Enter too early. Within 30 ms after a
+// paste, Gemini CLI treats Enter as a new row, and a loaded Gemini CLI does so even later. The test
+// needs a small delay, because without any delay a loaded Gemini CLI drops the key.
 func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "hasty.toml"),
@@ -205,15 +205,15 @@ func TestASubmitThatGeminiTakesForANewRowIsMadeGood(t *testing.T) {
 	}
 }
 
-// settingsOfCI are one setting of each kind that was once read wrongly: a screen without
-// the row that Coleo looks for, a title without a sign of work, a scroll bar beside a
-// dialog, keys that Coleo sets itself, and starts that are refused.
+// settingsOfCI contains one setting of each kind that Coleo once read wrongly. The kinds are a
+// screen without the row for which Coleo looks, a title without a sign of work, and a scroll bar.
+// The others are keys that Coleo sets itself, and starts that are refused.
 const settingsOfCI = "codex:title-other,status-line-flag,submit-key;gemini:alternate-buffer,vim,screen-reader-flag;" +
 	"aider:multiline,no-fancy-input-flag;opencode:transparent,submit-key;claude-code:submit-key"
 
 var settingsTested = flag.String("settings", settingsOfCI, "settings to test, as NAME:SETTINGS;NAME:all")
 
-// TestHarnessesWorkWithUsersSettings runs the checks with some settings of users.
+// TestHarnessesWorkWithUsersSettings runs the checks with some of the settings that users make.
 func TestHarnessesWorkWithUsersSettings(t *testing.T) {
 	reg, err := registry.New("", holdCommand())
 	if err != nil {

@@ -149,8 +149,8 @@ func (t *Trial) longCommand(ctx context.Context) (coleo.Identity, error) {
 }
 
 // processIn approves the dialogs of a turn until a command has written its process id to the file
-// at pidFile. processIn returns the command's process. If the turn ends or commandTimeout passes
-// before that, it returns the zero Identity.
+// at pidFile, and returns the command's process. If the turn ends or commandTimeout passes before
+// that, it returns the zero Identity.
 func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) coleo.Identity {
 	ctx, cancel := withPatience(ctx, commandTimeout)
 	approved := make(chan struct{})
@@ -174,14 +174,15 @@ func (t *Trial) processIn(ctx context.Context, pidFile string, r coleo.Receipt) 
 	}
 }
 
-// commandWithPID returns the process of a command that runs in the trial's work folder. The pid own
-// is the one that the command sees. In a sandbox, the machine's pid of the process differs from it.
-// commandWithPID returns the zero Identity if the process has already ended.
+// commandWithPID returns the process of a command that runs in the trial's work folder. own is the
+// process id that the command itself sees, which differs from the machine's id in a sandbox. If the
+// process has already ended, commandWithPID returns the zero Identity.
 func (t *Trial) commandWithPID(own string) coleo.Identity {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, folder := range all {
 		status, _ := os.ReadFile(filepath.Join(folder, "status"))
-		_, pids, _ := strings.Cut(string(status), "\nNSpid:") // the machine's pid first, the innermost last
+		// Lists the machine's process id first, and the innermost last.
+		_, pids, _ := strings.Cut(string(status), "\nNSpid:")
 		pids, _, _ = strings.Cut(pids, "\n")
 		workdir, _ := os.Readlink(filepath.Join(folder, "cwd"))
 		if list := strings.Fields(pids); len(list) == 0 || list[len(list)-1] != own || workdir != t.Workdir {

@@ -19,13 +19,13 @@ var (
 	commit   = flag.String("commit", "", "commit that the long runs test; parts of other commits do not count")
 )
 
-// tally counts what became of prompts.
+// tally counts prompts by what became of them.
 type tally struct {
 	Proven    int `json:"proven"`
 	Refused   int `json:"refused"`    // nothing was submitted
 	Lost      int `json:"lost"`       // reported lost
-	LostAsked int `json:"lost_asked"` // reported lost, and the model was asked it
-	Unsettled int `json:"unsettled"`  // a dialog hid for a while whether it had arrived; also counted above
+	LostAsked int `json:"lost_asked"` // reported as lost, although the model received the prompt
+	Unsettled int `json:"unsettled"`  // a dialog hid for a while whether the prompt had arrived; also counted above
 	Turns     int `json:"turns"`      // turns whose end was compared with the model's record
 }
 
@@ -38,8 +38,8 @@ func (c *tally) add(other tally) {
 	c.Turns += other.Turns
 }
 
-// part is a part of a long run that has passed. A report has one part in each line, and
-// is named NAME@VERSION.jsonl.
+// part is a part of a long run that has passed. A report is named NAME@VERSION.jsonl and has one
+// part per line.
 type part struct {
 	Name    string    `json:"part"`
 	Commit  string    `json:"commit"`
@@ -48,8 +48,8 @@ type part struct {
 	tally
 }
 
-// eachAgentCLI runs a test for each agent CLI of -safety. The names may have versions,
-// which name the reports.
+// eachAgentCLI runs a test for each agent CLI in the flag -safety. If a name has a version, the
+// report's name contains it.
 func eachAgentCLI(t *testing.T, run func(t *testing.T, name string)) {
 	t.Helper()
 	for of := range strings.SplitSeq(*safetyOf, ",") {
@@ -58,8 +58,8 @@ func eachAgentCLI(t *testing.T, run func(t *testing.T, name string)) {
 	}
 }
 
-// runPart runs a part of a long run as a subtest, and returns its counts. With -report, a
-// part that has passed on the same commit is left out.
+// runPart runs a part of a long run as a subtest, and returns its counts. With -report, it skips a
+// part that has already passed on the same commit.
 func runPart(t *testing.T, agentCLI, name string, run func(t *testing.T) tally) (counts tally) {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
@@ -97,8 +97,8 @@ func reportOf(t *testing.T, agentCLI string) string {
 	return filepath.Join(*longRuns, agentCLI+".jsonl")
 }
 
-// passed returns the line of a part that has passed on the commit of p. A commit with
-// changes that are not committed is never the same.
+// passed returns the line of a report that is the same part as p on the same commit. If there are
+// uncommitted changes, no part counts as passed.
 func passed(t *testing.T, path string, p part) (part, bool) {
 	t.Helper()
 	list := readParts(t, path)
@@ -109,7 +109,7 @@ func passed(t *testing.T, path string, p part) (part, bool) {
 	return list[i], true
 }
 
-// readParts returns the parts in a report. A missing report has none.
+// readParts returns the parts in a report. If there is no report, it returns none.
 func readParts(t *testing.T, path string) (list []part) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -126,8 +126,7 @@ func readParts(t *testing.T, path string) (list []part) {
 	return list
 }
 
-// note writes a part that has passed into its report, in place of the same part of another
-// commit.
+// note writes a passed part into its report. It replaces the same part of another commit.
 func note(t *testing.T, path string, p part) {
 	t.Helper()
 	list := slices.DeleteFunc(readParts(t, path), func(old part) bool { return old.Name == p.Name })
@@ -147,7 +146,7 @@ func note(t *testing.T, path string, p part) {
 	}
 }
 
-// longRunsDir has the reports of the long runs, as NAME@VERSION.jsonl.
+// longRunsDir is the folder of the reports of the long runs, NAME@VERSION.jsonl.
 const longRunsDir = "testdata/safety"
 
 // longRunsPart returns the text of docs/compatibility.md about the long runs.
@@ -189,7 +188,7 @@ as ended too early, and it approved nothing. *Refused* means that Coleo submitte
 	return b.String()
 }
 
-// A part that has passed on a commit is left out, and only there.
+// A part that has passed on a commit must be skipped on this commit, and on no other.
 func TestALongRunGoesOnWhereItWasBrokenOff(t *testing.T) {
 	was, wasCommit := *longRuns, *commit
 	defer func() { *longRuns, *commit = was, wasCommit }()

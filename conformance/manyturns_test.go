@@ -19,12 +19,12 @@ var (
 	manyTurns = flag.Int("many-turns", 12, "turns of each of them")
 )
 
-// turnsOfAHost is the number of turns after which another host agent takes the arm. With this number,
-// each kind of turn is at some time the last one before the change.
+// turnsOfAHost is the number of turns after which another host agent takes over the arm. With this
+// number, each kind of turn is at some time the last turn before the change.
 const turnsOfAHost = 6
 
-// One conversation has many turns, with calls of all kinds. The events report each call once, with its
-// id and its outcome. They also report each text once. Other host agents take the arm in between.
+// One conversation has many turns, with calls of all kinds. Meanwhile other host agents take over the
+// arm. The events must report each call once, with its id and its outcome, and each text once.
 func TestTheEventsOfManyTurnsReportWhatTheModelDid(t *testing.T) {
 	for name := range strings.SplitSeq(*manyTurnsOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTheEventsOfManyTurnsReportWhatTheModelDid(t *testing.T) {
 	}
 }
 
-// manyDeeds returns n turns: calls of all kinds, again and again, and then a last text.
+// manyDeeds returns n turns: calls of all kinds, again and again, and a last text.
 func manyDeeds(w coleo.ReportedWork, n int) (out []deed) {
 	for len(out) < n-1 {
 		for _, d := range callDeeds(w) {
@@ -74,8 +74,8 @@ func manyDeeds(w coleo.ReportedWork, n int) (out []deed) {
 	return append(out[:n-1], deed{prompt: "say " + Nonce()})
 }
 
-// doInTime sends the prompt of a deed, which must be done within deedTimeout. With restart,
-// another host agent takes the arm first.
+// doInTime carries out a deed within deedTimeout. If restart is true, another host agent first takes
+// over the arm.
 func (t *Trial) doInTime(ctx context.Context, d deed, restart bool) error {
 	ctx, cancel := withPatience(ctx, deedTimeout)
 	defer cancel()
@@ -109,19 +109,20 @@ func (t *Trial) checkWork(tb testing.TB, deeds []deed) {
 		len(log.Replies), len(sent))
 }
 
-// costShare is how far the cost by the events may be from the cost by the model's record: one
-// part in a hundred.
+// costShare bounds the difference between the cost by the events and the cost by the model's record:
+// one part in costShare.
 const costShare = 100
 
-// checkCost compares the cost by the events of the kind usage with the cost by the model's
-// record. The agent CLI can count its side requests or leave them out.
+// checkCost compares the cost by the events of the kind usage with the cost by the model's record. The
+// agent CLI may or may not count its side requests.
 func (t *Trial) checkCost(tb testing.TB) {
 	tb.Helper()
 	events, err := t.hosted.Events(tb.Context())
 	if err != nil {
 		tb.Fatal(err)
 	}
-	rates := coleo.Rates{Input: 3, Output: 15, CacheRead: 3, CacheWrite: 3} // the model counts no caches
+	// All input has the same price, because the model does not count caches.
+	rates := coleo.Rates{Input: 3, Output: 15, CacheRead: 3, CacheWrite: 3}
 	price := coleo.Price{Rates: rates}
 	byEvents := 0.0
 	for _, e := range events {

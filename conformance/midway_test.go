@@ -19,30 +19,28 @@ import (
 var safetyMidway = flag.Int("midway", 6, "deliveries that are disturbed in each way, for each agent CLI")
 
 const (
-	// midwayWord is in each prompt of these tests, except those that open a dialog.
+	// midwayWord is a part of each prompt of these tests, except those that open a dialog.
 	midwayWord = "midway"
-	// midwayTimeout bounds one delivery and its outcome. The longest prompt is lost after
-	// a minute, and a probe after it may take as long again.
+	// midwayTimeout is the time limit for one delivery and its result. In the longest case, the prompt
+	// is lost after a minute, and the next prompt needs another minute for a probe.
 	midwayTimeout = 5 * time.Minute
-	// midwayDelay is the longest time between the beginning of a delivery and its
-	// disturbance.
+	// midwayDelay is the longest time from the beginning of a delivery to its disturbance.
 	midwayDelay = 300 * time.Millisecond
-	// askAfter is how long the model waits before it asks for a command: long enough to
-	// prove the previous prompt. A prompt is sent at most askEarly before that, which is
-	// longer than its delivery takes, and at most askLate after it.
+	// askAfter is how long the model waits before it asks for a command. It is long enough to prove the
+	// previous prompt. A prompt is sent between askEarly before this moment and askLate after it.
+	// askEarly is longer than a delivery takes.
 	askAfter, askEarly, askLate = time.Second, 450 * time.Millisecond, 100 * time.Millisecond
-	// busyRetry is the pause before a prompt that was refused as busy is sent again. A
-	// stopped agent CLI may read idle.
+	// busyRetry is the pause before a prompt that was refused as busy is sent again. The pause is needed
+	// because a stopped agent CLI may be read as idle.
 	busyRetry = 100 * time.Millisecond
-	// queuedTimeout bounds how long a prompt that was taken may wait until the model gets
-	// it.
+	// queuedTimeout is how long an accepted prompt may wait until the model receives it.
 	queuedTimeout = 30 * time.Second
 )
 
 // disturbance disturbs an arm at random moments while a prompt is sent.
 type disturbance func(ctx context.Context, trial *Trial, r *rand.Rand) error
 
-// resized makes the terminal smaller and restores its size.
+// resized makes the terminal smaller and then restores its size.
 func resized(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	term, ok := trial.Session.(coleo.Terminal)
 	if !ok {
@@ -57,7 +55,7 @@ func resized(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	return nil
 }
 
-// halted stops the agent CLI for a while.
+// halted stops the agent CLI for a random time.
 func halted(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	process := trial.Session.Handle().Process
 	waitFor(ctx, midwayMoment(r))
@@ -68,22 +66,22 @@ func halted(ctx context.Context, trial *Trial, r *rand.Rand) error {
 	return signalGroup(process, syscall.SIGCONT)
 }
 
-// midwayMoment returns a random time from the beginning of a delivery on. Most deliveries
-// take 100 to 200 ms, so more of them are hit when more times are early.
+// midwayMoment returns a random time, counted from the beginning of a delivery. Early times are more
+// likely, because most deliveries take only 100 to 200 ms.
 func midwayMoment(r *rand.Rand) time.Duration {
 	return time.Duration(r.Int64N(1 + r.Int64N(int64(midwayDelay))))
 }
 
-// within returns a random time.
+// within returns a random duration between least and most.
 func within(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
-// midwayPrompt returns the nth prompt: of a few bytes, of some lines, or of 20 kB.
+// midwayPrompt returns prompt number n. It has a few bytes, some lines, or 20 kB.
 func midwayPrompt(n int) string {
 	nonce := Nonce()
 	var b strings.Builder
-	b.WriteString("1 y " + midwayWord + " " + nonce) // approves a dialog if it is typed into one
+	b.WriteString("1 y " + midwayWord + " " + nonce) // would approve a dialog if it were typed into one
 	for i := 0; b.Len() < []int{0, 300, 20_000}[n%3]; i++ {
 		fmt.Fprintf(&b, "\nline %d of what belongs to %s", i+2, nonce)
 	}
@@ -94,8 +92,8 @@ func midwayPrompt(n int) string {
 type fates struct {
 	tally
 	prompts   []string
-	verdict   map[string]coleo.Code // by prompt; "" for one that is proven
-	unsettled string                // the prompt whose arrival a dialog hides; "" for none
+	verdict   map[string]coleo.Code // the reported error code by prompt; "" for a proven prompt
+	unsettled string                // the prompt of which a dialog hides whether it has arrived; "" for none
 }
 
 // record records the result of SendPrompt for a prompt.
@@ -120,8 +118,8 @@ func (f *fates) record(t *testing.T, prompt string, err error) {
 	}
 }
 
-// judge compares all results with the model's requests. The model must have got each
-// proven prompt once, a lost one at most once, a refused one never, and nothing else.
+// judge compares all results with the model's requests. The model must have received each proven prompt
+// once, each lost prompt at most once, no refused prompt, and no other prompt.
 func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 	t.Helper()
 	times := map[string]int{}
@@ -152,8 +150,8 @@ func (f *fates) judge(t *testing.T, m *modelserver.Server) {
 		"had hidden %d for a while", len(f.prompts), f.Proven, f.Refused, f.Lost, f.LostAsked, f.Unsettled)
 }
 
-// readUnsettled reads what the session reports about a prompt whose arrival a dialog has hidden. The arm
-// is idle.
+// readUnsettled reads the session's report about a prompt whose arrival a dialog has hidden. The arm
+// must be idle.
 func (f *fates) readUnsettled(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Helper()
 	prompt := f.unsettled
@@ -186,8 +184,8 @@ func (f *fates) readUnsettled(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Errorf("a dialog has hidden whether %.60q arrived, and nothing was told since%s", prompt, trial.evidence())
 }
 
-// sendPatiently sends a prompt, again and again while the agent CLI refuses it because it
-// works.
+// sendPatiently sends a prompt. It repeats this while the agent CLI refuses the prompt because it is
+// working.
 func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.Receipt, error) {
 	for {
 		receipt, err := s.SendPrompt(ctx, coleo.Prompt{Text: prompt})
@@ -201,8 +199,8 @@ func sendPatiently(ctx context.Context, s coleo.Session, prompt string) (coleo.R
 	}
 }
 
-// Whatever happens to the terminal or the agent CLI while a prompt is sent, the prompt
-// arrives once. Otherwise the error says that it may not have arrived.
+// The terminal or the agent CLI is disturbed while a prompt is sent. The prompt must arrive once, or the
+// error must report that it may not have arrived.
 func TestMidwayDisturbancesLoseNoPromptInSilence(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		for how, disturb := range map[string]disturbance{"resized": resized, "halted": halted} {
@@ -230,7 +228,7 @@ func disturbed(t *testing.T, trial *Trial, disturb disturbance, r *rand.Rand) ta
 	for n := range *safetyMidway {
 		f.sendDisturbed(t, trial, midwayPrompt(n), disturb, r)
 	}
-	// The last prompt is sent without a disturbance: no other text may be joined to it.
+	// The last prompt is sent without a disturbance. It must arrive without any other text.
 	f.sendDisturbed(t, trial, midwayPrompt(0), func(context.Context, *Trial, *rand.Rand) error { return nil }, r)
 	f.judge(t, trial.Model)
 	return f.tally
@@ -259,7 +257,8 @@ func (f *fates) sendDisturbed(t *testing.T, trial *Trial, prompt string, disturb
 	}
 }
 
-// A prompt that is sent when a dialog opens approves nothing, and is not lost silently.
+// A prompt is sent at the moment when a dialog opens. It must not approve the dialog, and must not be
+// lost without a report.
 func TestMidwayDialogsAreNotAnsweredByAPrompt(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		runPart(t, name, "all", func(t *testing.T) tally {
@@ -316,13 +315,13 @@ func (f *fates) sendIntoDialog(t *testing.T, trial *Trial, n int, r *rand.Rand) 
 	}
 }
 
-// askFor makes the model ask for a command, or an edit, after a while. It returns the
-// prompt that starts this.
+// askFor makes the model ask for a command or an edit after some time. It returns the prompt that starts
+// this.
 func askFor(t *testing.T, trial *Trial, file string) string {
 	t.Helper()
 	rules := []modelserver.Rule{{Name: "short", When: modelserver.When{Contains: midwayWord},
 		Reply: []modelserver.Step{{Text: "Done."}}}}
-	prompt := "write " + file + " with words" // by the built-in scenario: Aider has no tools
+	prompt := "write " + file + " with words" // uses the built-in scenario, because Aider has no tools
 	if trial.Harness.Info().Name != "aider" {
 		prompt = "run touch " + file
 		run := modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "touch " + file}}

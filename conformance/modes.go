@@ -12,12 +12,11 @@ import (
 )
 
 // switchModes switches to each mode of the agent CLI and back to the first mode. After each switch,
-// a prompt must reach the model. The check then looks in the file system to see what the mode
-// allows. If a start with the permission "ask" gives the mode, a file is written only after a
-// question. If a start with the permission "edit" gives the mode, a file is written without a
-// question.
+// a prompt must reach the model. Then the check determines from the file system what the mode
+// allows. In a mode that a start with the permission "ask" has, a file may be written only after a
+// question. With the permission "edit", a file must be written without a question.
 //
-// The check leaves out modes that only a start with the permission "all" gives.
+// The check skips modes that only a start with the permission "all" has.
 func switchModes(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -49,7 +48,7 @@ func switchModes(ctx context.Context, t *Trial) error {
 }
 
 // tryMode switches to a mode. It checks that the session reports the mode, and that the mode allows
-// what it should allow.
+// what it should.
 func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode) error {
 	from, was := t.Session.State(), coleo.NewestCursor(t.Session)
 	done, err := s.SwitchMode(ctx, m.ID)
@@ -80,8 +79,8 @@ func (t *Trial) tryMode(ctx context.Context, s coleo.ModeSwitcher, m coleo.Mode)
 	return nil
 }
 
-// reachesModel checks that a prompt reaches the model once. In some modes, some agent CLIs put more
-// text around a prompt.
+// reachesModel checks that a prompt reaches the model once. In some modes, some agent CLIs add text
+// around a prompt.
 func (t *Trial) reachesModel(ctx context.Context) error {
 	nonce := Nonce()
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: "say " + nonce})
@@ -106,7 +105,7 @@ func (t *Trial) reachesModel(ctx context.Context) error {
 // reportedMode reports whether the session has reported the mode in a change after the cursor.
 func (t *Trial) reportedMode(after coleo.Cursor, mode string) bool {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // so Changes yields the past changes and does not wait for new ones
+	cancel() // so that Changes yields only past changes and does not wait
 	for c := range t.Session.Changes(ctx, after) {
 		if c.Kind == coleo.ChangeMode && c.Reading.Mode == mode {
 			return true
@@ -115,8 +114,8 @@ func (t *Trial) reportedMode(after coleo.Cursor, mode string) bool {
 	return false
 }
 
-// writesIn makes the model write a file in the present mode. A start with the given permission has
-// this mode.
+// writesIn makes the model write a file in the present mode, which a start with the given
+// permission has. It checks whether the agent CLI asks first.
 func (t *Trial) writesIn(ctx context.Context, permission coleo.PermissionMode) error {
 	if permission == coleo.PermissionAsk {
 		q, err := t.askToWrite(ctx)

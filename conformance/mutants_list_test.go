@@ -11,7 +11,7 @@ func mutants() []mutant {
 	return slices.Concat(misreading(), misdelivering(), misdeciding(), miscarrying(), misreporting())
 }
 
-// idleBefore puts a rule before all others: where a prompt line is, it is idle.
+// idleBefore is a rule before all others. It reads every screen with a prompt line as idle.
 const idleBefore = `[[rule]]
 name = "prompt-line"
 state = "idle"
@@ -19,7 +19,7 @@ when = [{ where = "composer", pattern = '(?s).*' }]
 
 `
 
-// misreading are the mutants that report something else than what happened.
+// misreading returns the mutants that report something other than what happened.
 func misreading() []mutant {
 	rule := `[[rule]]
 name = "working"`
@@ -30,7 +30,7 @@ name = "working"`
 		{name: "never idle", breaks: reads(coleo.Processing, coleo.Idle),
 			fails: []string{"spawn_and_idle"}, says: "still processing", within: hangs},
 		{name: "idle at a visible prompt line", edits: []string{rule, idleBefore + rule},
-			// An answer that grows is work, whatever a rule says. An answer that pauses is not.
+			// A growing answer counts as work, even against a rule. An answer that pauses does not.
 			passes: []string{"spawn_and_idle", "approval_deny"},
 			fails:  []string{"idle_after_the_answer"}, says: "it was read as idle"},
 		{name: "does not tell that it works", breaks: func(s live) live { return untold{s} },
@@ -70,7 +70,7 @@ name = "working"`
 	}
 }
 
-// misdelivering are the mutants whose prompts do not arrive unchanged.
+// misdelivering returns the mutants whose prompts do not arrive unchanged.
 func misdelivering() []mutant {
 	return []mutant{
 		{name: "loses Enter and reports success", breaks: delivers(losesEnter),
@@ -106,7 +106,8 @@ func misdelivering() []mutant {
 	}
 }
 
-// misdeciding are the mutants that do what nobody allowed, or not what somebody decided.
+// misdeciding returns the mutants that do something that nobody has allowed, or that differs from a
+// decision.
 func misdeciding() []mutant {
 	return []mutant{
 		{name: "types prompts into dialogs", breaks: delivers(typesBlindly),
@@ -149,7 +150,7 @@ func misdeciding() []mutant {
 	}
 }
 
-// miscarrying are the mutants that lose a conversation, a process or their configuration.
+// miscarrying returns the mutants that lose a conversation, a process or their configuration.
 func miscarrying() []mutant {
 	return []mutant{
 		{name: "starts anew instead of attaching", anew: true,

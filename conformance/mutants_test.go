@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// mutant is a harness, or an agent CLI, with one fault. The suite must find it.
+// mutant is a harness or an agent CLI with one fault, which the suite must find.
 type mutant struct {
 	name   string
-	breaks breaks   // faults of the sessions; nil leaves them sound
+	breaks breaks   // faults of the sessions; nil means correct sessions
 	anew   bool     // see brokenHarness
-	edits  []string // of the harness's description; see fakeHarness
+	edits  []string // edits of the harness's description; see fakeHarness
 	window bool     // the sessions have windows
-	// recorded means that the sessions read the notes of the fake, and report its work.
+	// recorded means that the sessions read the fake's notes and report its work.
 	recorded bool
-	fails    []string // checks that must fail, and
-	says     string   // the text in each of their details; "|" separates alternatives
-	passes   []string // checks that this fault must not affect
+	fails    []string // checks that must fail
+	says     string   // text that the details of each failed check must contain; "|" separates alternatives
+	passes   []string // checks that must pass in spite of the fault
 	within   time.Duration
-	// waits means that a failing check waits for its whole time. Such a mutant costs almost no
+	// waits means that a failing check waits for its whole time limit. Such a mutant uses almost no
 	// processor time.
 	waits bool
 }
 
-// hangs bounds the checks of a mutant that makes them wait for ever. Sound checks take a
-// tenth of it. A check that is bounded by twice as much takes half of that when sound.
+// hangs is the time limit for the checks of a mutant that makes them wait forever. Correct checks
+// take a tenth of it. Checks that take half of it when correct have twice this limit.
 const hangs = 5 * time.Second
 
-// word returns the edit that starts the fake with one of its words.
+// word returns the edit that makes the fake start with one of its words.
 func word(w string) []string { return []string{`["--workdir"`, `["--start", "` + w + `", "--workdir"`} }
 
 func TestTheSuiteFindsEachMutant(t *testing.T) {
@@ -63,11 +63,11 @@ func TestTheSuiteFindsEachMutant(t *testing.T) {
 // mutantsAtOnce is how many mutants that do not wait are tested at the same time.
 const mutantsAtOnce = 6
 
-// takesSlot reports whether a mutant counts among those that are tested at the same time. A mutant
-// that waits costs almost no processor time, so it does not count.
+// takesSlot reports whether a mutant counts for mutantsAtOnce. A mutant that waits does not count,
+// because it uses almost no processor time.
 func (m mutant) takesSlot() bool { return !m.waits && m.within == 0 }
 
-// judge runs the checks that are named and compares the results.
+// judge runs the named checks and compares their results with the expected ones.
 func (m mutant) judge(t *testing.T, h *brokenHarness, c Config) {
 	checks := pick(append(slices.Clone(m.passes), m.fails...))
 	if m.within > 0 {
@@ -110,7 +110,7 @@ func pick(names []string) []Check {
 	return out
 }
 
-// A check that no mutant fails may be one that nothing can fail.
+// Each check must be failed by some mutant, because a check without one may be impossible to fail.
 func TestEachCheckIsFailedByAMutant(t *testing.T) {
 	t.Parallel()
 	failed, names := map[string]bool{}, map[string]bool{}

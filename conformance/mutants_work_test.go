@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// misreporting are the mutants whose events report other work than the model's. Their sessions
-// read the notes of the fake.
+// misreporting returns the mutants whose events report other work than the model's. Their sessions
+// read the fake's notes.
 func misreporting() []mutant {
 	list := []mutant{
 		{name: "reports no end of a call that fails", breaks: changesWork(withoutEndsOf(coleo.ToolError)),
@@ -74,7 +74,7 @@ func (s changedWork) Changes(ctx context.Context, from coleo.Cursor) iter.Seq2[c
 	}
 }
 
-// newActivity returns a copy of the activity with other work and a key of its own.
+// newActivity returns a copy of the activity with other work and a new key.
 func newActivity(a coleo.Activity, w coleo.Work) coleo.Activity {
 	a.Work, a.Key = w, a.Key+" again"
 	return a
@@ -118,7 +118,7 @@ func otherIDs(a coleo.Activity) []coleo.Activity {
 	return []coleo.Activity{a}
 }
 
-// withoutMalformed leaves out calls with arguments that are not JSON, and their ends.
+// withoutMalformed omits calls whose arguments are not JSON, and their ends.
 func withoutMalformed() func(coleo.Activity) []coleo.Activity {
 	var mu sync.Mutex
 	malformed := map[string]bool{}
@@ -139,7 +139,7 @@ func withoutMalformed() func(coleo.Activity) []coleo.Activity {
 	}
 }
 
-// unprompted does not report to which prompt the work belongs.
+// unprompted omits the prompt to which the work belongs.
 func unprompted(a coleo.Activity) []coleo.Activity {
 	if _, ok := a.Work.(coleo.Prompted); ok {
 		return nil
@@ -163,7 +163,7 @@ func firstWords(a coleo.Activity) []coleo.Activity {
 	return []coleo.Activity{a}
 }
 
-// withoutAnnouncements leaves out what the scripted model says before it calls a tool.
+// withoutAnnouncements omits the text that the scripted model sends before it calls a tool.
 func withoutAnnouncements(a coleo.Activity) []coleo.Activity {
 	if text, ok := a.Work.(coleo.AssistantText); ok && strings.HasSuffix(text.Text, "I will run it.") {
 		return nil

@@ -15,8 +15,8 @@ import (
 const (
 	// patienceStep is the time between two measurements of the load.
 	patienceStep = 200 * time.Millisecond
-	// hashesPerSecond describes the machine for which the time limits were chosen. It is how many
-	// times per second one core of that machine hashed 64 kB.
+	// hashesPerSecond describes the machine for which the time limits were chosen. One core of that
+	// machine hashed 64 kB this many times per second.
 	hashesPerSecond = 15_000
 	// mostPatience is the largest factor by which a time limit is multiplied. On a
 	// machine that is even slower, checks fail.
@@ -26,9 +26,9 @@ const (
 // errTimeout is the cause of a patientContext that has ended because its time is over.
 var errTimeout = fmt.Errorf("timeout: %w", context.DeadlineExceeded)
 
-// patientContext ends with DeadlineExceeded when its time is over, as a context with a deadline
-// does. The context inside can only be canceled. So patientContext has a separate done channel. If
-// it used the done channel of the context inside, derived contexts would end with Canceled.
+// patientContext ends with DeadlineExceeded when its time is over, like a context with a deadline.
+// It needs its own done channel, because the context in it can only be canceled. With that
+// context's channel, derived contexts would end with Canceled.
 type patientContext struct {
 	context.Context
 	done chan struct{}
@@ -43,8 +43,7 @@ func (c patientContext) Err() error {
 	return c.Context.Err()
 }
 
-// withPatience returns a context that ends when the time d is over. On a loaded or slow
-// machine, it allows more time.
+// withPatience returns a context that ends after the time d, or later on a loaded or slow machine.
 func withPatience(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -66,8 +65,8 @@ func withPatience(ctx context.Context, d time.Duration) (context.Context, contex
 	return out, func() { cancel(context.Canceled) }
 }
 
-// slowness returns how many times slower this machine is than a quiet, fast machine. threadCount is
-// the number of threads that run or want to run. The result is at most mostPatience.
+// slowness returns how many times slower this machine is than a quiet, fast one. threadCount is the
+// number of threads that run or want to run. The result is at most mostPatience.
 func slowness(threadCount int) float64 {
 	load := max(1, float64(threadCount)/float64(runtime.NumCPU()))
 	return min(mostPatience, load*ownSlowness())
@@ -85,9 +84,9 @@ func runningTasks() (n int) {
 	return n
 }
 
-// ownSlowness returns how many times slower this machine is than a fast machine if both have no
-// load. The result is at least 1. ownSlowness measures only once. It takes the best of several
-// tries, because other programs can slow down a try.
+// ownSlowness returns how many times slower this machine is than a fast machine, if neither has any
+// load. The result is at least 1. It is measured only once, as the best of several tries, because
+// other programs can slow down a try.
 var ownSlowness = sync.OnceValue(func() float64 {
 	best, block := time.Hour, make([]byte, 64<<10)
 	for range 20 {

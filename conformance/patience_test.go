@@ -20,7 +20,8 @@ func TestALoadedMachineGetsMoreTime(t *testing.T) {
 	}
 }
 
-// What waits sees the end of the patience as a deadline, and the end of the test as itself.
+// A waiting caller must see the end of the patience as an exceeded deadline, and the end of the
+// test as a cancellation.
 func TestTheEndOfPatienceIsADeadline(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := withPatience(t.Context(), time.Millisecond)

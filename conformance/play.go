@@ -18,8 +18,8 @@ import (
 // not come from the session's screen.
 type Played struct {
 	Name  string // name of the recording, without its suffix
-	Label string // in the form of mend.Case
-	Err   error  // why the play ended early; in this case, the label has only what was proven before
+	Label string // in the format of mend.Case
+	Err   error  // the reason if the play ended early; then the label contains only what was proven before
 }
 
 // plays lists sequences of actions of a user. Play carries out each sequence in a separate session.
@@ -35,47 +35,46 @@ var plays = []struct {
 }
 
 const (
-	// playTimeout is the longest time that one play can take. The slowest agent CLI takes a minute.
+	// playTimeout is the time limit for one play. The slowest agent CLI takes a minute.
 	playTimeout = 5 * time.Minute
 	// quietFor is how long the screen must stay unchanged before the player types the next key.
 	// While an agent CLI draws a dialog, its screen never stays unchanged for so long.
 	quietFor = 2500 * time.Millisecond
 	// startedFor is how long the screen must stay unchanged after the start, before the player
-	// types the first prompt. It is longer than quietFor, because some agent CLIs draw a composer
-	// and only then start extensions.
+	// types the first prompt. It is longer than quietFor, because some agent CLIs first draw a
+	// composer and then start extensions.
 	startedFor = 5 * time.Second
-	// quietTimeout is the longest time that the player waits for the screen to stop changing. Some
-	// screens never stop, so the player continues after this time.
+	// quietTimeout is how long the player waits for the screen to stop changing. Some screens never
+	// stop, so the player then continues anyway.
 	quietTimeout = 20 * time.Second
-	// typedFor is how long the screen must stay unchanged after the player has typed a text. Only
-	// then does the player type ENTER. Some agent CLIs take an earlier ENTER for a part of a paste.
+	// typedFor is how long the screen must stay unchanged after a text was typed, before the player
+	// presses Enter. Some agent CLIs treat an earlier Enter as a part of a paste.
 	typedFor = 700 * time.Millisecond
 	// effectTimeout is how long the player waits for the effect of a key. It looks for
 	// the effect in the model's record, in the file system or on the screen.
 	effectTimeout = 4 * time.Second
 	// arrivalTimeout is how long the player waits for a prompt to reach the model.
 	arrivalTimeout = 20 * time.Second
-	// playPoll is the time between two looks at the screen, the model's record or a
-	// file.
+	// playPoll is the time between two checks of the screen, the model's record or a file.
 	playPoll = 30 * time.Millisecond
 )
 
-// These keys answer dialogs or stop a turn. The player presses one key after another until a key
-// has an effect. It cannot use the keys in the harness's description, because the description can
-// be wrong for this version of the agent CLI.
+// These keys answer dialogs or stop a turn. The player presses one after another until one has an
+// effect. It cannot use the keys in the harness's description, because the description may be wrong
+// for this version of the agent CLI.
 var (
 	approvingKeys = []string{"\r", "y", "1"}
 	denyingKeys   = []string{"\x1b", "n\r"}
 	stoppingKeys  = []string{"\x1b", "\x1b", "\x03"}
 )
 
-// Play runs sessions of an agent CLI, one for each of the plays, and records them in
-// c.Record. Play does not use the harness's rules, because they can be wrong for this
-// version of the agent CLI. The labels of the recordings come from three sources: the
-// model server's record, the file system, and the times at which the screen changed.
+// Play runs sessions of an agent CLI, one for each of the plays, and records them in c.Record. It
+// does not use the harness's rules, because they may be wrong for this version of the agent CLI.
+// The labels of the recordings come from the model server's record, the file system, and the times
+// at which the screen changed.
 //
-// If the agent CLI is missing, the error is ENotInstalled. If a play fails, the error
-// is in Played.Err.
+// If the agent CLI is missing, the error is ENotInstalled. If a play fails, the error is in
+// Played.Err.
 func Play(ctx context.Context, h coleo.Harness, c Config) ([]Played, error) {
 	if c.Record == "" {
 		return nil, errors.New("there is no folder for the recordings")
@@ -114,7 +113,7 @@ func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run fu
 		played.Err = fmt.Errorf("%w%s", played.Err, t.evidence())
 		p.forgetUnproven()
 	}
-	p.recordState(mend.Unjudged, time.Now()) // the agent CLI is about to be ended
+	p.recordState(mend.Unjudged, time.Now()) // the agent CLI will now be ended
 	if err := t.close(); err != nil {
 		return played, err
 	}
@@ -124,13 +123,13 @@ func playOne(ctx context.Context, h coleo.Harness, c Config, name string, run fu
 	return played, nil
 }
 
-// player types into a session, and records the time at which each state began. It does
-// not use the states that the session reports.
+// player types into a session, and records the time at which each state began. It ignores the
+// states that the session reports.
 type player struct {
 	*Trial
 	ctx    context.Context
 	states []stateSince
-	proven int // number of states that are proven because a later prompt has reached the model
+	proven int // number of states that are proven, because a later prompt has reached the model
 }
 
 // stateSince is a state and the time at which it began.
@@ -140,8 +139,8 @@ type stateSince struct {
 	title string
 }
 
-// recordState records that a state began at a given time. The recorded times never go back. If the
-// given time is earlier than the last recorded time, recordState records the last recorded time.
+// recordState records that a state began at a given time. Times never go back: if at is earlier
+// than the last recorded time, recordState uses the last recorded time.
 func (p *player) recordState(state coleo.State, at time.Time) {
 	if n := len(p.states); n > 0 && at.Before(p.states[n-1].at) {
 		at = p.states[n-1].at
@@ -153,8 +152,8 @@ func (p *player) recordState(state coleo.State, at time.Time) {
 	p.states = append(p.states, s)
 }
 
-// forgetUnproven removes the states that a failed play has not proven. After the last
-// proven state, the recording is unjudged.
+// forgetUnproven removes the states that a failed play has not proven. After the last proven state,
+// the recording is labelled as unjudged.
 func (p *player) forgetUnproven() {
 	if p.proven == len(p.states) {
 		return
@@ -173,8 +172,7 @@ func (p *player) changeTo(state coleo.State, from func() time.Time) error {
 	return err
 }
 
-// label returns the recorded states as a label. The given time is the time at which the recording
-// began.
+// label returns the recorded states as a label. start is the time at which the recording began.
 func (p *player) label(start time.Time) string {
 	parts := []string{"0.00 " + string(mend.Unjudged)}
 	for _, s := range p.states {
@@ -183,8 +181,8 @@ func (p *player) label(start time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// start waits until the agent CLI has drawn something and its screen has stopped
-// changing. It then records that the agent CLI is idle. The next prompt proves this.
+// start waits until the agent CLI has drawn something and its screen has stopped changing. It then
+// records that the agent CLI is idle, which the next prompt proves.
 func (p *player) start() error {
 	for strings.TrimSpace(p.picture()) == "" {
 		if waitFor(p.ctx, playPoll); p.ctx.Err() != nil {
@@ -274,9 +272,8 @@ func (p *player) approves() error {
 	return p.turn("say " + Nonce())
 }
 
-// denies plays one turn in which it denies a file, and one in which it denies a
-// command. After each denial, it sends another prompt, to prove that the denied turn
-// was over.
+// denies plays one turn in which it denies a file, and one in which it denies a command. After each
+// denial, it sends another prompt to prove that the denied turn was over.
 func (p *player) denies() error {
 	for i, ask := range asking {
 		if !p.canAsk(i) {
@@ -316,7 +313,7 @@ func (p *player) ask(prompt string) error {
 	return p.changeTo(coleo.WaitingApproval, p.lastReply)
 }
 
-// stops plays a turn that it stops before the end, and then one more turn.
+// stops plays a turn that it stops before its end, and then one more turn.
 func (p *player) stops() error {
 	prompt := "count to 300 every 200ms then say " + Nonce()
 	if _, err := p.send(prompt); err != nil {

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/harnesses/terminal/mend"
 )
 
-// What is played has the states that the model's record and the file system prove, also if
-// the harness reads the screen wrongly.
+// The label of a played session must contain the states that the model's record and the file system
+// prove. That must hold even if the harness reads the screen wrongly.
 func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 	t.Parallel()
 	config := fakeConfig(t)
@@ -31,7 +31,7 @@ func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 		"stops": "unjudged idle working unjudged idle" + turn + " unjudged",
 	}
 	for _, play := range plays {
-		// The plays wait most of the time, so they run beside each other.
+		// The plays run at the same time, because they mostly wait.
 		t.Run(play.name, func(t *testing.T) {
 			t.Parallel()
 			played, err := playOne(t.Context(), h, config, play.name, play.run)
@@ -52,7 +52,7 @@ func TestAPlayIsLabelledByTheRecordAndNotByTheScreen(t *testing.T) {
 	}
 }
 
-// A session that takes no prompt has no state that counts.
+// If a session accepts no prompt, no state may count.
 func TestAPlayThatIsBrokenOffProvesNothing(t *testing.T) {
 	t.Parallel()
 	p := &player{}

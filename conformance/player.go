@@ -41,8 +41,7 @@ func (p *player) press(keys string) error {
 	return term.Input(p.ctx, []byte(keys))
 }
 
-// picture returns the rows of the screen as one text, so that two screens can be
-// compared.
+// picture returns the rows of the screen as one text, so that two screens can be compared.
 func (p *player) picture() string {
 	term, ok := p.Session.(coleo.Terminal)
 	if !ok {
@@ -70,9 +69,8 @@ func (p *player) isAsked() bool {
 	})
 }
 
-// waitUnchanged waits for a period of the length d in which the screen does not change and the
-// model has no open request. It returns the beginning of this period. It waits for at most
-// quietTimeout.
+// waitUnchanged waits for a period of length d in which the screen does not change and the model
+// has no open request. It returns the beginning of this period. It waits for at most quietTimeout.
 func (p *player) waitUnchanged(d time.Duration) (since time.Time, err error) {
 	since = time.Now()
 	before, end := p.picture(), time.Now().Add(quietTimeout)

@@ -11,6 +11,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
+// This file contains the checks of special prompts and answers.
+
 func multilinePrompt(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -19,8 +21,8 @@ func multilinePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\nthe second line\n\n    an indented fourth", nonce)
 }
 
-// longLines is the number of lines of a long prompt. No composer can show that many
-// lines, and agent CLIs that fold large pastes fold this prompt.
+// longLines is how many lines a long prompt has. No composer can show that many lines, and agent
+// CLIs that fold large pastes fold this prompt.
 const longLines = 120
 
 func longPrompt(ctx context.Context, t *Trial) error {
@@ -44,13 +46,13 @@ func unicodePrompt(ctx context.Context, t *Trial) error {
 	return t.exchange(ctx, "say "+nonce+"\n漢字とかな, 한글, ñ é ß, “quotes” – dash… 👩‍👧 🇫🇮 ⚠️ done", nonce)
 }
 
-// leads lists beginnings of prompts that an agent CLI could take for something else. This can be a
-// command, a shell command, a memory, a file or a call for help.
+// leads lists beginnings of prompts that an agent CLI could mistake for something else. This can be
+// a command, a shell command, a memory, a file or a call for help.
 var leads = []string{"/", "!", "#", "@", "?", "{", "&", "/clear ", "/exit ", " !", "\n/", "a\n/", "a\n!"}
 
-// specialLeading sends prompts that look like commands. There are two correct outcomes. Either the
-// prompt reaches the model as text, with at most a blank before it. Or Coleo refuses the prompt
-// with EInvalid. The agent CLI must never run the command.
+// specialLeading sends prompts that look like commands. There are two correct outcomes: the prompt
+// reaches the model as text, with at most a blank before it, or Coleo refuses it with EInvalid. The
+// agent CLI must never run the command.
 func specialLeading(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -84,9 +86,10 @@ func specialLeading(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// timesPrompted returns how many times the model got a prompt. Only the first request of each turn
-// counts. The prompts must be equal byte for byte, except for blanks around them. Some agent CLIs
-// append a blank to a paste. Coleo puts a blank before a text that would otherwise be a command.
+// timesPrompted returns how often the model received a prompt. Only the first request of each turn
+// counts. Apart from blanks around it, the prompt must be equal byte for byte. Some agent CLIs
+// append a blank to a paste, and Coleo puts a blank before a text that would otherwise be a
+// command.
 func timesPrompted(m *modelserver.Server, prompt string) int {
 	n := 0
 	for _, q := range m.Record() {
@@ -125,8 +128,8 @@ func queueWhileBusy(ctx context.Context, t *Trial) error {
 	return err
 }
 
-// answerExtraction makes the model send an answer of many lines. It checks that Coleo
-// reads the same words.
+// answerExtraction makes the model send an answer of many lines, and checks that Coleo reads the
+// same words.
 func answerExtraction(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -161,12 +164,12 @@ func textOf(steps []modelserver.Step) string {
 	return b.String()
 }
 
-// joinedWords returns the words of s, separated by single blanks. It removes the layout, because
-// the layout is different in each agent CLI.
+// joinedWords returns the words of s, separated by single blanks. It removes the layout, which
+// differs between agent CLIs.
 func joinedWords(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// dialogInAnswer makes the model answer with a text that looks like a dialog. It checks that
-// Coleo does not take this text for a dialog.
+// dialogInAnswer makes the model answer with a text that looks like a dialog, and checks that Coleo
+// does not mistake it for one.
 func dialogInAnswer(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// Over HTTP a prompt is proven by the server's own list of messages. The test uses a real
-// server. Both the session that sent the prompt and the next session ask it.
+// Over HTTP, the server's list of messages proves a prompt. A real server is asked by the session
+// that has sent the prompt, and by the next session.
 func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 	ctx, cancel := withPatience(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -64,8 +64,8 @@ func TestAPromptOverHTTPIsProvenAfterTheFact(t *testing.T) {
 	prove(next, "by the next session", true)
 }
 
-// Several questions of one request are asked one after another, and the model gets each
-// answer to its own question.
+// If one request contains several questions, they must be asked one after another. The model must
+// receive each answer for the right question.
 func TestSeveralQuestionsOverHTTPAreAnsweredOneByOne(t *testing.T) {
 	ctx, cancel := withPatience(t.Context(), 2*time.Minute)
 	defer cancel()

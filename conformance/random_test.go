@@ -21,19 +21,19 @@ var (
 )
 
 const (
-	// promptsPerDraw is how many prompts one draw of settings gets. The start of an agent
+	// promptsPerDraw is how many prompts are sent with one draw of settings. The start of an agent
 	// CLI takes as long as several prompts.
 	promptsPerDraw = 24
-	// settingsPerDraw is how many settings one draw has at most.
+	// settingsPerDraw is the largest number of settings in one draw.
 	settingsPerDraw = 3
-	// A prompt is sent at most endEarly before the end of a turn, and at most endLate after
-	// it. These moments include those at which each witness reports the end.
+	// A prompt is sent between endEarly before the end of a turn and endLate after it. In this
+	// time, each witness reports the end.
 	endEarly, endLate = 450 * time.Millisecond, 700 * time.Millisecond
 )
 
-// With any settings that Coleo accepts, a prompt at a bad moment arrives once, or is
-// refused, or is reported lost. No turn is read as ended too early, and no dialog is
-// answered by it. The model's record and the file system tell the truth.
+// With any settings that Coleo accepts, prompts are sent at bad moments. Each must arrive once, be
+// refused, or be reported as lost. No turn may be read as ended too early, and no prompt may answer
+// a dialog. The model's record and the file system are the evidence.
 func TestWithRandomSettingsNoPromptIsLostInSilence(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		seed := *randomSeed
@@ -55,7 +55,7 @@ func TestWithRandomSettingsNoPromptIsLostInSilence(t *testing.T) {
 	})
 }
 
-// settingsOfHarness returns the names of the settings that a harness works with.
+// settingsOfHarness returns the names of the settings that a harness accepts.
 func settingsOfHarness(t *testing.T, name string) (names []string) {
 	t.Helper()
 	settable, ok := harnessOf(t, name).(coleo.Settable)
@@ -83,8 +83,8 @@ func drawSettings(names []string, r *rand.Rand) []string {
 	return names[:min(len(names), 1+r.IntN(settingsPerDraw))]
 }
 
-// sendAtBadMoments sends pairs of prompts: one that begins a turn, and one about when the
-// turn ends or asks.
+// sendAtBadMoments sends pairs of prompts. The first one begins a turn, and the second comes about
+// when that turn ends or asks.
 func sendAtBadMoments(t *testing.T, trial *Trial, r *rand.Rand, prompts int) tally {
 	t.Helper()
 	f := fates{verdict: map[string]coleo.Code{}}
@@ -99,7 +99,7 @@ func sendAtBadMoments(t *testing.T, trial *Trial, r *rand.Rand, prompts int) tal
 	return f.tally
 }
 
-// sendAboutTheEnd sends a prompt about when the turn of another one ends.
+// sendAboutTheEnd sends a prompt at about the time when the turn of another prompt ends.
 func (f *fates) sendAboutTheEnd(t *testing.T, trial *Trial, n int, r *rand.Rand) {
 	t.Helper()
 	ctx, cancel := withPatience(t.Context(), midwayTimeout)
@@ -135,8 +135,8 @@ func (f *fates) sendAboutTheEnd(t *testing.T, trial *Trial, n int, r *rand.Rand)
 	f.idle(ctx, t, trial)
 }
 
-// endsSoon makes the model answer a prompt with a word after a while, in one of several
-// ways. It returns the prompt, and how long the answer takes.
+// endsSoon makes the model answer a prompt with a word after some time, in one of several ways. It
+// returns the prompt, and how long the answer takes.
 func endsSoon(t *testing.T, trial *Trial, word string, r *rand.Rand) (string, time.Duration) {
 	t.Helper()
 	pause := int(askAfter.Milliseconds())
@@ -155,7 +155,7 @@ func endsSoon(t *testing.T, trial *Trial, word string, r *rand.Rand) (string, ti
 	return "Say it, " + word + ".", askAfter
 }
 
-// arrives waits until the model has answered a prompt that was taken.
+// arrives waits until the model has answered an accepted prompt.
 func (f *fates) arrives(ctx context.Context, t *testing.T, trial *Trial, prompt string, proof coleo.Proof) {
 	t.Helper()
 	ctx, cancel := withPatience(ctx, queuedTimeout)
@@ -168,7 +168,7 @@ func (f *fates) arrives(ctx context.Context, t *testing.T, trial *Trial, prompt 
 	}
 }
 
-// idle waits until the agent CLI is idle, and reads what was reported meanwhile.
+// idle waits until the agent CLI is idle, and reads the reports of that time.
 func (f *fates) idle(ctx context.Context, t *testing.T, trial *Trial) {
 	t.Helper()
 	if _, err := coleo.WaitForIdle(ctx, trial.Session); err != nil {

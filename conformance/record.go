@@ -25,14 +25,14 @@ type Moment struct {
 	Rule   string        `json:"rule"`
 	Dialog *coleo.Dialog `json:"dialog"`
 	Detail string        `json:"detail,omitempty"`
-	Known  bool          `json:"known"`           // a rule recognizes the screen; if false, Coleo must not type
+	Known  bool          `json:"known"`           // true if a rule recognizes the screen; if false, Coleo must not type
 	Mode   string        `json:"mode,omitempty"`  // the agent CLI's mode
 	Event  string        `json:"event,omitempty"` // the kind of change; "" for a change of the reading
 	Note   string        `json:"note,omitempty"`
 }
 
-// MomentOf returns a change as a Moment. The time of the change is counted from the beginning of
-// the recording or of the session.
+// MomentOf returns a change as a Moment. after is the time of the change since the beginning of the
+// recording or the session.
 func MomentOf(c coleo.Change, after time.Duration) Moment {
 	m := Moment{
 		T: after.Seconds(), State: c.Reading.State, Rule: c.Reading.Rule, Dialog: c.Reading.Dialog,
@@ -45,8 +45,8 @@ func MomentOf(c coleo.Change, after time.Duration) Moment {
 }
 
 // These are the suffixes of the two files of a recorded session. The .cast file contains the
-// session's terminal as an asciicast. The .jsonl file contains one line for each change that the
-// session reported. Each line is a Moment as JSON.
+// session's terminal as an asciicast. The .jsonl file contains a Moment in JSON for each change
+// that the session reported.
 const (
 	castFile   = ".cast"
 	changeFile = ".jsonl"
@@ -59,9 +59,8 @@ type recordedSession struct {
 	start     time.Time // beginning of the asciicast; zero until the asciicast is written
 }
 
-// startRecording remembers the folder of the session's holder. The recording is made from this
-// folder later. startRecording does nothing if the session has no screen, or if no recordings are
-// wanted.
+// startRecording remembers the folder of the session's holder, from which the recording is made
+// later. It does nothing if the session has no screen, or if no recordings are wanted.
 func (t *Trial) startRecording(hold string) {
 	if _, ok := t.Session.(coleo.Terminal); ok && t.config.Record != "" {
 		t.recordedSessions = append(t.recordedSessions, &recordedSession{holderDir: hold})
@@ -69,12 +68,11 @@ func (t *Trial) startRecording(hold string) {
 }
 
 // recordingTail is how long a recording continues after the last check. Coleo reports some readings
-// only after they have lasted for some time. A replay must report these readings too, although the
-// times in a replay are exact only to 50 ms.
+// only after they have lasted for some time. A replay must report them too, although its times are
+// exact only to 50 ms.
 const recordingTail = time.Second
 
-// finishRecording waits for recordingTail. The caller ends the agent CLI only after
-// that.
+// finishRecording waits for recordingTail. The caller must not end the agent CLI before.
 func (t *Trial) finishRecording() {
 	if len(t.recordedSessions) > 0 {
 		<-time.After(recordingTail)
@@ -82,12 +80,11 @@ func (t *Trial) finishRecording() {
 	}
 }
 
-// closeSession closes the session. Before that, it saves the session's changes for the
-// recording.
+// closeSession saves the session's changes for the recording, and closes the session.
 func (t *Trial) closeSession() error {
 	if n := len(t.recordedSessions); n > 0 {
 		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // so Changes yields the past changes and does not wait for new ones
+		cancel() // so that Changes yields only past changes and does not wait
 		for c := range t.Session.Changes(ctx, 0) {
 			t.recordedSessions[n-1].changes = append(t.recordedSessions[n-1].changes, c)
 		}

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// A recording can be passed on: it shows none of this machine's folders.
+// People pass recordings on, so a recording must not contain any folder of this machine.
 func TestARecordingShowsNoFolderOfTheMachine(t *testing.T) {
 	t.Parallel()
 	c := fakeConfig(t)
@@ -23,7 +23,7 @@ func TestARecordingShowsNoFolderOfTheMachine(t *testing.T) {
 	trial.begin("here")
 	err = trial.spawnIdle(t.Context(), nil)
 	if err == nil {
-		prompt := "say " + trial.Workdir[:min(len(trial.Workdir), 60)] // one row
+		prompt := "say " + trial.Workdir[:min(len(trial.Workdir), 60)] // short enough for one row
 		_, err = trial.Session.SendPrompt(t.Context(), coleo.Prompt{Text: prompt})
 	}
 	if err == nil {
@@ -54,14 +54,14 @@ func TestARecordingShowsNoFolderOfTheMachine(t *testing.T) {
 	}
 }
 
-// Each session has a recording of its own: the shared one, the one after a failure, and
-// those that a single check starts.
+// Each session must have its own recording. These are the shared session, the one after a failure,
+// and those that a single check starts.
 func TestEachSessionHasARecording(t *testing.T) {
 	t.Parallel()
 	c := fakeConfig(t)
 	c.Record = t.TempDir()
 	checks := pick([]string{"spawn_and_idle", "simple_prompt", "file_creation", "liar", "resume_after_kill"})
-	h := fakeHarness(t, word("hasty")...) // it writes files without asking
+	h := fakeHarness(t, word("hasty")...) // this fake writes files without asking
 	if report, err := Run(t.Context(), h, c, checks); err != nil || report.Compatible {
 		t.Fatalf("Run = %+v, %v, want one failure", report, err)
 	}

@@ -12,29 +12,28 @@ import (
 	"coleo.dev"
 )
 
-// redrawLook is the time between two looks at a screen that is being redrawn.
+// redrawLook is the time between two checks of a screen that is being redrawn.
 const redrawLook = 50 * time.Millisecond
 
-// redrawStill is how long a screen must not change before it is wiped. This time is
-// needed because agent CLIs draw a dialog in several steps, and move the transcript
-// above the dialog.
+// redrawStill is how long a screen must not change before it is wiped. Agent CLIs draw a dialog in
+// several steps, and move the transcript above the dialog.
 const redrawStill = time.Second
 
-// wipedRows is how many rows a partial wipe removes, counted upward from the last row
-// with text. The composers and dialogs of most agent CLIs have more rows than this.
+// wipedRows is how many rows a partial wipe removes, counted upwards from the last row with text.
+// The composers and dialogs of most agent CLIs have more rows.
 const wipedRows = 5
 
-// lostRows is the largest number of rows above a partial wipe that an agent CLI can erase when it
-// redraws. The wipe moves the cursor, and some agent CLIs erase upward from the cursor. Gemini
-// 0.61.0 first moves the cursor 4 rows down from its composer. If the screen ends before that,
-// Gemini erases up to 4 rows too many. It erases 1 more row because the wipe begins 1 row above its
-// composer. No terminal can bring these rows back.
+// lostRows is how many rows above a partial wipe an agent CLI may erase when it redraws. The wipe
+// moves the cursor, and some agent CLIs erase upwards from the cursor. Gemini 0.61.0 first moves
+// the cursor 4 rows down from its composer. If the screen ends before that, it erases up to 4 rows
+// too many. It erases 1 more row because the wipe begins 1 row above its composer. No terminal can
+// restore these rows.
 const lostRows = 5
 
-// redraw wipes the agent CLI's screen. A command of the model can wipe it by mistake if the command
+// redraw wipes the agent CLI's screen. That can also happen by mistake if a command of the model
 // prints directly to the terminal. redraw checks two things:
 //   - Coleo makes the agent CLI draw its screen again.
-//   - Until the screen is drawn again, Coleo does not report that no rule recognizes it.
+//   - Until then, Coleo does not report that no rule recognizes the screen.
 func redraw(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -82,9 +81,9 @@ func (t *Trial) wipeDialog(ctx context.Context, term coleo.Terminal) error {
 }
 
 // wipe wipes the given number of rows at the bottom of the screen, or the whole screen if the
-// number is 0. Then it waits until the agent CLI has redrawn the screen. It also waits until
-// Coleo's reading is the same as before the wipe. It returns two numbers of rows with text: first
-// after the redraw, then before the wipe.
+// number is 0. It waits until the agent CLI has redrawn the screen and Coleo's reading is as before
+// the wipe. came is the number of rows with text after the redraw, and of is the number before the
+// wipe.
 func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, of int, err error) {
 	before := texts(stillScreen(ctx, term))
 	was, from := t.Session.State(), coleo.NewestCursor(t.Session)
@@ -106,8 +105,8 @@ func (t *Trial) wipe(ctx context.Context, term coleo.Terminal, rows int) (came, 
 	return came, len(before), nil
 }
 
-// stillScreen waits until the screen has not changed for the time redrawStill. It returns the rows
-// of the screen. It ignores the changes of clocks on the screen.
+// stillScreen waits until the screen has not changed for redrawStill, and returns the rows of the
+// screen. It ignores clocks on the screen.
 func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	last, since := term.Screen().Lines, time.Now()
 	for ctx.Err() == nil && time.Since(since) < redrawStill {
@@ -121,8 +120,8 @@ func stillScreen(ctx context.Context, term coleo.Terminal) []string {
 	return last
 }
 
-// wipeBelow returns output that wipes the lower part of a screen and prints a few words there. At
-// the top of the screen, the output leaves rowsKept rows with text.
+// wipeBelow returns output that wipes the lower part of a screen and prints a few words there. It
+// keeps rowsKept rows with text at the top of the screen.
 func wipeBelow(lines []string, rowsKept int) string {
 	y := 0
 	for ; y < len(lines) && rowsKept > 0; y++ {
@@ -172,9 +171,8 @@ func (t *Trial) awaitRedraw(ctx context.Context, from coleo.Cursor) error {
 	return fmt.Errorf("it was not drawn again: %w", context.Cause(ctx))
 }
 
-// awaitPicture waits until Coleo's reading is equal to an earlier reading. It also waits until the
-// screen shows only rows that the earlier screen also showed. It returns the number of rows with
-// text.
+// awaitPicture waits until Coleo's reading equals an earlier one, and until the screen shows only
+// rows that the earlier screen also showed. It returns the number of rows with text.
 func (t *Trial) awaitPicture(ctx context.Context, term coleo.Terminal, was coleo.Reading, before []string,
 	kept int) (int, error) {
 	for {
@@ -196,10 +194,10 @@ var clocks = regexp.MustCompile(`[ ─]*\b(\d+m )?\d+s\b[ ─]*`)
 
 func withoutClock(row string) string { return clocks.ReplaceAllString(row, " ") }
 
-// differing describes the first difference between a screen and an earlier screen. It returns "" if
-// there is none. All rows must be equal, with two exceptions. Among the top rowsKept rows, up to
-// lostRows consecutive rows of the earlier screen may be missing. Below them, rows may also be
-// missing, because some agent CLIs do not redraw old parts of the transcript.
+// differing describes the first difference between a screen and an earlier screen, or returns "".
+// All rows must be equal, with two exceptions. Among the top rowsKept rows, up to lostRows
+// consecutive rows of the earlier screen may be missing. Below them, rows may also be missing,
+// because some agent CLIs do not redraw old parts of the transcript.
 func differing(before, now []string, rowsKept int) string {
 	if len(now) <= max(0, rowsKept-lostRows) || len(now) > len(before) {
 		return fmt.Sprintf("it shows %d rows, and showed %d", len(now), len(before))
@@ -222,8 +220,8 @@ func without(rows []string, at, n int) []string {
 	return append(rows[:at:at], rows[at+n:]...)
 }
 
-// differentRow describes the first row that differs from the wanted row. It returns "" if no row
-// differs. Both lists have the same number of rows.
+// differentRow describes the first row that differs from the wanted row, or returns "". Both lists
+// must have the same number of rows.
 func differentRow(want, now []string) string {
 	for i, row := range want {
 		was, is := withoutClock(row), withoutClock(now[i])

@@ -14,16 +14,16 @@ func TestWhatMayBeMissingAfterARedraw(t *testing.T) {
 		same bool
 	}{
 		{"a b c d e f g h i j k l m", 8, true},
-		{"a b c d e f g h j k l m", 8, true},    // a row that was wiped
-		{"a b c d e f g h m", 8, true},          // all rows that were wiped, but one
+		{"a b c d e f g h j k l m", 8, true},    // a wiped row is missing
+		{"a b c d e f g h m", 8, true},          // all wiped rows except one
 		{"a b c d e f g h", 8, false},           // nothing was drawn again
-		{"a b c f g h i j k l m", 8, true},      // two rows above the wipe
-		{"a b h i j k l m", 8, true},            // five rows above the wipe
-		{"a i j k l m", 8, false},               // seven rows above the wipe
-		{"a b c f g h i j k l", 8, false},       // rows above the wipe, and the last row
-		{"a b d e g h i j k l m", 8, false},     // rows in two places
-		{"a b c x e f g h i j k l m", 8, false}, // another row
-		{"h i j k l m", 0, true},                // the transcript, after the whole screen was wiped
+		{"a b c f g h i j k l m", 8, true},      // two rows above the wipe are missing
+		{"a b h i j k l m", 8, true},            // five rows above the wipe are missing
+		{"a i j k l m", 8, false},               // seven rows above the wipe are missing
+		{"a b c f g h i j k l", 8, false},       // rows above the wipe and the last row are missing
+		{"a b d e g h i j k l m", 8, false},     // rows in two places are missing
+		{"a b c x e f g h i j k l m", 8, false}, // there is a new row
+		{"h i j k l m", 0, true},                // the whole screen was wiped, and the transcript is missing
 		{"a b c i j k l m", 0, false},
 	} {
 		if d := differing(before, strings.Fields(c.now), c.kept); (d == "") != c.same {

@@ -15,10 +15,10 @@ import (
 type way struct {
 	name   string
 	choice coleo.Choice
-	refuse string // part of the error with which Coleo refuses this answer; "" if Coleo accepts the answer
-	answer int    // only for ChoiceAnswer: index of the answer that is picked on each page
+	refuse string // part of the error if Coleo must refuse this answer; "" if Coleo must accept it
+	answer int    // only for ChoiceAnswer: index of the answer to pick on each page
 	all    bool   // only for ChoiceAnswer: pick all answers on each page that allows several
-	words  bool   // only for ChoiceAnswer: give a text of the user on each page that allows one
+	words  bool   // only for ChoiceAnswer: write a text on each page that allows one
 }
 
 // waysOf returns the ways in which the checks answer a dialog of the catalogue. The
@@ -58,11 +58,11 @@ func waysOf(a coleo.Ask) []way {
 }
 
 // replied answers the model's questions one after another. If a dialog follows the questions,
-// replied approves it. The check after that depends on the line of the catalogue:
+// replied approves it. The next check depends on the line of the catalogue:
 //   - Usually, the model must have received the picked answers and no others.
 //   - If the line has a Result, the model must have received that result.
-//   - The line can say that the dialog opens at the start, without the model, or by the prompt
-//     itself. Then the agent CLI must take a prompt.
+//   - If the line's dialog opens at the start, without the model, or by the prompt itself,
+//     the agent CLI must accept a prompt.
 func (x *attempt) replied(ctx context.Context, w way) error {
 	var wanted, unwanted []string
 	for page := 0; x.dialog != nil; page++ {
@@ -102,8 +102,8 @@ func (x *attempt) replied(ctx context.Context, w way) error {
 	return nil
 }
 
-// reply returns the decision that answers one question. It also returns the texts that the model
-// must get (yes) and the texts that the model must not get (no).
+// reply returns the decision that answers one question. The model must receive the texts in yes,
+// and must not receive the texts in no.
 func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []string, err error) {
 	if x.dialog.Kind != x.ask.Kind {
 		return d, nil, nil, fmt.Errorf("the dialog %q is of the kind %s", x.dialog.Title, x.dialog.Kind)
@@ -135,16 +135,15 @@ func (x *attempt) reply(w way, p coleo.AskPage) (d coleo.Decision, yes, no []str
 }
 
 const (
-	// handEvery is the time between two typed keys, and between two looks at the
-	// screen.
+	// handEvery is the time between two typed keys, and between two checks of the screen.
 	handEvery = 50 * time.Millisecond
-	// handPause is the pause that a person makes before ENTER. Without this pause, Codex 0.169.0
-	// treats an ENTER after fast text as a new row.
+	// handPause is the pause that a person makes before Enter. Without it, Codex 0.169.0 treats an
+	// Enter after fast text as a new row.
 	handPause = 500 * time.Millisecond
 )
 
-// typeByHand types a command into the terminal key by key, as a user does, and presses
-// ENTER. It returns when the screen changes after ENTER.
+// typeByHand types a command into the terminal key by key, as a user does, and presses Enter. It
+// returns when the screen has changed after Enter.
 func (t *Trial) typeByHand(ctx context.Context, command string) error {
 	term, ok := t.Session.(coleo.Terminal)
 	if !ok {

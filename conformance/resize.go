@@ -11,8 +11,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// resizeMidstream changes the size of the terminal while the model streams an answer.
-// It checks that the turn ends and that the agent CLI takes the next prompt.
+// resizeMidstream changes the size of the terminal while the model streams an answer. It checks
+// that the turn ends and that the agent CLI then accepts a prompt.
 func resizeMidstream(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -69,15 +69,15 @@ func (t *Trial) answersAfter(ctx context.Context, r coleo.Receipt) error {
 }
 
 const (
-	// frozenSize is the longest time for which resizeFrozen waits until Coleo has set both sizes.
+	// frozenSize is how long resizeFrozen waits until Coleo has set both sizes.
 	frozenSize = time.Second
-	// frozenLook is the time between two looks at the size of the agent CLI's terminal.
+	// frozenLook is the time between two checks of the size of the agent CLI's terminal.
 	frozenLook = 10 * time.Millisecond
 )
 
 // resizeFrozen freezes the agent CLI, changes the terminal to a smaller size and back, and
-// unfreezes the agent CLI. It simulates a loaded machine. On a loaded machine, an agent CLI can be
-// too slow to see the smaller size.
+// unfreezes the agent CLI. It simulates a loaded machine, on which an agent CLI can be too slow to
+// see the smaller size.
 func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	view, process := term.Screen(), t.Session.Handle().Process
 	if err := signalGroup(process, syscall.SIGSTOP); err != nil {
@@ -89,7 +89,7 @@ func (t *Trial) resizeFrozen(ctx context.Context, term coleo.Terminal) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, frozenSize)
 	defer cancel()
-	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo can set this size with a delay
+	for limit.Err() == nil && term.Screen().Cols != view.Cols { // Coleo may set this size with a delay
 		waitFor(limit, frozenLook)
 	}
 	errs = append(errs, signalGroup(process, syscall.SIGCONT))

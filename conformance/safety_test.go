@@ -16,21 +16,21 @@ import (
 	"coleo.dev/registry"
 )
 
-// The counts of the long runs; `make safety` sets others.
+// These flags set the sizes of the long runs. `make safety` makes them larger.
 var (
 	safetyOf      = flag.String("safety", "codex", "harnesses whose agent CLIs are tried, separated by commas")
 	safetySends   = flag.Int("sends", 40, "prompts and stale answers sent at dialogs, for each agent CLI")
 	safetyPrompts = flag.Int("prompts", 40, "prompts of all kinds, for each agent CLI")
 )
 
-// sendsPerDialog is how many prompts are sent at one dialog before it is denied.
+// sendsPerDialog is how many prompts are sent while one dialog is open, before it is denied.
 const sendsPerDialog = 10
 
-// conversation is how many prompts one agent CLI gets before a new one is started. It is
-// more than people send, and Aider counts the tokens of all of them for each.
+// conversation is how many prompts are sent to one agent CLI before another one is started. People
+// send fewer. The number is bounded because Aider counts the tokens of all prompts for each prompt.
 const conversation = 250
 
-// lostPerMille bounds the prompts that may be reported lost.
+// lostPerMille is how many of a thousand prompts may be reported as lost.
 const lostPerMille = 5
 
 func harnessOf(t *testing.T, name string) coleo.Harness {
@@ -80,11 +80,11 @@ func safetyTrial(t *testing.T, name string, settings ...string) *Trial {
 	return trial
 }
 
-// hostile are texts that have an effect when they are typed into a dialog.
+// hostile contains texts that have an effect if they are typed into a dialog.
 var hostile = []string{"y", "1", "yes", "a", "p", "2", "approve it", "\n", "1\n1\n1", "/exit", "!touch pwned", "n",
 	"3", "ok go on", "y\ny\ny\ny"}
 
-// Nothing that is sent while a dialog is open approves it.
+// A prompt that is sent while a dialog is open must never approve the dialog.
 func TestNothingSentAtADialogApprovesIt(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		runPart(t, name, "all", func(t *testing.T) tally { return sendAtDialogs(t, safetyTrial(t, name)) })
@@ -95,7 +95,7 @@ func sendAtDialogs(t *testing.T, trial *Trial) tally {
 	t.Helper()
 	asks := []string{"write %s with words", "run touch %s"}
 	if trial.Harness.Info().Name == "aider" {
-		asks = asks[:1] // Aider asks about a suggested command only after an edit
+		asks = asks[:1] // Aider asks about a suggested command only after an edit, so only the first question is used
 	}
 	sent := 0
 	for round := 0; sent < *safetySends; round++ {
@@ -151,8 +151,8 @@ func sendAtDialog(t *testing.T, trial *Trial, dialog *coleo.Dialog, n int) {
 	}
 }
 
-// promptOf returns the nth prompt. The prompts have all sizes and kinds, each with a word
-// of its own.
+// promptOf returns prompt number n. The prompts have all sizes and kinds, and each contains its own
+// word.
 func promptOf(n int, r *rand.Rand) string {
 	nonce := Nonce()
 	fill := func(words []string, size int) string {
@@ -184,11 +184,10 @@ func promptOf(n int, r *rand.Rand) string {
 	}
 }
 
-// maxPrompt is the size of the one prompt in a hundred that is very long.
+// maxPrompt is the size of a very long prompt, of which there is one in a hundred.
 const maxPrompt = 100_000 // in bytes
 
-// Every prompt reaches the model byte for byte, or is refused, or is reported lost; none
-// is lost silently.
+// Every prompt must reach the model byte for byte, be refused, or be reported as lost.
 func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		sum, proofs := tally{}, map[coleo.Proof]int{}
@@ -205,7 +204,7 @@ func TestPromptsOfAllKindsArriveOrAreReported(t *testing.T) {
 	})
 }
 
-// converse sends the prompts of one conversation, and counts their proofs.
+// converse sends the prompts of one conversation. It counts the prompts by proof.
 func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[coleo.Proof]int) (sum tally) {
 	t.Helper()
 	trial := safetyTrial(t, name)
@@ -239,10 +238,10 @@ func converse(t *testing.T, name string, from, to int, r *rand.Rand, proofs map[
 
 func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) {
 	t.Helper()
-	ctx, cancel := withPatience(t.Context(), 5*time.Minute) // Gemini CLI stalls over 100 kB in one line
+	ctx, cancel := withPatience(t.Context(), 5*time.Minute) // Gemini CLI stalls if one line has more than 100 kB
 	defer cancel()
 	receipt, err := trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
-	// Nothing of the prompt was typed: the agent CLI works, or stalls.
+	// The prompt was not typed, because the agent CLI is working or stalls.
 	for coleo.ErrorCode(err) == coleo.EBusy && ctx.Err() == nil {
 		if _, err = coleo.WaitForIdle(ctx, trial.Session); err == nil {
 			receipt, err = trial.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})
@@ -252,14 +251,14 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 		return "", err
 	}
 	reading, err := coleo.WaitForTurn(ctx, trial.Session, receipt)
-	// The agent CLI may ask whether to send a conversation that has grown long.
+	// The agent CLI may ask whether to send a long conversation.
 	if err == nil && reading.State == coleo.WaitingApproval {
 		err = trial.decided(ctx, reading.Dialog, receipt, coleo.ChoiceApprove)
 	}
 	if err != nil {
 		return "", err
 	}
-	// Some agent CLIs turn a tab into blanks.
+	// Some agent CLIs replace a tab by blanks.
 	spaced := strings.ReplaceAll(prompt, "\t", "    ")
 	if timesPrompted(trial.Model, prompt) == 0 && timesPrompted(trial.Model, spaced) == 0 {
 		return "", fmt.Errorf("the model was never asked it; it was asked %.80q", lastAsked(trial))
@@ -267,7 +266,7 @@ func sendAndSee(t *testing.T, trial *Trial, prompt string) (coleo.Proof, error) 
 	return receipt.Proof, nil
 }
 
-// screenOf returns the screen in an error.
+// screenOf returns the screen that an error contains.
 func screenOf(err error) string {
 	var e *coleo.Error
 	if !errors.As(err, &e) || e.Screen == nil {

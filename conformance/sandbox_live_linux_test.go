@@ -11,12 +11,12 @@ import (
 	"coleo.dev/registry"
 )
 
-// sandboxed names harnesses that say what their agent CLI needs in a sandbox. All of them
-// take ten minutes, so `make conformance` names all.
+// sandboxed is a flag with the names of harnesses that declare what their agent CLI needs in a sandbox.
+// `make conformance` sets all of them, which takes ten minutes.
 var sandboxed = flag.String("sandboxed", "codex", "harnesses whose quick checks run in a sandbox")
 
-// These flags are for containers. Nobody has an image with the agent CLIs by default: docs/security.md says
-// how to make one.
+// These flags are for containers. There is no default, because everybody must make an image with the agent
+// CLIs first: see docs/security.md.
 var (
 	sandboxKind  = flag.String("sandbox-kind", "bwrap", "what makes the sandbox: bwrap, podman or docker")
 	sandboxImage = flag.String("sandbox-image", "", "the image of podman or docker that contains the agent CLIs")

@@ -28,12 +28,12 @@ type SettingsReport struct {
 }
 
 // settingChecks lists the checks that are run with each setting. They show whether Coleo can read
-// the screen and type if the agent CLI has this setting.
+// the screen and type while the agent CLI has this setting.
 var settingChecks = []string{"spawn_and_idle", "simple_prompt", "idle_after_the_answer", "file_creation",
 	"approval_deny", "interrupt"}
 
-// settingTimeout is the time limit of each of these checks. The longest check takes 20 s. On a
-// loaded machine, the longest check takes several times as long.
+// settingTimeout is the time limit of each of these checks. The longest check takes 20 s, and
+// several times as long on a loaded machine.
 const settingTimeout = 90 * time.Second
 
 // SettingChecks returns the checks that are run with each setting that the harness
@@ -71,9 +71,8 @@ func refusalOf(s coleo.Setting) Check {
 // before its text, and the second one has pauses inside its text.
 var pausingPrompts = []string{"pause 2s", "count to 2 every 6s"}
 
-// idleAfterTheAnswer makes the model send answers with pauses. It checks that Coleo does not report
-// idle before the end of the answer. Coleo must wait, although the screen sometimes does not change
-// during a pause.
+// idleAfterTheAnswer makes the model send answers with pauses. Coleo must not report idle before
+// the end of the answer, even though the screen may not change during a pause.
 func idleAfterTheAnswer(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -111,11 +110,11 @@ func (t *Trial) lastByte(prompt string) (last time.Time) {
 	return last
 }
 
-// idleBefore looks for the first change to idle or error after the receipt. If that change came
-// before the given end, idleBefore returns true and the time of the change.
+// idleBefore looks for the first change to idle or error after the receipt. If it came before end,
+// idleBefore returns true and the time of the change.
 func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // so Changes yields the past changes and does not wait for new ones
+	cancel() // so that Changes yields only past changes and does not wait
 	for c := range t.Session.Changes(ctx, r.Cursor) {
 		over := c.Reading.State == coleo.Idle || c.Reading.State == coleo.Failed
 		if c.Kind == coleo.ChangeState && over && c.Time.Before(end) {
@@ -125,9 +124,9 @@ func (t *Trial) idleBefore(r coleo.Receipt, end time.Time) (bool, time.Time) {
 	return false, time.Time{}
 }
 
-// PickSettings returns the settings of h that the user has selected. The user gives "all", or a
-// comma-separated list of setting names. PickSettings returns EInvalid if h has no settings, or if
-// h has no setting with one of these names.
+// PickSettings returns the settings of h that the user has selected. names is "all", or the names
+// of settings separated by commas. PickSettings returns EInvalid if h has no settings, or none with
+// one of these names.
 func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	settable, ok := h.(coleo.Settable)
 	if !ok || len(settable.Settings()) == 0 {
@@ -149,9 +148,9 @@ func PickSettings(h coleo.Harness, names string) ([]coleo.Setting, error) {
 	return out, nil
 }
 
-// RunSettings runs the checks with each setting, one setting after another. It returns
-// EInvalid if the harness has no settings, and the errors of Run with the setting's name.
-// A failed check is not an error: the report contains the failure.
+// RunSettings runs the checks with each setting, one setting after another. It returns EInvalid if
+// the harness has no settings. It also returns the errors of Run, with the setting's name. A failed
+// check is not an error, because the report contains the failure.
 func RunSettings(ctx context.Context, h coleo.Harness, c Config, list []coleo.Setting) (SettingsReport, error) {
 	report := SettingsReport{Harness: h.Info().Name, Compatible: true, Isolated: c.Isolated}
 	settable, ok := h.(coleo.Settable)

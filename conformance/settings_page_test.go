@@ -10,8 +10,8 @@ import (
 	"coleo.dev/registry"
 )
 
-// settingsDir has the reports behind the tables of settings: the output of `coleo --json
-// harness test NAME --settings all`, as NAME@VERSION.json.
+// settingsDir is the folder of the reports for the tables of settings. Each file NAME@VERSION.json
+// is the output of `coleo --json harness test NAME --settings all`.
 const settingsDir = "testdata/settings"
 
 // readSettingReports returns the reports, sorted by the names of their files.
@@ -71,7 +71,7 @@ func writeSettings(b *strings.Builder, r *SettingsReport) {
 	}
 }
 
-// A report names the settings that the harness has now, and no others.
+// A report must name exactly the settings that the harness has now.
 func TestSettingsAreOnTheirPage(t *testing.T) {
 	reg, err := registry.New("", holdCommand())
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// withSettings are settings of the fake: one that works, one that the harness refuses, and
-// one with a wrong sentence.
+// withSettings contains settings of the fake. One works, and the harness refuses another. The
+// harness should refuse the third one too, but does not recognize it.
 const withSettings = `[[setting]]
 name = "slow"
 doc = "It starts late."
@@ -66,7 +66,8 @@ func TestARefusedSettingMustBeRefused(t *testing.T) {
 	}
 }
 
-// A harness that reads a prompt line as idle is idle in the pauses of an answer.
+// A harness that reads a prompt line as idle reports idle in the pauses of an answer. The checks
+// must find this fault.
 func TestIdleInAPauseOfAnAnswerIsFound(t *testing.T) {
 	t.Parallel()
 	rule := "[[rule]]\nname = \"working\""
@@ -82,7 +83,8 @@ func TestIdleInAPauseOfAnAnswerIsFound(t *testing.T) {
 	t.Errorf("the check did not run: %+v", report.Settings[0])
 }
 
-// A session that never becomes idle fails each other check too, after its whole time.
+// If the session never becomes idle, each other check would fail only after its whole time limit.
+// So the checks must stop at the first one.
 func TestASettingThatNeverStartsIsLeftAtOnce(t *testing.T) {
 	t.Parallel()
 	ran := 0

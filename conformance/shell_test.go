@@ -17,16 +17,16 @@ var shellOf = flag.String("shell", "claude-code,codex,copilot,gemini,kilo,openco
 	"harnesses in which a person runs a command with !")
 
 const (
-	// shellTimeout bounds a command of the user. The slowest agent CLI takes 8 s.
+	// shellTimeout is the time limit for a command of the user. The slowest agent CLI takes 8 s.
 	shellTimeout = 40 * time.Second
-	// shellLook is the time between two looks at the screen while a person types.
+	// shellLook is the time between two checks of the screen while a person types.
 	shellLook = 50 * time.Millisecond
-	// enterLooks is the number of looks after which a person presses ENTER once more.
+	// enterLooks is the number of checks after which a person presses Enter once more.
 	enterLooks = 100
 )
 
-// A command that the user types after ! is reported with its output. Afterwards nothing claims
-// work, and the next prompt arrives.
+// A command that the user types after ! must be reported with its output. Afterwards no witness may
+// claim work, and the next prompt must arrive.
 func TestACommandOfTheUserIsNoWork(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -46,9 +46,9 @@ func TestACommandOfTheUserIsNoWork(t *testing.T) {
 	}
 }
 
-// promptBehindCommand sends a prompt right after the record has reported the end of a command. The
-// screen can still show the command as running. A prompt that is refused then was not typed, so
-// it is sent again.
+// promptBehindCommand sends a prompt right after the record has reported the end of a command. At
+// that moment, the screen may still show the command as running, and the prompt may be refused. A
+// refused prompt was not typed, so promptBehindCommand sends it again.
 func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
 	tb.Helper()
 	ctx, cancel := withPatience(tb.Context(), shellTimeout)
@@ -63,8 +63,8 @@ func (t *Trial) promptBehindCommand(tb testing.TB, text string) {
 	}
 }
 
-// A command of the user that is stopped leaves no claim of work behind. The agent CLI may stay
-// in the mode of its shell, with the command in its composer. The next prompt arrives.
+// After a stopped command of the user, no witness may claim work, and the next prompt must arrive.
+// That must hold even if the agent CLI stays in its shell mode with the command in its composer.
 func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf, ",") {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
 				t.Fatalf("the command is not stopped: %+v, %v", out, err)
 			}
 			soon(t, "nothing claims work", trial.idleByAll)
-			if name == "claude-code" { // some time later it puts the command into the composer again
+			if name == "claude-code" { // some time later, Claude Code puts the command into the composer again
 				soon(t, "the arm is in the mode of the shell", func() bool { return trial.Session.State().Rule == "shell-mode" })
 			}
 			trial.doInSession(t, deed{prompt: "say last"})
@@ -95,7 +95,8 @@ func TestAStoppedCommandOfTheUserIsNoWork(t *testing.T) {
 	}
 }
 
-// Some agent CLIs stay in the mode of their shell. What is typed there would run as a command.
+// Some agent CLIs stay in their shell mode. Coleo must leave this mode before it types a prompt,
+// because the prompt would run as a command there.
 func TestAPromptLeavesTheModeOfTheShell(t *testing.T) {
 	for name := range strings.SplitSeq(*shellOf+",qwen", ",") {
 		t.Run(name, func(t *testing.T) {
@@ -119,8 +120,8 @@ func TestAPromptLeavesTheModeOfTheShell(t *testing.T) {
 	}
 }
 
-// typeCommand types a command behind ! as a person would, submits it, and waits until it has
-// run. The word is in the command and in its output.
+// typeCommand types a command after ! as a person would, submits it, and waits until it has run.
+// The word must be in the command and in its output.
 func (t *Trial) typeCommand(tb testing.TB, command, word string) {
 	tb.Helper()
 	t.submitCommand(tb, command, word)
@@ -129,8 +130,8 @@ func (t *Trial) typeCommand(tb testing.TB, command, word string) {
 	})
 }
 
-// enterUntil waits until ok returns true, and presses ENTER again from time to time: Gemini CLI
-// may ignore an early ENTER, or take it for a new row.
+// enterUntil waits until ok returns true. From time to time it presses Enter again, because Gemini
+// CLI may ignore an early Enter or treat it as a new row.
 func (t *Trial) enterUntil(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	looks := 0
@@ -145,7 +146,7 @@ func (t *Trial) enterUntil(tb testing.TB, what string, ok func() bool) {
 	})
 }
 
-// submitCommand types a command behind ! and submits it. The word is in the command.
+// submitCommand types a command after ! and submits it. The word must be in the command.
 func (t *Trial) submitCommand(tb testing.TB, command, word string) {
 	tb.Helper()
 	term := t.Session.(coleo.Terminal)
@@ -157,7 +158,7 @@ func (t *Trial) submitCommand(tb testing.TB, command, word string) {
 	t.input(tb, "\r")
 }
 
-// idleByAll reports whether the agent CLI is idle, and no witness claims anything else.
+// idleByAll reports whether the agent CLI is idle and no witness contradicts this.
 func (t *Trial) idleByAll() bool {
 	e := t.Session.(coleo.Explainer).Explain()
 	return e.Reading.State == coleo.Idle && !slices.ContainsFunc(e.Witnesses, func(w coleo.Witness) bool {
@@ -165,7 +166,8 @@ func (t *Trial) idleByAll() bool {
 	})
 }
 
-// checkPrompts checks that each prompt was reported at most once, and that no others were reported.
+// checkPrompts checks that each wanted prompt was reported at most once, and that no others were
+// reported.
 func (f *followed) checkPrompts(t *testing.T, want ...string) {
 	t.Helper()
 	f.mu.Lock()
@@ -194,7 +196,7 @@ func (f *followed) says(text string) bool {
 	})
 }
 
-// printed reports whether the output of a command of the user, with this word, was reported.
+// printed reports whether the reported output of a user's command contains the word.
 func (f *followed) printed(word string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,7 +217,7 @@ func soon(tb testing.TB, what string, ok func() bool) {
 	}
 }
 
-// awaitTrue looks again and again until ok returns true or ctx ends.
+// awaitTrue calls ok again and again until it returns true or ctx ends.
 func awaitTrue(ctx context.Context, ok func() bool) {
 	tick := time.NewTicker(shellLook)
 	defer tick.Stop()
@@ -228,8 +230,8 @@ func awaitTrue(ctx context.Context, ok func() bool) {
 	}
 }
 
-// shellMode types the ! that begins a command, and waits until the screen shows it, or shows
-// the mode of the shell.
+// shellMode types the ! that begins a command. It waits until the screen shows the ! or the shell
+// mode.
 func (t *Trial) shellMode(tb testing.TB) {
 	tb.Helper()
 	signs := func() int {

@@ -1,8 +1,7 @@
-// Package conformance tests harnesses. It runs the real agent CLI of a harness with a
-// scripted model server, and checks that the harness reports what really happened. The
-// evidence comes from the model server's record and from the file system. It never
-// comes from the screen, because Coleo's reading of the screen is what the package
-// tests.
+// Package conformance tests harnesses. It runs the real agent CLI of a harness with a scripted
+// model server, and checks that the harness reports what really happened. The evidence comes from
+// the model server's record and from the file system. It never comes from the screen, because the
+// package tests how Coleo reads the screen.
 //
 // The package knows no harness by name. It uses only the interfaces of package coleo.
 package conformance
@@ -20,12 +19,12 @@ import (
 // Check is one requirement that a harness must meet, and the test for it.
 type Check struct {
 	Name     string
-	Doc      string // what is required, in one line
+	Doc      string // the requirement in one line
 	Required bool   // a harness that fails this check is not compatible
-	Shared   bool   // runs in the session of the earlier shared checks; if false, in a separate session
+	Shared   bool   // runs in the session of the earlier shared checks; otherwise in a session of its own
 	Timeout  time.Duration
-	Needs    func(coleo.Capabilities) bool // reports whether the check applies; nil: it always applies
-	// Reports says whether the harness's events contain what the check compares. If Reports is nil,
+	Needs    func(coleo.Capabilities) bool // reports whether the check applies; if nil, it always applies
+	// Reports reports whether the harness's events contain what the check compares. If it is nil,
 	// the check needs no events.
 	Reports func(coleo.ReportedWork) bool
 	Skip    string // the reason that is reported if Needs or Reports returns false
@@ -44,8 +43,7 @@ type Result struct {
 	Seconds  float64 `json:"seconds"`
 }
 
-// Report is the outcome of a suite. As in the published report, Passed includes the
-// checks that were skipped.
+// Report is the outcome of a suite. As in the published report, Passed includes the skipped checks.
 type Report struct {
 	Harness    string   `json:"harness"`
 	AgentCLI   string   `json:"agent_cli,omitempty"` // the version of the agent CLI, if the user has named one
@@ -61,8 +59,8 @@ func Checks() []Check {
 	return slices.Concat(Published(), unpublishedChecks())
 }
 
-// Quick returns the checks of `coleo harness test --quick`: the published suite and all
-// required checks. They take a short time, and show whether a harness is usable.
+// Quick returns the checks of `coleo harness test --quick`: the published suite and all required
+// checks. They take little time, and show whether a harness is usable.
 func Quick() []Check {
 	published := len(Published())
 	var out []Check
@@ -92,9 +90,9 @@ func Published() []Check {
 	}
 }
 
-// Run runs the checks on a harness, one after another. If a check fails, Run returns no error,
-// because the report contains the failure. Run returns an error only if it cannot continue. If the
-// agent CLI is missing, the error is ENotInstalled. If ctx ends, the error is that of ctx.
+// Run runs the checks on a harness, one after another. A failed check is not an error, because the
+// report contains the failure. Run returns an error only if it cannot continue. If the agent CLI is
+// missing, the error is ENotInstalled. If ctx ends, the error is that of ctx.
 func Run(ctx context.Context, h coleo.Harness, c Config, checks []Check) (report Report, err error) {
 	report = Report{Harness: h.Info().Name, Total: len(checks), Compatible: true, Isolated: c.Isolated}
 	bench := &checkRunner{harness: h, config: c}
@@ -200,8 +198,8 @@ func (b *checkRunner) trial(check Check) (*Trial, error) {
 	return t, nil
 }
 
-// nextShared returns the name of the next shared trial. Each failure of a shared check
-// ends the shared trial. The next shared check then needs a new trial, with a new name.
+// nextShared returns the name of the next shared trial. A new name is needed because each failure
+// of a shared check ends the shared trial.
 func (b *checkRunner) nextShared() string {
 	if b.count++; b.count > 1 {
 		return fmt.Sprintf("%s-%d", shared, b.count)
@@ -209,8 +207,8 @@ func (b *checkRunner) nextShared() string {
 	return shared
 }
 
-// afterCheck is called after each check, with the error of the check. It ends the check's
-// trial if the trial is not shared, or if the check has failed.
+// afterCheck must be called after each check, with the check's error. It ends the check's trial if
+// the check has failed, or if the trial is not shared.
 func (b *checkRunner) afterCheck(check Check, err error) error {
 	var why skip
 	if check.Shared && (err == nil || errors.As(err, &why)) {

@@ -24,7 +24,7 @@ type Config struct {
 	Path     []string       // folders that are searched first for agent CLIs
 	Binary   string         // path of the agent CLI; if it is set, there is no search
 	Environ  []string       // the caller's environment; only PATH and the language are passed on
-	Probe    []string       // command line of the MCP server of the checks; the path of the record is appended
+	Probe    []string       // command line of the checks' MCP server; the path of the record is appended
 	Isolated bool           // the caller has removed all networks except loopback
 	Keep     bool           // keep the files in Dir
 	Size     Size           // size of each terminal
@@ -50,7 +50,7 @@ type Trial struct {
 
 	config           Config
 	dir              string
-	name             string // name of the trial's recording
+	name             string // name of the trial's recordings
 	details          string
 	recordedSessions []*recordedSession // one for each agent CLI that was started
 	checks           []journal.CastMark // when each check began
@@ -73,7 +73,7 @@ func newTrial(h coleo.Harness, c Config, name string) (*Trial, error) {
 	return t, err
 }
 
-// makeFolders makes an empty HOME and a work folder that is a git repository.
+// makeFolders makes an empty HOME, and a work folder that is a git repository.
 func (t *Trial) makeFolders() error {
 	for _, d := range []string{t.Workdir, t.home()} {
 		if err := os.Mkdir(d, 0o700); err != nil {
@@ -87,9 +87,8 @@ func (t *Trial) makeFolders() error {
 	return nil
 }
 
-// renew ends the agent CLI, if there is one. For the next agent CLI, it makes a new
-// HOME and a new work folder at the old paths. The paths must not change, because
-// recordings hide exactly these paths.
+// renew ends the agent CLI, if there is one. For the next agent CLI, it makes a new HOME and a new work
+// folder at the old paths. The paths must not change, because recordings hide exactly these paths.
 func (t *Trial) renew(ctx context.Context) error {
 	if t.Session == nil {
 		return nil
@@ -109,8 +108,8 @@ func (t *Trial) renew(ctx context.Context) error {
 
 func (t *Trial) home() string { return filepath.Join(t.dir, "home") }
 
-// spawn starts the agent CLI with the scripted model. If editConfig is not nil, spawn first passes
-// the configuration to this function.
+// spawn starts the agent CLI with the scripted model. If editConfig is not nil, spawn first calls it with
+// the configuration.
 func (t *Trial) spawn(ctx context.Context, editConfig func(*coleo.SpawnConfig)) error {
 	c := t.spawnConfig()
 	if t.lives > 0 {
@@ -130,8 +129,9 @@ func (t *Trial) spawn(ctx context.Context, editConfig func(*coleo.SpawnConfig)) 
 	return err
 }
 
-// Boxed returns a sandbox in which an agent CLI reaches the scripted model. The daemon of docker is not in
-// the network of the checks, so a container of docker reaches the model by the proxy of its sandbox.
+// Boxed returns a sandbox in which an agent CLI can reach the scripted model. A container of docker
+// reaches the model through the sandbox's proxy, because docker's daemon is not in the network of the
+// checks.
 func Boxed(s coleo.Sandbox) *coleo.Sandbox {
 	if s.Kind == coleo.SandboxDocker {
 		s.Network = coleo.NetworkModel
@@ -148,8 +148,8 @@ func (t *Trial) spawnConfig() coleo.SpawnConfig {
 	}
 }
 
-// spawnIdle starts the agent CLI and waits until it takes input. If an earlier check
-// has left a session, spawnIdle uses that session and starts nothing.
+// spawnIdle starts the agent CLI and waits until it accepts input. If an earlier check has left a session,
+// spawnIdle uses that session and starts nothing.
 func (t *Trial) spawnIdle(ctx context.Context, change func(*coleo.SpawnConfig)) error {
 	if t.Session != nil {
 		_, err := coleo.WaitFor(ctx, t.Session, coleo.Idle, coleo.Failed)
@@ -168,11 +168,11 @@ func (t *Trial) begin(check string) {
 	t.checks = append(t.checks, journal.CastMark{Time: time.Now(), Label: check})
 }
 
-// requests returns the requests that the model has got since the check began.
+// requests returns the requests that the model has received since the check began.
 func (t *Trial) requests() []modelserver.Request { return t.Model.Record()[t.before:] }
 
-// streams waits until the model has begun to answer a prompt. If the agent CLI does not request a
-// streamed answer, streams waits only until the model has received the prompt.
+// streams waits until the model has begun to answer a prompt. If the agent CLI does not request a streamed
+// answer, streams waits only until the model has received the prompt.
 func (t *Trial) streams(ctx context.Context, prompt string) error {
 	begun := func(q modelserver.Request) bool {
 		return q.Prompt == prompt && q.Side == "" && (!q.First.IsZero() || !q.Stream)
@@ -183,8 +183,8 @@ func (t *Trial) streams(ctx context.Context, prompt string) error {
 	return nil
 }
 
-// close ends the agent CLI and writes the recordings. Then it removes the files of the
-// trial, unless the user wants to keep them.
+// close ends the agent CLI and writes the recordings. It removes the files of the trial, unless the user
+// wants to keep them.
 func (t *Trial) close() error {
 	var err error
 	if t.Session != nil {
@@ -208,8 +208,8 @@ func (t *Trial) close() error {
 	return err
 }
 
-// reasonOf returns the reason why a check failed. If ctx has ended, the reason also contains the
-// cause of that.
+// reasonOf returns the reason why a check failed. If ctx has ended, the reason contains the cause of that,
+// too.
 func reasonOf(ctx context.Context, err error) string {
 	if cause := context.Cause(ctx); cause != nil && !strings.Contains(err.Error(), cause.Error()) {
 		return cause.Error() + ": " + err.Error()
@@ -217,8 +217,8 @@ func reasonOf(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// evidenceRequests is the largest number of requests to the model that are reported with a failure.
-// This is enough for the failed turn and the turn before it.
+// evidenceRequests is how many requests to the model are reported with a failure. They cover the failed
+// turn and the turn before it.
 const evidenceRequests = 20
 
 // evidence describes the session for a failed check: the state, the witnesses, the
@@ -261,8 +261,8 @@ func cut(s string) string {
 	return s
 }
 
-// Nonce returns a random word that nobody can guess. A check puts it into a prompt. An
-// answer with the same word must be the answer to that prompt.
+// Nonce returns a random word that nobody can guess. A check puts it into a prompt, so that an answer with
+// the same word must be the answer to that prompt.
 func Nonce() string {
 	var b [5]byte
 	_, _ = rand.Read(b[:]) // never fails

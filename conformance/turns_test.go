@@ -15,11 +15,11 @@ import (
 
 var safetyTurns = flag.Int("turns", 8, "turns whose end is held against the model's record, for each agent CLI")
 
-// turnTimeout bounds one turn; the model writes for 3 s at most.
+// turnTimeout is the time limit for one turn. The model writes for at most 3 s.
 const turnTimeout = time.Minute
 
-// ofTurns are the ways in which the model answers: at once, word by word, with pauses,
-// and after a while. In a pause the screen may stall.
+// ofTurns contains the ways in which the model answers: at once, word by word, with pauses, and
+// after some time. During a pause, the screen may not change.
 var ofTurns = []modelserver.Rule{
 	{Name: "at once", When: modelserver.When{Contains: "at once"}, Reply: []modelserver.Step{{Text: "Done."}}},
 	{Name: "slowly", When: modelserver.When{Contains: "slowly"},
@@ -31,8 +31,8 @@ var ofTurns = []modelserver.Rule{
 		Reply: []modelserver.Step{{Pause: 2500}, {Text: "Here I am."}}},
 }
 
-// distinctWords returns a text of n words that all differ, because Gemini CLI opens a dialog
-// about a model that repeats itself.
+// distinctWords returns a text of n different words. They differ because Gemini CLI opens a dialog
+// if a model repeats itself.
 func distinctWords(n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -41,17 +41,17 @@ func distinctWords(n int) string {
 	return strings.Join(words, " ")
 }
 
-// turn is a prompt, and the time at which its agent CLI became idle after it.
+// turn is a prompt, and the time at which the agent CLI became idle after it.
 type turn struct {
 	nonce string
 	sent  time.Time
 	idle  []time.Time
-	// since when the screen has been idle, and no witness has claimed work; zero if not known
+	// since when the screen has been idle and no witness has claimed work; zero if not known
 	screen, witness time.Time
 }
 
-// The truth is the model's record: a turn ends when the last byte of its last reply was
-// sent. An arm that reads idle before that, or becomes idle twice, was misread.
+// By the model's record, a turn ends when the last byte of its last reply is sent. The arm must not
+// be read as idle before that, and must become idle only once.
 func TestEveryTurnEndsOnceAndNotBeforeItsModelHasSpoken(t *testing.T) {
 	eachAgentCLI(t, func(t *testing.T, name string) {
 		runPart(t, name, "all", func(t *testing.T) tally { return takeTurns(t, safetyTrial(t, name)) })
@@ -79,8 +79,8 @@ func takeTurns(t *testing.T, trial *Trial) tally {
 	return tally{Proven: len(turns), Turns: len(turns)}
 }
 
-// followIdle sends each time at which the session becomes idle from now on, until ctx or
-// the session ends. Its channel has room for more times than the turns should bring.
+// followIdle sends each time at which the session becomes idle, until ctx or the session ends. The
+// channel has room for more times than are expected.
 func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
 	times := make(chan time.Time, 8**safetyTurns)
 	since := time.Now()
@@ -103,8 +103,8 @@ func followIdle(ctx context.Context, s coleo.Session) <-chan time.Time {
 	return times
 }
 
-// upTo returns the times up to the first one behind after. A caller that waits for the
-// end of a turn may see it earlier than one that follows the changes.
+// upTo returns the times up to the first one after the time after. It is needed because a caller
+// that waits for the end of a turn may see the end earlier than a follower of the changes.
 func upTo(after time.Time, times <-chan time.Time) (list []time.Time) {
 	for at := range times {
 		if list = append(list, at); at.After(after) {
@@ -130,7 +130,7 @@ func takeTurn(t *testing.T, trial *Trial, how string) turn {
 	return next
 }
 
-// judgeTurns compares the times of idleness with the model's output.
+// judgeTurns compares the times at which the session became idle with the model's output.
 func judgeTurns(t *testing.T, trial *Trial, turns []turn, idle []time.Time) (early, flaps int) {
 	t.Helper()
 	requests := trial.Model.Record()

@@ -14,14 +14,14 @@ const (
 	accountTimeout = 10 * time.Second
 	// accountEvery is the time between two reads of the usage.
 	accountEvery = 50 * time.Millisecond
-	// These are the limits for an approximate count of tokens. The approximate count can differ
-	// from the model's count by a quarter, or by guessSlack tokens if that is more. Tokenizers
-	// differ by 10 or 20 % (Aider 0.86.2 on the scripted model: 10 %).
+	// These are the limits for an approximate count of tokens. It may differ from the model's count
+	// by a quarter, or by guessSlack tokens if that is more. Tokenizers differ by 10 to 20 % (Aider
+	// 0.86.2 on the scripted model: 10 %).
 	guessShare, guessSlack = 4, 8
 )
 
-// usage compares the usage that the agent CLI reports for a turn with the usage that
-// the model has counted. The agent CLI can include its side requests or leave them out.
+// usage compares the usage that the agent CLI reports for a turn with the usage that the model has
+// counted. The agent CLI may or may not include its side requests.
 func usage(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -67,8 +67,8 @@ func usage(ctx context.Context, t *Trial) error {
 	}
 }
 
-// agrees reports whether the usage that the agent CLI reports agrees with the model's
-// count. If the reported usage is approximate, small differences are allowed.
+// agrees reports whether the agent CLI's usage agrees with the model's count. If the usage is
+// approximate, small differences are allowed.
 func agrees(account, counted coleo.Usage) bool {
 	agree := func(a, b int) bool {
 		return a == b || account.Approximate && a > 0 && max(a-b, b-a) <= max(b/guessShare, guessSlack)
@@ -76,8 +76,8 @@ func agrees(account, counted coleo.Usage) bool {
 	return agree(account.Input, counted.Input) && agree(account.Output, counted.Output)
 }
 
-// counted adds up the usage that the model counted after the first requestsBefore requests. It
-// returns two sums: one without side requests (turn) and one with them (all).
+// counted adds up the usage that the model counted after the first requestsBefore requests. turn is
+// the sum without side requests, and all is the sum with them.
 func (t *Trial) counted(requestsBefore int) (turn, all coleo.Usage) {
 	for _, q := range t.Model.Record()[requestsBefore:] {
 		all.Input, all.Output = all.Input+q.Input, all.Output+q.Output

@@ -17,22 +17,21 @@ import (
 // tmux is a tmux server for the windows of one trial. It is separate from any tmux server of the
 // user.
 type tmux struct {
-	dir string // of the server's socket. Its path is short, because a socket's must be
+	dir string // folder of the server's socket; its path is short, because a socket's path must be short
 	env []string
 }
 
 const (
-	// windowLook is the time between two looks at a window.
+	// windowLook is the time between two checks of a window.
 	windowLook = 50 * time.Millisecond
-	// windowTimeout is the longest wait until a window opens, or until it shows something.
+	// windowTimeout is how long to wait until a window opens or shows something.
 	windowTimeout = 30 * time.Second
-	// closedTimeout is the time within which the session must report that the user has closed the
-	// window.
+	// closedTimeout is how soon the session must report that the user has closed the window.
 	closedTimeout = time.Second
 )
 
 // placeWindow makes the agent CLI's window open in the trial's own tmux server. It does nothing if
-// the harness shows no window.
+// the harness does not use a window.
 func (t *Trial) placeWindow(c *coleo.SpawnConfig) error {
 	if !t.Harness.Info().Capabilities.Window {
 		return nil
@@ -83,7 +82,7 @@ func (x *tmux) run(args ...string) (string, error) {
 // close ends the server, if it runs.
 func (x *tmux) close() {
 	if x != nil {
-		_, _ = x.run("kill-server") // fails if it has crashed
+		_, _ = x.run("kill-server") // fails if the server has crashed
 		_ = os.RemoveAll(x.dir)
 	}
 }
@@ -101,7 +100,7 @@ func (x *tmux) pane() (string, error) {
 	return panes[0], nil
 }
 
-// inWindow uses the window as a person does. It reads from tmux what the window shows.
+// inWindow uses the window as a person does. It asks tmux what the window shows.
 func inWindow(ctx context.Context, t *Trial) error {
 	if err := t.spawnIdle(ctx, nil); err != nil {
 		return err
@@ -138,7 +137,7 @@ func inWindow(ctx context.Context, t *Trial) error {
 	return nil
 }
 
-// typeInWindow types a prompt into the window. It checks that the session notices the turn.
+// typeInWindow types a prompt into the window, and checks that the session notices the turn.
 func (t *Trial) typeInWindow(ctx context.Context) error {
 	pane, err := t.tmux.pane()
 	if err != nil {
@@ -177,9 +176,9 @@ func (t *Trial) typeInWindow(ctx context.Context) error {
 	return nil
 }
 
-// closeWindow closes the window during a turn. The answer of this turn ends with the nonce.
-// closeWindow checks that the session reports that the user closed the window. It also checks that
-// the turn continues. It returns how long the session took to report the closed window.
+// closeWindow closes the window during a turn whose answer ends with the nonce. It checks that the
+// session reports the closed window, and that the turn continues. It returns how long the session
+// took to report the closed window.
 func (t *Trial) closeWindow(ctx context.Context, s coleo.Windowed, nonce string) (time.Duration, error) {
 	prompt := "count to 20 every 100ms then say " + nonce
 	receipt, err := t.Session.SendPrompt(ctx, coleo.Prompt{Text: prompt})

@@ -15,11 +15,11 @@ import (
 	"coleo.dev/conformance/workcheck"
 )
 
-// deed is a prompt that the scripted model understands, with the outcomes of the calls that follow
-// from the prompt.
+// deed is a prompt that the scripted model understands, with the expected outcomes of the calls
+// that follow.
 type deed struct {
 	prompt string
-	denies bool // each dialog is denied
+	denies bool // if true, each dialog is denied
 	want   []coleo.ToolOutcome
 }
 
@@ -31,9 +31,9 @@ func (d deed) decide(coleo.Dialog) coleo.Decision {
 	return coleo.Decision{Choice: coleo.ChoiceApprove}
 }
 
-// callDeeds returns prompts that lead to calls of each kind. Two calls come at once. Other calls
-// change a file, fail, name a tool that does not exist, or have arguments that are not JSON. The
-// last call is denied, because some agent CLIs end the turn after a denial.
+// callDeeds returns prompts that lead to calls of each kind. Two calls are made at once. Other
+// calls change a file, fail, name a tool that does not exist, or have arguments that are not JSON.
+// The last call is denied, and comes last because some agent CLIs end the turn after a denial.
 func callDeeds(w coleo.ReportedWork) []deed {
 	ok, failed := coleo.ToolSuccess, coleo.ToolError
 	malformed := []coleo.ToolOutcome{failed}
@@ -51,7 +51,7 @@ func callDeeds(w coleo.ReportedWork) []deed {
 	}
 }
 
-// hostArm makes a host agent start the agent CLI, and waits until the agent CLI takes input.
+// hostArm makes a host agent start the agent CLI, and waits until the agent CLI accepts input.
 func (t *Trial) hostArm(ctx context.Context) error {
 	c := t.spawnConfig()
 	c.Arm = "hosted-" + filepath.Base(t.dir)
@@ -68,7 +68,7 @@ func (t *Trial) hostArm(ctx context.Context) error {
 	return err
 }
 
-// doDeeds sends the prompts one after another. It returns what the events of the arm report.
+// doDeeds sends the prompts one after another, and returns what the arm's events report.
 func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (workcheck.Log, error) {
 	for _, d := range deeds {
 		if err := t.perform(ctx, d); err != nil {
@@ -86,8 +86,7 @@ func (t *Trial) doDeeds(ctx context.Context, deeds []deed) (workcheck.Log, error
 const busyLook = 100 * time.Millisecond
 
 // perform sends the prompt of the deed d. If the agent CLI has begun a turn by itself, perform
-// first waits for the end of that turn. If the end of the last turn is not proven, perform sends no
-// prompt.
+// first waits for its end. If the end of the last turn is not proven, perform sends no prompt.
 func (t *Trial) perform(ctx context.Context, d deed) error {
 	for {
 		reading, err := coleo.WaitForIdle(ctx, t.hosted.Session())
@@ -120,7 +119,7 @@ func toolEvents(ctx context.Context, t *Trial) error {
 			return err
 		}
 	}
-	// The next host agent reads the record again, and must report nothing twice.
+	// The next host agent reads the record again, and must not report anything twice.
 	if err := t.hosted.Restart(ctx); err != nil {
 		return err
 	}
@@ -136,7 +135,7 @@ func toolEvents(ctx context.Context, t *Trial) error {
 	return log.CheckCalls(made)
 }
 
-// made returns the calls that the model has made, with the outcomes that the deeds name.
+// made returns the calls that the model has made, with the outcomes in the deeds.
 func (t *Trial) made(deeds []deed) ([]workcheck.Made, error) {
 	var want []coleo.ToolOutcome
 	for _, d := range deeds {
@@ -171,8 +170,8 @@ func textBlocks(ctx context.Context, t *Trial) error {
 	return log.CheckTexts(sent)
 }
 
-// subagentEvents checks that the events report the start and the end of a subagent. The events must
-// not report what the subagent does.
+// subagentEvents checks that the events report the start and the end of a subagent, but not the
+// subagent's own work.
 func subagentEvents(ctx context.Context, t *Trial) error {
 	if err := t.hostArm(ctx); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// deedTimeout bounds one prompt. The slowest agent CLI takes 20 s.
+// deedTimeout is the time limit for one prompt. The slowest agent CLI takes 20 s.
 const deedTimeout = 90 * time.Second
 
 // doInSession sends the prompt of a deed, and answers all dialogs until the turn has ended.
@@ -40,13 +40,13 @@ func (t *Trial) doInSession(tb testing.TB, d deed) {
 	}
 }
 
-// followed has the work that a session has reported.
+// followed contains the work that a session has reported.
 type followed struct {
 	mu   sync.Mutex
 	list []coleo.Activity
 }
 
-// followWork follows the work of a session from its first change on, until the test ends.
+// followWork collects the work of a session, beginning with its first change, until the test ends.
 func followWork(t *testing.T, s coleo.Session) *followed {
 	t.Helper()
 	f := &followed{}

@@ -7,8 +7,8 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// BenchmarkDecide compares a decision with parsing the same line. A person must not notice
-// that a policy is asked: the bound is 20 times the parsing.
+// BenchmarkDecide reports how many times as long a decision takes as parsing the same line. The
+// result should be below 20, so that nobody notices the decision.
 func BenchmarkDecide(b *testing.B) {
 	w := newWorkspace(b)
 	lines := []string{"cat a.go", "grep -n package a.go | head -5", "sed -n '1,20p' a.go && wc -l *.go",

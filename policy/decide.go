@@ -10,17 +10,17 @@ import (
 	"coleo.dev/policy/reading"
 )
 
-// Request describes a tool call that an agent CLI asks about.
+// Request describes a tool call about which an agent CLI asks.
 type Request struct {
 	Arm      string
 	Start    int    // the number of the arm's start
-	Thread   string // the agent CLI's id of the conversation; "" if not known
+	Thread   string // the conversation's id, as the agent CLI reports it; "" if not known
 	Tool     string // the agent CLI's name of the tool; "" if not known
 	Category Category
-	Command  string // with Execute: the command line, whole
+	Command  string // the whole command line, if the category is Execute
 	Files    []string
-	// Cut is true if the command or the files may be incomplete, because only a screen has shown
-	// them. Decide asks about such a request instead of allowing it.
+	// Cut is true if Command or Files may be incomplete, because Coleo has read them only from a
+	// screen. Decide then asks instead of allowing.
 	Cut      bool
 	Shell    commandline.Shell // "" if the shell is not known
 	Shadowed []string          // see reading.Line
@@ -31,15 +31,15 @@ type Request struct {
 // Decision is the answer to a request.
 type Decision struct {
 	Verdict Verdict `json:"decision"`
-	Rule    string  `json:"rule"` // the rule that decided, with its scope; "default" if there was none
-	Why     string  `json:"why"`  // for users, one line
+	Rule    string  `json:"rule"` // the rule that decided, with its scope; DefaultRule if no rule applied
+	Why     string  `json:"why"`  // the reason in one line, for users
 }
 
-// DefaultRule is the rule of a Decision that no rule has made.
+// DefaultRule is the Rule of a Decision to which no rule applied.
 const DefaultRule = "default"
 
-// Decide returns the decision of the rules and the grants on a request. If a preset says so, Decide
-// allows the files of the workspace to be read without a question.
+// Decide returns what the rules and the grants decide about a request. If a scope has PresetRead,
+// Decide also allows requests that only read files of the workspace.
 func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Decision {
 	d := decider{workspace: w.Remembering(), request: r}
 	d.parse()
@@ -67,15 +67,15 @@ func Decide(scopes []Scope, grants []Grant, w reading.Workspace, r Request) Deci
 	return answer
 }
 
-// decider contains one request, and the commands that the request's command line starts.
+// decider contains one request, and the commands that its command line starts.
 type decider struct {
 	workspace reading.Workspace
 	request   Request
 	commands  []commandline.Command
-	unclear   error // why the commands are not known
+	unclear   error // the reason if the commands are not known
 }
 
-// parse finds the commands of the request.
+// parse finds the commands that the request's command line starts.
 func (d *decider) parse() {
 	r := d.request
 	switch {
@@ -89,8 +89,8 @@ func (d *decider) parse() {
 	}
 }
 
-// scope returns the decision of one scope. If the scope says nothing about the request, the Verdict
-// is "". In that case, Why can say why the scope's preset does not allow the request.
+// scope returns the decision of one scope. If no rule of the scope applies, the Verdict is "". Why
+// then contains the reason if the scope's preset does not allow the request.
 func (d *decider) scope(s Scope) Decision {
 	best := Decision{}
 	level := 0
@@ -120,8 +120,8 @@ func (r Rule) appliesTo(q Request) bool {
 	return r.Category == q.Category
 }
 
-// byCommand returns the decision of the scope's rules for commands on the whole line. A line is
-// allowed only if each of its commands is allowed, by a rule or by the preset.
+// byCommand returns what the scope's rules for commands decide about the whole line. The line is
+// allowed only if each of its commands is allowed by a rule or by the preset.
 func (d *decider) byCommand(s Scope) Decision {
 	var ruled []Rule
 	for _, r := range s.Rules {
@@ -165,9 +165,9 @@ func strictest(rules []Rule, c commandline.Command) (Rule, bool) {
 	return best, best.Verdict != ""
 }
 
-// appliesToCommand reports whether a rule for commands applies to the command. If the command
-// contains an unknown word, a rule that allows never applies. For every other rule, an unknown word
-// fits any word of the rule.
+// appliesToCommand reports whether a rule for commands applies to the command. A rule that allows
+// never applies to a command with an unknown word. For every other rule, an unknown word matches
+// any word of the rule.
 func (r Rule) appliesToCommand(c commandline.Command) bool {
 	words := strings.Fields(r.Command)
 	open := words[len(words)-1] == "*"
@@ -188,7 +188,7 @@ func (r Rule) appliesToCommand(c commandline.Command) bool {
 	return true
 }
 
-// preset returns the decision of the scope's preset for reading.
+// preset returns the decision of the scope's preset.
 func (d *decider) preset(s Scope) Decision {
 	var why error
 	switch r := d.request; {
@@ -224,8 +224,8 @@ func (d *decider) files() error {
 	return nil
 }
 
-// granted returns the decision of a grant that allows the request. If there is no such grant, it
-// returns false.
+// granted returns the decision of the first grant that allows the request. It returns false if
+// there is no such grant.
 func (d *decider) granted(grants []Grant) (Decision, bool) {
 	if d.request.Cut {
 		return Decision{}, false

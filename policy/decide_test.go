@@ -14,7 +14,7 @@ import (
 func newWorkspace(t testing.TB) reading.Workspace {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err == nil && strings.HasPrefix(dir, "/dev/") { // no workspace may be there
+	if err == nil && strings.HasPrefix(dir, "/dev/") { // a workspace must not be below /dev
 		if dir, err = os.MkdirTemp("/var/tmp", "coleo-policy-"); err == nil {
 			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 		}
@@ -119,7 +119,7 @@ func TestWhatIsNotSeenWholeIsAsked(t *testing.T) {
 	}
 }
 
-// Each category has its rules, and each tool its own, whatever the tool asks for.
+// A rule for a tool beats a rule for the tool's category, whatever the tool asks for.
 func TestM14ARuleForAToolBeatsOneForItsCategory(t *testing.T) {
 	t.Parallel()
 	w := newWorkspace(t)

@@ -26,7 +26,7 @@ func stricter(a, b Verdict) bool { return strictness[a] > strictness[b] }
 // Category is a group of tools with similar effects, such as reading or editing.
 type Category string
 
-// The categories of tools.
+// These are the categories of tools.
 const (
 	Read    Category = "read"
 	Edit    Category = "edit"
@@ -40,7 +40,7 @@ const (
 type Rule struct {
 	Tool     string   `toml:"tool"` // the agent CLI's name of a tool
 	Category Category `toml:"category"`
-	// Command is a command with its arguments, separated by blanks. A * as the last word stands for
+	// Command is a command with its arguments, separated by blanks. A * as the last word matches
 	// any further arguments. A line with several commands needs a rule for each command.
 	Command string  `toml:"command"`
 	Verdict Verdict `toml:"decision"`
@@ -57,7 +57,7 @@ func (r Rule) name() string {
 	return "category " + string(r.Category)
 }
 
-// level says how specific a rule is. Within one scope, the most specific rules decide.
+// level returns how specific a rule is. Within one scope, the most specific rules decide.
 func (r Rule) level() int {
 	switch {
 	case r.Command != "":
@@ -71,7 +71,7 @@ func (r Rule) level() int {
 // PresetRead allows reading files of the workspace, and commands that only read such files.
 const PresetRead = "read"
 
-// Scope is a set of rules with one author. Of several scopes, the one with the strictest verdict
+// Scope is a set of rules with one author. If there are several scopes, the strictest verdict
 // decides.
 type Scope struct {
 	Name   string // "project", "user" or "host"
@@ -116,14 +116,14 @@ func (r Rule) check() error {
 	return nil
 }
 
-// Grant is a permission that a person has given for a limited time: to an arm, to one start of an
-// arm, or to a conversation. A grant allows requests that the rules would ask about. A grant never
-// overrides a rule that denies.
+// Grant is a permission that a person has given for a limited time. It is for an arm, for one start
+// of an arm, or for a conversation. A grant allows requests that the rules would ask about, but
+// never overrides a rule that denies.
 type Grant struct {
-	Rule             // its verdict is not used
+	Rule             // the Verdict of this rule is ignored
 	ID     string    // for messages
 	Arm    string    // "" for every arm
 	Start  int       // the number of the arm's start; 0 for every start
-	Thread string    // the agent CLI's id of a conversation; "" for every conversation
+	Thread string    // the conversation's id, as the agent CLI reports it; "" for every conversation
 	Ends   time.Time // zero for a grant without an end
 }

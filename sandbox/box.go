@@ -10,30 +10,30 @@ import (
 	"coleo.dev/sandbox/limits"
 )
 
-// Box lists what a program sees of the machine. All paths are absolute. A path is the same inside
-// and outside of the sandbox. If one place lies within another, the inner place decides what the
-// program sees there.
+// Box lists what a program sees of the machine. All paths are absolute, and are the same inside and
+// outside of the sandbox. If one place lies within another, the inner place decides what the program
+// sees there.
 type Box struct {
 	Workdir  string   // the folder in which the program starts
-	Home     string   // an empty folder inside, except for the places below
+	Home     string   // an empty folder, except for places that lie within it
 	System   []Place  // programs and settings of the system
 	Readable []Place  // the program can read these
 	Writable []Place  // the program can also write these
 	Hidden   []Hidden // files within the other places that appear empty inside
-	Offline  bool     // the program gets a network with only the loopback interface
-	// Network is the path of a file with a proxy.Config. The program then gets a network with only
+	Offline  bool     // if true, the program has a network with only the loopback interface
+	// Network is the path of a file with a proxy.Config. The program then has a network with only
 	// the loopback interface, and a proxy to the hosts in the file. If Network is empty, there is no
 	// proxy.
 	Network string
-	// Limits says what enforces the limits of the program and of everything that it starts.
+	// Limits describes what enforces the limits of the program and of everything that it starts.
 	Limits limits.Means
 }
 
 // Place is a file or a folder that exists.
 type Place struct {
-	Path   string // the path inside
-	Source string // the path outside, without symbolic links; "" means Path
-	Link   string // if set, the place is a symbolic link with this text
+	Path   string // path inside of the sandbox
+	Source string // path outside, without symbolic links; "" means Path
+	Link   string // if set, the place is a symbolic link to this target
 }
 
 // Hidden is a file or a folder that exists outside, and appears empty inside.
@@ -42,15 +42,15 @@ type Hidden struct {
 	Folder bool
 }
 
-// Programs are the programs that a sandbox needs besides the one that runs in it.
+// Programs contains the programs that make a sandbox.
 type Programs struct {
 	Bwrap string // path of bubblewrap
-	Coleo string // path of a program of Coleo that knows the verbs of package inside
+	Coleo string // path of a Coleo program that knows the verbs of package inside
 }
 
-// Argv returns the beginning of a command line that runs a program in the box. The caller appends
-// the command line of the program. All processes of the box are descendants of the process that
-// runs the whole command line.
+// Argv returns the beginning of a command line that runs a program in the box. The caller must
+// append the command line of the program. All processes of the box are descendants of the process
+// that runs the whole command line.
 func (b Box) Argv(p Programs) []string {
 	argv := []string{p.Coleo, inside.StartVerb}
 	enter := []string{"--", p.Coleo, inside.EnterVerb}
@@ -76,16 +76,16 @@ func (b Box) Argv(p Programs) []string {
 
 // namespaces returns the options that separate the program from the machine.
 //
-// If Coleo runs as root, the program has root's user id outside of the sandbox too, but none of
-// root's rights. Without --cap-drop, the program could mount the root folder again and write to it.
-// Without the remount, the program could write the kernel's settings in /proc/sys, because root
-// owns them.
+// If Coleo runs as root, the program also has root's user id outside of the sandbox, but must have
+// none of root's rights. Without --cap-drop, the program could mount the root folder again and write
+// to it. Without the remount, it could write the kernel's settings in /proc/sys, which belong to
+// root.
 //
-// --new-session is left out, because the agent CLI needs its terminal. A filter keeps the agent CLI
-// from typing into this terminal (see package inside). --die-with-parent is left out too, because
-// it would kill the agent CLI at once. Without it, the holder and the holder's guard end the agent
-// CLI in order. They end the first process of the namespace, and the kernel then ends all other
-// processes.
+// --new-session is missing, because the agent CLI needs its terminal. Instead, a filter keeps the
+// agent CLI from typing into this terminal (see package inside). --die-with-parent is missing too,
+// because it would kill the agent CLI at once. Without it, the holder or the holder's guard can end
+// the agent CLI in order. At the end, they kill the first process of the namespace, and the kernel
+// then kills all others.
 func namespaces(offline bool) []string {
 	out := []string{"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup",
 		"--cap-drop", "ALL", "--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}
@@ -95,11 +95,11 @@ func namespaces(offline bool) []string {
 	return out
 }
 
-// mount is one step of bubblewrap.
+// mount is one mount that bubblewrap makes.
 type mount struct {
 	Place
 	option string
-	rank   int // of two mounts of the same path, the one with the higher rank counts
+	rank   int // if two mounts have the same path, the one with the higher rank is used
 }
 
 func (m mount) args() []string {
@@ -112,8 +112,8 @@ func (m mount) args() []string {
 	return []string{m.option, cmp.Or(m.Source, m.Path), m.Path}
 }
 
-// mounts returns the mounts in the order in which bubblewrap makes them. A folder comes before the
-// mounts within it.
+// mounts returns the mounts in the order in which bubblewrap must make them. A folder comes before
+// the mounts within it.
 func (b Box) mounts(p Programs) []mount {
 	list := []mount{{Place: Place{Path: b.Home}, option: "--tmpfs"}}
 	add := func(option string, rank int, places ...Place) {
@@ -133,7 +133,7 @@ func (b Box) mounts(p Programs) []mount {
 	return slices.DeleteFunc(list, func(m mount) bool { return m.Link != "" && covered(list, m.Path) })
 }
 
-// covered reports whether the nearest mount above path already shows the real file at path.
+// covered reports whether the nearest mount above path already shows the same file as outside.
 func covered(list []mount, path string) bool {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if at := slices.IndexFunc(list, func(m mount) bool { return m.Path == dir }); at >= 0 {

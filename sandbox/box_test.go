@@ -12,7 +12,7 @@ func TestABoxBecomesACommandLine(t *testing.T) {
 	list := []struct {
 		name string
 		box  Box
-		want string // what comes between the options that are always the same
+		want string // the expected options, without those that are always the same
 	}{
 		{"a folder comes before what is in it, however they are given",
 			Box{Workdir: "/home/u/src/p", Home: "/home/u",

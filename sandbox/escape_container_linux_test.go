@@ -14,16 +14,16 @@ import (
 	"coleo.dev/sandbox/container/containertest"
 )
 
-// broken is a container that lacks a protection.
+// broken describes a container that lacks one protection.
 type broken struct {
 	change func(*container.Plan)
-	// fakeEngine is a script that is between Coleo and the engine when a container starts. In it, ENGINE
-	// stands for the program of the engine.
+	// fakeEngine is a script that runs in place of the engine when a container starts. In the script,
+	// ENGINE stands for the real engine's program.
 	fakeEngine string
-	ways       []string // those that then lead out
+	ways       []string // ways that must succeed in this container
 }
 
-// runContained tries to get out of a container, and returns what the program in it has managed to do.
+// runContained runs the escape program in a container. It returns the result of each way.
 func (o *outside) runContained(t *testing.T, kind coleo.SandboxKind, b broken) map[string]string {
 	t.Helper()
 	engine, err := container.Find(kind, os.Environ())
@@ -59,7 +59,7 @@ func (o *outside) runContained(t *testing.T, kind coleo.SandboxKind, b broken) m
 		[]string{"HOME=" + o.home, process.EnvArm + "=" + process.Mark(filepath.Base(o.dir), 1, "nonce")})
 }
 
-// eachEngine runs a test with each engine that works here.
+// eachEngine runs a test with each engine that works on this machine.
 func eachEngine(t *testing.T, run func(t *testing.T, kind coleo.SandboxKind)) {
 	for _, kind := range []coleo.SandboxKind{coleo.SandboxPodman, coleo.SandboxDocker} {
 		t.Run(string(kind), func(t *testing.T) {
@@ -69,11 +69,11 @@ func eachEngine(t *testing.T, run func(t *testing.T, kind coleo.SandboxKind)) {
 	}
 }
 
-// ownDevice is a way that leads nowhere from a container of root: the container has devices of its own.
+// ownDevice is a way that is harmless in a container of root, because the container has its own devices.
 const ownDevice = "change the mode of a device"
 
-// TestNothingGetsOutOfAContainer: a program tries each way as the user of the test. What it says and
-// what is seen outside must agree.
+// TestNothingGetsOutOfAContainer runs a program that tries each way to escape, as the user of the test.
+// The program's results and the observations outside must agree that nothing succeeded.
 func TestNothingGetsOutOfAContainer(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
@@ -94,7 +94,7 @@ func TestNothingGetsOutOfAContainer(t *testing.T) {
 	})
 }
 
-// brokenContainers lists containers that each lack one protection.
+// brokenContainers returns containers that each lack one protection.
 func brokenContainers() map[string]broken {
 	const replace = `for w; do shift; [ "$w" = OLD ] && w=NEW; set -- "$@" "$w"; done; exec ENGINE "$@"`
 	out := map[string]broken{
@@ -111,7 +111,7 @@ func brokenContainers() map[string]broken {
 			}
 		}, ways: []string{"reach a socket of Coleo", "write outside"}},
 	}
-	if os.Geteuid() == 0 { // others have no capabilities anyway, and write no settings
+	if os.Geteuid() == 0 { // other users have no capabilities and cannot write settings anyway
 		out["with a root folder that can be written"] = broken{fakeEngine: strings.NewReplacer("OLD", "--read-only", "NEW",
 			"--read-only=false").Replace(replace), ways: []string{"make a setting"}}
 		out["with capabilities"] = broken{fakeEngine: strings.NewReplacer("OLD", "ALL", "NEW",
@@ -120,13 +120,13 @@ func brokenContainers() map[string]broken {
 	return out
 }
 
-// TestTheWaysLeadOutOfABrokenContainer: each protection is taken away once, and a way must then lead
-// out.
+// TestTheWaysLeadOutOfABrokenContainer removes one protection after another. Each time, at least one way
+// must succeed, which proves that the way is a real attack.
 func TestTheWaysLeadOutOfABrokenContainer(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
 		list := brokenContainers()
-		if kind == coleo.SandboxPodman { // the daemon of docker can be in another network than this test
+		if kind == coleo.SandboxPodman { // docker's daemon may be in another network than this test
 			list["with the network of the machine"] = broken{change: func(p *container.Plan) { p.Network = true },
 				ways: []string{"reach an abstract socket", "reach loopback"}}
 		}
@@ -141,7 +141,8 @@ func TestTheWaysLeadOutOfABrokenContainer(t *testing.T) {
 	})
 }
 
-// TestAContainerReachesOnlyItsHosts: the proxy of a container is that of every sandbox.
+// TestAContainerReachesOnlyItsHosts: a container must reach only the hosts in its rules. It uses the
+// same proxy as other sandboxes.
 func TestAContainerReachesOnlyItsHosts(t *testing.T) {
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
 		if !ownNetwork(t) {

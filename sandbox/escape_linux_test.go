@@ -22,8 +22,8 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// The test binary is also the program of Coleo that a box needs, and the program that tries
-// to get out of the box.
+// TestMain makes the test binary also act as the Coleo program that a box needs, and as the program
+// that tries to escape.
 func TestMain(m *testing.M) {
 	switch args := os.Args[1:]; {
 	case len(args) > 2 && args[0] == inside.StartVerb:
@@ -48,10 +48,10 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// nobody is the user id of the ordinary user that these tests are, if root runs them.
+// nobody is the user id with which these tests run as an ordinary user, if root has started them.
 const nobody = 65534
 
-// needBwrap skips a test where no sandbox can be made, unless COLEO_REQUIRE demands one.
+// needBwrap skips a test if no sandbox can be made here, unless COLEO_REQUIRE demands one.
 func needBwrap(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("bwrap")
@@ -67,22 +67,22 @@ func needBwrap(t *testing.T) string {
 	return path
 }
 
-// outside is the machine around a box, as far as a program in the box is to reach it.
+// outside contains the parts of the machine that a program in a box tries to reach.
 type outside struct {
 	dir, home, work, secret, victim string
 	uid                             int
 	socket, loopback                net.Listener
 	abstract                        net.Listener
 	sleeper                         *exec.Cmd
-	connected                       chan string   // what has reached one of the sockets
-	rules                           *proxy.Rules  // if set, what the box reaches by a proxy
-	servers                         serversAround // if rules is set, what it tries to reach
+	connected                       chan string   // receives a text when somebody connects to one of the sockets
+	rules                           *proxy.Rules  // what the box may reach through a proxy; nil without a proxy
+	servers                         serversAround // with rules: the servers that the box tries to reach
 }
 
-// newOutside makes a machine of the user uid around a box.
+// newOutside prepares the machine around a box of the user uid.
 func newOutside(t *testing.T, uid int) *outside {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "coleo-escape-") // not in /tmp, which a box has as its own
+	dir, err := os.MkdirTemp("/var/tmp", "coleo-escape-") // not in /tmp, because a box has its own /tmp
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func (o *outside) listen(t *testing.T, network, addr string) net.Listener {
 	return l
 }
 
-// asUser makes a process run as the user of this machine.
+// asUser returns the attributes with which a process runs as the user of this machine.
 func (o *outside) asUser() *syscall.SysProcAttr {
 	if o.uid == os.Geteuid() {
 		return nil
@@ -143,7 +143,7 @@ func (o *outside) asUser() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(o.uid), Gid: uint32(o.uid), NoSetGroups: true}}
 }
 
-// run tries to get out of a box, and returns what the program in it has managed to do.
+// run runs the escape program in a box. It returns the result of each way.
 func (o *outside) run(t *testing.T, bwrap string, change func(argv []string) []string) map[string]string {
 	t.Helper()
 	program := o.program(t)
@@ -160,12 +160,12 @@ func (o *outside) run(t *testing.T, bwrap string, change func(argv []string) []s
 	return o.escape(t, append(argv, program, escapeVerb), []string{"PATH=/usr/bin:/bin", "HOME=" + o.home})
 }
 
-// program returns a copy of the test binary that every user can run.
+// program returns the path of a copy of the test binary that every user can run.
 func (o *outside) program(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(o.dir, "program")
-	// Another process writes it. Otherwise a child of this one could still have it open for
-	// writing, and it could not be started.
+	// Another process makes the copy. Otherwise a child of this process could still have the copy
+	// open for writing, and then it could not be started.
 	if out, err := exec.Command("cp", os.Args[0], program).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -175,7 +175,7 @@ func (o *outside) program(t *testing.T) string {
 	return program
 }
 
-// networkFile writes what the box reaches by a proxy, and returns the path of the file.
+// networkFile writes the rules of the box's proxy to a file, and returns the file's path.
 func (o *outside) networkFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(o.dir, "network.json")
@@ -189,7 +189,7 @@ func (o *outside) networkFile(t *testing.T) string {
 	return path
 }
 
-// escape runs a command line that tries to get out, and returns what it has managed to do.
+// escape runs the given command line, which tries to escape. It returns the result of each way.
 func (o *outside) escape(t *testing.T, argv, env []string) map[string]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
@@ -212,8 +212,8 @@ func (o *outside) escape(t *testing.T, argv, env []string) map[string]string {
 	return managed
 }
 
-// TestNothingGetsOutOfABox: a program tries each way as root and as an ordinary user. What
-// it says and what is seen outside must agree.
+// TestNothingGetsOutOfABox runs a program that tries each way to escape, as root and as an ordinary
+// user. The program's results and the observations outside must agree that nothing succeeded.
 func TestNothingGetsOutOfABox(t *testing.T) {
 	t.Parallel()
 	bwrap := needBwrap(t)
@@ -235,7 +235,7 @@ func TestNothingGetsOutOfABox(t *testing.T) {
 	}
 }
 
-// check compares the machine with what it was before.
+// check compares the machine with its state before the test.
 func (o *outside) check(t *testing.T) {
 	t.Helper()
 	for path, want := range map[string]string{o.victim: "untouched", o.secret: "secret",
@@ -254,13 +254,13 @@ func (o *outside) check(t *testing.T) {
 	default:
 	}
 	entries, err := os.ReadDir(o.home)
-	if err != nil || len(entries) != 3 { // .mine, .ssh and src
+	if err != nil || len(entries) != 3 { // the expected entries are .mine, .ssh and src
 		t.Errorf("HOME has %v, %v", entries, err)
 	}
 }
 
-// TestTheWaysLeadOutOfABrokenBox: each protection is taken away once, and a way must then
-// lead out. So each way is one that can succeed.
+// TestTheWaysLeadOutOfABrokenBox removes one protection after another. Each time, at least one way
+// must succeed, which proves that the way is a real attack.
 func TestTheWaysLeadOutOfABrokenBox(t *testing.T) {
 	t.Parallel()
 	bwrap := needBwrap(t)
@@ -278,7 +278,7 @@ func TestTheWaysLeadOutOfABrokenBox(t *testing.T) {
 			return slices.Delete(argv, n, n+len(words))
 		}
 	}
-	unfiltered := func(argv []string) []string { return argv[:len(argv)-3] } // without EnterVerb
+	unfiltered := func(argv []string) []string { return argv[:len(argv)-3] } // a command line without EnterVerb
 	list := map[string]struct {
 		change func([]string) []string
 		ways   []string
@@ -292,7 +292,8 @@ func TestTheWaysLeadOutOfABrokenBox(t *testing.T) {
 		"without the filter": {unfiltered, []string{"read the kernel's keys", "make a user namespace"}},
 		"with a kernel whose settings can be written": {without("--remount-ro", "/proc"),
 			[]string{"write a setting of the kernel"}},
-		"with devices of the machine": {func(argv []string) []string { return argv[3:] }, // without StartVerb
+		// A command line without StartVerb.
+		"with devices of the machine": {func(argv []string) []string { return argv[3:] },
 			[]string{"change the mode of a device"}},
 	}
 	for name, c := range list {
@@ -308,8 +309,8 @@ func TestTheWaysLeadOutOfABrokenBox(t *testing.T) {
 	}
 }
 
-// TestASignalForTheGroupReachesTheProgramAlone: the program that makes the box outlives the
-// signals that end programs, because the program in the box decides what they do.
+// TestASignalForTheGroupReachesTheProgramAlone: the program that makes the box must survive signals
+// to its process group, because the program in the box decides what they do.
 func TestASignalForTheGroupReachesTheProgramAlone(t *testing.T) {
 	t.Parallel()
 	bwrap := needBwrap(t)

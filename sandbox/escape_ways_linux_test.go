@@ -15,27 +15,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// escapeVerb makes the test binary the program that tries to get out.
+// escapeVerb makes the test binary try to escape.
 const escapeVerb = "escape"
 
-// refused is how the result of a way begins that does not lead out.
+// refused begins the result of a way that did not succeed.
 const refused = "refused: "
 
-// target is what the program in the box tries to reach.
+// target contains what the program in the box tries to reach.
 type target struct {
 	Secret, Victim, Socket, Abstract, Loopback, Own string
 	PID                                             int
 	Servers                                         serversAround
 }
 
-// escape tries each way, and prints what it has managed to do.
+// escape tries each way, and prints the results.
 func escape() int {
 	var t target
 	if err := json.NewDecoder(os.Stdin).Decode(&t); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	for _, path := range []string{"file", t.Own} { // this is allowed, and shows that the program runs at all
+	for _, path := range []string{"file", t.Own} { // this is allowed, and shows that the program is running
 		if err := appendTo(path); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -61,7 +61,7 @@ func appendTo(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// ways returns each way out by its name. A way returns nil if it leads out.
+// ways returns the ways to escape, by name. Each returns nil if it succeeded.
 func ways(t target) map[string]func() error {
 	out := map[string]func() error{}
 	for _, part := range []map[string]func() error{waysToFiles(t), waysToProcesses(t), waysToSockets(t), waysToKernel(),
@@ -109,8 +109,9 @@ func waysToFiles(t target) map[string]func() error {
 			return unix.Mknod("disk", unix.S_IFBLK|0o600,
 				int(unix.Mkdev(254, 0)))
 		},
-		"read the memory":             func() error { return read("/dev/mem") },
-		"change the mode of a device": func() error { return os.Chmod("/dev/null", 0o666) }, // it has this mode
+		"read the memory": func() error { return read("/dev/mem") },
+		// The device already has this mode.
+		"change the mode of a device": func() error { return os.Chmod("/dev/null", 0o666) },
 		"change a mode of the system": func() error { return os.Chmod("/usr", 0o755) },
 		"write a setting of the kernel": func() error {
 			const path = "/proc/sys/kernel/core_pattern"
@@ -124,7 +125,8 @@ func waysToFiles(t target) map[string]func() error {
 			list, err := filepath.Glob("/proc/self/fd/*")
 			for _, path := range list {
 				to, _ := os.Readlink(path)
-				own := strings.HasPrefix(to, "/sys/fs/cgroup/") // Go reads its limits there, and keeps the file
+				// Go reads its limits from this folder, and keeps a file open.
+				own := strings.HasPrefix(to, "/sys/fs/cgroup/")
 				if strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/proc") && !strings.HasPrefix(to, "/dev") && !own {
 					return nil
 				}
@@ -181,7 +183,7 @@ func waysToSockets(t target) map[string]func() error {
 		"reach a socket of Coleo":  dial("unix", t.Socket),
 		"reach an abstract socket": dial("unix", t.Abstract),
 		"reach loopback":           dial("tcp", t.Loopback),
-		"reach another host":       dial("tcp", "192.0.2.1:80"), // an address for examples (RFC 5737)
+		"reach another host":       dial("tcp", "192.0.2.1:80"), // an example address (RFC 5737)
 		"reach the hypervisor": func() error {
 			fd, err := unix.Socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0)
 			if err == nil {
@@ -197,7 +199,8 @@ func waysToKernel() map[string]func() error {
 		args = append(args, 0, 0, 0, 0, 0, 0)
 		return func() error {
 			_, _, errno := unix.Syscall6(number, args[0], args[1], args[2], args[3], args[4], args[5])
-			if errno != 0 && errno != unix.EPERM && errno != unix.ENOSYS { // the kernel has looked at the arguments
+			// The kernel has checked the arguments, so the filter has not refused the call.
+			if errno != 0 && errno != unix.EPERM && errno != unix.ENOSYS {
 				return nil
 			}
 			if errno == 0 {
@@ -217,15 +220,17 @@ func waysToKernel() map[string]func() error {
 	}
 	letter := byte('x')
 	return map[string]func() error{
-		"make a user namespace":   starts(unix.CLONE_NEWUSER),
-		"make a mount namespace":  starts(unix.CLONE_NEWNS),
-		"read the kernel's keys":  call(unix.SYS_KEYCTL, 0, ^uintptr(3)), // KEYCTL_GET_KEYRING_ID of the user
+		"make a user namespace":  starts(unix.CLONE_NEWUSER),
+		"make a mount namespace": starts(unix.CLONE_NEWNS),
+		// KEYCTL_GET_KEYRING_ID for the user's keyring.
+		"read the kernel's keys":  call(unix.SYS_KEYCTL, 0, ^uintptr(3)),
 		"load a program":          call(unix.SYS_BPF, ^uintptr(0)),
 		"use a ring of calls":     call(unix.SYS_IO_URING_SETUP, 1),
 		"open a file by a number": call(unix.SYS_OPEN_BY_HANDLE_AT, ^uintptr(0)),
 		"type into the terminal":  call(unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&letter))),
 		"make a process in other namespaces": func() error {
-			// clone3 with a structure that is too small: the kernel looks at it first
+			// The structure for clone3 is too small. The kernel checks that first, so the error
+			// shows whether the filter has refused the call.
 			_, _, errno := unix.Syscall(unix.SYS_CLONE3, 0, 1, 0)
 			if errno == unix.ENOSYS {
 				return errno

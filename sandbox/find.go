@@ -17,8 +17,8 @@ import (
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt",
 	"/nix/store", "/gnu/store", "/snap"}
 
-// System returns the system's folders that every sandbox shows. It also returns the files in these
-// folders that stay hidden. It leaves out folders that this machine does not have.
+// System returns the system's folders that every sandbox shows, and the files in these folders that
+// stay hidden. It omits folders that this machine does not have.
 func System() (shown []Place, hidden []Hidden) {
 	for _, dir := range systemFolders {
 		info, err := os.Lstat(dir)
@@ -40,8 +40,8 @@ func System() (shown []Place, hidden []Hidden) {
 	return shown, secrets("/etc")
 }
 
-// secrets returns the files and folders below dir that not everybody can read. If Coleo runs as
-// root, the program could read them inside the sandbox too.
+// secrets returns the files and folders below dir that not every user can read. They must be
+// hidden, because a sandboxed program of root could read them.
 func secrets(dir string) (out []Hidden) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == dir {
@@ -63,8 +63,8 @@ func secrets(dir string) (out []Hidden) {
 	return out
 }
 
-// maxLinks limits the number of symbolic links from a program's path to its file. The kernel has
-// the same limit.
+// maxLinks is the largest number of symbolic links on the way from a program's path to its file.
+// The kernel has the same limit.
 const maxLinks = 40
 
 // finder collects the places of programs.
@@ -75,12 +75,12 @@ type finder struct {
 	links int
 }
 
-// ProgramFiles returns the places that a sandbox must show so that a program can run. These places
-// are the program itself, the packages beside it, and the program that interprets it. ProgramFiles
-// leaves out places in the system's folders, because System returns them.
+// ProgramFiles returns the places that a sandbox must show so that a program can run. These are the
+// program itself, the packages beside it, and its interpreter. ProgramFiles omits places in the
+// system's folders, because System returns them.
 //
-// The parameter path is the path of the program, or a name. ProgramFiles looks up a name in the
-// folders that the parameter search lists. If there is no such program, it returns ENotInstalled.
+// path is the path of the program, or a name that is looked up in the folders in search. If there
+// is no such program, ProgramFiles returns ENotInstalled.
 func ProgramFiles(path string, search []string) ([]Place, error) {
 	f := &finder{path: search, seen: map[string]bool{}}
 	if !strings.Contains(path, "/") {
@@ -92,7 +92,7 @@ func ProgramFiles(path string, search []string) ([]Place, error) {
 	return f.found, nil
 }
 
-// lookUp returns the path of the program with this name. It returns "" if there is no such program.
+// lookUp returns the path of the program with the given name, or "" if there is none.
 func (f *finder) lookUp(name string) string {
 	for _, dir := range f.path {
 		path := filepath.Join(dir, name)
@@ -129,8 +129,8 @@ func (f *finder) program(path string) bool {
 	return true
 }
 
-// follow adds the symbolic links on the way to path. It returns the path of the file at the end of
-// these links. It returns false if this file does not exist.
+// follow adds the symbolic links on the way to path, and returns the path of the file at their end.
+// It returns false if this file does not exist.
 func (f *finder) follow(path string) (string, bool) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	at := "/"
@@ -158,15 +158,15 @@ func (f *finder) follow(path string) (string, bool) {
 	return path, true
 }
 
-// addFiles adds the file of a program and what belongs to it:
+// addFiles adds the file of a program and everything that belongs to the program:
 //
 //   - the whole folder node_modules, if the program is in one
 //   - the whole Python environment, if the program is in its folder bin, and the Python
 //     program on which the environment is based
 //   - the folder lib beside the program's folder bin
 //
-// Except for a Python environment, addFiles does not add the folder above bin. A user's folder can
-// contain other files there.
+// Except for a Python environment, addFiles does not add the folder above bin, because a user's
+// folder can contain other files there.
 func (f *finder) addFiles(file string) {
 	if before, _, ok := strings.Cut(file, "/node_modules/"); ok {
 		f.add(Place{Path: before + "/node_modules"})
@@ -188,8 +188,8 @@ func (f *finder) addFiles(file string) {
 	}
 }
 
-// pythonBase returns the folder of the Python program on which an environment is based. It reads
-// this folder from the environment's settings. If the settings are missing, it returns "".
+// pythonBase returns the folder of the Python program on which an environment is based, from the
+// environment's settings. If the settings are missing, it returns "".
 func pythonBase(settings string) string {
 	text, err := os.ReadFile(settings)
 	if err != nil {
@@ -203,15 +203,15 @@ func pythonBase(settings string) string {
 	return ""
 }
 
-// interpreterOf returns the interpreter that the first line of a script names. It returns "" for a
-// program that is not a script.
+// interpreterOf returns the interpreter in the first line of a script. It returns "" for a program
+// that is not a script.
 func interpreterOf(file string) string {
 	f, err := os.Open(file)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	line, _ := bufio.NewReaderSize(f, 512).ReadSlice('\n') // the kernel reads 256 bytes
+	line, _ := bufio.NewReaderSize(f, 512).ReadSlice('\n') // the kernel itself reads only 256 bytes
 	text, ok := strings.CutPrefix(string(line), "#!")
 	words := strings.Fields(text)
 	if !ok || len(words) == 0 {

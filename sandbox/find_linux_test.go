@@ -29,7 +29,7 @@ func TestAProgramIsShownWithItsOwnFilesAlone(t *testing.T) {
 	list := []struct {
 		name, program string
 		files         map[string]string
-		want          []string // the places below HOME, links with their text
+		want          []string // the expected places below HOME; for a link, with its target
 	}{
 		{"a file of its own", ".local/bin/tool",
 			map[string]string{".local/bin/tool": "-> ../share/tool/1.0", ".local/share/tool/1.0": "\x7fELF",

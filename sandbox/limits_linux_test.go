@@ -17,8 +17,8 @@ import (
 	"coleo.dev/sandbox/limits"
 )
 
-// buildHolder builds the holder program, and returns its path. The race detector of this test program
-// needs more memory than the limits give, so this test program cannot be in the box.
+// buildHolder builds the holder program and returns its path. The test binary cannot be used in the
+// box, because its race detector needs more memory than the limits allow.
 func buildHolder(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "coleo-hold")
@@ -30,7 +30,8 @@ func buildHolder(t *testing.T) string {
 	return path
 }
 
-// runLimited runs a script in a box with limits, as a user. If group is set, the box is in that group.
+// runLimited runs a script in a box with limits, as the given user. If group is set, the box is in
+// that control group.
 func runLimited(t *testing.T, built string, uid int, m limits.Means, group process.Group, script string) (string,
 	error) {
 	t.Helper()
@@ -55,13 +56,14 @@ func runLimited(t *testing.T, built string, uid int, m limits.Means, group proce
 	return strings.TrimSpace(string(out)), err
 }
 
-// forks is a script that starts up to 150 processes, and prints how many of them it could start. The
-// shell ends at the first process that it cannot start. It then starts no other program.
+// forks is a script that tries to start 150 processes, and prints how many it has started. The shell
+// ends at the first process that it cannot start, so its trap uses only built-in commands.
 const forks = `trap 'kill $all; echo $n' EXIT
 n=0
 while [ $n -lt 150 ]; do sleep 600 & all="$all $!"; n=$((n+1)); done 2>errors`
 
-// hogs is a script that keeps 700 MB in one process, and prints how many bytes came out of it.
+// hogs is a script that makes one process keep 700 MB in memory, and prints how many bytes that
+// process has written.
 const hogs = `head -c 700000000 /dev/zero | tail 2>errors | wc -c; cat errors >&2`
 
 func TestRlimitsHoldForTheProgramInABox(t *testing.T) {
@@ -87,7 +89,7 @@ func TestRlimitsHoldForTheProgramInABox(t *testing.T) {
 				t.Errorf("without a limit the script started %q, %v", out, err)
 			}
 			if uid == 0 {
-				return // the kernel does not count the processes of root: see limits.Plan
+				return // the kernel does not count root's processes: see limits.Plan
 			}
 			out, _ := runLimited(t, built, uid, limited, process.Group{}, forks)
 			if n, err := strconv.Atoi(strings.Fields(out + " none")[0]); err != nil || n >= 60 || n < 30 {

@@ -25,19 +25,19 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// serversAround are servers outside of a box. Each of them answers everything with its own address.
+// serversAround contains servers outside of a box. Each one answers everything with its own address.
 type serversAround struct {
-	Allowed  string // a public server that the box may reach by its proxy
-	Other    string // a public server that it may not reach
+	Allowed  string // a public server that the box may reach through its proxy
+	Other    string // a public server that the box must not reach
 	Names    string // a public name server, over UDP
-	Loopback string // a server of this machine that it may not reach
-	Model    string // a server of this machine with its port inside
+	Loopback string // a server on this machine that the box must not reach
+	Model    string // a server on this machine whose port is forwarded into the box
 }
 
-// inOwnNetwork is set where a test runs in a network of its own.
+// inOwnNetwork is an environment variable that is set if a test runs in its own network namespace.
 const inOwnNetwork = "COLEO_TEST_OWN_NETWORK"
 
-// ownNetwork runs the test again in a network namespace, in which this machine has public addresses.
+// ownNetwork runs the test again in a network namespace in which this machine has public addresses.
 // It returns false in the first process.
 func ownNetwork(t *testing.T) bool {
 	t.Helper()
@@ -52,7 +52,7 @@ func ownNetwork(t *testing.T) bool {
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
 	cmd.Env = append(os.Environ(), inOwnNetwork+"="+strconv.Itoa(os.Geteuid()))
-	runtime.LockOSThread() // the new process would get a signal if this thread ended
+	runtime.LockOSThread() // the new process would receive a signal if this thread ended
 	defer runtime.UnlockOSThread()
 	netns.Isolate(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "no tests to run") {
@@ -61,7 +61,7 @@ func ownNetwork(t *testing.T) bool {
 	return false
 }
 
-// These addresses are public ones. In the tests, this machine has them.
+// These are public addresses. In the tests' network namespace, they belong to this machine.
 const allowedAddr, otherAddr = "93.184.216.34", "93.184.216.35"
 
 func addAddress(t *testing.T, label, addr string) {
@@ -83,7 +83,7 @@ func addAddress(t *testing.T, label, addr string) {
 	}
 }
 
-// newServers starts the servers around a box. A TCP server closes the connection after an answer.
+// newServers starts the servers around a box. A TCP server closes the connection after each answer.
 func newServers(t *testing.T) serversAround {
 	t.Helper()
 	tcp := func(addr string) string {
@@ -127,7 +127,7 @@ func ruleFor(t *testing.T, addr string) proxy.Rule {
 	return proxy.Rule{Host: host, Port: uint16(n)}
 }
 
-// mustWork is how the name of a way begins that is to lead to a server.
+// mustWork begins the name of a way that must succeed.
 const mustWork = "must work: "
 
 // waysToServers returns the ways from a box to the servers around it. It returns none if the box has
@@ -159,7 +159,7 @@ func waysToServers(s serversAround) map[string]func() error {
 	return out
 }
 
-// proxyConn connects to the proxy that the environment names.
+// proxyConn connects to the proxy in the environment.
 func proxyConn() (net.Conn, error) {
 	u, err := url.Parse(os.Getenv("HTTPS_PROXY"))
 	if err != nil || u.Host == "" || os.Getenv("http_proxy") != u.String() {
@@ -193,7 +193,7 @@ func byURL(addr, want string) error {
 	return readAnswer(conn, want)
 }
 
-// answers asks a server for its address over a connection. Without a connection, it makes one.
+// answers returns an error unless a server answers want. If conn is nil, answers connects first.
 func answers(addr string, conn net.Conn, want string) error {
 	if conn == nil {
 		var err error
@@ -229,7 +229,7 @@ func echoes(addr string) error {
 	return err
 }
 
-// boxWithServers is a box of the user uid that may reach one public server and one of this machine.
+// boxWithServers returns a box that may reach one public server and one server on this machine.
 func boxWithServers(t *testing.T, uid int) *outside {
 	t.Helper()
 	o := newOutside(t, uid)
@@ -239,7 +239,8 @@ func boxWithServers(t *testing.T, uid int) *outside {
 	return o
 }
 
-// TestABoxReachesOnlyItsHosts: a program tries each way as root and as an ordinary user.
+// TestM32ABoxReachesOnlyItsHosts runs a program that tries each way to the servers, as root and as
+// an ordinary user. Only the allowed ways may succeed.
 func TestM32ABoxReachesOnlyItsHosts(t *testing.T) {
 	bwrap := needBwrap(t)
 	if !ownNetwork(t) {
@@ -265,7 +266,7 @@ func TestM32ABoxReachesOnlyItsHosts(t *testing.T) {
 	}
 }
 
-// checkLog checks that the log says which servers were reached, and which were refused.
+// checkLog checks that the log contains which servers were reached and which were refused.
 func (o *outside) checkLog(t *testing.T) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(o.dir, "network.jsonl"))
@@ -295,7 +296,8 @@ func (o *outside) checkLog(t *testing.T) {
 	}
 }
 
-// TestTheWaysToServersLeadOutOfABrokenBox: each way to a server is one that can succeed.
+// TestTheWaysToServersLeadOutOfABrokenBox gives the box a network. Each way to a server must then
+// succeed, which proves that the way is a real attack.
 func TestTheWaysToServersLeadOutOfABrokenBox(t *testing.T) {
 	bwrap := needBwrap(t)
 	if !ownNetwork(t) {
@@ -304,7 +306,7 @@ func TestTheWaysToServersLeadOutOfABrokenBox(t *testing.T) {
 	open := boxWithServers(t, os.Geteuid())
 	for way, how := range open.run(t, bwrap, func(argv []string) []string {
 		open := slices.DeleteFunc(argv, func(word string) bool { return word == "--unshare-net" })
-		for i, word := range open { // it could not listen on the model's port, which is in use
+		for i, word := range open { // without listeners, because the model's port is in use in that network
 			if word == "sandbox-enter" {
 				return slices.Delete(open, i+1, i+2)
 			}
@@ -326,8 +328,8 @@ func TestTheWaysToServersLeadOutOfABrokenBox(t *testing.T) {
 	}
 }
 
-// ordinaryToo returns the user ids with which a test in its own network runs: this one, and if the
-// user is root an ordinary one.
+// ordinaryToo returns the user ids with which a test in its own network runs. They are that of this
+// user and, for root, also that of an ordinary user.
 func ordinaryToo() []int {
 	out := []int{os.Geteuid()}
 	if os.Getenv(inOwnNetwork) == "0" {
@@ -336,7 +338,7 @@ func ordinaryToo() []int {
 	return out
 }
 
-// TestTheProxyEndsWithItsBox: no process outlives the program in the box.
+// TestTheProxyEndsWithItsBox: when the program in the box has ended, its proxy must end too.
 func TestTheProxyEndsWithItsBox(t *testing.T) {
 	bwrap := needBwrap(t)
 	o := newOutside(t, os.Geteuid())

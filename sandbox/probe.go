@@ -14,16 +14,15 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// probeTimeout limits the time for the start of an empty sandbox. The start usually takes some
+// probeTimeout is the time limit for the start of an empty sandbox, which usually takes some
 // milliseconds.
 const probeTimeout = 10 * time.Second
 
-// Install tells a user how to install bubblewrap.
+// Install is the advice for users on how to install bubblewrap.
 const Install = "install bubblewrap, for example with: apt-get install bubblewrap"
 
-// Find returns the path of bubblewrap. It looks for bubblewrap in the folders that the parameter
-// search lists. If this system cannot have or does not have bubblewrap, Find returns EUnsupported
-// with the reason.
+// Find returns the path of bubblewrap. It looks in the folders in search. If bubblewrap is missing or
+// cannot run on this system, Find returns EUnsupported with the reason.
 func Find(search []string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", coleo.Errorf(coleo.EUnsupported, "Coleo makes sandboxes only on Linux")
@@ -34,15 +33,15 @@ func Find(search []string) (string, error) {
 	return "", coleo.Errorf(coleo.EUnsupported, "the program bwrap is missing: %s", Install)
 }
 
-// Probe tests whether this machine can make a sandbox. If it cannot, Probe returns EUnsupported
-// with the reason. Probe looks for bubblewrap in the folders that the parameter search lists. The
-// parameter program is a program of Coleo that knows the verbs of package inside.
+// Probe tests whether this machine can make a sandbox. If it cannot, Probe returns EUnsupported with
+// the reason. Probe looks for bubblewrap in the folders in search. program is the path of a Coleo
+// program that knows the verbs of package inside.
 func Probe(ctx context.Context, search []string, program string) error {
 	return probe(ctx, search, program, Box{Offline: true})
 }
 
-// ProbeNetwork is like Probe, for a sandbox that reaches only some hosts. Its proxy really starts, and
-// reaches no host.
+// ProbeNetwork is like Probe, for a sandbox that reaches only some hosts. It starts the sandbox's
+// proxy, which connects to no host.
 func ProbeNetwork(ctx context.Context, search []string, program string) error {
 	dir, err := os.MkdirTemp("", "coleo-probe-")
 	if err != nil {
@@ -56,7 +55,7 @@ func ProbeNetwork(ctx context.Context, search []string, program string) error {
 	return probe(ctx, search, program, Box{Network: rules})
 }
 
-// probe starts a program that does nothing in a box. The caller sets only the network of the box.
+// probe starts a box with a program that does nothing. The caller sets only the box's network.
 func probe(ctx context.Context, search []string, program string, box Box) error {
 	bwrap, err := Find(search)
 	if err != nil {

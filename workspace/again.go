@@ -10,8 +10,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// planAgain plans a worktree that the arm has had before, and whose folder somebody has deleted: see plan. If its
-// branch exists, planAgain ignores the order's base, and the work keeps its first base.
+// planAgain plans a worktree that the arm has had before, but whose folder somebody has deleted: see plan. If the
+// worktree's branch still exists, planAgain ignores the order's base, and the work keeps its first base.
 func (s Workspaces) planAgain(ctx context.Context, r *git.Repo, o Order, old Workspace,
 	place func(Workspace) (string, error)) (Workspace, error) {
 	if _, err := commitOf(ctx, r, heads+o.Branch); err == nil {
@@ -27,7 +27,8 @@ func (s Workspaces) planAgain(ctx context.Context, r *git.Repo, o Order, old Wor
 	return w, err
 }
 
-// placeAgain sets the folder of a worktree that is restored. If path is "", that is the old one.
+// placeAgain sets the folder of a worktree that is being restored. If path is "", it is the worktree's old
+// folder.
 func (s Workspaces) placeAgain(w *Workspace, path string) (err error) {
 	if path != "" {
 		if path, err = filepath.Abs(path); err != nil {
@@ -67,7 +68,7 @@ func (s Workspaces) placeAgain(w *Workspace, path string) (err error) {
 	return nil
 }
 
-// realPath resolves the symbolic links in an absolute path whose last parts need not exist.
+// realPath resolves the symbolic links in an absolute path. The last parts of the path need not exist.
 func realPath(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	switch above := filepath.Dir(path); {

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// Script returns a script from a commit of a folder's repository. The parameter base names the
-// commit. If base is "", Script uses the commit that is checked out in the folder. Script returns
+// Script reads a script from a commit of the repository that contains folder. base names the
+// commit. If base is "", Script uses the commit that is checked out in folder. Script returns
 // EInvalid if there is no repository or no commit.
 func (s Workspaces) Script(ctx context.Context, folder, base, path string) (found script.Script,
 	earlier *script.Trusted, diff string, err error) {
@@ -65,15 +65,16 @@ func (s Workspaces) open(ctx context.Context, folder string) (*git.Repo, error) 
 	return r, err
 }
 
-// CheckTree runs the project's check on a tree, for example on the result of a merge. The check
-// is a script of the branch that the merge changes. Its text comes from that branch's commit, the
-// parameter base, and never from the arm's work. If the tree has another text of the script, or of
-// a file that the script names, CheckTree returns an error. If base has no check, CheckTree does
-// nothing.
+// CheckTree runs the project's check script on a tree, such as the result of a merge. base is the
+// commit of the branch that the merge changes.
 //
-// During the check, a temporary folder contains all files of the tree. This folder is not a git
-// repository. The parameter common is the repository's folder with the objects and refs. The name
-// of the output file and the mark of the processes contain the parameter id.
+// The script always comes from base, and never from the arm's work. If the tree contains another
+// version of the script, or of a file that the script names, CheckTree returns an error. If base
+// contains no check script, CheckTree does nothing.
+//
+// The script runs in a temporary folder that contains all files of the tree, and that is not a git
+// repository. common is the repository's folder with the objects and refs. id becomes a part of the
+// output file's name and of the mark of the script's processes.
 func (s Workspaces) CheckTree(ctx context.Context, common, base, tree, id string) error {
 	r, err := s.openCommon(ctx, common)
 	if err != nil {

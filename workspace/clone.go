@@ -15,10 +15,10 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file makes the clone of an arm in a sandbox, and brings the arm's work from there into the user's
-// repository. The arm can write to the clone's own git folder, so nothing in that folder is trusted.
+// This file makes the clone for an arm in a sandbox, and fetches the arm's work from the clone into the user's
+// repository. The arm can write to the clone's git folder, so nothing in that folder is trusted.
 
-// addTree makes the folder of a worktree or a clone, and what connects it with the repository r.
+// addTree makes the folder of a worktree or a clone, and connects it with the repository r.
 func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error {
 	if w.Clone {
 		return s.makeClone(ctx, r, w)
@@ -28,21 +28,21 @@ func (s Workspaces) addTree(ctx context.Context, r *git.Repo, w Workspace) error
 	return err
 }
 
-// ownerFile returns the path of an empty file that says whose clone a folder is. Without it, the undoing of an
-// interrupted making could delete the clone that another arm has got at the same place.
+// ownerFile returns the path of an empty file that marks a clone as the clone of one arm. Two arms can plan the
+// same folder. Without the file, undoing the interrupted making of one clone could delete the other arm's clone.
 func ownerFile(w Workspace) string { return filepath.Join(w.Git, "coleo-"+w.ID) }
 
-// isOthers reports whether the folder of a clone in the making is not the clone of this arm.
+// isOthers reports whether the folder of a clone that is being made contains another arm's clone.
 func isOthers(w Workspace) bool {
 	if !w.Clone || w.Status != Making {
 		return false
 	}
-	os.Remove(w.Git) // this works only if the folder is empty, because a kill came right after it was made
+	os.Remove(w.Git) // removes only an empty folder, which is left if a kill comes right after the folder was made
 	return exists(w.Git) && !exists(ownerFile(w))
 }
 
-// makeClone makes the folder of a clone and its repository. It checks nothing out. The clone has all
-// objects, branches, tags and files of Git LFS of the repository r, and the arm's branch is its HEAD.
+// makeClone makes the folder of a clone and the clone's repository. It checks nothing out. The clone has all
+// objects, branches, tags and files of Git LFS of the repository r. Its HEAD is the arm's branch.
 func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) error {
 	if err := os.Mkdir(w.Path, 0o777); errors.Is(err, fs.ErrExist) {
 		return coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made", w.Path)
@@ -74,14 +74,14 @@ func (s Workspaces) makeClone(ctx context.Context, r *git.Repo, w Workspace) err
 		os.WriteFile(filepath.Join(w.Git, exclude), data, 0o666))
 }
 
-// checkClone returns EConflict if the git folder of a clone is no longer a repository of its own, or leads
-// out of the clone. The arm can write to this folder. Git must not be led into another repository of the
-// user, or to another file. checkClone returns nil if the arm has a worktree.
+// checkClone returns EConflict if a clone's git folder is no longer a repository of its own, or contains links
+// that lead out of the clone. The arm can write to this folder, and must not lead git into another repository or
+// another file of the user. checkClone returns nil for a worktree.
 func checkClone(ctx context.Context, w Workspace) error {
 	if !w.Clone {
 		return nil
 	}
-	if w.Top != "" { // the arm can write to the folder above, so it can replace the clone by a link
+	if w.Top != "" { // the arm can write to Top, so it can replace the clone by a link
 		if info, err := os.Lstat(w.Path); err != nil || !info.IsDir() {
 			return coleo.Errorf(coleo.EConflict, "%s is no longer the folder that Coleo has made for arm %s: nothing was done; "+
 				"look what is there, and put the clone back", w.Path, w.Name)
@@ -95,12 +95,14 @@ func checkClone(ctx context.Context, w Workspace) error {
 		"save what you need from %s, and delete that folder", w.Git, w.Name, w.Path)
 }
 
-// CloneOf returns the clone that contains a folder, after checkClone has checked it. The result is the zero value
-// if the folder is in no clone. CloneOf returns EUnsupported if the folder is beside the clones of several
-// repositories, because the arm can put there whatever leads into another repository. Whoever opens a
-// repository by a folder of an arm must check that git's folder is that of the clone.
+// CloneOf returns the clone that contains a folder, and checks it with checkClone. If the folder is in no clone,
+// the result is the zero value.
+//
+// If the folder is in the folder above several clones but in none of them, CloneOf returns EUnsupported. An arm
+// can put links to other repositories there. A caller that opens a repository by an arm's folder must check that
+// git's folder is the clone's.
 func (s Workspaces) CloneOf(ctx context.Context, folder string) (git.Clone, error) {
-	all, _ := s.List() // a record that cannot be read says nothing
+	all, _ := s.List() // unreadable records are ignored
 	top := ""
 	for _, w := range all {
 		if w.Clone && paths.Within(w.Path, folder) {
@@ -116,8 +118,8 @@ func (s Workspaces) CloneOf(ctx context.Context, folder string) (git.Clone, erro
 	return git.Clone{}, nil
 }
 
-// unsavedInClone looks for commits and stashes that only a clone contains. What is on the arm's own
-// branch of the main repository does not count as saved, as in a worktree.
+// unsavedInClone looks for commits and stashes that only a clone contains. Commits on the arm's own branch of the
+// main repository do not count as saved, just as in a worktree.
 func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) (err error) {
 	if u.Stashed, err = allStashes(ctx, r); err != nil {
 		return err
@@ -135,8 +137,9 @@ func (s Workspaces) unsavedInClone(ctx context.Context, r *git.Repo, w Workspace
 	return err
 }
 
-// sharedRemotes returns the arguments of git rev-list for the remote branches of a clone whose remote the main
-// repository has too. A remote that the arm has added can be a folder that goes with the clone.
+// sharedRemotes returns arguments of git rev-list that select remote branches of a clone. It selects only remotes
+// that the main repository has too. A remote that the arm has added does not count, because it can be a folder
+// that is removed together with the clone.
 func sharedRemotes(main, clone *git.Repo) (args []string) {
 	for _, name := range main.Remotes() {
 		url := "remote." + name + ".url"
@@ -147,16 +150,15 @@ func sharedRemotes(main, clone *git.Repo) (args []string) {
 	return args
 }
 
-// fetchedMessage returns the message in the reflog of the arm's branch for commits of its clone.
+// fetchedMessage returns the reflog message of the arm's branch for commits that were fetched from the clone.
 func fetchedMessage(w Workspace) string { return "coleo: from the clone of " + w.ID }
 
-// FetchWork fetches the checked-out commit of a clone into the arm's branch of the main repository, and
-// returns the commit. It also copies the clone's files of Git LFS. If the arm has a worktree and no clone,
-// FetchWork does nothing.
+// FetchWork fetches the checked-out commit of a clone into the arm's branch of the main repository, and returns
+// the commit. It also copies the clone's files of Git LFS. For a worktree, it does nothing.
 //
-// FetchWork returns EConflict if somebody else has committed on that branch, or has checked it out in the
-// main repository. It also returns EConflict if the clone has no commit, or is not whole. During a rebase or a
-// bisect it returns EConflict too, because the checked-out commit is then only a step.
+// FetchWork returns EConflict if somebody else has committed on that branch, or has checked it out in the main
+// repository. It also returns EConflict if the clone has no commit or lacks objects. During a rebase or a bisect
+// it returns EConflict too, because the checked-out commit is then only an intermediate step.
 func (s Workspaces) FetchWork(ctx context.Context, w Workspace) (string, error) {
 	if !w.Clone {
 		return "", nil
@@ -222,7 +224,8 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 	if _, err := main.Output(ctx, "merge-base", "--is-ancestor", before, head); err == nil {
 		return nil
 	}
-	// The arm has replaced commits, as with an amend. The branch may follow if only Coleo has moved it.
+	// The arm has replaced commits, for example by an amend. The branch may follow only if nobody but Coleo has
+	// moved it.
 	said, err := main.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
 	ours := []string{fetchedMessage(w), madeMessage(w)}
 	if err == nil && slices.Contains(ours, strings.TrimSpace(string(said))) {
@@ -232,9 +235,9 @@ func (s Workspaces) mayReplace(ctx context.Context, main *git.Repo, w Workspace,
 		"keep them on another branch, and reset %s to a commit that the arm has", w.Branch, w.Name, w.Branch)
 }
 
-// bringKept fetches the objects that a kept ref needs from a clone. The ids are those that its git
-// folder names. It returns them together with the ids of the clone's refs, which git may have packed. It also
-// returns the contents of the annotated tags to which no ref of the main repository points.
+// bringKept fetches from a clone the objects that a kept ref needs. ids are the object ids in the clone's git
+// folder. bringKept returns them together with the ids of the clone's refs, because git may have packed these
+// refs. It also returns the contents of those annotated tags to which no ref of the main repository points.
 func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]string, map[string][]byte, error) {
 	const refs, tagRefs = "--format=%(objectname)", "refs/tags"
 	out, err := tree.Output(ctx, "for-each-ref", refs, heads, tagRefs, "refs/stash")
@@ -267,8 +270,8 @@ func bringKept(ctx context.Context, main, tree *git.Repo, ids []string) ([]strin
 	return ids, tags, nil
 }
 
-// disarm makes the restored git folder of a clone safe for the user's own git. An arm in a sandbox can have
-// written settings and hooks into the repositories of its submodules, and git runs there as well.
+// disarm makes a clone's restored git folder safe for the user's own git. It is necessary because git also runs
+// in submodules, and an arm in a sandbox can have written settings and hooks into their repositories.
 func (s Workspaces) disarm(ctx context.Context, gitDir string) error {
 	program, err := s.git()
 	if err != nil {
@@ -285,8 +288,8 @@ func (s Workspaces) disarm(ctx context.Context, gitDir string) error {
 	})
 }
 
-// relink corrects the .git files of the submodules in a restored worktree. They name git folders in the clone
-// that is gone, and these are in the worktree's own git folder now.
+// relink corrects the .git files of the submodules in a restored worktree. These files name git folders in the
+// former clone, but the git folders are now below the worktree's own git folder.
 func relink(entries []entry, was Workspace, at git.Worktree) error {
 	root, err := os.OpenRoot(at.Path)
 	if err != nil {

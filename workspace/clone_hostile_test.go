@@ -15,7 +15,7 @@ import (
 )
 
 // secret makes another repository of the person, and returns its git folder and its commit. An arm knows the
-// commit and must not get it.
+// id of the commit, but must not be able to read it.
 func (s *stage) secret() (gitDir, commit string) {
 	s.Helper()
 	other := filepath.Join(s.Root, "secret")
@@ -38,12 +38,13 @@ func TestACloneDoesNotFetchObjectsFromElsewhere(t *testing.T) {
 				s.Check(os.Symlink(file, to))
 			}
 		},
-		// A pipe has the size 0, and the arm writes into it when git reads it.
+		// A pipe has the size 0, and the arm can write into it while git reads it.
 		"a pipe as alternates": func(s *stage, w workspace.Workspace, other string) {
 			pipe := filepath.Join(w.Git, "objects/info/alternates")
 			s.Check(os.MkdirAll(filepath.Dir(pipe), 0o755))
 			s.Check(syscall.Mkfifo(pipe, 0o600))
-			held, err := os.OpenFile(pipe, os.O_RDWR, 0) // it never blocks, and gives git all lines at once
+			// Opening for reading and writing never blocks, and git receives all lines at once.
+			held, err := os.OpenFile(pipe, os.O_RDWR, 0)
 			s.Check(err)
 			s.Cleanup(func() { held.Close() })
 			_, err = held.WriteString(filepath.Join(other, "objects") + "\n")
@@ -69,7 +70,8 @@ func TestACloneDoesNotFetchObjectsFromElsewhere(t *testing.T) {
 	}
 }
 
-// A file without blocks costs an arm nothing, whatever its size is.
+// A sparse file takes no disk space at any size, so an arm can easily make a huge reflog. Coleo must not
+// read all of it into memory.
 func TestAHugeReflogOfACloneIsNotReadIntoMemory(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -80,7 +82,8 @@ func TestAHugeReflogOfACloneIsNotReadIntoMemory(t *testing.T) {
 	}
 }
 
-// A restored worktree belongs to the person's own repository, and the person's own git runs in it.
+// A restored worktree belongs to the person's own repository, and the person's own git runs in it. So it
+// must contain no program of the arm.
 func TestARestoredCloneBringsNoProgramOfTheArm(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -113,7 +116,7 @@ func TestARestoredCloneBringsNoProgramOfTheArm(t *testing.T) {
 	}
 }
 
-// The repository of a submodule can name another one, whose settings the person's own git would read.
+// The repository of a submodule can name another repository, whose settings the person's own git would read.
 func TestARestoredSubmoduleOfACloneLeadsToNoOtherRepository(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"", "worktrees/inner"} {
@@ -154,7 +157,8 @@ func TestARestoredSubmoduleOfACloneLeadsToNoOtherRepository(t *testing.T) {
 	}
 }
 
-// A tree with a name twice looks different in a diff and on the disk. Git itself makes no such tree.
+// A tree that contains a name twice looks different in a diff and on the disk. Git itself makes no such
+// tree.
 func TestNoBrokenTreeOfACloneIsFetched(t *testing.T) {
 	t.Parallel()
 	for name, entries := range map[string]string{
@@ -186,7 +190,7 @@ func TestNoBrokenTreeOfACloneIsFetched(t *testing.T) {
 	}
 }
 
-// The commits of old programs have flaws that harm nobody.
+// Commits of old programs have flaws that are harmless.
 func TestACommitWithoutAnAddressIsFetched(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

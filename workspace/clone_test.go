@@ -68,7 +68,7 @@ func TestTheCommitsOfACloneComeIntoTheArmsBranch(t *testing.T) {
 	fetched(w.Start)
 	commit("-m", "one")
 	fetched(commit("-m", "two"))
-	fetched(commit("--amend", "-m", "three")) // the branch has only what Coleo has fetched
+	fetched(commit("--amend", "-m", "three")) // the branch contains only commits that Coleo has fetched
 	s.Git(w.Path, "checkout", "-q", "-b", "other")
 	fetched(commit("-m", "on another branch"))
 	s.Git(s.Repo, "fsck", "--no-dangling")
@@ -109,7 +109,7 @@ func TestACloneLosesNoWork(t *testing.T) {
 	t.Parallel()
 	for _, c := range losses {
 		switch c.name {
-		case "a replaced .git": // tested below
+		case "a replaced .git": // another test covers this case
 			continue
 		case "files that are excluded":
 			c.do = func(s *stage, w workspace.Workspace) {
@@ -193,7 +193,8 @@ func TestWorkOfACloneThatIsElsewhereIsRemoved(t *testing.T) {
 	}
 }
 
-// An arm can write to the git folder of its clone. Git must not read another repository in its place.
+// An arm can write to the git folder of its clone. It must not be able to lead git into another
+// repository.
 func TestACloneDoesNotLeadElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(s *stage, w workspace.Workspace, secret string){
@@ -244,7 +245,7 @@ func TestACloneDoesNotLeadElsewhere(t *testing.T) {
 			if out, err := s.Try(s.Repo, "cat-file", "-t", secret); err == nil {
 				t.Errorf("the repository has the secret: %s", out)
 			}
-			s.Check(os.RemoveAll(w.Path)) // as the error says
+			s.Check(os.RemoveAll(w.Path)) // does what the error advises
 			if _, err := s.trees.Remove(t.Context(), w.ID, false); err != nil {
 				t.Errorf("after the folder was deleted: %v", err)
 			}
@@ -263,7 +264,8 @@ func TestAWorktreeIsNotUsedAsAClone(t *testing.T) {
 	}
 }
 
-// Git packs refs, and then no file names their commits. An agent CLI also makes worktrees of its clone.
+// If git packs refs, no file in the git folder names their commits any more. An agent CLI may also make
+// worktrees of its clone. All of that must be kept.
 func TestPackedRefsAndInnerWorktreesOfACloneAreKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -301,7 +303,7 @@ func TestPackedRefsAndInnerWorktreesOfACloneAreKept(t *testing.T) {
 	}
 }
 
-// The arm can add a remote that goes with its clone.
+// The arm can add a remote in a folder that is removed with the clone.
 func TestCommitsInARemoteOfTheArmAreUnsaved(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -320,7 +322,7 @@ func TestCommitsInARemoteOfTheArmAreUnsaved(t *testing.T) {
 	}
 }
 
-// During a rebase or a bisect, the clone has another commit checked out than the arm's newest one.
+// During a rebase or a bisect, the checked-out commit of a clone is not the arm's newest one.
 func TestNoStepOfARebaseComesIntoTheArmsBranch(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string][]string{
@@ -335,7 +337,7 @@ func TestNoStepOfARebaseComesIntoTheArmsBranch(t *testing.T) {
 			s.Git(w.Path, "commit", "-q", "--allow-empty", "-m", "two")
 			tip, err := s.trees.FetchWork(t.Context(), w)
 			s.Check(err)
-			_, _ = s.Try(w.Path, begin...) // the rebase stops at the program false
+			_, _ = s.Try(w.Path, begin...) // the rebase stops at the failing program `false`
 			_, err = s.trees.FetchWork(t.Context(), w)
 			if coleo.ErrorCode(err) != coleo.EConflict || !strings.Contains(err.Error(), "a "+name+" is in progress") {
 				t.Errorf("the error is %v", err)
@@ -347,13 +349,14 @@ func TestNoStepOfARebaseComesIntoTheArmsBranch(t *testing.T) {
 	}
 }
 
-// Two arms can get the same place at the same time if the path in config.toml does not name the arm.
+// Two arms can plan the same folder at the same time if the path in config.toml does not contain the
+// arm's name.
 func TestAnArmThatFindsItsPlaceTakenLeavesTheOtherCloneAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
 	w := s.made("first", clone)
 	s.Write(w.Path+"/work", "x")
-	// The record is that of a second arm, which was killed after it had planned the same place.
+	// This is the record of a second arm that was killed after it had planned the same folder.
 	data, err := os.ReadFile(filepath.Join(s.trees.Dir, w.ID+".worktree.json"))
 	s.Check(err)
 	second := s.ArmID("second")

@@ -14,13 +14,13 @@ import (
 	"coleo.dev"
 )
 
-// mostPlaced is the largest number of files that are copied into a worktree. A user can link larger
-// folders instead.
+// mostPlaced is the largest number of files that are copied into a worktree. For larger folders, a
+// user can make links instead.
 const mostPlaced = 10_000
 
-// putFiles copies and links files of the work folder into the new worktree. It first writes the
-// list of these files into the record. It skips a file that the branch contains, and a file that
-// the work folder lacks.
+// putFiles copies and links files of the work folder into the new worktree. It first stores the
+// list of these files in the record. It skips files that the branch contains, and files that do not
+// exist in the work folder.
 func (s Workspaces) putFiles(w *Workspace) error {
 	if len(s.Copy)+len(s.Link) == 0 {
 		return nil
@@ -81,8 +81,8 @@ func missing(root *os.Root, name string) bool {
 	return err != nil
 }
 
-// planCopy adds a file, or the files of a folder, to the list. It leaves out symbolic links, and
-// files that the worktree already has.
+// planCopy adds a file, or the files of a folder, to the list. It skips symbolic links, and files
+// that the worktree already contains.
 func planCopy(from, to *os.Root, name string, list *[]Placed) error {
 	if missing(from, name) {
 		return nil
@@ -104,7 +104,7 @@ func planCopy(from, to *os.Root, name string, list *[]Placed) error {
 }
 
 func hashFile(root *os.Root, path string) (string, error) {
-	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it can have become a pipe
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the file may have become a pipe
 	if err != nil {
 		return "", err
 	}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestSubmodulesOfANewWorktreeAreFilled: they are filled although their remotes lead nowhere.
+// TestSubmodulesOfANewWorktreeAreFilled: submodules must be filled from the work folder, even if their
+// remotes lead nowhere.
 func TestSubmodulesOfANewWorktreeAreFilled(t *testing.T) {
 	t.Parallel()
 	s := newLibraryStage(t)
@@ -57,7 +58,7 @@ func TestSubmodulesOfANewWorktreeAreFilled(t *testing.T) {
 	s.Same("the main work folder", s.Person(), main)
 }
 
-// TestASubmoduleStaysEmpty if the work folder cannot fill it.
+// TestASubmoduleStaysEmpty: a submodule must stay empty if the work folder cannot fill it.
 func TestASubmoduleStaysEmpty(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -89,7 +90,7 @@ func TestASubmoduleStaysEmpty(t *testing.T) {
 		}, "(lib)"},
 		"the user forbids the protocol": {func(s *stage) {
 			s.newCommitOfLibrary()
-			s.Git(s.Root, "config", "--global", "protocol.file.allow", "user") // as it is without a setting
+			s.Git(s.Root, "config", "--global", "protocol.file.allow", "user") // git's default for this setting
 		}, "(lib)"},
 		"the remote is a program": {func(s *stage) {
 			s.newCommitOfLibrary()
@@ -134,9 +135,9 @@ func TestASubmoduleStaysEmpty(t *testing.T) {
 	}
 }
 
-// newCommitOfLibrary makes a commit in the library that the work folder's submodule lacks, and another
-// commit in the repository that wants it. The submodule's remote leads to the library by a URL that the
-// user's configuration replaces. It returns the commit.
+// newCommitOfLibrary makes a commit in the library that the work folder's submodule lacks. It also makes
+// a commit in the main repository that needs it. The submodule's remote leads to the library by a URL
+// that the user's configuration replaces. newCommitOfLibrary returns the library's commit.
 func (s *stage) newCommitOfLibrary() string {
 	s.Helper()
 	s.Append(s.Settings(), "[url \""+s.Root+"/\"]\n\tinsteadOf = https://example.org/\n")
@@ -149,8 +150,8 @@ func (s *stage) newCommitOfLibrary() string {
 	return commit
 }
 
-// TestTheMissingCommitOfASubmoduleIsFetched from the remote of the work folder's submodule, whatever the
-// branch says in .gitmodules. The work folder's submodule stays as it is.
+// TestTheMissingCommitOfASubmoduleIsFetched: the commit must come from the remote of the work folder's
+// submodule, whatever .gitmodules on the branch contains. The work folder's submodule must not change.
 func TestTheMissingCommitOfASubmoduleIsFetched(t *testing.T) {
 	t.Parallel()
 	s := newLibraryStage(t)
@@ -172,8 +173,8 @@ func TestTheMissingCommitOfASubmoduleIsFetched(t *testing.T) {
 	}
 }
 
-// hostileModules are files .gitmodules of somebody who wants to write outside of the worktree, or to
-// start a program. MARK stands for the command that leaves a mark.
+// hostileModules contains .gitmodules files that try to write outside of the worktree or to start a
+// program. MARK stands for a command that leaves a mark.
 var hostileModules = map[string]string{
 	"a name that leaves the folder": "[submodule \"../../evil\"]\n\tpath = lib\n\turl = ../library\n",
 	"a name with .git":              "[submodule \"a/.git/b\"]\n\tpath = lib\n\turl = ../library\n",
@@ -187,7 +188,8 @@ var hostileModules = map[string]string{
 		"[core]\n\tfsmonitor = \"MARK\"\n",
 }
 
-// TestAHostileGitmodulesDoesNothing: a branch can contain any such file.
+// TestAHostileGitmodulesDoesNothing: a branch can contain any .gitmodules, but none may write outside or
+// start a program.
 func TestAHostileGitmodulesDoesNothing(t *testing.T) {
 	t.Parallel()
 	for name, text := range hostileModules {
@@ -220,7 +222,7 @@ func TestAHostileGitmodulesDoesNothing(t *testing.T) {
 	}
 }
 
-// hostileCommit returns a commit like HEAD, but with another .gitmodules.
+// hostileCommit returns a commit with the files of HEAD, but another .gitmodules.
 func (s *stage) hostileCommit(blob string) string {
 	s.Helper()
 	lines := s.Git(s.Repo, "ls-tree", "HEAD")
@@ -231,7 +233,7 @@ func (s *stage) hostileCommit(blob string) string {
 	return s.Git(s.Repo, "commit-tree", "-m", "hostile", "-p", "HEAD", strings.TrimSpace(string(tree)))
 }
 
-// names returns the names in the stage's folder, and in the folders that a hostile path could reach.
+// names returns the names in the stage's folder, and in those folders that a hostile path could reach.
 func (s *stage) names() (names []string) {
 	s.Helper()
 	for _, dir := range []string{s.Root, filepath.Join(s.Repo, ".git")} {
@@ -251,7 +253,8 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// TestM28AFilledSubmoduleIsRestoredElsewhere: its repository does not name the worktree's folder.
+// TestM28AFilledSubmoduleIsRestoredElsewhere restores a worktree with a filled submodule at another
+// path. The submodule's repository must not contain the old path.
 func TestM28AFilledSubmoduleIsRestoredElsewhere(t *testing.T) {
 	t.Parallel()
 	s := newLibraryStage(t)

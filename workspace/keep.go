@@ -17,51 +17,51 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// These bounds limit how much is kept. If there is more, most of it usually comes from a build, and
-// the user can delete it by hand.
+// These constants bound what is kept. If a worktree has more files, most of them usually come from a build,
+// and the user can delete them by hand.
 const (
 	mostKeptFiles = 200_000
 	mostKeptBytes = 2 << 30
 )
 
-// keptRefs is the beginning of the refs of kept worktrees: keptRefs/<arm>/<time>.
+// keptRefs begins the refs of kept worktrees. The arm's name and the time follow: keptRefs/<arm>/<time>.
 const keptRefs = "refs/coleo/kept/"
 
-// entry is one file of a kept worktree. In the manifest, each line after the header is one entry,
-// as JSON.
+// entry describes one file of a kept worktree. Each line of the manifest after the header is one entry, in
+// JSON.
 type entry struct {
 	Area string `json:"area"` // areaWork or areaGit
-	Path []byte `json:"path"` // below the area; any bytes
-	Mode uint32 `json:"mode"` // of Go's fs.FileMode: type and permissions
+	Path []byte `json:"path"` // path below the area; can contain any bytes
+	Mode uint32 `json:"mode"` // type and permissions, as in Go's fs.FileMode
 	Blob string `json:"blob,omitempty"`
 	Size int64  `json:"size,omitempty"`
 }
 
-// The areas of a kept worktree.
+// These are the areas of a kept worktree.
 const (
-	areaWork = "work" // the worktree's files
-	areaGit  = "git"  // its own git folder, with the index
+	areaWork = "work" // the files in the worktree
+	areaGit  = "git"  // the worktree's own git folder, with the index
 )
 
 // header is the first line of the manifest.
 type header struct {
 	Version   int       `json:"version"`
 	Workspace Workspace `json:"workspace"`
-	Head      string    `json:"head,omitempty"`   // the commit
+	Head      string    `json:"head,omitempty"`   // the checked-out commit
 	Branch    string    `json:"branch,omitempty"` // refs/heads/NAME, or ""
 	Time      time.Time `json:"time"`
 }
 
 const keptVersion = 1
 
-// keep stores everything in a worktree under a ref, and returns the ref. A single git process
-// writes everything, so a kill leaves either the whole ref or none. The ref also keeps staged
-// files, and commits that only the worktree's reflog contains.
+// keep stores everything in a worktree under a ref, and returns the ref. A single git process writes
+// everything, so after a kill the ref is either complete or missing. The ref also keeps staged files, and
+// commits that only the worktree's reflog contains.
 //
-// The refs of an arm's worktrees in several repositories have the same time, and the further ones end with the
-// number of their worktree.
+// If an arm has worktrees in several repositories, their refs contain the same time. The refs of the further
+// worktrees end with the number of the worktree.
 func (s Workspaces) keep(ctx context.Context, w Workspace, at time.Time) (string, error) {
-	_, _ = s.FetchWork(ctx, w) // if the branch cannot get the commits, the kept ref still has them
+	_, _ = s.FetchWork(ctx, w) // an error does not matter, because the kept ref contains the commits too
 	common, err := s.openCommon(ctx, w.Common)
 	if err != nil {
 		return "", err
@@ -95,8 +95,8 @@ func (s Workspaces) keep(ctx context.Context, w Workspace, at time.Time) (string
 	return ref, nil
 }
 
-// refName returns the part of a kept ref that identifies the arm. This is the arm's name, or the
-// arm's id if the name cannot be part of a ref.
+// refName returns the part of a kept ref that identifies the arm. It is the arm's name, or the arm's id if the
+// name cannot be a part of a ref.
 func refName(w Workspace) string {
 	if strings.Contains(w.Name, "..") || strings.HasSuffix(w.Name, ".lock") || strings.HasSuffix(w.Name, ".") {
 		return w.ID
@@ -104,14 +104,14 @@ func refName(w Workspace) string {
 	return w.Name
 }
 
-// keeping collects what goes into a kept ref.
+// keeping collects the content of a kept ref.
 type keeping struct {
 	header  header
 	files   []file
-	parents []string          // commits that nothing else has
+	parents []string          // commits that nothing else contains
 	objects map[string]string // other objects, with their types
 	tags    map[string][]byte // the contents of annotated tags, because a commit cannot refer to a tag
-	failed  error             // why write has stopped
+	failed  error             // the error with which write has stopped
 	roots   []*os.Root        // the folders of the areas
 }
 
@@ -121,7 +121,7 @@ func (k *keeping) close() {
 	}
 }
 
-// findAll finds everything that is kept.
+// findAll finds everything that must be kept.
 func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	k.header.Head, _ = commitOf(ctx, tree, "HEAD")
 	if head := tree.Head(); strings.HasPrefix(head, heads) {
@@ -133,9 +133,9 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	if err := k.list(areaWork, w.Path, func(path string) bool { return path == ".git" && intact }); err != nil {
 		return err
 	}
-	// In lower case, because some file systems take COMMONDIR for commondir.
+	// The names are in lower case, because some file systems treat COMMONDIR like commondir.
 	own := map[string]bool{"gitdir": true, "commondir": true, "locked": true, "index.lock": true, "head.lock": true}
-	if w.Clone { // the main repository gets the objects
+	if w.Clone { // the objects go into the main repository
 		for _, name := range []string{"objects", "config", "config.worktree", "hooks", "refs/coleo", "logs/refs/coleo"} {
 			own[name] = true
 		}
@@ -169,8 +169,8 @@ func (k *keeping) findAll(ctx context.Context, tree, common *git.Repo) error {
 	return err
 }
 
-// checkWhole refuses the repository of a submodule that lacks objects, because it uses those of
-// another repository. What is kept would depend on that other repository.
+// checkWhole returns an error if a submodule's repository uses the objects of another repository. What is kept
+// would otherwise depend on that other repository.
 func (k *keeping) checkWhole() error {
 	for _, f := range k.files {
 		name, ends := strings.CutSuffix(string(f.Path), "/objects/info/alternates")
@@ -188,12 +188,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// mostIDFile is the largest size, in bytes, of a file of the git folder that is searched for ids of
-// objects.
+// mostIDFile is the size of the largest file in a git folder that is searched for object ids, in bytes.
 const mostIDFile = 4 << 20
 
-// idsOfGitFiles returns the object ids in the files of the git folder. Examples of these files are
-// the reflog and the files of a merge or a rebase in progress.
+// idsOfGitFiles returns the object ids in the files of the git folder, such as the reflog and the files of an
+// unfinished merge or rebase.
 func (k *keeping) idsOfGitFiles() ([]string, error) {
 	var ids []string
 	for _, f := range k.files {
@@ -274,8 +273,8 @@ func (k *keeping) writeAll(out *bufio.Writer, ref string) error {
 	return err
 }
 
-// commits returns the parents of the commit that keeps the worktree: the checked-out commit, and the
-// commits that no branch or tag would contain without it.
+// commits returns the parents of the commit that keeps the worktree. They are the checked-out commit, and the
+// commits that no branch or tag would contain after the removal.
 func (k *keeping) commits() []string {
 	var out []string
 	if k.header.Head != "" {

@@ -16,17 +16,17 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file finds and reads the files of a worktree that is kept. An arm may have left a program that changes
-// them meanwhile.
+// This file finds and reads the files of a worktree that is being kept. Meanwhile a program that an arm has
+// left running may change them.
 
 // file is a file that is kept.
 type file struct {
 	entry
 	at   string   // its path on this machine
-	root *os.Root // the folder of its area, which no link leaves that an arm makes meanwhile
+	root *os.Root // the folder of the file's area; opening the file through it follows no link out of the area
 }
 
-// open opens the file for reading. It waits at no pipe that an arm has put in its place meanwhile.
+// open opens the file for reading. It never waits at a pipe, even if an arm has replaced the file by one.
 func (f *file) open() (*os.File, error) {
 	in, err := f.root.OpenFile(string(f.Path), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -39,11 +39,11 @@ func (f *file) open() (*os.File, error) {
 	return in, nil
 }
 
-// list adds the files of a folder.
+// list adds the files below a folder, except those for which skip returns true.
 func (k *keeping) list(area, dir string, skip func(string) bool) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) && area == areaWork {
-		return nil // the folder is gone, and its git folder is not
+		return nil // the work folder can be missing while its git folder exists
 	}
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (k *keeping) list(area, dir string, skip func(string) bool) error {
 			return unreadable(dir, rel, err)
 		}
 		if kind := info.Mode().Type(); kind != 0 && kind != fs.ModeDir && kind != fs.ModeSymlink {
-			return nil // a pipe, a socket or a device has no bytes
+			return nil // a pipe, a socket or a device has no content
 		}
 		f := file{entry: entry{Area: area, Path: []byte(rel), Mode: uint32(info.Mode())}, at: path, root: root}
 		if info.Mode().IsRegular() {
@@ -87,8 +87,8 @@ func unreadable(dir, name string, err error) error {
 		"make it readable, or move it elsewhere", shownName(name), dir, reason(err))
 }
 
-// staged returns the blobs in the worktree's index. If the arm has a clone, staged also returns those in the
-// indexes of the worktrees that the arm has made of the clone.
+// staged returns the blobs in the worktree's index. For a clone, it also returns the blobs in the indexes of
+// the worktrees that the arm has made from the clone.
 func staged(ctx context.Context, tree *git.Repo, w Workspace) ([]string, error) {
 	ids := stagedIn(ctx, tree, "")
 	if !w.Clone {
@@ -101,8 +101,8 @@ func staged(ctx context.Context, tree *git.Repo, w Workspace) ([]string, error) 
 	return ids, err
 }
 
-// stagedIn returns the blobs in an index. The path "" stands for the index of the worktree. If git cannot read
-// the index, nobody can use its blobs, and the result is empty.
+// stagedIn returns the blobs in an index. The path "" means the index of the worktree. If git cannot read the
+// index, its blobs are useless, and the result is empty.
 func stagedIn(ctx context.Context, tree *git.Repo, index string) (ids []string) {
 	call := git.Call{Args: []string{"ls-files", "--stage", "-z"}}
 	if index != "" {
@@ -121,8 +121,8 @@ func stagedIn(ctx context.Context, tree *git.Repo, index string) (ids []string) 
 	return ids
 }
 
-// writeFile writes the bytes of a file, or the target of a symbolic link. If the file changes
-// meanwhile, writeFile returns an error.
+// writeFile writes the bytes of a file, or the target of a symbolic link. It returns an error if the file
+// changes meanwhile.
 func writeFile(out *bufio.Writer, f *file) error {
 	if fs.FileMode(f.Mode)&fs.ModeSymlink != 0 {
 		target, err := f.root.Readlink(string(f.Path))

@@ -20,8 +20,8 @@ import (
 
 var rounds = flag.Int("kill-rounds", 4, "how often each step is killed at a random moment")
 
-// helperFor names the variable that makes this test program do one step and end. Its value is
-// the step and the folder of the stage.
+// helperFor is an environment variable that makes this test program carry out one step and end. Its
+// value contains the step and the folder of the stage.
 const helperFor = "COLEO_TEST_WORKSPACE_STEP"
 
 func TestMain(m *testing.M) {
@@ -72,8 +72,8 @@ func doStep(step, root string) error {
 	return fmt.Errorf("no step %q", step)
 }
 
-// killed does a step in another process, and kills that process at a random moment. With
-// whole, it kills the gits of the process too.
+// killed carries out a step in another process, and kills that process at a random moment. If whole
+// is true, it also kills the process's git processes.
 func (s *stage) killed(step string, whole bool, within time.Duration) {
 	s.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -83,8 +83,8 @@ func (s *stage) killed(step string, whole bool, within time.Duration) {
 	}
 }
 
-// TestM28AKillLosesNothing kills the making, the removal and the restoring of a worktree, and
-// the pruning after each.
+// TestM28AKillLosesNothing kills the making, the removal and the restoring of a worktree. It also
+// kills the pruning after each.
 func TestM28AKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"make", "make-clone"} {
@@ -95,17 +95,18 @@ func TestM28AKillLosesNothing(t *testing.T) {
 	}
 }
 
-// killAll kills all steps. The first step makes the worktree or the clone.
+// killAll kills all steps at random moments. The step first makes the worktree or the clone.
 func killAll(s *stage, first string) {
 	s.Helper()
 	main := s.Person()
 	times := map[string]time.Duration{"prune": 500 * time.Millisecond}
-	for round := -1; round < gittest.Repeats(*rounds); round++ { // the first round measures
+	for round := -1; round < gittest.Repeats(*rounds); round++ { // the first round only measures the times of the steps
 		do := func(step string) {
 			began := time.Now()
 			if round < 0 {
 				s.Check(doStep(step, s.Root))
-				times[step] = time.Since(began) + 200*time.Millisecond // the start of the other process
+				// Includes the start-up time of the other process.
+				times[step] = time.Since(began) + 200*time.Millisecond
 				return
 			}
 			s.killed(step, round%2 == 1, times[step])

@@ -18,12 +18,13 @@ import (
 
 // This file copies the files of Git LFS between two git folders.
 
-// lfsObjects is the folder, below a git folder, in which Git LFS stores files. Their names are the hashes of
-// their contents. A commit contains only the names.
+// lfsObjects is the folder below a git folder in which Git LFS stores files. The name of each stored file is
+// the hash of its content. Commits contain only these names.
 const lfsObjects = "lfs/objects"
 
-// bringLFS copies the files of Git LFS that another git folder has and this one lacks. An arm may have written
-// the other folder. So bringLFS leaves out a file whose content does not have the hash in its name.
+// bringLFS copies the files of Git LFS that the git folder from contains and the git folder to lacks. An arm
+// may have written the files in from, so bringLFS skips a file whose content does not match the hash in its
+// name.
 func bringLFS(ctx context.Context, from, to string) error {
 	if !exists(filepath.Join(from, lfsObjects)) {
 		return nil
@@ -57,8 +58,9 @@ func bringLFS(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// copyLFS copies one file if its content has the hash in its name. It first only reads the file, because a file
-// without blocks takes no disk until it is copied. The copy gets its name when it is complete.
+// copyLFS copies one file if its content matches the hash in its name. It first reads the file without copying
+// it, because a sparse file takes no disk space until it is copied. The copy receives its name only when it is
+// complete.
 func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 	in, err := from.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -76,29 +78,30 @@ func copyLFS(ctx context.Context, from, to *os.Root, name string) error {
 		return err
 	}
 	made := path.Join("lfs/tmp", "coleo-"+path.Base(name))
-	if err := to.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) { // a kill has left it
+	if err := to.Remove(made); err != nil && !errors.Is(err, fs.ErrNotExist) { // a killed copyLFS has left it
 		return err
 	}
 	out, err := to.OpenFile(made, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = to.Remove(made) }() // it is gone if it got its name
+	defer func() { _ = to.Remove(made) }() // after the rename, there is nothing to remove
 	_, same, err = copyHashed(ctx, out, io.LimitReader(in, size), name)
-	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed it meanwhile
+	if err = errors.Join(err, out.Close()); err != nil || !same { // the arm has changed the file meanwhile
 		return err
 	}
 	return to.Rename(made, name)
 }
 
-// copyHashed copies a file of Git LFS. It returns the size, and whether the content has the hash in the name.
+// copyHashed copies a file of Git LFS. It returns the file's size, and whether the content matches the hash in
+// the name.
 func copyHashed(ctx context.Context, to io.Writer, from io.Reader, name string) (size int64, same bool, err error) {
 	sum := sha256.New()
 	size, err = io.Copy(io.MultiWriter(to, sum), untilEnd{ctx, from})
 	return size, hex.EncodeToString(sum.Sum(nil)) == path.Base(name), err
 }
 
-// untilEnd reads until its context ends.
+// untilEnd is a reader that returns an error after its context has ended.
 type untilEnd struct {
 	ctx context.Context
 	io.Reader

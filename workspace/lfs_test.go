@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// stored returns the path at which Git LFS stores a content, below a git folder.
+// stored returns the path below a git folder at which Git LFS stores the content.
 func stored(content string) string {
 	sum := sha256.Sum256([]byte(content))
 	id := hex.EncodeToString(sum[:])
 	return filepath.Join("lfs/objects", id[:2], id[2:4], id)
 }
 
-// A commit has only the names of the files of Git LFS. Without them, a merge would bring pointers to nothing.
+// A commit contains only the names of files of Git LFS. The files must come along, or else a merge would
+// bring pointers to nothing.
 func TestFilesOfGitLFSComeIntoACloneAndBack(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -15,36 +15,38 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// Order says which worktree an arm gets.
+// Order describes the worktree that an arm needs.
 type Order struct {
 	ID     string // the arm's id
 	Name   string // the arm's name
-	Folder string // a folder of the repository; the arm works in the same folder of the worktree
-	// Branch is the branch to check out. It can already exist. If Branch is "", the worktree gets a
-	// new branch that is named for the arm. If there is no branch pr/NUMBER, this name stands for the
-	// head of the pull request with this number, which is fetched from the remote.
+	Folder string // a folder of the repository; the arm works in the corresponding folder of the worktree
+	// Branch is the branch to check out, which may already exist. If Branch is "", the worktree has a new
+	// branch that is named after the arm. If Branch is pr/NUMBER and no branch has this name, it means the head
+	// of the pull request with this number. Make fetches it from the remote.
 	Branch string
-	// Base is where a new branch begins. It names a commit, a branch or a tag. If Base is "", the
-	// branch begins at the commit that is checked out in Folder.
+	// Base is where a new branch begins: a commit, a branch or a tag. If Base is "", the branch begins at the
+	// commit that is checked out in Folder.
 	Base string
-	// Clone gives the arm a clone of the repository in place of a worktree, for a sandbox.
+	// Clone makes a clone instead of a worktree, for an arm in a sandbox.
 	Clone bool
 	// NoSetup skips the project's set-up script.
 	NoSetup bool
-	// With lists folders of further repositories. The arm gets a worktree of each, and works in the folder
-	// above them. Base and a pull request are for the first repository alone.
+	// With lists folders of further repositories. The arm has a worktree of each, and works in the folder above
+	// them. Base and a pull request apply only to the first repository.
 	With []string
 }
 
-// Make makes the worktree of an arm. If the arm has one already, Make returns it. If somebody has
-// deleted the worktree's folder, Make makes the worktree again on the same branch. If the order names
-// further repositories, Make makes all of their worktrees or none, and returns the first: see Group.
+// Make makes the worktree of an arm. If the arm already has one, Make returns it. If somebody has deleted the
+// worktree's folder, Make makes the worktree again on the same branch. If the order names further repositories,
+// Make makes all of their worktrees or none, and returns the first: see Group. If the project has a set-up
+// script, Make runs it.
 //
-// Make returns EInvalid if the folder is in no repository, or if the branch or the base is wrong.
-// It returns EConflict if the branch is checked out elsewhere, or if the folder of the worktree
-// exists already. If the project has a set-up script, Make runs it. If the script is not trusted,
-// Make returns EForbidden and makes nothing. After an error nothing of the worktree is left. There is one
-// exception: if the arm has had the worktree before, its record stays. A later Make then takes the same branch.
+// Make returns EInvalid if the folder is in no repository, or if the branch or the base is wrong. It returns
+// EConflict if the branch is checked out elsewhere, or if the folder of the worktree already exists. If the
+// set-up script is not trusted, Make returns EForbidden.
+//
+// After an error, Make leaves nothing of a new worktree behind. But if the arm has had the worktree before, its
+// record stays, so that a later Make takes the same branch.
 func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	s, unlock, err := s.lock(ctx, o.ID)
 	if err != nil {
@@ -102,7 +104,7 @@ func (s Workspaces) Make(ctx context.Context, o Order) (Workspace, error) {
 	return w, nil
 }
 
-// openSource opens the repository of which a worktree is made.
+// openSource opens the repository from which a worktree is made.
 func (s Workspaces) openSource(ctx context.Context, folder string) (*git.Repo, error) {
 	program, err := s.git()
 	if err != nil {
@@ -116,7 +118,7 @@ func (s Workspaces) openSource(ctx context.Context, folder string) (*git.Repo, e
 	return r, err
 }
 
-// checkFits checks that an arm's worktree still fits an order.
+// checkFits returns an error if an arm's existing worktree does not fit an order.
 func checkFits(w Workspace, o Order) error {
 	if o.Clone && !w.Clone {
 		return coleo.Errorf(coleo.EConflict, "arm %s has a worktree, in which git cannot commit inside a sandbox: nothing was "+
@@ -133,7 +135,7 @@ func checkFits(w Workspace, o Order) error {
 	return nil
 }
 
-// plan decides which worktree to make. The given function chooses the folder of the worktree. plan changes
+// plan decides which worktree to make. It calls the given function for the folder of the worktree. plan changes
 // nothing.
 func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order,
 	place func(Workspace) (string, error)) (Workspace, error) {
@@ -159,8 +161,8 @@ func (s Workspaces) plan(ctx context.Context, r *git.Repo, o Order,
 	return w, errors.Join(checkNew(w), s.remember(w.Common))
 }
 
-// checkNew returns EConflict if the repository already has a worktree with this id. In that case,
-// the record of the worktree was lost.
+// checkNew returns EConflict if the repository already has a worktree with this id although there is no record
+// of it.
 func checkNew(w Workspace) error {
 	if exists(w.Git) {
 		return coleo.Errorf(coleo.EConflict, "the repository has a worktree in %s of which Coleo has no record: nothing "+
@@ -170,7 +172,7 @@ func checkNew(w Workspace) error {
 	return nil
 }
 
-// chooseBranch sets the branch, whether the branch is new, and the branch's commit.
+// chooseBranch determines the branch, whether it is new, and its commit.
 func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
 	base := o.Base
 	if base == "" {
@@ -214,9 +216,8 @@ func (s Workspaces) chooseBranch(ctx context.Context, r *git.Repo, o Order, w *W
 // ownBranch returns the name of the branch that Coleo makes for an arm, if nobody names one.
 func ownBranch(arm string) string { return "coleo/" + arm }
 
-// startBranch returns the branch on which the work begins, or "" if there is none. The base can
-// name this branch. The base can also be the commit that the work folder has checked out from this
-// branch.
+// startBranch returns the branch on which the work begins, or "" if there is none. It is the branch that the
+// base names, or the branch that the work folder has checked out at the base's commit.
 func startBranch(ctx context.Context, r *git.Repo, o Order) string {
 	head := r.Head()
 	tip, err := commitOf(ctx, r, head)
@@ -234,8 +235,8 @@ func startBranch(ctx context.Context, r *git.Repo, o Order) string {
 	return branch
 }
 
-// fromRemote lets a new branch begin at the remote branch with the same name. It returns EConflict
-// if several remotes have such a branch, at different commits.
+// fromRemote makes a new branch begin at the remote branch with the same name. It returns EConflict if several
+// remotes have such a branch at different commits.
 func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname:lstrip=3)", "refs/remotes")
 	if err != nil {
@@ -257,11 +258,11 @@ func fromRemote(ctx context.Context, r *git.Repo, w *Workspace) error {
 	return nil
 }
 
-// mostBranches is the largest number of names that are tried in the search for a free name.
+// mostBranches is how many names are tried in the search for a free branch name.
 const mostBranches = 1000
 
-// freeBranch returns name if no branch has this name. Otherwise it returns name-2, name-3 and so
-// on, whichever is free first.
+// freeBranch returns name if no branch has this name. Otherwise it returns the first free name of name-2,
+// name-3 and so on.
 func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 	if _, err := r.Output(ctx, "check-ref-format", "--branch", name); err != nil {
 		return "", coleo.Errorf(coleo.EInvalid, "%q cannot name a branch: name one with --worktree=BRANCH", name)
@@ -289,7 +290,7 @@ func freeBranch(ctx context.Context, r *git.Repo, name string) (string, error) {
 		mostBranches, name)
 }
 
-// checkFree checks that no work folder has the branch checked out.
+// checkFree returns an error if a work folder has the branch checked out.
 func checkFree(r *git.Repo, ref string) error {
 	path, err := CheckedOut(r, ref, "")
 	if err == nil && path != "" {
@@ -379,10 +380,9 @@ func (s Workspaces) fill(ctx context.Context, r *git.Repo, w *Workspace) error {
 	return s.putFiles(w)
 }
 
-// madeMessage returns the message that Coleo writes into the reflog of a new branch. By this
-// message, undo recognizes the branch.
+// madeMessage returns the message in the reflog of a new branch by which undo recognizes that Coleo has made
+// the branch.
 func madeMessage(w Workspace) string { return "coleo: worktree of " + w.ID }
 
-// noCommit returns the id that stands for a missing ref. This id consists of zeros, and is as long
-// as the parameter like.
+// noCommit returns the id that stands for a missing ref. It consists of zeros, and is as long as the id like.
 func noCommit(like string) string { return strings.Repeat("0", len(like)) }

@@ -89,7 +89,8 @@ func TestM28WhichBranchAWorktreeGets(t *testing.T) {
 	}
 }
 
-// A fan-out names a commit, so that all of its arms begin at the same one.
+// A fan-out names a commit as the base, so that all of its arms begin at the same commit. The
+// branch must still be known.
 func TestM28TheBranchOnWhichTheWorkBeginsIsKnown(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -151,8 +152,8 @@ func TestM28WhereAWorktreeIsMade(t *testing.T) {
 	}
 }
 
-// TestM28ADeletedFolderIsMadeAgain: the commits are on the branch, and what was in progress is
-// kept.
+// TestM28ADeletedFolderIsMadeAgain deletes the folder of a worktree. The worktree made again must
+// have the commits of its branch, and unfinished work must be kept under a ref.
 func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -168,7 +169,7 @@ func TestM28ADeletedFolderIsMadeAgain(t *testing.T) {
 	if got := s.Git(again.Path, "status", "--porcelain"); got != "" {
 		t.Errorf("its status is %s", got)
 	}
-	for range 2 { // a worktree can be made again more than once
+	for range 2 { // a worktree can be made again several times
 		if u, err := s.trees.Unsaved(t.Context(), again); err != nil || len(u.Commits) != 1 {
 			t.Errorf("unsaved are the commits %q, %v; want the one that no other branch has", u.Commits, err)
 		}

@@ -15,16 +15,16 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// several is one making of the worktrees of several repositories.
+// several contains the data of one call of makeSeveral.
 type several struct {
 	trees  Workspaces
 	top    string
-	again  bool        // top is from an earlier making
-	whole  []Workspace // these are ready from an earlier making
+	again  bool        // whether the folder top existed before this call
+	whole  []Workspace // worktrees that were ready before this call
 	making []*making
 }
 
-// making is one worktree that is made.
+// making is one worktree that is being made.
 type making struct {
 	Workspace
 	order Order
@@ -32,18 +32,19 @@ type making struct {
 	setup *script.Script
 }
 
-// makeSeveral makes those worktrees of several repositories that the arm does not have yet, and returns the
-// first of all. After an error, nothing of the new ones is left. The caller holds the lock.
+// makeSeveral makes the worktrees of several repositories that the arm does not have yet. It returns the
+// worktree of the first repository. After an error, nothing of the new worktrees is left. The caller must hold
+// the lock.
 //
-// All new records say Making until everything is done. Then one write of the first record makes all of
-// them ready.
+// The status in all new records is Making until everything is done. Then a single write of the first record
+// makes all worktrees ready.
 func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error) {
 	have, err := s.settled(ctx, o.ID)
 	if err != nil {
 		return Workspace{}, err
 	}
 	m := several{trees: s}
-	for _, w := range have { // a worktree that has no record belongs beside the others
+	for _, w := range have { // a worktree without a record belongs beside the other ones
 		m.top = cmp.Or(w.Top, m.top)
 		m.again = true
 	}
@@ -65,8 +66,8 @@ func (s Workspaces) makeSeveral(ctx context.Context, o Order) (Workspace, error)
 	return s.read(o.ID)
 }
 
-// ordersOf returns the orders for the single worktrees. If the order names no further repositories,
-// ordersOf uses those of the arm's present worktrees.
+// ordersOf returns one order for each worktree. If the order names no further repositories, ordersOf uses
+// those of the arm's present worktrees.
 func (s Workspaces) ordersOf(ctx context.Context, o Order, have []Workspace) []Order {
 	have = slices.DeleteFunc(slices.Clone(have), func(w Workspace) bool { return w.Arm == "" })
 	var folders, ids []string
@@ -89,8 +90,9 @@ func (s Workspaces) ordersOf(ctx context.Context, o Order, have []Workspace) []O
 	return all
 }
 
-// idsOf returns the ids for the worktrees of an order's further repositories. If the arm has a worktree of a
-// repository, that is its id. A new worktree gets the number of its place in the order, or the next free one.
+// idsOf returns the ids for the worktrees of an order's further repositories. If the arm already has a
+// worktree of a repository, it keeps its id. A new worktree is numbered by its place in the order, or has the
+// next free number.
 func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []string {
 	ids := make([]string, len(o.With))
 	unread := make([]bool, len(o.With))
@@ -110,7 +112,8 @@ func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []stri
 		for number := n + 2; ids[n] == ""; number++ {
 			id := furtherID(o.ID, number)
 			taken := slices.ContainsFunc(have, func(w Workspace) bool { return w.ID == id })
-			if number == n+2 && unread[n] { // the folder can be gone, and the worktree does not need it
+			// The repository's folder may be missing, because its existing worktree does not need it.
+			if number == n+2 && unread[n] {
 				taken = false
 			}
 			if !taken && !slices.Contains(ids, id) {
@@ -121,14 +124,14 @@ func (s Workspaces) idsOf(ctx context.Context, o Order, have []Workspace) []stri
 	return ids
 }
 
-// add plans one worktree, or finds that the arm has it.
+// add plans one worktree, or records that the arm already has it.
 func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 	at := slices.IndexFunc(have, func(w Workspace) bool { return w.ID == o.ID })
 	if at >= 0 {
 		w := have[at]
 		fits := o
 		if w.Arm != "" {
-			fits.Branch = "" // the stored configuration has the branch of the first repository
+			fits.Branch = "" // the stored configuration contains the branch of the first repository
 		}
 		switch {
 		case w.Top == "":
@@ -182,8 +185,8 @@ func (m *several) add(ctx context.Context, o Order, have []Workspace) error {
 	return m.named(*one, err)
 }
 
-// checkUnclaimed returns EConflict if a repository has the branch that a worktree would get. It is for an arm
-// that has other worktrees, and no record of this one. Nobody knows whether the branch is the arm's.
+// checkUnclaimed returns EConflict if a repository already contains the branch for the worktree. It is called
+// if the arm has other worktrees but no record of this one, because it is then unknown whose branch it is.
 func checkUnclaimed(ctx context.Context, r *git.Repo, o Order) error {
 	branch := cmp.Or(o.Branch, ownBranch(o.Name))
 	if _, err := commitOf(ctx, r, heads+branch); err != nil {
@@ -193,7 +196,8 @@ func checkUnclaimed(ctx context.Context, r *git.Repo, o Order) error {
 		"another's: nothing was made; rename this branch, or start a new arm", o.Name, r.Work, branch)
 }
 
-// named adds the repository to an error, because the same error can come from each repository.
+// named adds the repository to an error if the error does not contain it yet. This is necessary because each
+// repository can cause the same error.
 func (m *several) named(one making, err error) error {
 	if err == nil || strings.Contains(err.Error(), one.repo.Work) {
 		return err
@@ -211,7 +215,7 @@ func (m *several) first() Workspace {
 	return m.making[0].Workspace
 }
 
-// place returns the folder of a new worktree, in the folder above all of them.
+// place returns the folder for a new worktree, in the folder above all worktrees.
 func (m *several) place(w Workspace) (string, error) {
 	main := strings.TrimSuffix(w.Common, string(filepath.Separator)+".git")
 	name := strings.TrimSuffix(filepath.Base(main), ".git")
@@ -235,8 +239,8 @@ func (m *several) place(w Workspace) (string, error) {
 	return filepath.Join(m.top, name), nil
 }
 
-// checkOther checks that a planned worktree and the earlier ones are of different repositories with
-// different names.
+// checkOther returns an error if a planned worktree and another one are of the same repository, or have the
+// same folder name.
 func (m *several) checkOther(w Workspace) error {
 	all := slices.Clone(m.whole)
 	for _, one := range m.making {
@@ -256,7 +260,7 @@ func (m *several) checkOther(w Workspace) error {
 	return nil
 }
 
-// carryOut makes the planned worktrees, all or none.
+// carryOut makes all planned worktrees. If that fails, it removes them again.
 func (m *several) carryOut(ctx context.Context) error {
 	made, err := m.make(ctx)
 	if err == nil || made {
@@ -268,10 +272,11 @@ func (m *several) carryOut(ctx context.Context) error {
 	return err
 }
 
-// make makes the planned worktrees. It reports whether they are ready, which can be so together with an error.
+// make makes the planned worktrees. It reports whether they are ready. They can be ready even if make returns
+// an error.
 func (m *several) make(ctx context.Context) (made bool, err error) {
 	first := m.first()
-	if first.Status == Ready { // until the new worktrees are ready, a kill must undo them
+	if first.Status == Ready { // a kill before the end must undo the new worktrees
 		first.Whole = slices.DeleteFunc(slices.Clone(first.Whole), func(id string) bool {
 			return slices.ContainsFunc(m.making, func(one *making) bool { return one.ID == id })
 		})
@@ -292,7 +297,7 @@ func (m *several) make(ctx context.Context) (made bool, err error) {
 			return false, m.named(*one, err)
 		}
 	}
-	for _, one := range m.making { // a set-up can use the other repositories
+	for _, one := range m.making { // only now, because a set-up script may use the other repositories
 		if err := m.trees.setUp(ctx, one.setup, &one.Workspace); err != nil {
 			return false, m.named(*one, err)
 		}

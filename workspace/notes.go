@@ -15,15 +15,18 @@ import (
 	"coleo.dev/workspace/git"
 )
 
+// This file fills submodules, and notes which files a new worktree lacks.
+
 const (
-	// lfsPointer is how a file begins that stands for a file of Git LFS (its specification, version 1).
+	// lfsPointer is the beginning of a file that stands for a file of Git LFS, by version 1 of its
+	// specification.
 	lfsPointer = "version https://git-lfs.github.com/spec/v1\n"
-	// mostAttributes is the number of bytes of a .gitattributes file that are searched. Git itself
-	// ignores a larger file.
+	// mostAttributes is how many bytes of a .gitattributes file are searched. Git itself ignores a larger
+	// file.
 	mostAttributes = 100 << 20
 )
 
-// checkoutError makes the error of a failed checkout clear if a filter of Git LFS has failed.
+// checkoutError makes the error of a failed checkout clearer if a filter of Git LFS has failed.
 func checkoutError(w Workspace, err error) error {
 	var said *git.Error
 	if errors.As(err, &said) && (strings.Contains(said.Stderr, "filter lfs failed") ||
@@ -37,8 +40,8 @@ func checkoutError(w Workspace, err error) error {
 	return fmt.Errorf("check out %s: %w", w.Branch, err)
 }
 
-// noteMissing notes which files a new worktree lacks: those of submodules that are empty, and those of Git
-// LFS if the user's git has no filter for them.
+// noteMissing notes which files a new worktree lacks. They are the files of empty submodules, and those of
+// Git LFS if the user's git has no filter for them.
 func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []string, w *Workspace) error {
 	if why := "the work folder lacks them, or nobody has their commits"; len(empty) > 0 {
 		if s.EmptySubmodules {
@@ -55,12 +58,12 @@ func (s Workspaces) noteMissing(ctx context.Context, tree *git.Repo, empty []str
 	return noteLFS(ctx, tree, root, w)
 }
 
-// fillSubmodules fills the submodules of a new worktree that are filled in the work folder from. It
-// returns the paths of the others. Each submodule gets a repository of its own in the worktree's git
-// folder, so a removal of the worktree also removes it.
+// fillSubmodules fills those submodules of a new worktree that are filled in the work folder from. It
+// returns the paths of the others. Each submodule's repository is in the worktree's git folder, so the
+// removal of the worktree also removes the repository.
 func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, prefix string) (empty []string,
 	err error) {
-	if !exists(filepath.Join(tree.Work, ".gitmodules")) { // looking for submodules takes time in a large repository
+	if !exists(filepath.Join(tree.Work, ".gitmodules")) { // listing submodules takes time in a large repository
 		return nil, nil
 	}
 	links, err := gitlinks(ctx, tree, "HEAD")
@@ -94,8 +97,8 @@ func (s Workspaces) fillSubmodules(ctx context.Context, from, tree *git.Repo, pr
 	return empty, nil
 }
 
-// filledSource returns the repository of a submodule that is filled in the work folder from. It returns
-// nil if the submodule is empty there, or if its repository is not at its usual place.
+// filledSource returns the repository of a submodule in the work folder from. It returns nil if the
+// submodule is empty there, or if its repository is not in the usual place.
 func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l link, name string) (*git.Repo, error) {
 	folder := filepath.Join(from.Work, l.path)
 	if s.EmptySubmodules || name == "" || !filepath.IsLocal(l.path) || !exists(filepath.Join(folder, ".git")) {
@@ -120,9 +123,9 @@ func (s Workspaces) filledSource(ctx context.Context, from *git.Repo, l link, na
 // fetchWait is how long the fetch of a submodule's commit may take.
 const fetchWait = 5 * time.Minute
 
-// fetchMissing fetches the commit of a submodule if the work folder lacks it. It comes from the remote of
-// the work folder's own submodule: no .gitmodules says from where. fetchMissing returns EUnsupported if the
-// commit cannot be fetched.
+// fetchMissing fetches the commit of a submodule if the work folder's own submodule lacks it. It fetches
+// from the remote of that submodule, and ignores the URLs in .gitmodules. fetchMissing returns EUnsupported
+// if the commit cannot be fetched.
 func (s Workspaces) fetchMissing(ctx context.Context, sub *git.Repo, commit string) error {
 	types, err := typesOf(ctx, sub, []string{commit})
 	if err != nil || types[commit] == "commit" {
@@ -141,8 +144,8 @@ func (s Workspaces) fetchMissing(ctx context.Context, sub *git.Repo, commit stri
 	return coleo.Errorf(coleo.EUnsupported, "fetch the commit %s: %w", commit, err)
 }
 
-// fillSubmodule fills one submodule, and those inside of it. It returns the paths of those that stay
-// empty. It returns EUnsupported if the source is not whole.
+// fillSubmodule fills one submodule and the submodules in it. It returns the paths of those that stay
+// empty. It returns EUnsupported if the source lacks objects.
 func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l link, name, prefix string) ([]string,
 	error) {
 	at := git.Worktree{Path: filepath.Join(tree.Work, l.path), Git: filepath.Join(tree.Git, "modules", name)}
@@ -172,7 +175,7 @@ func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l
 	if _, err := sub.Output(ctx, "reset", "--hard", "--quiet"); err != nil {
 		return nil, err
 	}
-	if tree.Git == tree.Common { // otherwise the person's own configuration says that the submodule is used
+	if tree.Git == tree.Common { // in a worktree, the person's own configuration already marks the submodule as active
 		if err := tree.Activate(name); err != nil {
 			return nil, err
 		}
@@ -180,7 +183,7 @@ func (s Workspaces) fillSubmodule(ctx context.Context, source, tree *git.Repo, l
 	return s.fillSubmodules(ctx, source, sub, prefix)
 }
 
-// noteLFS notes which files of Git LFS are only pointers.
+// noteLFS notes which files are only pointers to files of Git LFS.
 func noteLFS(ctx context.Context, tree *git.Repo, root *os.Root, w *Workspace) error {
 	out, err := tree.Output(ctx, "ls-files", "-z", "--", ":(glob)**/.gitattributes")
 	if err != nil {
@@ -204,7 +207,7 @@ func noteLFS(ctx context.Context, tree *git.Repo, root *os.Root, w *Workspace) e
 		return err
 	}
 	var pointers []string
-	const perFile = 3 // path, attribute and value
+	const perFile = 3 // each file has three fields: path, attribute and value
 	for words := fields(out); len(words) >= perFile; words = words[perFile:] {
 		if words[2] != "lfs" {
 			continue
@@ -234,7 +237,7 @@ func beginning(root *os.Root, name string, most int64) (string, error) {
 	return string(data), err
 }
 
-// listed returns the first names of a list, for a message.
+// listed returns the first names of a list for a message.
 func listed(names []string) string {
 	var shown []string
 	for _, name := range names[:min(len(names), namesShown)] {

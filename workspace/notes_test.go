@@ -14,12 +14,12 @@ import (
 const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" +
 	"4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 
-// usesLFS commits files that Git LFS would store elsewhere.
+// usesLFS commits files that Git LFS would store outside of git.
 func (s *stage) usesLFS() {
 	s.Helper()
 	s.Write("media/.gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
 	s.Write("media/a.bin", pointer)
-	s.Write("b.bin", pointer) // no attribute says that it is of Git LFS
+	s.Write("b.bin", pointer) // no attribute assigns this file to Git LFS
 	s.Git(s.Repo, "add", ".")
 	s.Git(s.Repo, "commit", "-qm", "large files")
 }
@@ -32,7 +32,7 @@ func TestPointersOfLFSAreNoted(t *testing.T) {
 	}
 	s.usesLFS()
 	for key, value := range map[string]string{"process": "", "smudge": "", "clean": "", "required": "false"} {
-		s.Git(s.Root, "config", "--global", "filter.lfs."+key, value) // the machine can have the filter of git-lfs
+		s.Git(s.Root, "config", "--global", "filter.lfs."+key, value) // the machine may have the filter of git-lfs
 	}
 	w := s.made("two")
 	if len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "1 files of Git LFS are only pointers in the worktree (media/a.bin)") {
@@ -54,7 +54,7 @@ func TestAMissingFilterOfLFSIsOneClearLine(t *testing.T) {
 	s.nothingLeft()
 }
 
-// TestTheUsersOwnLFSBringsTheFiles runs the real git-lfs.
+// TestTheUsersOwnLFSBringsTheFiles runs the real git-lfs, which must fill in the files.
 func TestTheUsersOwnLFSBringsTheFiles(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git-lfs"); err != nil {

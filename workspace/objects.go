@@ -9,11 +9,10 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// objectID matches the id of an object in a text, as SHA-1 or SHA-256.
+// objectID matches an object id in a text, in the format SHA-1 or SHA-256.
 var objectID = regexp.MustCompile(`\b([0-9a-f]{64}|[0-9a-f]{40})\b`)
 
-// mostIDs is the largest number of ids that are examined in one text. A reflog of a month has
-// fewer.
+// mostIDs is how many ids of one text are examined. The reflog of a month contains fewer.
 const mostIDs = 20_000
 
 // idsIn returns the object ids in a text, each id once.
@@ -48,9 +47,9 @@ func typesOf(ctx context.Context, r *git.Repo, ids []string) (map[string]string,
 	return types, nil
 }
 
-// newestUnreachable returns those of the given commits, and of the commits of the given tags, that no
-// ref reaches. It leaves out ancestors of other commits in the result. The caller must open the
-// repository by its common folder, because a worktree has its own refs.
+// newestUnreachable returns the commits among the given ones that no ref reaches, where a tag stands
+// for its commit. It omits ancestors of other commits in the result. The caller must open the
+// repository by its common folder, because a worktree has refs of its own.
 func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]string, error) {
 	types, err := typesOf(ctx, common, ids)
 	if err != nil {
@@ -63,7 +62,8 @@ func newestUnreachable(ctx context.Context, common *git.Repo, ids []string) ([]s
 		return nil, nil
 	}
 	out, err := common.Run(ctx, git.Call{Args: []string{"rev-list", "--parents", "--stdin", "--not",
-		"--exclude=refs/coleo/checkpoints/*", "--exclude=refs/coleo/base/*", "--glob=refs/*"}, // an arm's own refs go with it
+		// These refs are removed together with the arm.
+		"--exclude=refs/coleo/checkpoints/*", "--exclude=refs/coleo/base/*", "--glob=refs/*"},
 		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})
 	if err != nil {
 		return nil, err

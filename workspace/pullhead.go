@@ -13,13 +13,15 @@ import (
 	"coleo.dev/workspace/remote"
 )
 
-// fetchTime is the time limit for fetching a pull request. Its commits take minutes over a slow line.
+// fetchTime is the time limit for fetching a pull request. Over a slow connection, its commits take
+// minutes.
 const fetchTime = 10 * time.Minute
 
 // pullBranch matches a branch name that stands for a pull request.
 var pullBranch = regexp.MustCompile(`^pr/([1-9][0-9]{0,8})$`)
 
-// pullNumber returns the number of the pull request for which a branch name stands, or 0.
+// pullNumber returns the number of the pull request for which a branch name stands, or 0 if it stands
+// for none.
 func pullNumber(branch string) int {
 	found := pullBranch.FindStringSubmatch(branch)
 	if found == nil {
@@ -29,9 +31,10 @@ func pullNumber(branch string) int {
 	return number
 }
 
-// fromPull lets a new branch begin at the head of a pull request. It fetches the head from the remote
-// of the branch on which the work begins, else from origin, else from the only remote. It makes no
-// ref. It returns ENotFound if the remote has no such pull request.
+// fromPull makes a new branch begin at the head of a pull request. It fetches the head from the
+// remote of the branch on which the work begins. Without such a remote, it uses origin, and without
+// origin the only remote. It makes no ref. It returns ENotFound if the remote has no such pull
+// request.
 func (s Workspaces) fromPull(ctx context.Context, r *git.Repo, o Order, w *Workspace) error {
 	number := pullNumber(o.Branch)
 	if o.Base != "" {
@@ -65,7 +68,7 @@ func (s Workspaces) fromPull(ctx context.Context, r *git.Repo, o Order, w *Works
 		"other than pr/NUMBER", shown, number)
 }
 
-// pullRefs returns the refs that can be the head of a pull request on a host. GitHub, Gitea and
+// pullRefs returns the refs that may be the head of a pull request on a host. GitHub, Gitea and
 // Forgejo have the first one, and GitLab has the second one.
 func pullRefs(host string, number int) []string {
 	pull, merge := fmt.Sprintf("refs/pull/%d/head", number), fmt.Sprintf("refs/merge-requests/%d/head", number)

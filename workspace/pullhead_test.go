@@ -10,8 +10,8 @@ import (
 	"coleo.dev/workspace"
 )
 
-// withPull gives the repository a remote, which is a local bare repository. The ref of the bare
-// repository has a commit that no branch has. withPull returns this commit.
+// withPull gives the repository a remote, which is a local bare repository. A ref of the bare
+// repository leads to a commit that is on no branch. withPull returns this commit.
 func (s *stage) withPull(url, ref string) (commit string) {
 	s.Helper()
 	bare, contributor := filepath.Join(s.Root, "bare.git"), filepath.Join(s.Root, "contributor")

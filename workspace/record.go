@@ -20,16 +20,16 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// Status says which step a worktree has reached. Records store the status.
+// Status is the step that a worktree has reached. It is stored in the record.
 type Status string
 
-// The statuses of a worktree.
+// These are the statuses of a worktree.
 const (
-	Making    Status = "making"     // nobody has worked in it yet
-	SettingUp Status = "setting_up" // only in events: the record says Making
+	Making    Status = "making"     // being made; nobody has worked in it yet
+	SettingUp Status = "setting_up" // only in events; meanwhile the record contains Making
 	Ready     Status = "ready"      // an arm may work in it
-	Removing  Status = "removing"   // its contents are elsewhere, and it is being deleted
-	Restoring Status = "restoring"  // it is being written from a kept ref, which stays
+	Removing  Status = "removing"   // being deleted; its contents are saved elsewhere
+	Restoring Status = "restoring"  // being written from a kept ref, which is not deleted
 )
 
 // Workspace is the record of one worktree. All paths are absolute.
@@ -39,44 +39,43 @@ type Workspace struct {
 	Status Status `json:"status"`
 
 	Common string `json:"common"`           // the repository's folder with the objects and refs
-	From   string `json:"from"`             // the work folder that the worktree was made from
+	From   string `json:"from"`             // the work folder from which the worktree was made
 	Path   string `json:"path"`             // the worktree's top folder
-	Folder string `json:"folder,omitempty"` // where the arm works, below Path; "" is Path itself
+	Folder string `json:"folder,omitempty"` // the folder in which the arm works, below Path; "" means Path itself
 	Git    string `json:"git"`              // the worktree's own git folder
-	// Clone means that the arm works in a clone, whose git folder is below Path. An arm in a sandbox gets a
-	// clone, because it cannot write to the git folder of the main repository. FetchWork fetches its commits.
+	// Clone means that the arm works in a clone, whose git folder is below Path. It is for arms in a sandbox,
+	// because they cannot write to the git folder of the main repository. FetchWork fetches the clone's commits.
 	Clone bool `json:"clone,omitempty"`
 
 	Branch     string `json:"branch"`                // without refs/heads/; "" if no branch was checked out
-	MadeBranch bool   `json:"made_branch,omitempty"` // Coleo has made the branch
+	MadeBranch bool   `json:"made_branch,omitempty"` // true if Coleo has made the branch
 	Start      string `json:"start"`                 // the commit on which the work begins
 	// FirstStart is the commit on which the work began when the worktree was first made. It is "" if the
 	// worktree was made only once, or was made again on a new branch.
 	FirstStart string `json:"first_start,omitempty"`
-	// Onto is the branch on which the work begins, without refs/heads/. It is "" if this branch is
-	// not known. In that case the base was a commit or a tag, or an older Coleo has made the
-	// worktree.
+	// Onto is the branch on which the work begins, without refs/heads/. It is "" if this branch is not known: the
+	// base was a commit or a tag, or an older Coleo has made the worktree.
 	Onto string `json:"onto,omitempty"`
 
-	// Pull is the number of the pull request at whose head the branch begins. It is 0 if there is none.
+	// Pull is the number of the pull request at whose head the branch begins, or 0.
 	Pull int `json:"pull,omitempty"`
-	// Notes say what a user should know about the worktree. Each note is one line.
+	// Notes contains what a user should know about the worktree, one line each.
 	Notes []string `json:"notes,omitempty"`
 
-	// Arm is the id of the arm, if the arm works in several repositories and this is not the first of them.
-	// Otherwise Arm is "", and ID is the arm's id.
+	// Arm is the id of the arm, if this is a worktree in a further repository. For an arm's first or only
+	// worktree, Arm is "", and ID is the arm's id.
 	Arm string `json:"arm,omitempty"`
-	// Top is the folder that contains the worktrees of all repositories of an arm with several. It is no
-	// repository, and the arm works there. Repo is the name of this worktree's folder there. Both are "" if
-	// the arm works in one repository.
+	// Top is the folder that contains all worktrees of an arm with several repositories. The arm works there, and
+	// Top itself is not a repository. Repo is the name of this worktree's folder in Top. Both are "" if the arm
+	// works in one repository.
 	Top  string `json:"top,omitempty"`
 	Repo string `json:"repo,omitempty"`
-	// Whole lists the ids of the arm's further worktrees that are made completely, even if their records say
-	// Making. Only the record of the first worktree has it. One write of that record ends the making of all.
+	// Whole lists the ids of the arm's further worktrees that are complete, even if their records still contain
+	// Making. Only the record of the first worktree contains Whole, so that one write completes all worktrees.
 	Whole []string `json:"whole,omitempty"`
 
-	// Again means that the arm has had the worktree before, and that it is made or restored again. If that fails,
-	// the record stays, because it names the arm's branch.
+	// Again means that the arm has had the worktree before, and that the worktree is being made or restored
+	// again. If that fails, the record stays, because it contains the arm's branch.
 	Again bool `json:"again,omitempty"`
 
 	// Placed lists what was copied or linked from From.
@@ -86,12 +85,12 @@ type Workspace struct {
 
 // Placed is a file that was put into the worktree when it was made.
 type Placed struct {
-	Path string `json:"path"`           // below Workspace.Path
+	Path string `json:"path"`           // path below Workspace.Path
 	Link string `json:"link,omitempty"` // the target of a symbolic link
-	Hash string `json:"hash,omitempty"` // of the content of a copied file, as SHA-256 in hex
+	Hash string `json:"hash,omitempty"` // SHA-256 of a copied file's content, in hexadecimal digits
 }
 
-// begin returns the commit after which all commits are the arm's work.
+// begin returns the commit at which the arm's work begins. All commits after it are the arm's work.
 func (w Workspace) begin() string { return cmp.Or(w.FirstStart, w.Start) }
 
 // Workdir returns the folder in which the arm works.
@@ -102,8 +101,8 @@ func (w Workspace) Workdir() string {
 	return filepath.Join(w.Path, w.Folder)
 }
 
-// isGone reports whether neither the folder of the worktree nor its git folder exists. The next start of the
-// arm makes it again.
+// isGone reports whether neither the folder of the worktree nor its git folder exists. The next start of the arm
+// makes both again.
 func (w Workspace) isGone() bool { return !exists(w.Path) && !exists(w.Git) }
 
 // ArmID returns the id of the arm.
@@ -127,32 +126,32 @@ func (w Workspace) ref() string {
 
 const heads = "refs/heads/"
 
-// Workspaces are the worktrees that Coleo has made on this machine.
+// Workspaces provides the worktrees that Coleo has made on this machine.
 type Workspaces struct {
 	Dir     string   // the folder of the records
-	Environ []string // the user's environment, in which git is looked for
+	Environ []string // the user's environment, whose PATH contains git
 
-	// Path is the path of a new worktree. {{repo}}, {{arm}} and {{branch}} stand for names. A
-	// relative path begins at the repository's work folder. If Path is "", a new worktree gets a
-	// place in the folder "trees" below Dir.
+	// Path is the path of a new worktree. In it, {{repo}}, {{arm}} and {{branch}} are replaced by names. A
+	// relative path begins at the repository's work folder. If Path is "", new worktrees are in the folder
+	// "trees" below Dir.
 	Path string
-	Copy []string // files and folders to copy into a new worktree, below the work folder
-	Link []string // files and folders to link to
-	// EmptySubmodules leaves the submodules of a new worktree empty. Otherwise a new worktree gets those that
-	// are filled in the work folder.
+	Copy []string // files and folders to copy into a new worktree, as paths below the work folder
+	Link []string // files and folders to link to, as such paths
+	// EmptySubmodules leaves the submodules of a new worktree empty. Otherwise Coleo fills those that are filled
+	// in the work folder.
 	EmptySubmodules bool
 
 	Now func() time.Time
 
-	// Scripts runs the scripts of projects. The zero value trusts none.
+	// Scripts runs the scripts of projects. Its zero value trusts no script.
 	Scripts script.Runner
 	// Tell is called when a set-up script starts in a worktree. It can be nil.
 	Tell func(w Workspace, s Status)
 
-	held *os.File // the lock, if this process has it
+	held *os.File // the open lock file while this process holds the lock
 }
 
-// git returns the program git. Each git process that the program starts also holds the lock.
+// git returns the program git. Each git process that it starts holds the lock too.
 func (s Workspaces) git() (git.Program, error) {
 	p, err := git.Find(s.Environ, s.scratch())
 	return p.Holding(s.held), err
@@ -161,25 +160,24 @@ func (s Workspaces) git() (git.Program, error) {
 // scratch returns the folder for files that are needed only while git runs.
 func (s Workspaces) scratch() string { return filepath.Join(s.Dir, "tmp") }
 
-// openAt opens a work folder whose git folder is known.
+// openAt opens a work folder whose git folder the caller knows.
 func (s Workspaces) openAt(ctx context.Context, work, gitDir string) (*git.Repo, error) {
 	p, err := s.git()
 	if err != nil {
 		return nil, err
 	}
 	if !exists(work) {
-		work = gitDir // git needs a folder to run in
+		work = gitDir // git must run in an existing folder
 	}
 	return p.OpenAt(ctx, work, gitDir)
 }
 
-// openCommon opens a repository by its common folder. This folder has no refs of a worktree.
+// openCommon opens a repository by its common folder, which has none of a worktree's own refs.
 func (s Workspaces) openCommon(ctx context.Context, common string) (*git.Repo, error) {
 	return s.openAt(ctx, common, common)
 }
 
-// Of returns the worktree of the arm with the given id. The result known is false if the arm has no
-// worktree.
+// Of returns the worktree of the arm with the given id. known is false if the arm has no worktree.
 func (s Workspaces) Of(id string) (w Workspace, known bool, err error) {
 	w, err = s.read(id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,9 +186,8 @@ func (s Workspaces) Of(id string) (w Workspace, known bool, err error) {
 	return w, true, err
 }
 
-// Workspace returns the worktree of an arm, by the arm's id or name. If the arm has several, Workspace
-// returns the first. It returns ENotFound if there is no such worktree, and EConflict if several arms have
-// had the name.
+// Workspace returns the worktree of an arm, by the arm's id or name. If the arm has several, it returns the
+// first. It returns ENotFound if there is no such worktree, and EConflict if several arms have had the name.
 func (s Workspaces) Workspace(idOrName string) (Workspace, error) {
 	all, err := s.List()
 	var found []Workspace
@@ -273,8 +270,7 @@ func (s Workspaces) write(w Workspace) error {
 	return wholefile.Replace(s.recordPath(w.ID), append(data, '\n'), wholefile.OwnerOnly)
 }
 
-// end deletes the record of a worktree that is deleted. If the arm is to get the worktree again, the record
-// stays.
+// end deletes the record of a deleted worktree. It keeps the record if the arm will need the worktree again.
 func (s Workspaces) end(w Workspace) error {
 	if !w.Again {
 		return s.forget(w.ID)
@@ -293,14 +289,14 @@ func (s Workspaces) forget(id string) error {
 }
 
 const (
-	// lockWait is how long a process waits for a worktree that another process changes. If a
-	// process was killed, the git that it has started can continue to check out files for a minute.
+	// lockWait is how long a process waits for a worktree that another process is changing. After a kill, the
+	// killed process's git can continue to check out files for a minute.
 	lockWait = time.Minute
 	lockLook = 10 * time.Millisecond
 )
 
-// lock locks the worktree of an arm for this process and its git processes. The caller must start
-// these git processes with the returned Workspaces, and must call unlock.
+// lock locks the worktree of an arm for this process and its git processes. The caller must start these git
+// processes with the returned Workspaces, and must call unlock.
 func (s Workspaces) lock(ctx context.Context, id string) (locked Workspaces, unlock func(), err error) {
 	if id == "" || filepath.Base(id) != id {
 		return s, nil, coleo.Errorf(coleo.EInternal, "%q is not the id of an arm", id)
@@ -314,7 +310,7 @@ func (s Workspaces) lock(ctx context.Context, id string) (locked Workspaces, unl
 	return s, func() { s.unlock(id) }, err
 }
 
-// errTaken says that another process has had a lock for as long as its caller could wait.
+// errTaken means that another process has held a lock for as long as the caller could wait.
 var errTaken = errors.New("the lock is taken")
 
 // wait locks the file with the given name in s.Dir. It returns errTaken if ctx ends first.
@@ -358,7 +354,7 @@ func tryLock(path string) (*os.File, error) {
 	return nil, err
 }
 
-// unlock releases the lock. If the arm has no record any more, unlock also deletes the lock file.
+// unlock releases the lock. If the arm no longer has a record, unlock also deletes the lock file.
 func (s Workspaces) unlock(id string) {
 	if !exists(s.recordPath(id)) {
 		os.Remove(s.held.Name())

@@ -15,20 +15,20 @@ import (
 // Removal is the result of Remove.
 type Removal struct {
 	Workspace Workspace `json:"workspace"`
-	// Kept is the ref that contains everything in the worktree. It is "" if nothing had to be kept.
+	// Kept is the ref that contains everything from the worktree. It is "" if nothing had to be kept.
 	Kept string `json:"kept,omitempty"`
-	// BranchDeleted means that Coleo has deleted the branch, because Coleo had made it and nothing
-	// was committed on it.
+	// BranchDeleted means that Coleo has deleted the branch. It does so only if it has made the branch and
+	// nobody has committed on it.
 	BranchDeleted bool `json:"branch_deleted,omitempty"`
-	// With lists the removals of the arm's worktrees in further repositories.
+	// With contains the removals of the arm's worktrees in further repositories.
 	With []Removal `json:"with,omitempty"`
-	// Stays is the folder above the worktrees of several repositories, if other files are in it. It is "" if
-	// the folder was removed.
+	// Stays is the folder above the worktrees of several repositories, if it contains other files and so was
+	// not removed. Otherwise it is "".
 	Stays string `json:"stays,omitempty"`
 }
 
-// Check returns EConflict if Remove without force would refuse. The error says what is unsaved.
-// Check returns nil if the arm has no worktree.
+// Check returns EConflict if Remove without force would refuse. The error describes what is unsaved. Check
+// returns nil if the arm has no worktree.
 func (s Workspaces) Check(ctx context.Context, id string) error {
 	all, err := s.Group(id)
 	if err != nil {
@@ -49,13 +49,12 @@ func (u Unsaved) refuse(w Workspace) error {
 		"commit and push it, or --force keeps it under %s%s", w.Name, w.Path, u, keptRefs, w.Name)
 }
 
-// Remove removes the worktree of the arm with the given id, or all of them if the arm has several. If
-// anything in them is unsaved, Remove without force returns EConflict and removes nothing. With force,
-// Remove first keeps everything under a ref of each repository. The branch stays, unless Coleo has made the
-// branch and nobody has committed anything on it. During the call, nobody may work in the worktree. If the
-// arm has no worktree, Remove does nothing.
+// Remove removes all worktrees of the arm with the given id. If something in them is unsaved, Remove without
+// force returns EConflict and removes nothing. With force, it first keeps everything under a ref of each
+// repository. It deletes a branch only if Coleo has made it and nobody has committed on it. Nobody may work in
+// the worktrees during the call. If the arm has no worktree, Remove does nothing.
 //
-// The id can also be that of a single record, if the first worktree of its arm is gone.
+// If the record of an arm's first worktree is missing, the id may be that of a single record.
 func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal, error) {
 	owner := id
 	w, err := s.read(id)
@@ -74,15 +73,15 @@ func (s Workspaces) Remove(ctx context.Context, id string, force bool) (Removal,
 	return s.removeAll(ctx, all, force)
 }
 
-// clear removes what is left of a worktree whose folder somebody has deleted. It keeps what is unsaved under a
-// ref. The record stays until the worktree is made again. The caller holds the lock.
+// clear removes what is left of a worktree whose folder somebody has deleted. It first keeps unsaved work
+// under a ref. It keeps the record, because the worktree will be made again. The caller must hold the lock.
 func (s Workspaces) clear(ctx context.Context, w Workspace) error {
 	w.Again = true
 	_, err := s.removeAll(ctx, []Workspace{w}, true)
 	return err
 }
 
-// takeAway removes a worktree whose contents are elsewhere.
+// takeAway removes a worktree whose contents are saved elsewhere.
 func (s Workspaces) takeAway(ctx context.Context, w Workspace, out Removal) (Removal, error) {
 	if err := giveBackLink(w); err != nil {
 		return out, err
@@ -96,8 +95,8 @@ func (s Workspaces) takeAway(ctx context.Context, w Workspace, out Removal) (Rem
 	return out, err
 }
 
-// giveBackLink restores the worktree's own .git, which an arm may have replaced. Then delete
-// recognizes the folder. giveBackLink deletes the arm's .git, which the kept ref contains.
+// giveBackLink restores the worktree's own .git, which an arm may have replaced, because delete recognizes the
+// folder by it. giveBackLink deletes the arm's .git, which the kept ref contains.
 func giveBackLink(w Workspace) error {
 	at := git.Worktree{Path: w.Path, Git: w.Git}
 	if w.Clone || !exists(w.Path) || !at.Gone() {
@@ -106,7 +105,7 @@ func giveBackLink(w Workspace) error {
 	return errors.Join(deleteAll(filepath.Join(w.Path, ".git")), at.WriteLink())
 }
 
-// finish completes the removal of a worktree whose contents are elsewhere.
+// finish completes the removal of a worktree whose contents are saved elsewhere.
 func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool, err error) {
 	if err := s.delete(w); err != nil {
 		return false, err
@@ -119,13 +118,13 @@ func (s Workspaces) finish(ctx context.Context, w Workspace) (branchDeleted bool
 		defer r.Close()
 		if checkFree(r, w.ref()) == nil {
 			_, err = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start)
-			branchDeleted = err == nil // otherwise it has commits
+			branchDeleted = err == nil // fails if the branch has new commits
 		}
 	}
 	return branchDeleted, s.end(w)
 }
 
-// mend completes or undoes an interrupted making, removal or restoring of a worktree.
+// mend completes or undoes the making, removal or restoring of a worktree that was interrupted.
 func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 	switch w.Status {
 	case Making:
@@ -151,23 +150,22 @@ func (s Workspaces) mend(ctx context.Context, w Workspace) error {
 	return nil
 }
 
-// Pruned says what Prune has done with a worktree.
+// Pruned describes what Prune has done with a worktree.
 type Pruned struct {
 	Workspace Workspace `json:"workspace"`
-	Mended    bool      `json:"mended,omitempty"` // an interrupted making, removal or restoring was ended
+	Mended    bool      `json:"mended,omitempty"` // an interrupted making, removal or restoring was completed or undone
 	Removed   bool      `json:"removed,omitempty"`
 	Kept      string    `json:"kept,omitempty"`
-	Left      string    `json:"left,omitempty"` // why it was left alone
+	Left      string    `json:"left,omitempty"` // the reason if the worktree was left alone
 }
 
-// scratchAge is the age from which Prune deletes a temporary file of git. No git process that Coleo
-// starts runs that long.
+// scratchAge is how old a temporary file of git must be before Prune deletes it. None of Coleo's git processes
+// runs that long.
 const scratchAge = 24 * time.Hour
 
-// Prune completes interrupted calls. It also removes unused worktrees that have no unsaved work.
-// The function inUse reports whether a worktree has an arm, or whether an arm works in it. Prune
-// leaves a worktree alone if it is in use or has unsaved work. If Prune cannot read some records,
-// it does the rest and returns an error.
+// Prune completes or undoes interrupted calls, and removes unused worktrees that have no unsaved work. inUse
+// reports whether the arm of a worktree exists, or whether another arm works in the worktree. If Prune cannot
+// read some records, it handles the others and returns an error.
 func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pruned, error) {
 	s.pruneScratch()
 	s.pruneOutputs()
@@ -179,7 +177,7 @@ func (s Workspaces) Prune(ctx context.Context, inUse func(Workspace) bool) ([]Pr
 		case w.Status != Ready:
 			p.Mended, err = s.mendLocked(ctx, w)
 		case inUse(w), !exists(s.recordPath(w.ID)), w.Arm != "" && exists(s.recordPath(w.Arm)):
-			continue // also if it goes with the first worktree of its arm
+			continue // further worktrees are removed together with the arm's first one
 		default:
 			var done Removal
 			done, err = s.Remove(ctx, w.ID, false)
@@ -202,7 +200,7 @@ func (s Workspaces) mendLocked(ctx context.Context, w Workspace) (mended bool, e
 	defer unlock()
 	w, err = s.read(w.ID)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil // it went with another worktree of its arm
+		return false, nil // it was removed together with another worktree of its arm
 	}
 	if err != nil || w.Status == Ready {
 		return false, err

@@ -12,7 +12,8 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// losses are the ways in which a removal could lose work. Each says a word of the refusal.
+// losses contains ways in which a removal could lose work. Each has a word that the refusal must
+// contain.
 var losses = []struct {
 	name, word string
 	do         func(*stage, workspace.Workspace)
@@ -100,9 +101,8 @@ func TestM28ARemovalRefusesToLoseWork(t *testing.T) {
 	}
 }
 
-// refusesToLose lets an arm do something, after which a removal would lose work. The removal must be
-// refused with the word, and with force it must keep everything. The function files returns the files to
-// compare.
+// refusesToLose calls do, after which a removal would lose work. The removal must be refused with the
+// word. With force, it must keep all files that the function files returns.
 func refusesToLose(s *stage, w workspace.Workspace, do func(*stage, workspace.Workspace), word string,
 	files func(dir string) map[string]gittest.File) {
 	do(s, w)
@@ -135,7 +135,7 @@ func refusesToLose(s *stage, w workspace.Workspace, do func(*stage, workspace.Wo
 	s.Git(s.Repo, "fsck", "--no-dangling")
 }
 
-// withKeptGit returns the files with the arm's own git folder where Restore puts it.
+// withKeptGit returns the files with the arm's own git folder at the path to which Restore restores it.
 func withKeptGit(files map[string]gittest.File) map[string]gittest.File {
 	kept := map[string]gittest.File{}
 	for name, file := range files {
@@ -170,12 +170,13 @@ func TestM28WorkThatIsElsewhereIsRemoved(t *testing.T) {
 			if err != nil || done.Kept != "" || done.BranchDeleted {
 				t.Errorf("the removal: %+v, %v", done, err)
 			}
-			s.Git(s.Repo, "rev-parse", "--verify", "coleo/fix") // a branch with commits stays
+			s.Git(s.Repo, "rev-parse", "--verify", "coleo/fix") // a branch with commits must stay
 		})
 	}
 }
 
-// TestM28AnAmendedCommitIsKept: only the worktree's reflog has the commit before the amend.
+// TestM28AnAmendedCommitIsKept: after an amend, only the worktree's reflog contains the old commit. A
+// removal must keep it.
 func TestM28AnAmendedCommitIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -13,10 +13,10 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// LockRepository locks a repository for this process and its git processes, so that one merge into
-// the repository runs at a time. If LockRepository does not get the lock before ctx ends, it
-// returns EBusy. The lock is a flock, so it ends with the last process that holds it. The caller
-// must start its git processes with the returned Workspaces, and must call unlock.
+// LockRepository locks a repository for this process and its git processes, so that merges into it run one
+// after another. It returns EBusy if ctx ends before it has the lock. The lock is a flock, so it ends with the
+// last process that holds it. The caller must start its git processes with the returned Workspaces, and must
+// call unlock.
 func (s Workspaces) LockRepository(ctx context.Context, common string) (locked Workspaces, unlock func(), err error) {
 	s.held, err = s.wait(ctx, fmt.Sprintf("merge-%x.lock", sha256.Sum256([]byte(common))))
 	if errors.Is(err, errTaken) {
@@ -25,8 +25,8 @@ func (s Workspaces) LockRepository(ctx context.Context, common string) (locked W
 	return s, func() { s.held.Close() }, err
 }
 
-// OpenTree opens the worktree of an arm. If the arm has a clone, the result is the clone, and not the
-// main repository. OpenTree returns EConflict if the arm has replaced the git folder of its clone.
+// OpenTree opens an arm's worktree or clone. It returns EConflict if the arm has replaced the git folder of its
+// clone.
 func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error) {
 	if err := checkClone(ctx, w); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (s Workspaces) OpenTree(ctx context.Context, w Workspace) (*git.Repo, error
 	if err != nil {
 		return nil, err
 	}
-	if w.Clone && r.Common != w.Git || !w.Clone && !sameFolder(r.Common, w.Common) { // the arm has changed it
+	if w.Clone && r.Common != w.Git || !w.Clone && !sameFolder(r.Common, w.Common) { // the arm has changed its .git
 		r.Close()
 		return nil, coleo.Errorf(coleo.EConflict, "%s leads to %s, which is not the repository of arm %s: git is not run "+
 			"there", w.Git, r.Common, w.Name)
@@ -55,7 +55,7 @@ func (s Workspaces) openOwn(ctx context.Context, w Workspace) (*git.Repo, error)
 	return p.OpenClone(ctx, w.asClone())
 }
 
-// asClone returns what package git needs to know of a clone.
+// asClone returns the description of the clone for package git.
 func (w Workspace) asClone() git.Clone {
 	return git.Clone{Work: w.Path, Git: w.Git, Main: w.Common, Arm: w.ArmID(), Begin: w.begin()}
 }
@@ -66,19 +66,19 @@ func sameFolder(a, b string) bool {
 	return err == nil && failed == nil && os.SameFile(one, other)
 }
 
-// OpenRepository opens the repository of an arm's worktree, but without a work folder. So git does
-// not read a .gitattributes file that the arm has written.
+// OpenRepository opens the repository of an arm's worktree without a work folder, so that git does not read a
+// .gitattributes file that the arm has written.
 func (s Workspaces) OpenRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
 	return s.openCommon(ctx, w.Common)
 }
 
-// OpenCloneRepository is like OpenRepository, but opens the repository of an arm's clone. The caller must have
-// opened the clone with OpenTree, which checks it.
+// OpenCloneRepository is like OpenRepository, but opens the repository of an arm's clone. The caller must first
+// open the clone with OpenTree, which checks the clone.
 func (s Workspaces) OpenCloneRepository(ctx context.Context, w Workspace) (*git.Repo, error) {
 	return s.OpenCloneWith(ctx, w, w.Git)
 }
 
-// OpenCloneWith is like OpenCloneRepository, but with another work folder than that of the arm.
+// OpenCloneWith is like OpenCloneRepository, but with work as the work folder.
 func (s Workspaces) OpenCloneWith(ctx context.Context, w Workspace, work string) (*git.Repo, error) {
 	p, err := s.git()
 	if err != nil {
@@ -94,8 +94,8 @@ func (s Workspaces) OpenFolder(ctx context.Context, folder string) (*git.Repo, e
 	return s.open(ctx, folder)
 }
 
-// Changed returns the work in a person's work folder that is uncommitted, untracked, ignored or in
-// progress. It leaves out commits.
+// Changed returns everything in a person's work folder that is uncommitted, untracked, ignored or in progress.
+// It ignores commits.
 func (s Workspaces) Changed(ctx context.Context, folder string) (Unsaved, error) {
 	var u Unsaved
 	r, err := s.open(ctx, folder)
@@ -110,8 +110,7 @@ func (s Workspaces) Changed(ctx context.Context, folder string) (Unsaved, error)
 	return u, s.unsavedFiles(ctx, r, Workspace{Path: r.Work, Git: r.Git}, &u)
 }
 
-// InProgress returns the names of the operations that are in progress in a person's work folder, such
-// as "merge".
+// InProgress returns the names of the unfinished operations in a person's work folder, such as "merge".
 func (s Workspaces) InProgress(ctx context.Context, folder string) ([]string, error) {
 	r, err := s.open(ctx, folder)
 	if err != nil {
@@ -129,15 +128,15 @@ func (s Workspaces) TempDir() (string, error) {
 	return os.MkdirTemp(s.scratch(), "merge-")
 }
 
-// CheckedOut returns the work folder that has a branch checked out or that is rebasing the branch.
-// It returns "" if there is no such work folder. The branch is a ref, such as refs/heads/NAME.
-// CheckedOut ignores the work folder whose git folder is `except`.
+// CheckedOut returns a work folder in which the branch is checked out or is being rebased, or "" if there is
+// none. ref is the full name of the branch, such as refs/heads/NAME. The work folder with the git folder except
+// is ignored.
 func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 	all, err := r.Worktrees()
 	if err != nil {
 		return "", err
 	}
-	if filepath.Base(r.Common) == ".git" || exists(filepath.Join(r.Common, "index")) { // it is not bare
+	if filepath.Base(r.Common) == ".git" || exists(filepath.Join(r.Common, "index")) { // the repository is not bare
 		all = append(all, git.Worktree{Path: r.Common, Git: r.Common, Head: r.MainHead()})
 	}
 	for _, other := range all {
@@ -151,8 +150,7 @@ func CheckedOut(r *git.Repo, ref, except string) (string, error) {
 // mostRef is the largest size, in bytes, of a file that contains the name of a branch.
 const mostRef = 8 << 10
 
-// rebased returns the branch that a rebase in a git folder will move. It returns "" if there is
-// none.
+// rebased returns the branch that an unfinished rebase in a git folder will move, or "" if there is none.
 func rebased(gitDir string) string {
 	for _, kind := range []string{"rebase-merge", "rebase-apply"} {
 		path := filepath.Join(gitDir, kind, "head-name")
@@ -196,10 +194,10 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// CommittedBranch returns the branch that is checked out in an arm's worktree, without refs/heads/. If
-// the arm has a clone, CommittedBranch first fetches the commits of the clone, and returns the branch that
-// has got them. It returns EConflict if no branch is checked out, if the worktree has uncommitted work, or if a
-// merge, a rebase or the like is in progress there.
+// CommittedBranch returns the branch that is checked out in an arm's worktree, without refs/heads/. For a
+// clone, it first fetches the clone's commits, and returns the branch to which it has fetched them. It returns
+// EConflict if no branch is checked out, if there is uncommitted work, or if an operation such as a merge is
+// unfinished.
 func (s Workspaces) CommittedBranch(ctx context.Context, w Workspace) (string, error) {
 	r, err := s.OpenTree(ctx, w)
 	if err != nil {

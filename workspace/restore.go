@@ -63,8 +63,8 @@ func (s Workspaces) repositories() (all []string, err error) {
 	return all, err
 }
 
-// Kept returns the kept worktrees of all repositories in which Coleo has made worktrees, the oldest
-// first. Kept leaves out a repository that is gone.
+// Kept returns the kept worktrees of all repositories in which Coleo has made worktrees, oldest first. It
+// skips repositories that no longer exist.
 func (s Workspaces) Kept(ctx context.Context) ([]Kept, error) {
 	repos, err := s.repositories()
 	if err != nil {
@@ -109,17 +109,17 @@ func (s Workspaces) keptIn(ctx context.Context, common string) ([]Kept, error) {
 // Restored is the result of Restore.
 type Restored struct {
 	Workspace Workspace `json:"workspace"`
-	// Detached says why the branch is not checked out. It is "" if the branch is checked out.
+	// Detached is the reason if the branch is not checked out. Otherwise it is "".
 	Detached string `json:"detached,omitempty"`
 }
 
-// Restore makes the worktree of a kept ref again. It restores each file with its permissions, each
-// symbolic link, the index, and an operation in progress. The worktree is at the given path. If
-// path is "", the worktree is at its old place. The ref stays. Restore returns EConflict if the
-// folder exists already, or if the arm has a worktree.
+// Restore makes the worktree of a kept ref again. It restores each file with its permissions, each symbolic
+// link, the index, and an unfinished operation. The worktree is made at path. If path is "", it is made at
+// its old place. The ref stays. Restore returns EConflict if the folder already exists, or if the arm has a
+// worktree.
 //
-// If the arm had several repositories, path is the folder above their worktrees. All of them must be in one
-// such folder. Restore returns EConflict if the others are elsewhere, or if other files are in a given path.
+// If the arm had several repositories, path is the folder above all of their worktrees. Restore returns
+// EConflict if the others are elsewhere, or if the folder at a given path contains other files.
 func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored, error) {
 	common, err := s.openCommon(ctx, k.Common)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 	}
 	defer unlock()
 	w := h.Workspace
-	w.Common, w.Status, w.Clone = k.Common, Restoring, false // what was in a clone comes back as a worktree
+	w.Common, w.Status, w.Clone = k.Common, Restoring, false // the content of a clone is restored as a worktree
 	w.Git, w.Whole = w.gitFolder(), nil
 	if err := s.placeAgain(&w, path); err != nil {
 		return Restored{}, err
@@ -167,8 +167,7 @@ func (s Workspaces) Restore(ctx context.Context, k Kept, path string) (Restored,
 	return out, nil
 }
 
-// mostManifest is the largest size of a manifest, in bytes. The largest manifest has mostKeptFiles
-// lines.
+// mostManifest is the largest size of a manifest, in bytes. It has room for mostKeptFiles lines.
 const mostManifest = 256 << 20
 
 func readManifest(ctx context.Context, r *git.Repo, ref string) (h header, entries []entry, err error) {
@@ -190,8 +189,7 @@ func readManifest(ctx context.Context, r *git.Repo, ref string) (h header, entri
 	return h, entries, nil
 }
 
-// bringBack writes the worktree. It returns the reason why the branch is not checked out, or "" if
-// the branch is checked out.
+// bringBack writes the worktree. It returns the reason if the branch is not checked out, or "".
 func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspace, h header, ref string,
 	entries []entry) (string, error) {
 	if err := s.write(*w); err != nil {
@@ -226,8 +224,8 @@ func (s Workspaces) bringBack(ctx context.Context, common *git.Repo, w *Workspac
 	return detached, s.write(*w)
 }
 
-// headAgain returns what to check out in the restored worktree. It returns the branch, if the
-// branch is free and still at the kept commit. Otherwise it returns the commit and the reason.
+// headAgain returns what to check out in the restored worktree. That is the branch, if it is free and still
+// at the kept commit. Otherwise it is the commit, and detached contains the reason.
 func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached string, err error) {
 	if h.Branch == "" {
 		return h.Head, "", nil
@@ -248,8 +246,8 @@ func headAgain(ctx context.Context, common *git.Repo, h header) (head, detached 
 	return h.Branch, "", nil
 }
 
-// writeArea writes the files of one area into a folder. It sets the permissions of folders last,
-// because some of these permissions forbid writing into the folder.
+// writeArea writes the files of one area into a folder. It sets the permissions of folders last, because
+// they may forbid writing into the folder.
 func writeArea(ctx context.Context, r *git.Repo, ref string, entries []entry, area, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -282,8 +280,8 @@ func writeArea(ctx context.Context, r *git.Repo, ref string, entries []entry, ar
 	return nil
 }
 
-// path returns the path at which the file is restored. If the arm had replaced the worktree's .git,
-// that file gets another name, because the restored worktree has its own .git.
+// path returns the path at which the file is restored. If the arm had replaced the worktree's .git, that
+// file has another name now, because the restored worktree needs its own .git.
 func (e entry) path() string {
 	path := string(e.Path)
 	if rest, ok := strings.CutPrefix(path, ".git"); ok && e.Area == areaWork && (rest == "" || rest[0] == '/') {
@@ -292,7 +290,7 @@ func (e entry) path() string {
 	return path
 }
 
-// writeBlobs starts one git process that prints all wanted blobs, and writes each blob to its file.
+// writeBlobs starts one git process that prints all wanted blobs, and writes each blob into its file.
 func writeBlobs(ctx context.Context, r *git.Repo, wanted string, files []entry, root *os.Root) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

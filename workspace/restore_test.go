@@ -10,7 +10,7 @@ import (
 	"coleo.dev/workspace"
 )
 
-// filled makes a worktree that has something of everything.
+// filled makes a worktree with work of all kinds.
 func (s *stage) filled() workspace.Workspace {
 	s.Helper()
 	s.side()

@@ -18,14 +18,14 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// mostMade is the largest number of ignored files that Coleo remembers after a set-up. A large
-// node_modules has 200,000 files. Further files count as unsaved.
+// mostMade is how many ignored files Coleo remembers after a set-up. A large node_modules has 200,000
+// files. Files beyond this number count as unsaved.
 const mostMade = 300_000
 
-// setupOf returns the set-up script for a planned worktree, if one must run. Nothing has been made
-// yet. For a new branch, the script comes from the commit on which the branch begins. For an
-// existing branch and for a pull request, it comes from the commit that is checked out in the work
-// folder, because an arm or a stranger may have made the branch.
+// setupOf returns the set-up script that must run for a planned worktree, or nil. Nothing has been made
+// yet. For a new branch, the script comes from the commit at which the branch begins. For an existing
+// branch or a pull request, it comes from the commit that is checked out in the work folder. In these
+// cases an arm or a stranger may have made the branch.
 func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Order) (*script.Script, error) {
 	if o.NoSetup {
 		return nil, nil
@@ -53,7 +53,7 @@ func (s Workspaces) setupOf(ctx context.Context, r *git.Repo, w Workspace, o Ord
 	return &setup, nil
 }
 
-// setUp runs the set-up script in a new worktree. Then it remembers which ignored files exist.
+// setUp runs the set-up script in a new worktree. Then it stores which ignored files exist.
 func (s Workspaces) setUp(ctx context.Context, setup *script.Script, w *Workspace) error {
 	if setup == nil {
 		return nil
@@ -75,8 +75,8 @@ func (s Workspaces) setUp(ctx context.Context, setup *script.Script, w *Workspac
 	return s.rememberMade(ctx, tree, *w)
 }
 
-// rememberMade stores which ignored files a worktree has. The set-up has made these files, or Coleo
-// has copied or linked them.
+// rememberMade stores which ignored files a new worktree contains. The set-up has made these files, or
+// Coleo has copied or linked them.
 func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspace) error {
 	u := Unsaved{}
 	err := errors.Join(s.unsavedFiles(ctx, tree, w, &u), s.unsavedSubmodules(ctx, tree, w, &u))
@@ -106,18 +106,18 @@ func (s Workspaces) rememberMade(ctx context.Context, tree *git.Repo, w Workspac
 	return wholefile.Replace(s.madePath(w.ID), data, wholefile.OwnerOnly)
 }
 
-// madePath returns the path of the list of the files that a set-up has made.
+// madePath returns the path of the list of files that the set-up has made.
 func (s Workspaces) madePath(id string) string { return filepath.Join(s.Dir, id+".made.json") }
 
-// SetupOutput returns the path of the file with the output of an arm's set-up. If the set-up fails,
-// the file stays for the time outputAge.
+// SetupOutput returns the path of the file with the output of an arm's set-up. After a failed set-up, the
+// file is kept for outputAge.
 func (s Workspaces) SetupOutput(id string) string { return filepath.Join(s.Dir, id+setupSuffix) }
 
 const setupSuffix = ".setup.txt"
 
-// stateOf describes a file in one text. The text contains the type, size and modification time of
-// the file, or the target of a link. If a slash ends the name, it is a repository of its own, of which git
-// names only the folder. The text then stands for each file in the folder.
+// stateOf describes a file in one text: its type, size and modification time, or the target of a link. A
+// name that ends with a slash is a repository of its own, of which git reports only the folder. The text
+// then describes all files in the folder.
 func stateOf(root *os.Root, name string) (string, error) {
 	if strings.HasSuffix(name, "/") {
 		return stateOfAll(root, strings.TrimSuffix(name, "/"))
@@ -147,8 +147,8 @@ func stateOfAll(root *os.Root, folder string) (string, error) {
 	return fmt.Sprintf("folder %x", sum.Sum(nil)), err
 }
 
-// asMade returns a function that reports whether an ignored file is unchanged since the end of the
-// set-up. If there is no list of the set-up's files, the function always returns false.
+// asMade returns a function that reports whether an ignored file is unchanged since the end of the set-up.
+// If there is no list of the set-up's files, the function always returns false.
 func (s Workspaces) asMade(w Workspace, root *os.Root) func(name string) bool {
 	made := map[string]string{}
 	if data, err := os.ReadFile(s.madePath(w.ID)); err == nil {
@@ -161,7 +161,7 @@ func (s Workspaces) asMade(w Workspace, root *os.Root) func(name string) bool {
 	}
 }
 
-// outputAge is how long the output of a set-up stays after the worktree is gone.
+// outputAge is how long the output of a set-up is kept after the worktree is gone.
 const outputAge = 7 * 24 * time.Hour
 
 // pruneOutputs deletes the old outputs of set-ups whose worktrees are gone.
@@ -176,7 +176,7 @@ func (s Workspaces) pruneOutputs() {
 	}
 }
 
-// endScript ends the processes that a killed process has left of a set-up script.
+// endScript ends the processes of a set-up script that a killed process has left behind.
 func (s Workspaces) endScript(w Workspace) error {
 	if w.Status != Making {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// project commits a script of the project, and other files.
+// project commits a script and other files in the project.
 func (s *stage) project(path, text string, others ...string) {
 	s.Helper()
 	s.Write(path, text)
@@ -30,7 +30,7 @@ func (s *stage) project(path, text string, others ...string) {
 	s.Git(s.Repo, "commit", "-qm", "scripts")
 }
 
-// trusts trusts a script of the project as it is now.
+// trusts makes the user trust the present version of a script of the project.
 func (s *stage) trusts(path string) script.Script {
 	s.Helper()
 	found, _, _, err := s.trees.Script(s.Context(), s.Repo, "", path)
@@ -39,7 +39,8 @@ func (s *stage) trusts(path string) script.Script {
 	return found
 }
 
-// refused makes a worktree, which must fail with a code and a message, and leave nothing.
+// refused tries to make a worktree. That must fail with the code and the message, and leave nothing
+// behind.
 func (s *stage) refused(name string, code coleo.Code, want string, change ...func(*workspace.Order)) string {
 	s.Helper()
 	o := workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo}
@@ -68,7 +69,7 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 	}
 	first := s.trusts(script.Setup)
 	if first.Why == "" {
-		t.Error("printf can start nothing, but is not on the list") // the list is short
+		t.Error("printf can start nothing, but is not on the list") // the list contains only a few commands
 	}
 	w := s.made("one")
 	if data, err := os.ReadFile(filepath.Join(w.Path, ".env")); string(data) != "coleo/one" {
@@ -88,7 +89,7 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 		t.Errorf("a changed file of the set-up: %v", err)
 	}
 
-	s.Write("file", "changed\n") // the hash covers all files, because of printf
+	s.Write("file", "changed\n") // because of printf, the hash covers all files
 	s.Git(s.Repo, "commit", "-qam", "more")
 	w2 := workspace.Order{ID: s.ArmID("two"), Name: "two", Folder: s.Repo}
 	if _, err := s.trees.Make(t.Context(), w2); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
@@ -104,7 +105,8 @@ func TestM28ASetUpRunsOnlyIfItIsTrusted(t *testing.T) {
 	s.made("two")
 }
 
-// TestM28ATrustIsForOneRepository copies a repository with its trusted set-up.
+// TestM28ATrustIsForOneRepository copies a repository with its trusted set-up. The copy's set-up must
+// not be trusted.
 func TestM28ATrustIsForOneRepository(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -120,8 +122,8 @@ func TestM28ATrustIsForOneRepository(t *testing.T) {
 	s.refused("one", coleo.EForbidden, "is not trusted")
 }
 
-// TestM28TheSetUpIsNeverTheArms makes a worktree on a branch that has another set-up, and in a
-// work folder in which somebody has changed the file.
+// TestM28TheSetUpIsNeverTheArms makes a worktree on a branch with another set-up, while somebody has
+// changed the file in the work folder. Neither version may run.
 func TestM28TheSetUpIsNeverTheArms(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -139,7 +141,7 @@ func TestM28TheSetUpIsNeverTheArms(t *testing.T) {
 	}
 }
 
-// TestTheSetUpIsNeverThatOfAPullRequest: anybody can write a pull request.
+// TestTheSetUpIsNeverThatOfAPullRequest: anybody can write a pull request, so its set-up must not run.
 func TestTheSetUpIsNeverThatOfAPullRequest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -213,8 +215,8 @@ func marked(id string) (pids []int) {
 	return pids
 }
 
-// TestM28AKillInASetUpLeavesNoProcess kills the process that makes a worktree while the set-up
-// runs, alone and together with the guard.
+// TestM28AKillInASetUpLeavesNoProcess kills the process that makes a worktree while the set-up runs:
+// once alone, and once together with the guard.
 func TestM28AKillInASetUpLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	for _, together := range []bool{false, true} {
@@ -227,7 +229,7 @@ func TestM28AKillInASetUpLeavesNoProcess(t *testing.T) {
 		making.Env = []string{helperFor + "=make " + root, "PATH=" + os.Getenv("PATH")}
 		s.Check(making.Start())
 		tree := filepath.Join(s.trees.Dir, "trees", "project-fix")
-		own := func() (found []int) { // another stage has the same id
+		own := func() (found []int) { // only the processes in this worktree
 			for _, pid := range marked(id) {
 				if at, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd"); strings.HasPrefix(at, tree) {
 					found = append(found, pid)
@@ -242,7 +244,7 @@ func TestM28AKillInASetUpLeavesNoProcess(t *testing.T) {
 		if together {
 			for _, pid := range gittest.Children(making.Process.Pid) {
 				pids = append(pids, pid)
-				break // the guard
+				break // kills the guard too
 			}
 		}
 		for _, pid := range pids {
@@ -280,7 +282,7 @@ func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 	run := func(base, tree string) error {
 		return s.trees.CheckTree(t.Context(), common, base, tree, s.ArmID("one"))
 	}
-	s.Check(run(s.Git(s.Repo, "rev-parse", "HEAD"), tree())) // there is no check
+	s.Check(run(s.Git(s.Repo, "rev-parse", "HEAD"), tree())) // without a check, nothing runs
 	s.project(script.Check, "#!/bin/sh\ncmp file sub/want\n", "sub/want", "good\n")
 	base := s.Git(s.Repo, "rev-parse", "HEAD")
 	if err := run(base, tree()); coleo.ErrorCode(err) != coleo.EForbidden || !strings.Contains(err.Error(),
@@ -306,8 +308,8 @@ func TestM28ACheckRunsOnTheGivenTree(t *testing.T) {
 	}
 }
 
-// TestM28ASetUpMayFillAFolderOfASubmodule: what it has made there is not unsaved, and neither are copied
-// files.
+// TestM28ASetUpMayFillAFolderOfASubmodule: files that a set-up has made in a submodule's folder must not
+// count as unsaved, and neither must copied files.
 func TestM28ASetUpMayFillAFolderOfASubmodule(t *testing.T) {
 	t.Parallel()
 	s := newLibraryStage(t)

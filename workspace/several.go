@@ -16,8 +16,9 @@ import (
 	"coleo.dev/printable"
 )
 
-// furtherID returns the id of an arm's worktree in a further repository. The first further one has the
-// number 2. The id can be part of a ref and of a file name, whatever the repository is called.
+// furtherID returns the id of an arm's worktree in a further repository. The first further repository has the
+// number 2. The id can always be a part of a ref and of a file name, because it does not contain the
+// repository's name.
 func furtherID(arm string, number int) string { return arm + "-" + strconv.Itoa(number) }
 
 // furtherOf reports whether an id is that of an arm's worktree in a further repository.
@@ -26,8 +27,8 @@ func furtherOf(arm, id string) bool {
 	return err == nil && id == furtherID(arm, number)
 }
 
-// number returns the end of the id of a worktree in a further repository, such as "-2". It returns "" for
-// the arm's first worktree.
+// number returns the end of the id of a worktree in a further repository, such as "-2". For the arm's first
+// worktree, it returns "".
 func (w Workspace) number() string {
 	if w.Arm == "" {
 		return ""
@@ -37,7 +38,7 @@ func (w Workspace) number() string {
 
 // Group returns the worktrees of the arm with the given id, in the order in which the user has named their
 // repositories. Most arms have one worktree or none. If the id is that of a worktree in a further repository,
-// Group returns this worktree alone.
+// Group returns only this worktree.
 func (s Workspaces) Group(id string) ([]Workspace, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -66,18 +67,18 @@ func (s Workspaces) Group(id string) ([]Workspace, error) {
 	return all, nil
 }
 
-// In returns the worktrees of several repositories that are in the given folder, which an arm works in. It
-// returns nil if the folder is not the folder above such worktrees.
+// In returns the worktrees of an arm with several repositories, if folder is the folder above them. Otherwise
+// it returns nil.
 func (s Workspaces) In(folder string) ([]Workspace, error) {
-	all, _ := s.List() // what cannot be read says nothing
+	all, _ := s.List() // unreadable records are ignored
 	if at := slices.IndexFunc(all, func(w Workspace) bool { return w.Top != "" && w.Top == folder }); at >= 0 {
 		return s.Group(all[at].ArmID())
 	}
 	return nil, nil
 }
 
-// settled ends what was interrupted in the worktrees of an arm, and returns those that are ready. The caller
-// holds the lock.
+// settled completes or undoes what was interrupted in the worktrees of an arm, and returns those that are
+// ready. The caller must hold the lock.
 func (s Workspaces) settled(ctx context.Context, id string) ([]Workspace, error) {
 	all, err := s.Group(id)
 	for _, w := range all {
@@ -91,8 +92,8 @@ func (s Workspaces) settled(ctx context.Context, id string) ([]Workspace, error)
 	return s.Group(id)
 }
 
-// isWhole reports whether a worktree in a further repository is made completely, although its record says
-// Making. The record of the arm's first worktree says so.
+// isWhole reports whether a worktree in a further repository is complete although its record contains Making.
+// It checks the record of the arm's first worktree.
 func (s Workspaces) isWhole(w Workspace) (bool, error) {
 	if w.Arm == "" {
 		return false, nil
@@ -104,8 +105,8 @@ func (s Workspaces) isWhole(w Workspace) (bool, error) {
 	return err == nil && first.Status == Ready && slices.Contains(first.Whole, w.ID), err
 }
 
-// unsavedIn returns what is unsaved in the worktrees of an arm, and the error with which Remove without
-// force refuses to remove them.
+// unsavedIn returns what is unsaved in each worktree of an arm. refusal is the error with which Remove without
+// force would refuse to remove them.
 func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsaved, refusal, err error) {
 	var parts []string
 	for _, w := range all {
@@ -139,7 +140,7 @@ func (s Workspaces) unsavedIn(ctx context.Context, all []Workspace) (each []Unsa
 		all[0].Name, all[0].Workdir(), strings.Join(parts, "; "), advice), nil
 }
 
-// notExamined adds to an error of git that nothing was removed. Coleo's own refusals say it.
+// notExamined adds to an error of git that nothing was removed. Coleo's own errors already contain this.
 func notExamined(ctx context.Context, w Workspace, err error) error {
 	if code := coleo.ErrorCode(err); ctx.Err() != nil || code != coleo.EInternal && code != coleo.EInvalid {
 		return err
@@ -148,14 +149,14 @@ func notExamined(ctx context.Context, w Workspace, err error) error {
 		"mend its repository, or save what you need and delete the folder: %w", w.Name, w.Path, err)
 }
 
-// looseFiles returns the names of what is in the folder above the worktrees of several repositories, and in
-// none of these.
+// looseFiles returns the names of files in the folder above the worktrees of several repositories, except the
+// worktrees themselves.
 func (s Workspaces) looseFiles(all []Workspace) (names []string) {
 	if len(all) == 0 || all[0].Top == "" {
 		return nil
 	}
 	if group, err := s.Group(all[0].ArmID()); err == nil {
-		all = append(group, all...) // not all of them are removed
+		all = append(group, all...) // the arm has further worktrees that are not being removed
 	}
 	top := all[len(all)-1].Top
 	entries, _ := os.ReadDir(top)
@@ -168,8 +169,8 @@ func (s Workspaces) looseFiles(all []Workspace) (names []string) {
 	return names
 }
 
-// removeAll removes worktrees that are ready. It keeps the contents of all of them before it removes the
-// first one.
+// removeAll removes worktrees that are ready. It keeps the contents of all of them before it removes the first
+// one.
 func (s Workspaces) removeAll(ctx context.Context, all []Workspace, force bool) (Removal, error) {
 	out := make([]Removal, len(all))
 	for n, w := range all {
@@ -185,7 +186,8 @@ func (s Workspaces) removeAll(ctx context.Context, all []Workspace, force bool) 
 			out[n].Kept, err = s.keep(ctx, w, now)
 		}
 	}
-	for n := len(all) - 1; n >= 0 && err == nil; n-- { // the record of the first one stays as long as any other
+	// The first worktree comes last, because its record is needed as long as any other exists.
+	for n := len(all) - 1; n >= 0 && err == nil; n-- {
 		out[n], err = s.takeAway(ctx, all[n], out[n])
 	}
 	first := out[0]
@@ -196,8 +198,8 @@ func (s Workspaces) removeAll(ctx context.Context, all []Workspace, force bool) 
 	return first, err
 }
 
-// Rename stores an arm's new name in the records of the arm's worktrees. The folders and the branches
-// keep their names. Rename does nothing if the arm has no worktree.
+// Rename stores an arm's new name in the records of its worktrees. It does not rename the folders and the
+// branches. Rename does nothing if the arm has no worktree.
 func (s Workspaces) Rename(ctx context.Context, id, name string) error {
 	if all, err := s.Group(id); err != nil || len(all) == 0 {
 		return err
@@ -215,7 +217,7 @@ func (s Workspaces) Rename(ctx context.Context, id, name string) error {
 	return err
 }
 
-// checkRepo checks that the name of a repository can be the name of a folder and part of a patch.
+// checkRepo returns an error if the name of a repository is not safe as the name of a folder and in a patch.
 func checkRepo(name, folder string) error {
 	if filepath.IsLocal(name) && name != "." && !strings.EqualFold(name, ".git") && utf8.ValidString(name) &&
 		!strings.ContainsAny(name, "\"\\") && printable.Escaped(name) == name && !strings.HasPrefix(name, ".coleo-removed-") {
@@ -225,15 +227,14 @@ func checkRepo(name, folder string) error {
 		"repositories: rename its folder; nothing was made", folder, name)
 }
 
-// keptTime returns the time in the name of a kept ref. The refs of one arm with the same time were kept
-// together.
+// keptTime returns the time in the name of a kept ref. Refs of one arm with the same time were kept together.
 func keptTime(ref string) string {
 	at, _, _ := strings.Cut(ref[strings.LastIndexByte(ref, '/')+1:], "-")
 	return at
 }
 
-// Together returns the kept worktrees that were kept together with k, and k itself, in the order of their
-// numbers. They are of one arm in several repositories.
+// Together returns k and the worktrees that were kept together with it, in the order of their numbers. They
+// are worktrees of one arm in several repositories.
 func Together(all []Kept, k Kept) []Kept {
 	var out []Kept
 	for _, one := range all {
@@ -245,8 +246,8 @@ func Together(all []Kept, k Kept) []Kept {
 	return out
 }
 
-// OfKept returns the record of the worktree that is kept under a ref. The result known is false if there is
-// no such worktree now.
+// OfKept returns the record of the worktree that was kept under a ref. known is false if this worktree does
+// not exist now.
 func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool, err error) {
 	r, err := s.openCommon(ctx, k.Common)
 	if err != nil {
@@ -262,9 +263,9 @@ func (s Workspaces) OfKept(ctx context.Context, k Kept) (w Workspace, known bool
 }
 
 // Choose returns the worktree of an arm in the repository with the given name. If the name is "", Choose
-// returns the only worktree of the arm, or the only one in which the arm has changed something. Otherwise it
-// returns EConflict with the names. It returns EInvalid if no repository of the arm has the name. The result
-// known is false if the arm has no worktree.
+// returns the arm's only worktree, or the only one in which the arm has changed something. If there are
+// several of these, it returns EConflict with their names. It returns EInvalid if no repository of the arm has
+// the name. known is false if the arm has no worktree.
 func (s Workspaces) Choose(ctx context.Context, id, repo string) (w Workspace, known bool, err error) {
 	all, err := s.Group(id)
 	if err != nil || len(all) == 0 {
@@ -319,8 +320,8 @@ func repoNames(all []Workspace) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// hasWork reports whether a worktree has uncommitted work, or a commit that the branch on which the work began
-// does not contain.
+// hasWork reports whether a worktree has uncommitted work, or a commit that is not on the branch on which the
+// work began.
 func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
 	u, err := s.Unsaved(ctx, w)
 	if err != nil || len(u.Uncommitted)+len(u.Untracked)+len(u.InProgress) > 0 {
@@ -338,7 +339,7 @@ func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
 	if err != nil || head == w.Start && w.MadeBranch {
 		return false, nil //nolint:nilerr // without a commit there is nothing to merge
 	}
-	main, err := s.openCommon(ctx, w.Common) // a clone can have another branch with this name
+	main, err := s.openCommon(ctx, w.Common) // in a clone, a branch with this name can be a different one
 	if err != nil {
 		return false, err
 	}
@@ -347,7 +348,7 @@ func (s Workspaces) hasWork(ctx context.Context, w Workspace) (bool, error) {
 	return err != nil, nil //nolint:nilerr // git fails too if the main repository lacks the commit or the branch
 }
 
-// ontoOf names the commits that a worktree's work is compared with.
+// ontoOf names the commits with which a worktree's work is compared.
 func ontoOf(w Workspace) string {
 	if w.Onto == "" {
 		return w.begin()

@@ -21,7 +21,7 @@ func (s *stage) setUpOf(dir, text string) {
 	s.Git(dir, "commit", "-qm", "set-up")
 }
 
-// trustsIn trusts the set-up script of a repository.
+// trustsIn makes the user trust the set-up script of a repository.
 func (s *stage) trustsIn(dir string) {
 	s.Helper()
 	found, _, _, err := s.trees.Script(s.Context(), dir, "", script.Setup)
@@ -29,8 +29,9 @@ func (s *stage) trustsIn(dir string) {
 	s.Check(s.trees.Scripts.Trusts.Trust(found, found.Hash))
 }
 
-// TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch deletes the folder of a further worktree. The branch of
-// the arm has another name there than in the first repository, because a person has taken that name.
+// TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch deletes the folder of a worktree in a further repository.
+// There, the arm's branch has another name than in the first repository, because a person has already used that
+// name.
 func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
@@ -49,7 +50,7 @@ func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 		}
 		s.Check(os.RemoveAll(w.Path))
 		order := workspace.Order{ID: w.Arm, Name: "fix", Folder: s.Repo, With: []string{library}, Branch: first.Branch,
-			Clone: clones} // as the host agent orders it
+			Clone: clones} // the host agent's order is the same
 		fails := func(code coleo.Code, what string) {
 			t.Helper()
 			_, err := s.trees.Make(t.Context(), order)
@@ -78,7 +79,7 @@ func TestM28AWorktreeThatCouldNotBeMadeAgainKeepsItsBranch(t *testing.T) {
 		if now.Branch != "coleo/fix-2" || now.ID != w.ID || now.Path != w.Path || s.Git(now.Path, "rev-parse", "HEAD") != commit {
 			t.Errorf("it is made again on the branch %s in %s", now.Branch, now.Path)
 		}
-		s.Check(os.RemoveAll(w.Path)) // a removal does not need it
+		s.Check(os.RemoveAll(w.Path)) // a removal must not need this folder
 		if _, err := s.trees.Remove(t.Context(), w.Arm, true); err != nil {
 			t.Error(err)
 		}
@@ -113,7 +114,7 @@ func TestM28AWorktreeKeepsItsIDWhateverTheOrderIs(t *testing.T) {
 	if !isThere(before[1].Path + "/new") {
 		t.Error("the file in library is lost")
 	}
-	s.Check(os.RemoveAll(filepath.Join(tools, ".git"))) // its worktree can stay as it is
+	s.Check(os.RemoveAll(filepath.Join(tools, ".git"))) // the worktree of tools can stay as it is
 	s.Check(os.RemoveAll(tools))
 	if all := s.made("fix", with(library)); all.ID != before[0].ID || len(s.group("fix")) != 3 {
 		t.Errorf("an order that names one of two repositories makes %+v", s.group("fix"))
@@ -151,8 +152,8 @@ func TestM28ALostRecordTakesNoOtherRepository(t *testing.T) {
 	}
 }
 
-// TestM28AWorktreeMadeAgainIsComparedWithTheBranchOfItsBeginning: the person has checked out another branch
-// meanwhile.
+// TestM28AWorktreeMadeAgainIsComparedWithTheBranchOfItsBeginning: meanwhile the person has checked out another
+// branch. The work must still be compared with the first one.
 func TestM28AWorktreeMadeAgainIsComparedWithTheBranchOfItsBeginning(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

@@ -35,7 +35,7 @@ func TestM28ARemovalDoesNotFollowALinkInPlaceOfAWorktree(t *testing.T) {
 	s.nothingLeft()
 	top := s.made("top", with(furtherRepo(s.Root))).Top
 	s.Check(os.Rename(top, top+".away"))
-	s.Check(os.Symlink(s.Root, top)) // the repository library is there
+	s.Check(os.Symlink(s.Root, top)) // through this link, top contains the repository library
 	before = s.Files(furtherRepo(s.Root))
 	if _, err := s.trees.Remove(t.Context(), s.ArmID("top"), true); coleo.ErrorCode(err) != coleo.EConflict {
 		t.Errorf("remove below a link: %v", err)
@@ -139,7 +139,8 @@ func TestM28ARepositoryWithTheNameOfAnotherFolderIsRefused(t *testing.T) {
 	}
 }
 
-// TestM28ARestoredWorktreeCannotHaveTheIDOfAPath changes the id in kept work.
+// TestM28ARestoredWorktreeCannotHaveTheIDOfAPath changes the id in kept work to a path, which must be
+// refused.
 func TestM28ARestoredWorktreeCannotHaveTheIDOfAPath(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// restoreSeveral restores what was kept together last, as far as it is not there.
+// restoreSeveral restores the worktrees that were kept together last, except those that still exist.
 func restoreSeveral(ctx context.Context, s workspace.Workspaces) error {
 	kept, err := s.Kept(ctx)
 	if err != nil {
@@ -34,8 +34,8 @@ func restoreSeveral(ctx context.Context, s workspace.Workspaces) error {
 	return nil
 }
 
-// TestM28AKillLeavesAllWorktreesOfSeveralRepositoriesOrNone kills the making and the removal of two worktrees
-// at calls of git.
+// TestM28AKillLeavesAllWorktreesOfSeveralRepositoriesOrNone kills the making and the removal of two worktrees at
+// calls of git.
 func TestM28AKillLeavesAllWorktreesOfSeveralRepositoriesOrNone(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"make-several", "make-several-clones"} {
@@ -67,14 +67,15 @@ func TestM28AKillLeavesAllWorktreesOfSeveralRepositoriesOrNone(t *testing.T) {
 	}
 }
 
-// withoutColeo adds the empty folder that git leaves when it deletes the last branch in it.
+// withoutColeo removes the folder coleo from files. Git leaves this folder empty when it deletes the last branch
+// in it.
 func withoutColeo(files map[string]gittest.File) map[string]gittest.File {
 	delete(files, "coleo")
 	return files
 }
 
-// killRemovals kills removals of two worktrees with work. After each, every worktree is there, or a kept ref
-// has all of it.
+// killRemovals kills removals of two worktrees with work. After each, every worktree must exist, or a kept ref
+// must contain all of it.
 func (k *killing) killRemovals() {
 	k.Helper()
 	all := k.group("fix")
@@ -99,7 +100,7 @@ func (k *killing) killRemovals() {
 	k.nothingLeft()
 }
 
-// bringBack restores those worktrees that are gone, each from the newest ref that has kept it.
+// bringBack restores each missing worktree from the newest ref that has kept it.
 func (k *killing) bringBack(all []workspace.Workspace) {
 	k.Helper()
 	kept, err := k.trees.Kept(k.Context())
@@ -136,8 +137,8 @@ func (s *stage) rewrite(w workspace.Workspace, change func(map[string]any)) {
 	s.Check(os.WriteFile(path, data, 0o600))
 }
 
-// A kill can come right after the write that makes all worktrees ready. The other records then still say
-// that their worktrees are being made, and an arm may already work there.
+// A kill can come right after the write that makes all worktrees ready. The other records then still contain
+// Making, although an arm may already work there.
 func TestM28AWorktreeIsReadyAsSoonAsTheFirstRecordSaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)
@@ -173,7 +174,7 @@ func TestM28AKillAtAnyMomentLosesNothingOfSeveralRepositories(t *testing.T) {
 	s := newSeveralStage(t)
 	began := time.Now()
 	s.Check(doStep("make-several", s.Root))
-	within := time.Since(began) + 200*time.Millisecond // the start of the other process
+	within := time.Since(began) + 200*time.Millisecond // includes the start-up time of the other process
 	s.Check(doStep("remove", s.Root))
 	for round := range gittest.Repeats(*rounds) * 2 {
 		s.killed("make-several", round%2 == 1, within)
@@ -204,13 +205,14 @@ func TestM28AKillAtAnyMomentLosesNothingOfSeveralRepositories(t *testing.T) {
 		s.Check(doStep("remove", s.Root))
 		s.nothingLeft()
 		for _, w := range all {
-			_, _ = s.Try(w.From, "branch", "-q", "-D", w.Branch) // only a restored worktree leaves its branch
+			// Only the removal of a restored worktree leaves the branch.
+			_, _ = s.Try(w.From, "branch", "-q", "-D", w.Branch)
 		}
 	}
 }
 
-// TestM28AKillOfASecondMakingKeepsTheBranchOfEachWorktree deletes the folders of worktrees, and kills their making
-// at calls of git.
+// TestM28AKillOfASecondMakingKeepsTheBranchOfEachWorktree deletes the folders of worktrees, and kills their second
+// making at calls of git. Each worktree must keep its branch.
 func TestM28AKillOfASecondMakingKeepsTheBranchOfEachWorktree(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

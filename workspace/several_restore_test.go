@@ -64,7 +64,8 @@ func TestM28SeveralRepositoriesAreRestoredIntoOneFolderElsewhere(t *testing.T) {
 	s.nothingLeft()
 }
 
-// TestM28KeptWorkIsRestoredWhereItsWorktreeCouldNotBeMadeAgain: the failed making has kept a commit.
+// TestM28KeptWorkIsRestoredWhereItsWorktreeCouldNotBeMadeAgain: making a worktree again has failed,
+// and has kept a commit under a ref. The commit must be restorable.
 func TestM28KeptWorkIsRestoredWhereItsWorktreeCouldNotBeMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

@@ -25,7 +25,7 @@ func newSeveralStage(t *testing.T) *stage {
 	return s
 }
 
-// repository makes one more repository.
+// repository makes another repository in the folder dir.
 func (s *stage) repository(dir string) {
 	s.Helper()
 	s.Check(os.MkdirAll(dir, 0o755))
@@ -225,7 +225,7 @@ func TestM28ARemovalLooksAtAllRepositoriesAndKeepsEach(t *testing.T) {
 	if len(together) != 2 || together[0].Ref != done.Kept || together[1].Ref != done.With[0].Kept {
 		t.Fatalf("kept together: %+v", together)
 	}
-	slices.Reverse(together) // in any order
+	slices.Reverse(together) // the order must not matter
 	for _, k := range together {
 		if _, err := s.trees.Restore(t.Context(), k, ""); err != nil {
 			t.Fatal(err)
@@ -255,7 +255,8 @@ func TestM28PruneRemovesAllWorktreesOfAnArmOrNone(t *testing.T) {
 	s.noBranch()
 }
 
-// TestM28AWorktreeThatSomebodyHasDeletedIsMadeAgainBesideTheOther deletes the folder of one of two.
+// TestM28AWorktreeThatSomebodyHasDeletedIsMadeAgainBesideTheOther deletes the folder of one of two
+// worktrees. It must be made again beside the other.
 func TestM28AWorktreeThatSomebodyHasDeletedIsMadeAgainBesideTheOther(t *testing.T) {
 	t.Parallel()
 	s := newSeveralStage(t)

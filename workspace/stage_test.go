@@ -11,7 +11,7 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// stage is a repository with two commits, and Coleo's folder.
+// stage is a repository with two commits, and a folder for Coleo's records.
 type stage struct {
 	*gittest.Stage
 	trees workspace.Workspaces
@@ -44,7 +44,7 @@ func workspacesIn(root string) workspace.Workspaces {
 			Guard: []string{os.Args[0], guardWord}, Environ: append(environ, "API_KEY=secret")}}
 }
 
-// guardWord makes this test program the guard of a script.
+// guardWord is an argument that makes this test program the guard of a script.
 const guardWord = "guard-script"
 
 // made makes the worktree of an arm.

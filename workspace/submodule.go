@@ -14,10 +14,12 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Submodule is a submodule of a worktree, with the work in it that is saved nowhere else.
+// Submodule describes a submodule of a worktree that contains unsaved work.
 type Submodule struct {
-	Path string `json:"path"` // below the worktree; the name of its repository if it is not checked out
-	// Problem says why Coleo does not know what is unsaved. All of the submodule then counts as unsaved.
+	// Path below the worktree; for a submodule that is not checked out, the name of its repository.
+	Path string `json:"path"`
+	// Problem is the reason if Coleo cannot determine what is unsaved. Everything in the submodule then
+	// counts as unsaved.
 	Problem string  `json:"problem,omitempty"`
 	Unsaved Unsaved `json:"unsaved"`
 }
@@ -34,28 +36,28 @@ func (m Submodule) String() string {
 	return "the submodule " + shownName(m.Path) + " with " + strings.Join(parts, "; ")
 }
 
-// repository is the repository of a submodule, below the worktree's git folder.
+// repository is a submodule's repository below the worktree's git folder.
 type repository struct {
 	Submodule
 	dir     string   // its git folder
-	saved   string   // where the main repository has the same submodule
+	saved   string   // the git folder of the same submodule in the main repository
 	base    []string // the commits that the submodule had when the worktree was made
-	checked bool     // the files of a work folder were compared
+	checked bool     // the files of the submodule's work folder were compared
 }
 
-// submodules are the submodules of one worktree.
+// submodules contains the submodules of one worktree.
 type submodules struct {
 	Workspaces
 	tree Workspace
 	real string // the worktree's folder, without symbolic links
 	ours func(name string, ignored bool) bool
 	all  []*repository
-	odd  []Submodule // which are no repositories of the worktree
+	odd  []Submodule // submodules whose git folders do not belong to the worktree
 }
 
-// unsavedSubmodules adds the submodules that contain unsaved work. It examines each repository in
-// the worktree's git folder, also that of a submodule whose folder is gone. The removal deletes all
-// of them.
+// unsavedSubmodules adds the submodules that contain unsaved work. It examines every repository in the
+// worktree's git folder, because the removal deletes all of them. That includes the repositories of
+// submodules whose folders no longer exist.
 func (s Workspaces) unsavedSubmodules(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
 	m := &submodules{Workspaces: s, tree: w}
 	if modules := filepath.Join(w.Git, "modules"); exists(modules) {
@@ -121,9 +123,8 @@ func gitlinks(ctx context.Context, r *git.Repo, commit string) (out []link, err 
 	return out, err
 }
 
-// examine looks for repositories in a folder "modules", and for the repositories inside of these.
-// The parameter saved is the folder in which the main repository has them, and base lists the
-// commits that their submodules had at the beginning.
+// examine examines the repositories in a folder "modules", and the repositories in them. saved is the
+// corresponding folder of the main repository. base contains the commits at which the submodules began.
 func (m *submodules) examine(ctx context.Context, modules, saved, prefix string, base []string) error {
 	found, other, err := repositoriesBelow(modules)
 	if err != nil {
@@ -148,8 +149,7 @@ func (m *submodules) examine(ctx context.Context, modules, saved, prefix string,
 	return nil
 }
 
-// storeProblem stores an error as the problem of a submodule. It returns the error of an ended
-// context.
+// storeProblem stores an error as the problem of a submodule. It returns an error only if ctx has ended.
 func (one *repository) storeProblem(ctx context.Context, err error) error {
 	if ctx.Err() == nil && err != nil && one.Problem == "" {
 		one.Problem = "a repository that Coleo cannot examine: " + strings.ReplaceAll(err.Error(), "\n", " ")
@@ -157,9 +157,9 @@ func (one *repository) storeProblem(ctx context.Context, err error) error {
 	return ctx.Err()
 }
 
-// repositoriesBelow returns the repositories in a folder "modules", as paths below this folder. The
-// result other lists everything else that could contain work. A submodule's name can contain
-// slashes, so a repository can lie deeper.
+// repositoriesBelow returns the repositories in a folder "modules", as paths below this folder. They may
+// be at any depth, because a submodule's name can contain slashes. other contains everything else that
+// could contain work.
 func repositoriesBelow(modules string) (found, other []string, err error) {
 	err = filepath.WalkDir(modules, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == modules {
@@ -190,18 +190,18 @@ func repositoriesBelow(modules string) (found, other []string, err error) {
 	return found, other, err
 }
 
-// isRepository reports whether a folder is a repository, or what is left of one.
+// isRepository reports whether a folder is a repository, or the remains of one.
 func isRepository(dir string) bool {
 	return exists(filepath.Join(dir, "HEAD")) ||
 		exists(filepath.Join(dir, "objects")) && exists(filepath.Join(dir, "refs"))
 }
 
-// ownFolders lists the folders of a repository that Coleo examines otherwise, or that contain no
-// repository.
+// ownFolders lists those folders of a repository that are examined separately, or that contain no
+// repositories.
 var ownFolders = []string{"objects", "refs", "logs", "hooks", "info", "lfs", "modules", "worktrees"}
 
-// hiddenIn returns the repositories that lie in a repository at an unusual place. An old git makes
-// one if the name of a submodule begins with another submodule's name and a slash.
+// hiddenIn returns repositories at an unusual place within another repository. An old git makes one if a
+// submodule's name begins with another submodule's name and a slash.
 func hiddenIn(dir string) (hidden []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -229,9 +229,9 @@ func hiddenIn(dir string) (hidden []string, err error) {
 	return hidden, nil
 }
 
-// open opens the repository of a submodule with a work folder. If there is none, the caller names
-// the repository's own folder. It returns an error if the repository keeps its commits elsewhere,
-// or has work folders of its own.
+// open opens a submodule's repository with a work folder. If there is no work folder, the caller passes
+// the repository's own folder. open returns an error if the repository stores its commits elsewhere, or
+// has further work folders.
 func (one *repository) open(ctx context.Context, s Workspaces, work string) (*git.Repo, error) {
 	r, err := s.openAt(ctx, work, one.dir)
 	if err != nil {
@@ -252,9 +252,8 @@ func (one *repository) open(ctx context.Context, s Workspaces, work string) (*gi
 	return r, nil
 }
 
-// checkouts compares the files of the submodules that the commit in a work folder has. The parameter
-// prefix is the path of the work folder below the worktree, with a slash at its end. It is "" for the
-// worktree itself.
+// checkouts compares the files of the submodules in the commit of a work folder. prefix is the path of
+// the work folder below the worktree, with a slash at its end, or "" for the worktree itself.
 func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, prefix string) error {
 	links, err := gitlinks(ctx, r, "HEAD")
 	if err != nil {
@@ -290,8 +289,8 @@ func (m *submodules) checkouts(ctx context.Context, r *git.Repo, root *os.Root, 
 	return nil
 }
 
-// submoduleIn returns the repository of the submodule that is checked out in a folder. It returns
-// nil if the folder is missing or empty.
+// submoduleIn returns the repository of the submodule that is checked out in a folder, or nil if the
+// folder is missing or empty.
 func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string) (*repository, error) {
 	dir, err := root.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -302,7 +301,7 @@ func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string
 	}
 	defer dir.Close()
 	if info, err := dir.Stat(); err != nil || !info.IsDir() {
-		return nil, err // a file, which is a change of the worktree
+		return nil, err // a file in its place counts as a change of the worktree
 	}
 	if _, err := dir.ReadDir(1); errors.Is(err, io.EOF) {
 		return nil, nil
@@ -331,7 +330,7 @@ func (m *submodules) submoduleIn(ctx context.Context, root *os.Root, path string
 	return nil, errors.New("a repository in an unusual place, " + shownName(r.Git))
 }
 
-// finish compares the index of a submodule whose work folder is gone.
+// finish compares the index of a submodule whose work folder is missing.
 func (m *submodules) finish(ctx context.Context, one *repository) error {
 	if one.checked || one.Problem != "" {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// commits looks for commits that only this repository has. It returns the submodules that the
-// submodule's commits had at the beginning.
+// commits looks for commits that only this repository contains. It returns the commits at which the
+// submodules of the submodule began.
 func (m *submodules) commits(ctx context.Context, one *repository) (inner []string, err error) {
 	r, err := one.open(ctx, m.Workspaces, one.dir)
 	if err != nil {
@@ -58,11 +58,12 @@ func allStashes(ctx context.Context, r *git.Repo) ([]string, error) {
 	return []string{"refs/stash"}, nil
 }
 
-// compare looks for commits of a repository that the counterpart lacks. The arm got the repository at the
-// given time.
+// compare looks for commits of a repository that the counterpart lacks. created is when the arm received the
+// repository.
 func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, created time.Time) error {
-	// A commit of a remote branch is elsewhere. Stashes are listed apart. A tag may come from a remote that
-	// has no branch with this commit. So an older commit does not count if only a tag has it.
+	// Commits of remote branches are saved elsewhere. Stashes are listed separately. A tag may come from a
+	// remote that has no branch with the tag's commit. So an older commit does not count as unsaved if only a
+	// tag contains it.
 	elsewhere := append([]string{"--not"}, c.remotes...)
 	added, err := newCommits(ctx, r, nil, one.base, append([]string{"--exclude=refs/remotes/*", "--exclude=refs/stash",
 		"--exclude=refs/tags/*", "--exclude=refs/coleo/*", "--all"}, elsewhere...)...)
@@ -96,11 +97,11 @@ func (c counterpart) compare(ctx context.Context, r *git.Repo, one *repository, 
 	return c.compareReflogs(ctx, r, one)
 }
 
-// mostNamed is the largest number of commits whose subjects are read.
+// mostNamed is how many subjects of commits are read.
 const mostNamed = 1000
 
-// newCommits returns the given commits, those that the arguments of git rev-list name, and their
-// ancestors. It leaves out what the commits in base contain.
+// newCommits returns the given commits, those that the arguments of git rev-list select, and the ancestors of
+// all of them. It omits commits that base contains.
 func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args ...string) ([]string, error) {
 	var from strings.Builder
 	for _, id := range commits {
@@ -114,17 +115,17 @@ func newCommits(ctx context.Context, r *git.Repo, commits, base []string, args .
 	return strings.Fields(string(out)), err
 }
 
-// counterpart is a repository in which commits of another repository may be saved. For a submodule, it
-// is the one that the main repository has for the same submodule. The Repo is nil if there is none.
+// counterpart is the repository in which commits of another repository may be saved. For a submodule, it is
+// the main repository's copy of the same submodule. Repo is nil if there is none.
 type counterpart struct {
 	*git.Repo
 	except []string // patterns of refs whose commits do not count as saved
-	// remotes are the arguments of git rev-list for the remote branches of the other repository whose commits
-	// count as saved.
+	// remotes contains arguments of git rev-list. They select those remote branches of the examined
+	// repository whose commits count as saved.
 	remotes []string
 }
 
-// anyRemote lets all remote branches count.
+// anyRemote makes the commits of all remote branches count as saved.
 var anyRemote = []string{"--remotes"}
 
 func (m *submodules) openCounterpart(ctx context.Context, dir string) (counterpart, error) {
@@ -134,7 +135,8 @@ func (m *submodules) openCounterpart(ctx context.Context, dir string) (counterpa
 	}
 	r, err := m.openAt(ctx, dir, dir)
 	if err != nil {
-		return counterpart{remotes: anyRemote}, ctx.Err() // nothing that Coleo could find is saved there
+		// The counterpart cannot be used, so nothing counts as saved there.
+		return counterpart{remotes: anyRemote}, ctx.Err()
 	}
 	return counterpart{Repo: r, remotes: anyRemote}, nil
 }
@@ -145,7 +147,7 @@ func (c counterpart) close() {
 	}
 }
 
-// missingCommits returns those of the given commits that no ref of the counterpart contains.
+// missingCommits returns the given commits that no ref of the counterpart contains.
 func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]string, error) {
 	if c.Repo == nil || len(commits) == 0 {
 		return commits, nil
@@ -182,9 +184,9 @@ func (c counterpart) missingCommits(ctx context.Context, commits []string) ([]st
 	return slices.DeleteFunc(slices.Clone(commits), func(id string) bool { return saved[id] }), nil
 }
 
-// compareTags looks for refs that are no commit. A ref of a file or a folder is unsaved. An
-// annotated tag that is newer than the worktree, and that the counterpart lacks, may come from a
-// remote. So it is no reason to refuse a removal, but it is kept.
+// compareTags looks for refs that do not point to commits. A ref to a file or a folder counts as unsaved. An
+// annotated tag is only kept, if it is newer than the worktree and the counterpart lacks it. It is no reason
+// to refuse a removal, because it may come from a remote.
 func (c counterpart) compareTags(ctx context.Context, r *git.Repo, created time.Time, u *Unsaved) error {
 	out, err := r.Output(ctx, "for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(taggerdate:unix)")
 	if err != nil {
@@ -216,7 +218,8 @@ func (c counterpart) compareTags(ctx context.Context, r *git.Repo, created time.
 	return nil
 }
 
-// mostReflog is the number of bytes of a reflog that are searched. An arm can make a file of any size.
+// mostReflog is how much of a reflog is searched, in bytes. It is bounded because an arm can make a file of
+// any size.
 const mostReflog = 16 << 20
 
 // compareReflogs looks for commits that only the reflogs of the submodule contain.

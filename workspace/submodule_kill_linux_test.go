@@ -15,15 +15,15 @@ import (
 
 var atCalls = flag.Int("kill-calls", 3, "how many git calls of each step are killed; 0 means each one")
 
-// killing does the steps of a worktree with submodules, and kills them at calls of git.
+// killing carries out the steps of a worktree with submodules, and kills them at calls of git.
 type killing struct {
 	*stage
 	fatal gittest.FatalGit
 	kills int
 }
 
-// step does a step in another process, which is killed at a call of git. If the call is 0, the step ends by
-// itself. The result is the number of the calls.
+// step carries out a step in another process, which is killed at the given call of git. The call 0 means no
+// kill. It returns the number of the calls.
 func (k *killing) step(name string, call int) int {
 	k.Helper()
 	moment := []gittest.Moment{gittest.BeforeGit, gittest.DuringGit, gittest.AfterGit}[rand.IntN(3)]
@@ -32,13 +32,14 @@ func (k *killing) step(name string, call int) int {
 	cmd.Env = k.fatal.Environ([]string{helperFor + "=" + name + " " + k.Root, "PATH=" + os.Getenv("PATH")})
 	out, err := cmd.CombinedOutput()
 	calls := k.fatal.Calls()
-	killed := call > 0 && calls >= call // a removal of a restored worktree deletes no branch, so it has one call less
+	// The removal of a restored worktree deletes no branch, so it needs one call less.
+	killed := call > 0 && calls >= call
 	if (err != nil) != killed {
 		k.Fatalf("%s, killed at call %d of %d: %v\n%s", name, call, calls, err, out)
 	}
 	if killed {
 		k.kills++
-		k.Check(k.trees.Rename(k.Context(), k.ArmID("fix"), "fix")) // it waits for git, which holds the lock
+		k.Check(k.trees.Rename(k.Context(), k.ArmID("fix"), "fix")) // waits for git, which holds the lock
 		k.DropLocks()
 		k.Check(doStep("prune", k.Root))
 	}
@@ -91,8 +92,8 @@ func TestM28AKillAtACallOfGitLeavesNoHalfSubmodule(t *testing.T) {
 	t.Logf("%d kills", k.kills)
 }
 
-// removeAndRestore kills removals and restorings. After each, the worktree is whole, or a kept ref has all
-// of it.
+// removeAndRestore kills removals and restorings. After each, the worktree must be complete, or a kept ref
+// must contain all of it.
 func (k *killing) removeAndRestore(w workspace.Workspace, before map[string]gittest.File) {
 	k.Helper()
 	back := func() {

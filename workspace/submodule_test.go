@@ -11,8 +11,8 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// withLibrary has a submodule lib. The submodule has a submodule of its own, inner. In a copy of the
-// template, the remotes of both lead nowhere, so nothing can come from there.
+// withLibrary is a repository with a submodule lib, which has a submodule inner. In a copy of the
+// template, the remotes of both lead nowhere, so nothing can be fetched from them.
 var withLibrary = gittest.Template{Fill: func(s *gittest.Stage) {
 	twoCommits.Fill(s)
 	for _, name := range []string{"inner", "library"} {
@@ -39,7 +39,7 @@ func newLibraryStage(t *testing.T) *stage {
 	return s
 }
 
-// inSubmodule makes a worktree whose submodule has a commit that no other repository has. It
+// inSubmodule makes a worktree whose submodule has a commit that no other repository contains. It
 // returns the commit.
 func (s *stage) inSubmodule() (w workspace.Workspace, commit string) {
 	s.Helper()
@@ -48,8 +48,8 @@ func (s *stage) inSubmodule() (w workspace.Workspace, commit string) {
 	return w, s.Git(w.Path+"/lib", "rev-parse", "HEAD")
 }
 
-// submoduleLosses are the ways in which a removal could lose work in a submodule. Each says words of the
-// refusal.
+// submoduleLosses contains ways in which a removal could lose work in a submodule. Each has words that
+// the refusal must contain.
 var submoduleLosses = []struct {
 	name, word string
 	do         func(s *stage, w workspace.Workspace, lib string)
@@ -149,7 +149,8 @@ func (s *stage) bytesOf(w workspace.Workspace) map[string]gittest.File {
 	return files
 }
 
-// TestM28ARemovalRefusesToLoseWorkInASubmodule: with force, everything comes back to the byte.
+// TestM28ARemovalRefusesToLoseWorkInASubmodule: with force, a restore must bring everything back with
+// its exact bytes.
 func TestM28ARemovalRefusesToLoseWorkInASubmodule(t *testing.T) {
 	t.Parallel()
 	for _, c := range submoduleLosses {
@@ -184,8 +185,8 @@ func TestM28ARemovalRefusesToLoseWorkInASubmodule(t *testing.T) {
 	}
 }
 
-// TestM28WorkInASubmoduleThatIsElsewhereIsRemoved also checks that a removal keeps what only a reflog or
-// a tag has.
+// TestM28WorkInASubmoduleThatIsElsewhereIsRemoved also checks that a removal keeps commits that only a
+// reflog or a tag contains.
 func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -242,7 +243,8 @@ func TestM28WorkInASubmoduleThatIsElsewhereIsRemoved(t *testing.T) {
 	}
 }
 
-// TestM28ABorrowingSubmoduleIsNotKept: its kept files would lack the objects of the other repository.
+// TestM28ABorrowingSubmoduleIsNotKept: a submodule uses the objects of another repository. It must not
+// be kept, because what is kept would lack these objects.
 func TestM28ABorrowingSubmoduleIsNotKept(t *testing.T) {
 	t.Parallel()
 	s := newLibraryStage(t)
@@ -262,7 +264,8 @@ func TestM28ABorrowingSubmoduleIsNotKept(t *testing.T) {
 	}
 }
 
-// TestTheConfigurationOfASubmoduleStartsNothing: an arm can write it.
+// TestTheConfigurationOfASubmoduleStartsNothing: an arm can write the configuration of a submodule. It
+// must start no program.
 func TestTheConfigurationOfASubmoduleStartsNothing(t *testing.T) {
 	t.Parallel()
 	s := newLibraryStage(t)
@@ -295,8 +298,8 @@ func TestTheConfigurationOfASubmoduleStartsNothing(t *testing.T) {
 	}
 }
 
-// TestACommitInASubmoduleIsNotLost checks that a commit outlives the emptied folder of a submodule,
-// and the deleted folder of the worktree.
+// TestACommitInASubmoduleIsNotLost: a commit must survive if the submodule's folder is emptied, and if
+// the worktree's folder is deleted.
 func TestACommitInASubmoduleIsNotLost(t *testing.T) {
 	t.Parallel()
 	for name, hide := range map[string]func(*stage, workspace.Workspace){

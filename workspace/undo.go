@@ -13,7 +13,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// undo removes a worktree in which nobody has worked yet. If the arm has had it before, its record stays.
+// undo removes a worktree in which nobody has worked yet. If the arm has had the worktree before, undo
+// keeps the record.
 func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 	if err := errors.Join(s.endScript(w), s.delete(w)); err != nil {
 		return err
@@ -26,15 +27,16 @@ func (s Workspaces) undo(ctx context.Context, w Workspace) error {
 		defer r.Close()
 		said, err := r.Output(ctx, "log", "-g", "-1", "--format=%gs", w.ref(), "--")
 		if err == nil && strings.TrimSpace(string(said)) == madeMessage(w) {
-			_, _ = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start) // it has moved if this fails
+			// If this fails, the branch has moved and must stay.
+			_, _ = r.Output(ctx, "update-ref", "-d", w.ref(), w.Start)
 		}
 	}
 	return s.end(w)
 }
 
-// delete deletes the worktree's folder and its git folder. It leaves the folder alone if the folder
-// is not the worktree's, or is the clone of another arm. It first renames the folder. So after a kill,
-// a later call recognizes the rest of the folder.
+// delete deletes the worktree's folder and git folder. It leaves a folder alone that is not the
+// worktree's, or that is another arm's clone. It renames the folder first, so that after a kill a later
+// call recognizes the remains.
 func (s Workspaces) delete(w Workspace) error {
 	if isOthers(w) {
 		return nil
@@ -54,14 +56,14 @@ func (s Workspaces) delete(w Workspace) error {
 		return fmt.Errorf("delete the worktree's git folder: %w", err)
 	}
 	if w.Top != "" {
-		os.Remove(w.Top) // this works only if the folder is empty, so after the last worktree
+		os.Remove(w.Top) // removes only an empty folder, so it works after the last worktree
 	}
 	return nil
 }
 
-// checkNoLink returns EConflict if a link is in place of the worktree's folder, or of the folder above the
-// worktrees of several repositories. The link can lead to another repository of the user. A removal would
-// delete the .git there, and nothing would have kept it.
+// checkNoLink returns EConflict if the worktree's folder, or the folder above the worktrees of several
+// repositories, was replaced by a symbolic link. The link can lead to another repository of the user, and
+// a removal would delete the .git there without keeping it.
 func checkNoLink(w Workspace) error {
 	for _, folder := range []string{w.Top, w.Path} {
 		if info, err := os.Lstat(folder); err == nil && info.Mode().Type() == fs.ModeSymlink {

@@ -15,27 +15,28 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Unsaved lists the things that would be lost with a worktree, or that are easily forgotten. The
-// lists contain paths below the worktree, or lines for people.
+// Unsaved lists what would be lost with a worktree, or could be forgotten. The lists contain paths below the
+// worktree, or lines for people.
 type Unsaved struct {
 	Uncommitted []string `json:"uncommitted,omitempty"` // changed, deleted, staged or in conflict
 	Untracked   []string `json:"untracked,omitempty"`
 	Ignored     []string `json:"ignored,omitempty"` // made or changed after the end of the set-up
-	// Unseen are files that git never shows: git folders among the files, and folders that nobody can read.
+	// Unseen contains files that git never reports: git folders among the files, and folders that cannot be
+	// read.
 	Unseen []string `json:"unseen,omitempty"`
-	// Commits are the new commits of the worktree that no remote branch, no other local branch and
-	// no tag contains. Commits from before the worktree do not count.
+	// Commits contains the worktree's new commits that no remote branch, no other local branch and no tag
+	// contains. Commits from before the worktree do not count.
 	Commits    []string `json:"commits,omitempty"`
-	Stashed    []string `json:"stashed,omitempty"`     // made on the worktree's branch
-	InProgress []string `json:"in_progress,omitempty"` // a merge, a rebase and the like
+	Stashed    []string `json:"stashed,omitempty"`     // stashes that were made on the worktree's branch
+	InProgress []string `json:"in_progress,omitempty"` // unfinished operations, such as a merge or a rebase
 	// Submodules lists only the submodules that contain unsaved work.
 	Submodules []Submodule `json:"submodules,omitempty"`
 
-	// replaced lists the commits that only the worktree's reflog contains, such as those before an
-	// amend. They are no reason to refuse a removal, but they are kept.
+	// replaced contains commits that only the worktree's reflog contains, such as those before an amend. They
+	// are no reason to refuse a removal, but they are kept.
 	replaced []string
 
-	// nested lists the folders, with a slash at the end, that git takes for repositories of their own.
+	// nested contains the folders that git treats as repositories of their own, with a slash at the end.
 	nested map[string]bool
 }
 
@@ -82,10 +83,10 @@ func (u Unsaved) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// nameShown is the largest number of bytes of a name in a message.
+// nameShown is how much of a name a message shows, in bytes.
 const nameShown = 100
 
-// shownName returns the name of a file for a message. An arm chooses the names of its files.
+// shownName returns the name of a file for a message. It escapes the name, because an arm chooses it.
 func shownName(name string) string {
 	s := printable.Escaped(name)
 	if len(s) > nameShown {
@@ -94,9 +95,8 @@ func shownName(name string) string {
 	return s
 }
 
-// Unsaved returns what would be lost with the worktree of an arm. It compares the contents of all
-// files. It does not rely on the worktree's index, because an arm can mark a changed file as
-// unchanged there.
+// Unsaved returns what would be lost with the worktree of an arm. It compares the contents of all files instead
+// of relying on the worktree's index, because an arm can mark a changed file as unchanged there.
 func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	var u Unsaved
 	if err := checkNoLink(w); err != nil {
@@ -123,8 +123,8 @@ func (s Workspaces) Unsaved(ctx context.Context, w Workspace) (Unsaved, error) {
 	return u, s.unsavedFiles(ctx, r, w, &u)
 }
 
-// checkNotMoved checks a worktree whose folder is gone. It returns EConflict if somebody has moved the folder by git
-// worktree move. A removal would take its index away.
+// checkNotMoved returns EConflict if somebody has moved a worktree's folder with git worktree move. It is for a
+// worktree whose folder is missing. A removal would delete the moved worktree's index.
 func checkNotMoved(r *git.Repo, w Workspace) error {
 	all, err := r.Worktrees()
 	for _, at := range all {
@@ -136,8 +136,8 @@ func checkNotMoved(r *git.Repo, w Workspace) error {
 	return err
 }
 
-// checkFolderGone checks a worktree whose git folder is gone. It returns EConflict if the
-// worktree's folder still contains files, because nothing says which of them are saved.
+// checkFolderGone returns EConflict if a worktree's git folder is missing but its folder still contains files,
+// because nothing shows which of them are saved.
 func (s Workspaces) checkFolderGone(w Workspace) error {
 	entries, err := os.ReadDir(w.Path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -147,7 +147,7 @@ func (s Workspaces) checkFolderGone(w Workspace) error {
 		"nothing was removed; save what you need and delete the folder", w.Path, w.Common)
 }
 
-// unfinished lists files in a git folder that show which operation is in progress.
+// unfinished lists files in a git folder that show which operation is unfinished.
 var unfinished = []struct{ file, name string }{
 	{"MERGE_HEAD", "merge"}, {"rebase-merge", "rebase"}, {"rebase-apply", "rebase"},
 	{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"},
@@ -164,7 +164,7 @@ func inProgress(gitDir string) []string {
 	return out
 }
 
-// unsavedFiles looks for unsaved files. It leaves out those in submodules.
+// unsavedFiles looks for unsaved files, except in submodules.
 func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, u *Unsaved) error {
 	if at := (git.Worktree{Path: w.Path, Git: w.Git}); at.Gone() {
 		u.Uncommitted = append(u.Uncommitted, ".git, which is not that of the worktree")
@@ -177,8 +177,8 @@ func (s Workspaces) unsavedFiles(ctx context.Context, r *git.Repo, w Workspace, 
 	return s.compareFiles(ctx, r, u, s.ours(w, root))
 }
 
-// ours returns a function that reports whether a file is Coleo's own: Coleo has put it there, and nobody
-// has changed it. A file that git ignores is also Coleo's own if the set-up has made it. The function
+// ours returns a function that reports whether a file is Coleo's own. A file is Coleo's own if Coleo has put it
+// there and nobody has changed it. An ignored file is Coleo's own, too, if the set-up has made it. The function
 // takes a path below root, the folder of the worktree.
 func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored bool) bool {
 	placed := map[string]Placed{}
@@ -192,8 +192,8 @@ func (s Workspaces) ours(w Workspace, root *os.Root) func(name string, ignored b
 	}
 }
 
-// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds to
-// u the files that differ, but no file for which ours returns true.
+// compareFiles compares a work folder with a fresh index of the checked-out commit. It adds the differing files
+// to u, except those for which ours returns true.
 func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	ours func(name string, ignored bool) bool) error {
 	dir, err := os.MkdirTemp(s.scratch(), "index-")
@@ -216,8 +216,8 @@ func (s Workspaces) compareFiles(ctx context.Context, r *git.Repo, u *Unsaved,
 	return errors.Join(u.takeUnseen(ctx, r), u.takeIndex(ctx, r))
 }
 
-// readHead fills the index that env names with the files of the checked-out commit. The index is empty if there
-// is no commit.
+// readHead writes the files of the checked-out commit into the index in env. Without a commit, the index is
+// empty.
 func readHead(ctx context.Context, r *git.Repo, env []string) error {
 	_, err := r.Run(ctx, git.Call{Args: []string{"read-tree", "HEAD"}, Env: env})
 	if err == nil {
@@ -230,8 +230,8 @@ func readHead(ctx context.Context, r *git.Repo, env []string) error {
 	return err
 }
 
-// addStatus adds the files in the output of `git status --porcelain=v2 -z`. It leaves out each
-// file for which ours returns true.
+// addStatus adds the files in the output of `git status --porcelain=v2 -z`, except those for which ours returns
+// true.
 func (u *Unsaved) addStatus(out []byte, ours func(name string, ignored bool) bool) error {
 	const changedFields, conflictFields = 9, 11
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -267,8 +267,8 @@ func (u *Unsaved) addNested(folder string) {
 	u.nested[folder] = true
 }
 
-// lastField returns the last of n fields, which are separated by blanks. The last field is a path,
-// and can contain blanks.
+// lastField returns the last of n fields that are separated by blanks. This field is a path, and may itself
+// contain blanks.
 func lastField(entry string, n int) string {
 	fields := strings.SplitN(entry, " ", n)
 	return fields[len(fields)-1]
@@ -277,7 +277,7 @@ func lastField(entry string, n int) string {
 // takeIndex adds changes that are only in the work folder's own index.
 func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
 	args, found := []string{"diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD"}, u.Uncommitted
-	if _, err := commitOf(ctx, r, "HEAD"); err != nil { // without a commit, each file is new
+	if _, err := commitOf(ctx, r, "HEAD"); err != nil { // without a commit, all files are new
 		args, found = []string{"ls-files", "--cached", "-z"}, slices.Concat(u.Uncommitted, u.Untracked, u.Ignored)
 	}
 	out, err := r.Output(ctx, args...)
@@ -290,14 +290,14 @@ func (u *Unsaved) takeIndex(ctx context.Context, r *git.Repo) error {
 	}
 	for name := range strings.SplitSeq(string(out), "\x00") {
 		if !known[name] {
-			known[name] = true // a file in conflict comes several times
+			known[name] = true // a file in conflict appears several times
 			u.Uncommitted = append(u.Uncommitted, name)
 		}
 	}
 	return ctx.Err()
 }
 
-// ownRefs lists the refs that each worktree has for itself. They go with the worktree.
+// ownRefs lists the refs that belong to a worktree alone, and are removed with it.
 var ownRefs = []string{"refs/worktree/*", "refs/bisect/*", "refs/rewritten/*"}
 
 // unsavedCommits looks for commits that only this worktree contains.
@@ -307,7 +307,7 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace
 	}
 	own := r.Head()
 	args := []string{"log", "--max-count=1000", "--format=%h %s", "-z"}
-	if head, err := commitOf(ctx, r, "HEAD"); err == nil { // otherwise a branch without a commit
+	if head, err := commitOf(ctx, r, "HEAD"); err == nil { // HEAD can be a branch without a commit
 		args = append(args, head)
 	}
 	for _, refs := range ownRefs {
@@ -335,7 +335,7 @@ func (s Workspaces) unsavedCommits(ctx context.Context, r *git.Repo, w Workspace
 	return err
 }
 
-// fields splits git's output into its fields. In the output, each field ends with a zero byte.
+// fields splits git's output, in which each field ends with a zero byte.
 func fields(out []byte) []string {
 	text := strings.TrimSuffix(string(out), "\x00")
 	if text == "" {
@@ -344,8 +344,8 @@ func fields(out []byte) []string {
 	return strings.Split(text, "\x00")
 }
 
-// stashed adds the stashes that were made on a branch. All work folders share the list of stashes,
-// and a removal does not touch this list.
+// stashed adds the stashes that were made on a branch. All work folders share the list of stashes, and a
+// removal does not change it.
 func stashed(ctx context.Context, r *git.Repo, branch string, u *Unsaved) error {
 	if _, err := commitOf(ctx, r, "refs/stash"); err != nil {
 		return nil //nolint:nilerr // there is no stash
@@ -375,8 +375,8 @@ func (s Workspaces) replaced(ctx context.Context, r *git.Repo, w Workspace) ([]s
 	return newestUnreachable(ctx, common, append(idsIn(data), headsIn(r.Git)...))
 }
 
-// headsIn returns the ids in files such as ORIG_HEAD. With reflogs turned off, they can be the only trace of a
-// commit. What is in FETCH_HEAD comes from elsewhere.
+// headsIn returns the object ids in files such as ORIG_HEAD. If reflogs are switched off, these files can be
+// the only trace of a commit. FETCH_HEAD is skipped, because its commits come from elsewhere.
 func headsIn(gitDir string) (ids []string) {
 	entries, _ := os.ReadDir(gitDir)
 	for _, e := range entries {

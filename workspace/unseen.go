@@ -9,9 +9,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// takeUnseen adds to u what git does not show in a work folder, and what a removal would delete. Git leaves out a
-// git folder among the files, and a folder that it cannot read. It says nothing about the first, and only warns
-// of the second. Submodules and the repositories that git names are examined otherwise.
+// takeUnseen adds to u what git does not report in a work folder although a removal would delete it. Git skips
+// git folders among the files without a word, and skips folders that it cannot read with only a warning.
+// Submodules and the repositories that git reports are examined elsewhere.
 func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo) error {
 	links, err := gitlinks(ctx, r, "HEAD")
 	if err != nil {
@@ -29,7 +29,7 @@ func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo) error {
 			return failed
 		case errors.Is(err, fs.ErrNotExist), name == ".git", u.nested[name+"/"]:
 			return passing(d)
-		case err != nil: // for example the permissions, or a path that is too long for the system
+		case err != nil: // for example because of permissions, or because the path is too long for the system
 			u.Unseen = append(u.Unseen, "unreadable: "+reason(err)+": "+name+"/")
 			return passing(d)
 		case d.Name() == ".git":
@@ -40,7 +40,7 @@ func (u *Unsaved) takeUnseen(ctx context.Context, r *git.Repo) error {
 	})
 }
 
-// passing returns what makes filepath.WalkDir leave out a file, or a folder with everything in it.
+// passing returns what makes filepath.WalkDir skip a file, or a folder with everything in it.
 func passing(d fs.DirEntry) error {
 	if d != nil && d.IsDir() {
 		return fs.SkipDir
@@ -48,7 +48,7 @@ func passing(d fs.DirEntry) error {
 	return nil
 }
 
-// reason returns the cause of an error without the path of the file, which can be very long.
+// reason returns the cause of an error without the path of the file, because the path can be very long.
 func reason(err error) string {
 	var at *fs.PathError
 	if errors.As(err, &at) {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// A set-up can clone a repository into a folder that git ignores. Git names only that folder, whose own time
-// stays the same when something inside changes.
+// A set-up can clone a repository into a folder that git ignores. Git reports only that folder. The folder's
+// own time stays the same when something in it changes, so Coleo must look inside.
 func TestWorkInARepositoryOfTheSetUpIsNotLost(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(*stage, workspace.Workspace){
@@ -34,7 +34,8 @@ func TestWorkInARepositoryOfTheSetUpIsNotLost(t *testing.T) {
 	}
 }
 
-// An arm without a sandbox can write the file commondir. Another repository must not say what is saved.
+// An arm without a sandbox can write the file commondir. Coleo must not treat work as saved because another
+// repository contains it.
 func TestAWorktreeOfAnotherRepositoryIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -12,7 +12,8 @@ import (
 	"coleo.dev/workspace"
 )
 
-// unseen are the ways in which a removal could lose work that git does not show. Each says a word of the refusal.
+// unseen contains ways in which a removal could lose work that git does not report. Each has a word that the
+// refusal must contain.
 var unseen = []struct {
 	name, word string
 	do         func(*stage, workspace.Workspace)
@@ -46,7 +47,7 @@ var unseen = []struct {
 		}},
 }
 
-// newCommit makes a commit to which nothing points.
+// newCommit makes a commit to which no ref points.
 func (s *stage) newCommit(w workspace.Workspace) string {
 	s.Helper()
 	return s.Git(w.Path, "commit-tree", "-p", "HEAD", "-m", "work", "HEAD^{tree}")
@@ -65,7 +66,7 @@ func TestWhatGitDoesNotShowIsNotLost(t *testing.T) {
 	}
 }
 
-// The settings of a clone are the arm's. They must not hide what it has done.
+// An arm can write the settings of its clone. They must not hide the arm's work.
 func TestTheSettingsOfACloneHideNothing(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -103,7 +104,7 @@ func TestTheSettingsOfACloneHideNothing(t *testing.T) {
 	}
 }
 
-// On Linux, file and FILE are two files, whatever a setting says.
+// On Linux, file and FILE are two files. No setting may hide one of them.
 func TestNoSettingHidesAFileWithAnotherCase(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -120,7 +121,7 @@ func TestNoSettingHidesAFileWithAnotherCase(t *testing.T) {
 	}
 }
 
-// inDeepFolder makes a file whose path is longer than the system allows. Git cannot see it.
+// inDeepFolder makes a file whose path is too long for the system, so that git cannot see it.
 func (s *stage) inDeepFolder(top string) {
 	s.Helper()
 	const parts, length = 30, 200
@@ -138,7 +139,8 @@ func (s *stage) inDeepFolder(top string) {
 	root.Close()
 }
 
-// Git leaves out a folder that it cannot read, and only warns. Nothing in it can be kept either.
+// Git skips a folder that it cannot read, and only warns about it. Nothing in it can be kept, so the removal must
+// be refused.
 func TestAFolderThatCannotBeReadIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(*stage, workspace.Workspace){
@@ -173,7 +175,7 @@ func TestAFolderThatCannotBeReadIsNotRemoved(t *testing.T) {
 	}
 }
 
-// After its commits an arm can go to a branch without a commit. Only its reflog has the commits then.
+// After its commits, an arm can switch to a branch without a commit. Then only the reflog contains the commits.
 func TestTheReflogIsKeptWithoutACheckedOutCommit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -191,7 +193,7 @@ func TestTheReflogIsKeptWithoutACheckedOutCommit(t *testing.T) {
 	s.Git(s.Repo, "merge-base", "--is-ancestor", id, done.Kept)
 }
 
-// With reflogs turned off, only ORIG_HEAD has a commit after a reset.
+// If reflogs are switched off, only ORIG_HEAD names a commit after a reset.
 func TestACommitInOrigHeadIsKept(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*workspace.Order){branch(""), clone} {
@@ -208,7 +210,7 @@ func TestACommitInOrigHeadIsKept(t *testing.T) {
 	}
 }
 
-// Somebody has deleted the folder of a worktree. Its index has a file that nothing else has.
+// Somebody has deleted the folder of a worktree. Its index contains a file that nothing else contains.
 func TestAStagedFileOfADeletedFolderIsNotLost(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -249,7 +251,7 @@ func TestAMovedWorktreeKeepsItsGitFolder(t *testing.T) {
 	s.nothingLeft()
 }
 
-// An error of git alone does not say what became of the worktree.
+// An error of git alone does not show that the worktree was not removed.
 func TestABrokenGitFolderIsOneClearLine(t *testing.T) {
 	t.Parallel()
 	for _, change := range []func(*workspace.Order){branch(""), clone} {
@@ -275,7 +277,7 @@ func TestABrokenGitFolderIsOneClearLine(t *testing.T) {
 	}
 }
 
-// A pipe in the shared git folder must not hold a call until the caller gives up.
+// A pipe in the shared git folder must not block a call until the caller gives up.
 func TestNoPipeInAGitFolderStopsARemoval(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(s *stage, w workspace.Workspace) (pipe string){

@@ -12,25 +12,25 @@ import (
 	"coleo.dev/pty"
 )
 
-// Bars: on agent traffic Core takes at most a fifth of vt10x's time and a quarter of
-// tmux's.
+// These are the bars: for agents' output, Core may take at most a fifth of vt10x's time and a
+// quarter of tmux's.
 const (
 	vt10xBar = 5
 	tmuxBar  = 4
 )
 
-// A peer is an emulator that gets the same writes as the others.
+// peer is an emulator that receives the same writes as the others.
 type peer struct {
 	name  string
 	write func(p []byte)
 	took  time.Duration
-	err   any // what it panicked with
+	err   any // the value of a panic; nil if there was none
 }
 
-// BenchmarkPeers feeds each kind of traffic to all emulators in turns, so that a busy
-// machine slows all of them alike. It reports ns/byte and each one's time divided by
-// Core's. tmux takes part where it is installed, only with its server's user time:
-// reading from the terminal is not counted.
+// BenchmarkPeers sends each kind of output to all emulators in turns, so that a busy machine slows
+// all of them alike. It reports ns/byte, and each emulator's time divided by Core's. If tmux is
+// installed, its server's user time is compared too. That time does not include reading from the
+// terminal.
 func BenchmarkPeers(b *testing.B) {
 	for _, x := range allTraffic(b) {
 		b.Run(x.name, func(b *testing.B) { compare(b, x) })
@@ -45,7 +45,7 @@ func compare(b *testing.B, x traffic) {
 			list[i].feed(x.writes)
 		}
 	}
-	b.ReportMetric(0, "ns/op") // the time of all together has no meaning
+	b.ReportMetric(0, "ns/op") // a total over all emulators would be meaningless
 	core := perByte(list[0].took, b.N*bytes)
 	b.ReportMetric(core, "core-ns/byte")
 	for _, p := range list[1:] {
@@ -85,7 +85,7 @@ func peers(b *testing.B) []peer {
 	old := vt10x.New(vt10x.WithSize(pty.DefaultCols, pty.DefaultRows))
 	charm := vt.NewEmulator(pty.DefaultCols, pty.DefaultRows)
 	done := make(chan struct{})
-	go func() { // it blocks on a query until somebody reads the answer
+	go func() { // on a query, the emulator blocks until somebody reads the answer
 		defer close(done)
 		_, _ = io.Copy(io.Discard, charm)
 	}()
@@ -104,7 +104,7 @@ func peers(b *testing.B) []peer {
 	}
 }
 
-// feed writes everything to the emulator, unless it has panicked before.
+// feed writes everything to the emulator, unless the emulator has already panicked.
 func (p *peer) feed(writes [][]byte) {
 	if p.err != nil {
 		return

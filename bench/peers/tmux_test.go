@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// tmuxBytes are sent through tmux: its time is counted in ticks of 10 ms.
+	// tmuxBytes is how much is sent through tmux, in bytes. It is large because tmux's time is
+	// counted in ticks of 10 ms.
 	tmuxBytes = 24 << 20
-	// tick is the unit of times in /proc: USER_HZ is 100 on Linux.
+	// tick is the unit of times in /proc, because USER_HZ is 100 on Linux.
 	tick = 10 * time.Millisecond
 )
 
-// tmuxPerByte pipes writes through a pane of a tmux server of its own. It returns the
-// server's user time for a byte, in ns; false where there is no tmux or no /proc.
+// tmuxPerByte sends writes through a pane of a separate tmux server. It returns the server's user
+// time per byte in ns, or false if there is no tmux or no /proc.
 func tmuxPerByte(b *testing.B, writes [][]byte) (ns float64, ok bool) {
 	b.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -49,12 +50,12 @@ func tmuxPerByte(b *testing.B, writes [][]byte) (ns float64, ok bool) {
 	before := userTime(b, server)
 	run("wait-for", "-S", "go")
 	run("wait-for", "done")
-	run("capture-pane", "-p") // after all earlier output
+	run("capture-pane", "-p") // returns only after all earlier output was processed
 	took := userTime(b, server) - before
 	return perByte(took, times*size(writes)), true
 }
 
-// trafficFile writes everything to a file, and returns how often to send it.
+// trafficFile writes everything to a file, and returns how often the file must be sent.
 func trafficFile(b *testing.B, dir string, writes [][]byte) (path string, times int) {
 	b.Helper()
 	path = filepath.Join(dir, "traffic")
@@ -75,7 +76,7 @@ func userTime(b *testing.B, pid string) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	const utime = 11 // the field's number, counted from the one after the name
+	const utime = 11 // index of the field, counted from the field after the name
 	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 	n, err := strconv.Atoi(fields[utime])
 	if err != nil {

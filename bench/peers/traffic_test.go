@@ -10,15 +10,15 @@ import (
 	"coleo.dev/pty"
 )
 
-// A traffic is output of one kind, in the writes in which a terminal gets it.
+// traffic is output of one kind, divided into the writes that a terminal receives.
 type traffic struct {
 	name   string
 	writes [][]byte
 }
 
 const (
-	mostWrite = 4 << 10   // the most that one read of a terminal returns, in bytes
-	synthetic = 256 << 10 // bytes of each kind that is made here
+	mostWrite = 4 << 10   // the most that one read from a terminal returns, in bytes
+	synthetic = 256 << 10 // how much of each synthetic kind is generated, in bytes
 )
 
 func allTraffic(b *testing.B) []traffic {
@@ -41,7 +41,7 @@ func repeat(piece func(i int) string) string {
 	return all.String()
 }
 
-// coloured returns a line of words, each in other colours.
+// coloured returns a line of words with changing colours.
 func coloured(i int) string {
 	var line strings.Builder
 	for k := range 8 {
@@ -50,8 +50,8 @@ func coloured(i int) string {
 	return line.String() + "\r\n"
 }
 
-// redraw returns a frame of a program that uses the whole screen. It has a title bar, a
-// framed table of which some rows change, a scroll region, a status line.
+// redraw returns a frame of a program that uses the whole screen. The frame has a title bar, a
+// framed table with some changing rows, a scroll region and a status line.
 func redraw(i int) string {
 	var f strings.Builder
 	fmt.Fprintf(&f,
@@ -76,7 +76,7 @@ func cut(s string) [][]byte {
 	return out
 }
 
-// recorded returns the output of all recordings of agent CLIs, one after the other.
+// recorded returns the output of all recordings of agent CLIs, one after another.
 func recorded(b *testing.B) [][]byte {
 	b.Helper()
 	paths, err := filepath.Glob("../../pty/testdata/casts/*.cast")

@@ -19,8 +19,8 @@ import (
 
 // store writes the bytes of files as objects of the repository.
 //
-// Coleo does not let git do this, because git would run the user's filters first. Git would also
-// follow a symbolic link that replaces a file at that moment.
+// Coleo does not use git for this, because git would run the user's filters first. Git would also
+// follow a symbolic link that an arm puts in the file's place meanwhile.
 type store struct {
 	objects *os.Root
 	format  string
@@ -33,7 +33,7 @@ func (s store) hash() hash.Hash {
 	if s.format == "sha256" {
 		return sha256.New()
 	}
-	return sha1.New() // #nosec: the format of the repository
+	return sha1.New() // #nosec: git's object format requires SHA-1
 }
 
 // storeText stores a text and returns the id of its object. If the repository already contains the
@@ -60,14 +60,14 @@ func (s store) storeText(text []byte) (id string, err error) {
 	if err := z.Close(); err != nil {
 		return "", err
 	}
-	draft := filepath.Join(id[:2], "tmp_obj_"+rand.Text()) // after a kill, git gc deletes a file with such a name
+	draft := filepath.Join(id[:2], "tmp_obj_"+rand.Text()) // the prefix makes git gc delete a file left by a kill
 	if err := writeNew(s.objects, draft, packed.Bytes(), 0o444); err != nil {
 		return "", err
 	}
 	return id, s.objects.Rename(draft, path)
 }
 
-// writeNew writes a file that must not exist yet. After an error, no file is left.
+// writeNew writes a file that must not exist yet. After an error, it removes what it has written.
 func writeNew(root *os.Root, name string, text []byte, mode os.FileMode) error {
 	file, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
 	if err != nil {
@@ -80,10 +80,10 @@ func writeNew(root *os.Root, name string, text []byte, mode os.FileMode) error {
 	return nil
 }
 
-// errChanged says that a file was replaced while it was read.
+// errChanged is the error for a file that was replaced while it was read.
 var errChanged = errors.New("it changed while it was read")
 
-// readFile reads the file that info describes, without following a symbolic link.
+// readFile reads the file that info describes. It follows no symbolic link.
 func readFile(root *os.Root, name string, info fs.FileInfo) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

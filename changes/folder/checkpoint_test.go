@@ -15,7 +15,7 @@ import (
 
 const arm = "arm1"
 
-// keep makes a checkpoint that must be a new one.
+// keep makes a checkpoint, and fails if Keep returns an existing one.
 func (s *stage) keep(f *folder.Folder, note folder.Note) changes.Checkpoint {
 	s.Helper()
 	if note.Reason == "" {
@@ -37,8 +37,9 @@ func (s *stage) restore(f *folder.Folder, n int) changes.Restored {
 	return r
 }
 
-// TestARestoreGivesTheFilesBackToTheByte: all kinds of changes, back and forth. The index,
-// the stash and the refs are as before.
+// TestARestoreGivesTheFilesBackToTheByte makes changes of all kinds between checkpoints, and
+// restores the checkpoints. The files must have their exact former bytes. The index, the stash and
+// the refs must not change.
 func TestARestoreGivesTheFilesBackToTheByte(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -52,7 +53,7 @@ func TestARestoreGivesTheFilesBackToTheByte(t *testing.T) {
 	f := s.open()
 	one := s.keep(f, folder.Note{Run: "run 1"})
 	was := s.tree(s.Repo)
-	// a turn of the arm
+	// These are the changes of a turn.
 	for name, text := range map[string]string{"unstaged": "again\n", "untracked": "again\n", "kept": "crlf\r\n",
 		"made": "x", "deep/er/made": "x", "becomes-link/made": "x", "a\nmade\xff": "x"} {
 		if name == "becomes-link/made" {
@@ -124,8 +125,8 @@ func TestACheckpointIsMadeOnlyAfterAChange(t *testing.T) {
 	}
 }
 
-// TestWhatWasIgnoredIsNeverDeleted: an arm that takes a secret file out of .gitignore does not
-// make a restore delete the file.
+// TestWhatWasIgnoredIsNeverDeleted: an arm removes a secret file's name from .gitignore. A restore
+// must still not delete the secret file.
 func TestWhatWasIgnoredIsNeverDeleted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -140,7 +141,8 @@ func TestWhatWasIgnoredIsNeverDeleted(t *testing.T) {
 	if raw, _ := os.ReadFile(filepath.Join(s.Repo, "ignored")); string(raw) != "a secret\n" || len(r.Left) != 1 {
 		t.Errorf("the secret file is %q; restored %+v", raw, r)
 	}
-	// The other way round: a file that is ignored by now is kept before it is overwritten.
+	// In the second case, git ignores a file only after the checkpoint. The restore must keep the
+	// file's content before it overwrites the file.
 	s.Write("notes", "1\n")
 	second := s.keep(f, folder.Note{})
 	s.Write(".gitignore", "ignored\nnotes\n")
@@ -155,8 +157,8 @@ func TestWhatWasIgnoredIsNeverDeleted(t *testing.T) {
 	}
 }
 
-// TestLineEndsAndFiltersAreAsTheyWere: git converts the file, and a restore gives its bytes
-// back.
+// TestLineEndsAndFiltersAreAsTheyWere: git converts line ends and runs filters when it stores a
+// file. A restore must still produce the file's exact former bytes.
 func TestLineEndsAndFiltersAreAsTheyWere(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -178,7 +180,8 @@ func TestLineEndsAndFiltersAreAsTheyWere(t *testing.T) {
 	s.Same("the folder", s.tree(s.Repo), was)
 }
 
-// TestARestoreThatIsNotReadyChangesNothing, and the present files are kept all the same.
+// TestARestoreThatIsNotReadyChangesNothing: the function that Restore calls before it changes files
+// returns an error. Restore must return this error and change no file.
 func TestARestoreThatIsNotReadyChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -197,8 +200,8 @@ func TestARestoreThatIsNotReadyChangesNothing(t *testing.T) {
 	}
 }
 
-// TestLargeFilesAreLeftAlone: a checkpoint does not have them, says so, and a restore does not
-// delete them.
+// TestLargeFilesAreLeftAlone: a checkpoint must leave out and name a file that is too large. A
+// restore must not delete this file.
 func TestLargeFilesAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -226,7 +229,8 @@ func (s *stage) touch(name string) string {
 	return filepath.Join(s.Repo, name)
 }
 
-// TestTheBaseIsWhereTheWorkBegan: commits of the arm do not move it.
+// TestTheBaseIsWhereTheWorkBegan: the base must be the commit at which the arm's work began, even
+// after commits of the arm.
 func TestTheBaseIsWhereTheWorkBegan(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -259,7 +263,8 @@ func TestTheBaseIsWhereTheWorkBegan(t *testing.T) {
 	}
 }
 
-// TestOldCheckpointsGo: the first one and the newest ones stay.
+// TestOldCheckpointsGo exceeds MaxCheckpoints. The oldest checkpoints must be removed, except the
+// first one.
 func TestOldCheckpointsGo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

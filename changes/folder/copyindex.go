@@ -16,31 +16,32 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// These constants are more parts of the format of git's index: see index.go.
+// These constants belong to the format of git's index, like those in index.go.
 const (
-	writtenAt    = 8      // where the time of the content begins, in bytes from the start of the entry
-	sizeAt       = 36     // where the size begins; it is the last number before the id
-	assumed      = 0x8000 // a flag: git does not look whether the file has changed
-	skipWorktree = 0x4000 // an extended flag: git does not look for the file
-	stages       = 0x3000 // the flags of a file in conflict
-	moreBytes    = 0x80   // of a number in version 4: another byte follows
+	writtenAt    = 8      // offset of the file's modification time in an entry, in bytes
+	sizeAt       = 36     // offset of the file's size in an entry, in bytes; the id follows the size
+	assumed      = 0x8000 // a flag: git assumes that the file is unchanged, and does not check it
+	skipWorktree = 0x4000 // an extended flag: git does not look for the file in the work folder
+	stages       = 0x3000 // the two flag bits that are set for a file in conflict
+	moreBytes    = 0x80   // a bit in a byte of a number in version 4: another byte follows
 )
 
-// index returns the path of the index of the work folder.
+// index returns the path of the work folder's index.
 func (f *Folder) index() string { return filepath.Join(f.repo.Git, "index") }
 
-// copyIndex writes a copy of the work folder's index to a path. An arm can write anything into the index, and so
-// hide a changed file. So the copy has only the names, modes and objects of the files, and says of no file that it
-// is unchanged. It keeps the mark of a sparse checkout only for a file that is not there. The ids of the trees in the
-// copy are computed from the files: see trees.
+// copyIndex writes a copy of the work folder's index to path.
 //
-// If an older copy is at the path, git has written there which files it has read. This remains for each file
-// whose object is the same.
+// An arm can write anything into the index, and could so hide a changed file. Therefore the copy contains only the
+// names, modes and objects of the files, and marks no file as unchanged. It keeps the mark that a sparse checkout
+// leaves out a file only if the file is really missing. It computes the ids of the trees from the files: see trees.
+//
+// Git has written into an older copy at path when it read which file. copyIndex takes this over for each file whose
+// object in the index is still the same.
 func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	data, err := git.ReadRegular(f.index(), mostIndex+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return os.RemoveAll(path) // nothing is staged
+		return os.RemoveAll(path) // without an index, nothing is staged
 	case err != nil:
 		return err
 	case len(data) > mostIndex:
@@ -62,19 +63,19 @@ func (f *Folder) copyIndex(ctx context.Context, path string) error {
 	return os.Chtimes(path, written, written)
 }
 
-// copying is one call of copyIndex.
+// copying contains the data of one call of copyIndex.
 type copying struct {
 	hash  store
 	in    *parents
 	older map[string]older
 }
 
-// older is what an older copy says about a file.
+// older contains two parts of a file's entry in an older copy: see indexEntry.
 type older struct{ about, id []byte }
 
-// readOlder reads what git has written into an older copy. It returns the time of the older copy, or of now if there
-// is none. It leaves out each file that was written in the same second, because git could not have seen a
-// change right after it.
+// readOlder reads into c.older what git has written into an older copy. It returns the modification time of the
+// older copy, or the present time if there is none. It leaves out files that were modified in the same second as the
+// copy or later, because git could have missed another change in that second.
 func (c *copying) readOlder(path string) (written time.Time) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -96,7 +97,8 @@ func (c *copying) readOlder(path string) (written time.Time) {
 	return info.ModTime()
 }
 
-// copy returns the copy of an index. It returns errIndex for a form that only git can read.
+// copy returns a copy of an index in which each entry is cleaned. It returns errIndex for an index that only git
+// can read.
 func (c *copying) copy(data []byte) ([]byte, error) {
 	size := c.hash.hash().Size()
 	out, known := slices.Clone(data), newTrees(c.hash.hash())
@@ -113,13 +115,13 @@ func (c *copying) copy(data []byte) ([]byte, error) {
 	return sum.Sum(out), nil
 }
 
-// clean removes from an entry what could hide the file.
+// clean removes the data from an entry with which an arm could hide a change of the file.
 func (c *copying) clean(e indexEntry) {
 	mode := e.about[modeAt : modeAt+4]
 	was, known := c.older[e.name]
 	if known && e.flags()&stages == 0 && bytes.Equal(was.id, e.id) && bytes.Equal(was.about[modeAt:modeAt+4], mode) {
 		copy(e.about, was.about)
-	} else { // a false size hides nothing, because git reads a file of the same size
+	} else { // the size can stay: a wrong size shows a change, and with the right size git reads the file
 		clear(e.about[:modeAt])
 		clear(e.about[modeAt+len(mode) : sizeAt])
 	}
@@ -137,10 +139,10 @@ func (c *copying) isThere(name string) bool {
 	return err != nil || info != nil
 }
 
-// hasParts reports whether the extensions of an index change which files it has: the index is split, or has only
-// the folders of a sparse checkout. The other extensions make git faster.
+// hasParts reports whether an extension changes which files the index contains. That is so for a split index, and
+// for an index that contains folders of a sparse checkout. All other extensions only make git faster.
 func hasParts(extensions []byte) bool {
-	const head = 8 // the signature, and the size of what follows
+	const head = 8 // size of an extension's name and length, in bytes
 	for len(extensions) >= head {
 		if name := string(extensions[:4]); name == "link" || name == "sdir" {
 			return true
@@ -150,7 +152,7 @@ func hasParts(extensions []byte) bool {
 	return false
 }
 
-// copyByGit is like copyIndex, but lets git read the index.
+// copyByGit does what copyIndex does, but uses git to read the index.
 func (f *Folder) copyByGit(ctx context.Context, path string) error {
 	out, err := f.repo.Output(ctx, "ls-files", "--stage", "-v", "-z")
 	if err != nil {
@@ -182,10 +184,11 @@ func (f *Folder) copyByGit(ctx context.Context, path string) error {
 	return nil
 }
 
-// errIndex says that an index has a form that Coleo does not know.
+// errIndex is the error for an index whose format Coleo cannot read.
 var errIndex = errors.New("the index has an unknown form")
 
-// indexEntry is one file of an index. All fields but the name are parts of the index itself.
+// indexEntry is the entry of one file in an index. The byte slices are parts of the index itself, so a change of
+// them changes the index.
 type indexEntry struct {
 	name  string
 	about []byte // the file's times, device, inode, mode, owner and size
@@ -195,7 +198,7 @@ type indexEntry struct {
 
 func (e indexEntry) flags() uint16 { return binary.BigEndian.Uint16(e.bits) }
 
-// eachEntry calls do for each entry of an index. It returns the offset of the first byte after the entries.
+// eachEntry calls do for each entry of an index. It returns the offset of the byte after the last entry.
 func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error) {
 	if len(data) < indexHeader+idSize || string(data[:4]) != indexSignature {
 		return 0, errIndex
@@ -214,7 +217,7 @@ func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error
 		if e.flags()&extended != 0 {
 			name += 2
 		}
-		if version == 4 { // in version 4, a number says how much of the previous name is cut off
+		if version == 4 { // in version 4, a number gives how many bytes of the previous name are cut off
 			var cut int
 			if cut, name = readNumber(data[:last], name); cut < 0 || cut > len(before) {
 				return 0, errIndex
@@ -240,8 +243,8 @@ func eachEntry(data []byte, idSize int, do func(indexEntry)) (end int, err error
 	return at, nil
 }
 
-// readNumber reads a number of version 4, and returns the offset of the byte after it. The number is -1 if the data
-// ends before, or if no name is that long.
+// readNumber reads a number in the format of index version 4. It returns the number and the offset of the byte
+// after it. The number is -1 if the data ends too early or the number is larger than any name is long.
 func readNumber(data []byte, at int) (number, after int) {
 	const longest = 1 << 20
 	for ; at < len(data) && number < longest; at++ {

@@ -14,8 +14,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// path is a file that may have changed. If the base contains the file, the fields `mode` and `id`
-// describe the file there. Otherwise both fields are "".
+// path is a file that may have changed. mode and id describe the file in the base. If the base does
+// not contain the file, both are "".
 type path struct {
 	name     string
 	mode, id string
@@ -30,13 +30,13 @@ func (f *Folder) Diff(ctx context.Context, baseCommit string, w changes.DiffRequ
 	return f.diff(ctx, func(context.Context) (string, error) { return baseCommit, nil }, w, now)
 }
 
-// DiffOf is like Diff, with the base of an arm: see Base. It looks for the base while it asks git
-// which files changed.
+// DiffOf is like Diff, but compares with the base of an arm: see Base. It determines the base while
+// git searches for changed files.
 func (f *Folder) DiffOf(ctx context.Context, arm string, w changes.DiffRequest, now time.Time) (changes.Diff, error) {
 	return f.diff(ctx, func(ctx context.Context) (string, error) { return f.Base(ctx, arm) }, w, now)
 }
 
-// diff first asks git which files may have changed. Then it lets git compare only these files.
+// diff first asks git which files may have changed, and then lets git compare only these files.
 func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string, error), w changes.DiffRequest,
 	now time.Time) (changes.Diff, error) {
 	d := changes.Diff{Root: f.Root(), Alias: f.alias(), Time: now, Files: []changes.File{}}
@@ -81,15 +81,16 @@ func (f *Folder) diff(ctx context.Context, baseOf func(context.Context) (string,
 	return d, f.comparePaths(ctx, &d, paths, c)
 }
 
-// comparePaths compares the base's version of the paths with the files in the folder. Usually git
-// reads the files directly. Git ends with an error if a file vanishes meanwhile. Then comparePaths
-// first stores the files. It does the same if a path contains something that only a stored version
-// can show.
+// comparePaths compares the base's version of each path with the file in the folder.
+//
+// Usually git reads the files directly. comparePaths makes git store the files first if a path
+// contains something that git can show only in a stored version. It also does so if git fails
+// because a file vanished meanwhile.
 func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path, c comparison) error {
 	entries, left, direct := f.lookAll(paths)
 	d.Left = append(d.Left, left...)
 	if direct && len(entries) == 0 {
-		return nil // there is nothing to compare
+		return nil // no path is left to compare
 	}
 	if direct && !f.snapshots {
 		if err := f.writeIndex(entries); err != nil {
@@ -109,14 +110,14 @@ func (f *Folder) comparePaths(ctx context.Context, d *changes.Diff, paths []path
 	return f.compare(ctx, d, c)
 }
 
-// looked is a path and what is there.
+// looked is a path together with what lookAll found there.
 type looked struct {
 	path
-	found bool // git can read what is there
+	found bool // the path contains something that git can read
 }
 
-// lookAll looks at all paths. It returns the paths that are compared, and those that are left out.
-// The last result says whether git can compare the files without storing them first.
+// lookAll checks what each path contains. It returns the paths to compare, and the paths that are
+// left out. direct is true if git can compare the files without storing them first.
 func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, direct bool) {
 	direct = true
 	in := &parents{files: f.files}
@@ -127,7 +128,7 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 			left = append(left, changes.LeaveOut(p.name, why))
 			continue
 		case !found && p.mode == "":
-			continue // the file does not exist, and did not exist before
+			continue // there was no file, and there is none now
 		case !found && f.odd(p.name, in), p.mode == "" && p.entry.Submodule:
 			direct = false
 		}
@@ -136,8 +137,8 @@ func (f *Folder) lookAll(paths []path) (entries []looked, left []changes.Left, d
 	return entries, left, direct
 }
 
-// vanished reports whether a file of the entries has disappeared since lookAll, although the base
-// does not contain it. Git then says that the arm deleted or renamed this file.
+// vanished reports whether git shows a file as deleted or renamed that the base does not contain.
+// This happens if the file disappears after lookAll.
 func vanished(files []changes.File, entries []looked) bool {
 	made := map[string]bool{}
 	for _, e := range entries {
@@ -148,12 +149,12 @@ func vanished(files []changes.File, entries []looked) bool {
 	})
 }
 
-// since returns the files that may have changed since baseCommit, sorted. It also returns which
-// files the commits after baseCommit changed.
+// since returns the files that may have changed since baseCommit, sorted by name. The second result
+// contains the files that the commits after baseCommit changed.
 func (f *Folder) since(ctx context.Context, baseCommit string, status changes.Status) ([]path, map[string]bool, error) {
 	all := map[string]path{}
 	for _, e := range status.Entries {
-		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has its place
+		if old, twice := all[e.Path]; twice { // the index deletes the file, and an untracked file has the same path
 			old.entry.Untracked = old.entry.Untracked || e.Untracked
 			all[e.Path] = old
 			continue
@@ -188,8 +189,8 @@ func (f *Folder) since(ctx context.Context, baseCommit string, status changes.St
 	return paths, committed, nil
 }
 
-// treeOf returns a name for the tree of a commit. For the commit "", it names the tree
-// without files.
+// treeOf returns a name for the tree of a commit. If commit is "", it returns the name of the empty
+// tree.
 func (f *Folder) treeOf(commit string) string {
 	if commit == "" {
 		return emptyTree[f.format]
@@ -197,22 +198,21 @@ func (f *Folder) treeOf(commit string) string {
 	return commit
 }
 
-// private returns an environment in which git uses an index and a folder of objects that
-// belong to this Folder alone.
+// private returns environment variables that give git an index and an object folder of this
+// Folder's own.
 func (f *Folder) private() []string {
 	objects := filepath.Join(f.repo.Common, "objects")
 	return []string{"GIT_INDEX_FILE=" + filepath.Join(f.own, "index"), "GIT_OBJECT_DIRECTORY=" +
 		filepath.Join(f.own, "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + alternate(objects)}
 }
 
-// alternate quotes a path in the way in which git reads paths in a list of folders.
+// alternate quotes a path for GIT_ALTERNATE_OBJECT_DIRECTORIES.
 func alternate(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-// smallTrees writes a tree and an index that contain only the given paths. The tree contains the
-// files as they are in the base. The index contains the files as they are in the folder. smallTrees
-// returns the id of the tree.
+// smallTrees prepares a comparison of only the given paths. It writes a tree with the base's
+// version of them, and an index with the folder's version. It returns the id of the tree.
 func (f *Folder) smallTrees(ctx context.Context, entries []looked) (string, error) {
 	if err := errors.Join(f.forgetIndex(), os.MkdirAll(filepath.Join(f.own, "objects"), 0o700)); err != nil {
 		return "", err
@@ -238,8 +238,8 @@ func (f *Folder) smallTrees(ctx context.Context, entries []looked) (string, erro
 	if err := f.update(ctx, gone.String(), "--force-remove", "--stdin"); err != nil {
 		return "", err
 	}
-	// With --remove, git accepts a file that has vanished. Git still ends with an error if a file
-	// vanishes between git's look at it and git's opening it. So git tries again.
+	// With --remove, git accepts a file that has vanished. But git fails if the file vanishes
+	// between git's check and git's opening of the file. In that case, git is run again.
 	for range mostTries {
 		err = f.update(ctx, present.String(), "--add", "--remove", "--replace", "--stdin")
 		if said := (*git.Error)(nil); !errors.As(err, &said) || !strings.Contains(said.Stderr, "No such file or directory") {
@@ -249,14 +249,14 @@ func (f *Folder) smallTrees(ctx context.Context, entries []looked) (string, erro
 	return strings.TrimSpace(string(tree)), err
 }
 
-// mostTries limits how often git reads the files of a folder in which files vanish. The moment
-// between look and opening is short, so this many failures in a row have another cause.
+// mostTries is how often git is run again because a file vanished. The moment between git's check
+// and git's opening is very short, so more failures must have another cause.
 const mostTries = 10
 
-// forgetIndex removes the index that an earlier diff of this Folder has left.
+// forgetIndex removes the index that an earlier diff of this Folder has left behind.
 func (f *Folder) forgetIndex() error { return os.RemoveAll(filepath.Join(f.own, "index")) }
 
-// update passes a list of entries to git update-index, for the index of this Folder.
+// update passes list to git update-index, which changes the index of this Folder.
 func (f *Folder) update(ctx context.Context, list string, how ...string) error {
 	if list == "" {
 		return nil
@@ -268,22 +268,23 @@ func (f *Folder) update(ctx context.Context, list string, how ...string) error {
 
 func indexLine(mode, id, path string) string { return mode + " " + id + "\t" + path + "\x00" }
 
-// These constants bound what git prints about one file before the patch. It prints the path at most
-// maxNames times in each of two lists. Modes, ids and numbers of lines take at most headSize bytes.
+// These constants bound what git prints about one file before the patch. Git prints the path at
+// most maxNames times in each of two lists. The modes, ids and line counts take at most headSize
+// bytes.
 const (
 	headSize = 400
 	maxNames = 2
 )
 
-// comparison says what Folder.compare compares.
+// comparison describes what Folder.compare compares.
 type comparison struct {
-	args, trees []string // the command of git with its options, and what the command compares
+	args, trees []string // the git command with its options, and the trees that it compares
 	env         []string
 	request     changes.DiffRequest
 	where       map[string]changes.Entry
 	committed   map[string]bool
-	more        bool // more files changed than are compared
-	head        int  // the largest size of the list before the patch, in bytes; 0 if it is not known
+	more        bool // more files changed than the diff may contain
+	head        int  // the largest size of git's list before the patch, in bytes; 0 if not known
 }
 
 // compare sets the files and the patch of d. One git process computes both, because each start of
@@ -325,6 +326,6 @@ func (f *Folder) compare(ctx context.Context, d *changes.Diff, c comparison) err
 	return nil
 }
 
-// maxHead is the largest size of the list of the files of a checkpoint, in bytes. A checkpoint has
-// the files of its commit, and at most MaxKept others.
+// maxHead bounds git's list of the files of a checkpoint, in bytes. The list contains the files
+// that the checkpoint's commit changed, and at most MaxKept others.
 const maxHead = 64 << 20

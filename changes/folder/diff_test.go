@@ -12,8 +12,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// TestADiffAppliesToTheByte: the patch, applied to the branch point, gives the files of the
-// arm. The repository is as before.
+// TestADiffAppliesToTheByte applies the patch of a diff to the base. The result must be the arm's
+// files, and the repository must be unchanged.
 func TestADiffAppliesToTheByte(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -95,7 +95,8 @@ func TestEachFileSaysHowAndWhereItChanged(t *testing.T) {
 	}
 }
 
-// TestPathsLimitADiff: relative to the folder of the arm, which can be below the top folder.
+// TestPathsLimitADiff: a request's paths are relative to the arm's folder, even if that folder is
+// below the repository's top folder.
 func TestPathsLimitADiff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -123,7 +124,8 @@ func TestPathsLimitADiff(t *testing.T) {
 	}
 }
 
-// TestADiffNamesTheRootAsTheArmDoes: with the symbolic links of its folder.
+// TestADiffNamesTheRootAsTheArmDoes opens the repository through a symbolic link. Alias must be the
+// top folder's path with this link.
 func TestADiffNamesTheRootAsTheArmDoes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -175,8 +177,8 @@ func TestARepositoryWithoutACommitHasADiff(t *testing.T) {
 	}
 }
 
-// TestSubmodulesAndRepositoriesInside: a submodule is its commit, and a repository inside is
-// left out.
+// TestSubmodulesAndRepositoriesInside: a diff must show a submodule as its commit, and leave out
+// any other repository in the folder.
 func TestSubmodulesAndRepositoriesInside(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// TestBothWaysOfADiffAgree: git reads the files of the folder, or their stored versions.
+// TestBothWaysOfADiffAgree: a diff must be the same whether git reads the files in the folder or
+// their stored versions.
 func TestBothWaysOfADiffAgree(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -29,7 +30,8 @@ func TestBothWaysOfADiffAgree(t *testing.T) {
 	}
 }
 
-// TestWhatGitStoresNowhereIsADeletedFile: a pipe or a repository in the place of a file.
+// TestWhatGitStoresNowhereIsADeletedFile replaces files by things that git cannot store, such as a
+// pipe and a repository. The diff must show the files as deleted.
 func TestWhatGitStoresNowhereIsADeletedFile(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -57,8 +59,8 @@ func TestWhatGitStoresNowhereIsADeletedFile(t *testing.T) {
 	}
 }
 
-// TestFilesThatVanishMeanwhileAreNoError: another process makes and deletes files all the time. A
-// file that the base does not contain is never told as deleted.
+// TestFilesThatVanishMeanwhileAreNoError makes and deletes files during the diffs. No diff may fail
+// or show a file as deleted that the base does not contain.
 func TestFilesThatVanishMeanwhileAreNoError(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

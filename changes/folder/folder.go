@@ -1,10 +1,10 @@
-// Package folder reads what changed in an arm's folder, and keeps and restores its files.
+// Package folder computes what changed in an arm's folder, and makes and restores checkpoints of its files.
 //
-// It runs git only through package workspace/git. It never changes the index, the branches or the
-// stash of the repository. A diff writes its objects to a separate folder. A checkpoint writes
-// objects and a ref below refs/coleo. Only a restore changes files.
+// It runs git only through package workspace/git. It never changes the repository's index, branches or stash. A
+// diff writes its objects to a separate folder. A checkpoint writes objects, and a ref below refs/coleo. Only a
+// restore changes files.
 //
-// Package folder knows nothing about arms: the callers give it a folder, an id and a time.
+// Package folder knows nothing about arms: its callers pass a folder, an id and a time.
 package folder
 
 import (
@@ -22,14 +22,14 @@ import (
 // Folder is a folder in a repository. Close it after use.
 type Folder struct {
 	repo   *git.Repo
-	clone  git.Clone // if the repository is the clone of an arm
+	clone  git.Clone // set if the repository is an arm's clone
 	dir    string    // the folder, without symbolic links
 	asked  string    // the folder as the caller names it
 	files  *os.Root  // the top folder of the repository
-	own    string    // a temporary folder with the index and the objects of this Folder
-	format string    // of objects, sha1 or sha256
+	own    string    // a temporary folder for this Folder's index and objects
+	format string    // the repository's object format, sha1 or sha256
 
-	below     string // what the paths in a patch begin with: "" or a folder with a slash at its end
+	below     string // the prefix of the paths in a patch: "" or a folder that ends with a slash
 	indexes   *Indexes
 	snapshots bool // a diff always stores the files before git compares them; only tests set it
 }
@@ -41,9 +41,9 @@ func Open(ctx context.Context, program git.Program, dir, tempDir string) (*Folde
 	return open(ctx, program, git.Clone{}, dir, tempDir)
 }
 
-// OpenerOf returns a function like Open, for folders in a clone. The arm can write to the clone's git folder, so
-// it changes neither the base of a diff nor how git reads files. The function returns EUnsupported if the
-// .git of the folder leads elsewhere.
+// OpenerOf returns a function like Open, for folders in an arm's clone. The arm can write to the clone's git
+// folder. So a Folder takes neither the base of a diff nor git's settings from there. The function returns
+// EUnsupported if the .git of the folder leads elsewhere.
 func OpenerOf(c git.Clone) func(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
 	return func(ctx context.Context, program git.Program, dir, tempDir string) (*Folder, error) {
 		return open(ctx, program, c, dir, tempDir)
@@ -83,7 +83,7 @@ func openRepository(ctx context.Context, program git.Program, c git.Clone, dir s
 		return repo, err
 	}
 	repo.Close()
-	if repo.Git != c.Git { // the arm has changed it, or works in another repository in its clone
+	if repo.Git != c.Git { // the arm has changed its .git, or works in another repository within its clone
 		return nil, coleo.Errorf(coleo.EUnsupported, "the .git of %s does not lead to %s, the git folder of the arm's clone: git "+
 			"is not run there", dir, c.Git)
 	}
@@ -91,13 +91,13 @@ func openRepository(ctx context.Context, program git.Program, c git.Clone, dir s
 	return program.OpenClone(ctx, c)
 }
 
-// Using returns the same Folder. From now on, it keeps a copy of a large index in x.
+// Using makes the Folder keep its copies of large indexes in x. It returns the same Folder.
 func (f *Folder) Using(x *Indexes) *Folder {
 	f.indexes = x
 	return f
 }
 
-// Below returns the same Folder. From now on, the paths in its patches begin with the name of a folder.
+// Below makes the paths in the Folder's patches begin with the given folder name. It returns the same Folder.
 func (f *Folder) Below(name string) *Folder {
 	f.below = name + "/"
 	return f
@@ -117,8 +117,8 @@ func (f *Folder) Close() {
 // Root returns the top folder of the repository, without symbolic links.
 func (f *Folder) Root() string { return f.repo.Work }
 
-// alias returns the path of the top folder with the symbolic links of the caller's path. If the
-// caller's path contains no symbolic links, alias returns "".
+// alias returns the top folder's path with the symbolic links of the caller's path. If the caller's path
+// contains no links, alias returns "".
 func (f *Folder) alias() string {
 	below, _ := cutDir(f.dir, f.Root())
 	top := f.asked
@@ -131,8 +131,8 @@ func (f *Folder) alias() string {
 	return top
 }
 
-// emptyTree maps each format of objects to the id of the tree without files. Git knows this id even
-// if no such object is stored.
+// emptyTree maps each object format to the id of the tree without files. Git knows this id even if the
+// repository contains no such object.
 var emptyTree = map[string]string{
 	"sha1":   "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
 	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
@@ -141,11 +141,11 @@ var emptyTree = map[string]string{
 // noID returns the id that git uses for a missing object. This id consists of zeros.
 func (f *Folder) noID() string { return strings.Repeat("0", len(emptyTree[f.format])) }
 
-// status asks git what changed since HEAD.
+// status asks git for the changes since HEAD.
 func (f *Folder) status(ctx context.Context) (changes.Status, error) { return f.indexes.status(ctx, f) }
 
-// commit returns the commit that a ref or a word such as HEAD names. If there is no such commit, it
-// returns "".
+// commit returns the id of the commit that name stands for, such as HEAD or a ref. It returns "" if there is no
+// such commit.
 func (f *Folder) commit(ctx context.Context, name string) (string, error) {
 	out, err := f.repo.Output(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
 	if git.ExitCode(err) == 1 {

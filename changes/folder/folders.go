@@ -9,16 +9,16 @@ import (
 	"coleo.dev"
 )
 
-// literal makes git take a path as it is, and not as a pattern.
+// literal is a prefix with which git takes a path literally instead of as a pattern.
 const literal = ":(literal)"
 
-// Folders returns the folders whose files can be in a diff. The result contains the given folders
-// and all folders below them. If no folders are given, the result contains all folders of the
-// repository. All paths are absolute.
+// Folders returns the folders whose files can appear in a diff: the folders in below and everything
+// under them. If below is empty, it returns all folders of the repository. All returned paths are
+// absolute.
 //
-// A diff contains no files of the folders that git ignores, of the folder .git and of other
-// repositories. Folders leaves out these folders, and folders that it cannot read. It returns
-// EUnsupported if there are more than maxFolders folders.
+// Folders omits folders that git ignores, the folder .git, and other repositories, because their
+// files appear in no diff. It also omits folders that it cannot read. It returns EUnsupported if
+// there are more than maxFolders folders.
 func (f *Folder) Folders(ctx context.Context, below []string, maxFolders int) ([]string, error) {
 	args := []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"}
 	for _, dir := range below {
@@ -44,7 +44,7 @@ func (f *Folder) Folders(ctx context.Context, below []string, maxFolders int) ([
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil && d != nil && d.IsDir():
-				return fs.SkipDir // it cannot be read, so git cannot read it either
+				return fs.SkipDir // the folder cannot be read, so git cannot read it either
 			case err != nil || !d.IsDir():
 				return ctx.Err()
 			case ignored[path] || d.Name() == ".git" || path != f.Root() && exists(filepath.Join(path, ".git")):

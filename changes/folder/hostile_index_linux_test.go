@@ -14,7 +14,8 @@ import (
 	"coleo.dev/changes/folder"
 )
 
-// lies are the ways in which the index of a work folder can hide the change of dir/file.
+// lies contains the ways in which an arm can write its index so that plain git does not see a change of
+// dir/file.
 var lies = map[string]func(s *stage){
 	"assumed to be unchanged": func(s *stage) {
 		s.git("update-index", "--assume-unchanged", "dir/file")
@@ -50,7 +51,7 @@ var lies = map[string]func(s *stage){
 	},
 }
 
-// part returns an extension of an index.
+// part returns the extension of an index that has the given name.
 func part(index []byte, name string) []byte {
 	const head = 8
 	at := bytes.Index(index, []byte(name))
@@ -64,19 +65,20 @@ func (s *stage) read(path string) []byte {
 	return data
 }
 
-// writeIndex writes an index, which gets its hash.
+// writeIndex writes the data and its hash as the index of the repository.
 func (s *stage) writeIndex(data []byte) {
 	s.Helper()
 	sum := sha1.Sum(data)
 	path, later := filepath.Join(s.Repo, ".git/index"), time.Now().Add(time.Hour)
 	s.Check(os.WriteFile(path, append(data, sum[:]...), 0o600))
-	s.Check(os.Chtimes(path, later, later)) // git trusts the times of a file that is older than the index
+	s.Check(os.Chtimes(path, later, later)) // git trusts the recorded times of files that are older than the index
 }
 
-// forgeTimes lets the index say that git has seen the file as it is now.
+// forgeTimes writes the file's present times and size into the index. Git then believes that it has already
+// read this version of the file.
 func (s *stage) forgeTimes(name string) {
 	s.Helper()
-	const before = 62 // bytes between the begin of an entry and its name
+	const before = 62 // size of an entry before its name, in bytes
 	data := s.read(filepath.Join(s.Repo, ".git/index"))
 	data = data[:len(data)-sha1.Size]
 	var about syscall.Stat_t
@@ -90,7 +92,8 @@ func (s *stage) forgeTimes(name string) {
 	s.writeIndex(data)
 }
 
-// TestTheIndexOfAnArmHidesNoChange: neither from a diff nor from a checkpoint.
+// TestTheIndexOfAnArmHidesNoChange applies each lie. The diff and the checkpoint must still contain the change
+// of dir/file.
 func TestTheIndexOfAnArmHidesNoChange(t *testing.T) {
 	t.Parallel()
 	for name, lie := range lies {
@@ -127,7 +130,8 @@ func TestTheIndexOfAnArmHidesNoChange(t *testing.T) {
 	}
 }
 
-// TestARestoreLosesNoFileThatTheIndexHides: the checkpoint from before the restore has it.
+// TestARestoreLosesNoFileThatTheIndexHides: the index hides a change from git. The checkpoint that a restore
+// makes first must still contain this change.
 func TestARestoreLosesNoFileThatTheIndexHides(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -145,7 +149,8 @@ func TestARestoreLosesNoFileThatTheIndexHides(t *testing.T) {
 	}
 }
 
-// TestAFileOfASparseCheckoutIsNotDeleted: it is not there by the person's own wish.
+// TestAFileOfASparseCheckoutIsNotDeleted: a sparse checkout leaves out a file on purpose. A diff must not show
+// this file as deleted.
 func TestAFileOfASparseCheckoutIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"--no-sparse-index", "--sparse-index"} {
@@ -170,7 +175,8 @@ func TestAFileOfASparseCheckoutIsNotDeleted(t *testing.T) {
 	}
 }
 
-// TestACopyOfAnIndexKeepsWhatGitHasRead: git reads a file again only if its object in the index is another one.
+// TestACopyOfAnIndexKeepsWhatGitHasRead stages another file and copies the index again. The new copy must keep
+// the times that git wrote for the unchanged file, so that git need not read it again.
 func TestACopyOfAnIndexKeepsWhatGitHasRead(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// plant lets the repository start programs, each of which leaves a mark. It returns the
-// folder of the marks.
+// plant configures programs that git would start in the repository. Each program leaves a file in the folder that
+// plant returns.
 func (s *stage) plant() string {
 	s.Helper()
 	marks := filepath.Join(s.Root, "marks")
@@ -37,7 +37,8 @@ func (s *stage) plant() string {
 	return marks
 }
 
-// TestAHostileRepositoryStartsNoProgram: while its changes are read, kept and restored.
+// TestAHostileRepositoryStartsNoProgram: none of the planted programs may start while Coleo reads, keeps and
+// restores files.
 func TestAHostileRepositoryStartsNoProgram(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -56,13 +57,14 @@ func TestAHostileRepositoryStartsNoProgram(t *testing.T) {
 	if left, err := os.ReadDir(marks); err != nil || len(left) > 0 {
 		t.Errorf("the repository started %v, %v", left, err)
 	}
-	_, _ = s.Try(s.Repo, "status") // as anybody would: the traps work
+	_, _ = s.Try(s.Repo, "status") // plain git starts the planted programs
 	if left, _ := os.ReadDir(marks); len(left) == 0 {
 		t.Error("plain git started nothing, so this test proves nothing")
 	}
 }
 
-// TestACheckpointWritesNoReflog: an arm can make a link in the place of a reflog at any moment.
+// TestACheckpointWritesNoReflog: an arm replaces a reflog by a symbolic link. A checkpoint must not write through
+// the link.
 func TestACheckpointWritesNoReflog(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -74,7 +76,7 @@ func TestACheckpointWritesNoReflog(t *testing.T) {
 	for _, ref := range []string{"refs/coleo/base/" + arm, "refs/coleo/checkpoints/" + arm + "/0"} {
 		log := filepath.Join(s.Repo, ".git/logs", ref)
 		s.Check(os.MkdirAll(filepath.Dir(log), 0o700))
-		s.Check(os.Symlink(outside, log)) // after the folder was opened
+		s.Check(os.Symlink(outside, log)) // the arm makes the link after the folder was opened
 	}
 	s.keep(f, folder.Note{})
 	s.git("rev-parse", "--verify", "refs/coleo/checkpoints/"+arm+"/0")
@@ -83,7 +85,8 @@ func TestACheckpointWritesNoReflog(t *testing.T) {
 	}
 }
 
-// TestALinkOutOfTheRepositoryIsNotFollowed: neither by a checkpoint nor by a restore.
+// TestALinkOutOfTheRepositoryIsNotFollowed: a folder becomes a symbolic link to a folder outside. Neither a
+// checkpoint nor a restore may follow it.
 func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -109,8 +112,8 @@ func TestALinkOutOfTheRepositoryIsNotFollowed(t *testing.T) {
 	}
 }
 
-// TestARestoreWritesThroughNoLinkThatGitIgnores: the link leads into the git folder, or to files that no checkpoint
-// has. It stays where it is.
+// TestARestoreWritesThroughNoLinkThatGitIgnores: a folder becomes a link into the git folder or to ignored files,
+// and git ignores the link. A restore must not write through the link.
 func TestARestoreWritesThroughNoLinkThatGitIgnores(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{".git/hooks", "ignored"} {
@@ -138,7 +141,8 @@ func TestARestoreWritesThroughNoLinkThatGitIgnores(t *testing.T) {
 	}
 }
 
-// TestAForgedCheckpointWritesIntoNoGitFolder: an arm without a sandbox can write the refs of its checkpoints.
+// TestAForgedCheckpointWritesIntoNoGitFolder: an arm without a sandbox can write the refs of its checkpoints. A
+// restore must not write a forged checkpoint's files into .git.
 func TestAForgedCheckpointWritesIntoNoGitFolder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -165,7 +169,8 @@ func TestAForgedCheckpointWritesIntoNoGitFolder(t *testing.T) {
 	}
 }
 
-// openClone makes a clone of the repository, as an arm in a sandbox gets it, and returns its work folder.
+// openClone clones the repository as an arm in a sandbox does, calls change, and opens the clone. It returns the
+// clone's work folder and the Folder.
 func (s *stage) openClone(change func(work string)) (string, *folder.Folder) {
 	s.Helper()
 	work := filepath.Join(s.Root, "clone")
@@ -181,7 +186,8 @@ func (s *stage) openClone(change func(work string)) (string, *folder.Folder) {
 	return work, f
 }
 
-// TestAnArmCannotChangeWhatADiffOfItsCloneShows: its settings, attributes and refs are in the clone.
+// TestAnArmCannotChangeWhatADiffOfItsCloneShows: an arm can write the settings, attributes and refs of its clone.
+// None of them may change what a diff shows.
 func TestAnArmCannotChangeWhatADiffOfItsCloneShows(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -212,15 +218,15 @@ func TestAnArmCannotChangeWhatADiffOfItsCloneShows(t *testing.T) {
 	}
 	want := map[string]int{"committed": 1, "mode": 0, "lines": 2, "MODE": 1}
 	if runtime.GOOS != "linux" {
-		delete(want, "MODE") // it can be the file mode
+		delete(want, "MODE") // the file system may treat MODE and mode as the same file
 	}
 	if d.Base != s.base || !reflect.DeepEqual(got, want) {
 		t.Errorf("the diff since %s has %v, want %v since %s", d.Base, got, want, s.base)
 	}
 }
 
-// TestAFolderThatGitCannotReadIsNamed: git leaves out its files, and only warns. The path here is too long for the
-// system, because root can read every other folder.
+// TestAFolderThatGitCannotReadIsNamed: git leaves out the files of a folder that it cannot read, and only warns.
+// The diff must name the folder. The test uses a path that is too long, because root can read every other folder.
 func TestAFolderThatGitCannotReadIsNamed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

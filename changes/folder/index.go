@@ -9,40 +9,40 @@ import (
 	"strconv"
 )
 
-// These constants are parts of the format of git's index: see gitformat-index in git's manual.
+// These constants belong to the format of git's index: see gitformat-index in git's manual.
 const (
 	indexSignature = "DIRC"
 	indexVersion   = 3 // the first version with extended flags
 	indexHeader    = 12
 	// statSize is the number of bytes of an entry's times, device, inode, mode, owner and size.
 	statSize = 40
-	modeAt   = 24 // where the mode begins, in bytes from the start of the entry
+	modeAt   = 24 // offset of the mode in an entry, in bytes
 
 	extended    = 0x4000 // a flag: two more bytes of flags follow
 	intentToAdd = 0x2000 // an extended flag: only the work folder contains the file
 	longName    = 0x0fff // the length of a name that does not fit into the flags
-	alignment   = 8      // the size of an entry is a multiple of it
+	alignment   = 8      // the size of each entry is a multiple of this number of bytes
 )
 
-// emptyBlob maps each format of objects to the id of the file without content. Git gives this id to
-// a file that only the work folder contains.
+// emptyBlob maps each object format to the id of the empty file. Git's index contains this id for a
+// file that exists only in the work folder.
 var emptyBlob = map[string]string{
 	"sha1":   "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
 	"sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 }
 
-// newFile is the mode that a file gets in the index if the base does not contain it. Git compares
-// it with the mode of the file itself.
+// newFile is the mode that writeIndex gives a file that the base does not contain. Git compares it
+// with the mode of the file in the folder.
 const newFile = "100644"
 
-// writeIndex writes the index of this Folder. The index contains the base's version of each entry.
-// So git diff compares exactly these entries with the folder. The entries must be sorted by name. The
-// times in the index are zero, so git reads every file.
+// writeIndex writes an index with the base's version of each entry, so that git diff compares exactly
+// these entries with the folder. The entries must be sorted by name. The times in the index are zero,
+// so git reads every file.
 func (f *Folder) writeIndex(entries []looked) error {
 	var out bytes.Buffer
 	out.WriteString(indexSignature)
 	out.Write(binary.BigEndian.AppendUint32(nil, indexVersion))
-	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(entries)))) // #nosec G115: at most MaxFiles
+	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(entries)))) // #nosec G115: at most MaxFiles entries
 	for _, e := range entries {
 		if err := f.writeEntry(&out, e); err != nil {
 			return err
@@ -72,7 +72,7 @@ func (f *Folder) writeEntry(out *bytes.Buffer, e looked) error {
 	binary.BigEndian.PutUint32(stat[modeAt:], uint32(number))
 	out.Write(stat)
 	out.Write(object)
-	out.Write(binary.BigEndian.AppendUint16(nil, uint16(flags))) // #nosec G115: fits, by longName
+	out.Write(binary.BigEndian.AppendUint16(nil, uint16(flags))) // #nosec G115: longName bounds the flags
 	if made {
 		out.Write(binary.BigEndian.AppendUint16(nil, intentToAdd))
 	}

@@ -16,23 +16,22 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// These constants are the bounds of a checkpoint. They keep checkpoints from filling the disk. If a
-// folder exceeds MaxKept or MaxKeptBytes, it gets no checkpoint. If a file exceeds MaxKeptFile, the
-// checkpoint leaves the file out and names it.
+// These constants bound a checkpoint, so that checkpoints do not fill the disk. A folder that exceeds
+// MaxKept or MaxKeptBytes gets no checkpoint. A checkpoint leaves out and names each file that exceeds
+// MaxKeptFile.
 const (
 	MaxKept      = 20_000    // files that differ from HEAD
 	MaxKeptFile  = 50 << 20  // bytes of one file
 	MaxKeptBytes = 500 << 20 // bytes of all files that differ from HEAD
-	// MaxCheckpoints is how many checkpoints of an arm are kept, not counting the first
-	// one.
+	// MaxCheckpoints is how many checkpoints of an arm are kept, in addition to the first one.
 	MaxCheckpoints = 200
 )
 
-// Note says why a checkpoint is made.
+// Note is the reason for which a checkpoint is made.
 type Note struct {
-	Reason string // a reason of package changes
+	Reason string // one of the reasons in package changes
 	Run    string // the run whose turn has ended
-	From   *int   // the checkpoint that a restore has put back
+	From   *int   // the checkpoint that a restore has restored
 	Time   time.Time
 }
 
@@ -44,7 +43,7 @@ func (f *Folder) Keep(ctx context.Context, arm string, n Note) (changes.Checkpoi
 	return f.keepWith(ctx, arm, n, nil)
 }
 
-// keepWith is like Keep. In addition, it keeps the extra files, even if git ignores them.
+// keepWith is like Keep, but also keeps the files in extra, even if git ignores them.
 func (f *Folder) keepWith(ctx context.Context, arm string, n Note, extra []string) (changes.Checkpoint, bool, error) {
 	list, err := f.Checkpoints(ctx, arm)
 	if err != nil {
@@ -73,8 +72,8 @@ func (f *Folder) keepWith(ctx context.Context, arm string, n Note, extra []strin
 
 func sameLeft(x, y changes.Left) bool { return x.Name() == y.Name() }
 
-// writeTree writes a tree with the exact bytes of the present files. It returns the id of the tree,
-// and the files that the tree does not contain.
+// writeTree writes a tree with the exact bytes of the present files. It returns the tree's id and the
+// files that the tree leaves out.
 func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []string) (string, []changes.Left, error) {
 	paths, _, err := f.since(ctx, status.Head, status)
 	if err != nil {
@@ -97,7 +96,7 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 	if err := k.all(ctx, paths); err != nil {
 		return "", nil, err
 	}
-	env := f.private()[:1] // the objects go into the repository
+	env := f.private()[:1] // only the index is private: the objects go into the repository
 	run := func(stdin string, args ...string) (string, error) {
 		out, err := f.repo.Run(ctx, git.Call{Args: args, Env: env, Stdin: strings.NewReader(stdin)})
 		return strings.TrimSpace(string(out)), err
@@ -125,7 +124,7 @@ func (f *Folder) writeTree(ctx context.Context, status changes.Status, also []st
 	return tree, k.left, err
 }
 
-// keeping stores files, and collects their lines for git update-index.
+// keeping stores the files of one checkpoint, and collects the input for git update-index.
 type keeping struct {
 	f     *Folder
 	in    *parents
@@ -154,8 +153,8 @@ func (k *keeping) all(ctx context.Context, paths []path) error {
 	return nil
 }
 
-// checkSizes returns EInvalid if the files are too large for a checkpoint. So nothing is read or stored
-// of a folder that gets no checkpoint.
+// checkSizes returns EInvalid if the files are too large for a checkpoint. It runs before any file is
+// stored, so that a refused checkpoint leaves no objects behind.
 func (k *keeping) checkSizes(paths []path) error {
 	size := int64(0)
 	for _, p := range paths {
@@ -222,7 +221,7 @@ func (k *keeping) file(name string, info fs.FileInfo) error {
 		k.left = append(k.left, changes.LeaveOut(name, err.Error()))
 		return nil
 	}
-	k.bytes += int64(len(text)) // the file may have grown
+	k.bytes += int64(len(text)) // the file may have grown since checkSizes
 	if err := checkKept(k.bytes, k.f); err != nil {
 		return err
 	}

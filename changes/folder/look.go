@@ -18,8 +18,8 @@ const gitlink = "160000"
 // readable is the mode of access(2) that asks whether the caller may read a file.
 const readable = 4
 
-// parents distinguishes real folders from symbolic links. Git does not look at files below a
-// symbolic link.
+// parents remembers which folders are real folders and which are symbolic links. Git does not look
+// at files below a symbolic link.
 type parents struct {
 	files *os.Root
 	known map[string]bool
@@ -44,8 +44,8 @@ func (p *parents) real(dir string) bool {
 	return real
 }
 
-// lstat returns what is at a path. It returns nil if nothing is there, or if a folder in the path
-// is a symbolic link.
+// lstat returns the file information of name, without following links. It returns nil if the file
+// does not exist, or if a folder in name is a symbolic link.
 func (p *parents) lstat(name string) (fs.FileInfo, error) {
 	if !p.real(filepath.Dir(name)) {
 		return nil, nil
@@ -63,8 +63,8 @@ func (f *Folder) isSubmodule(name string) bool {
 	return err == nil
 }
 
-// canBeRead reports whether git can read what is at a path now, and the reason if it cannot. If the
-// path contains nothing that git could store, there is no reason: the results are false and "".
+// canBeRead reports whether git can read what is at a path now, and the reason if git cannot. If
+// the path contains nothing that git stores, it returns false and no reason.
 func (f *Folder) canBeRead(p path, in *parents, most int64) (found bool, why string) {
 	info, err := in.lstat(p.name)
 	if err != nil {
@@ -93,13 +93,12 @@ func (f *Folder) canBeRead(p path, in *parents, most int64) (found bool, why str
 		}
 		return true, ""
 	default:
-		return false, "" // a pipe, a socket or a device: git sees nothing there
+		return false, "" // git ignores a pipe, a socket or a device
 	}
 }
 
-// odd reports whether there is something at a path that git cannot store, such as a pipe, or a
-// repository. If git compared such a path with a file, it would fail, or take the repository for a
-// submodule.
+// odd reports whether a path contains something that git cannot compare with a file, such as a pipe
+// or a repository. Git would fail, or treat the repository as a submodule.
 func (f *Folder) odd(name string, in *parents) bool {
 	info, err := in.lstat(name)
 	if err != nil || info == nil {
@@ -108,8 +107,9 @@ func (f *Folder) odd(name string, in *parents) bool {
 	return !info.IsDir() || f.isSubmodule(name)
 }
 
-// realFolder opens a folder below files. It follows no symbolic link, also if an arm makes one meanwhile: a file of a
-// checkpoint must not get into another folder, such as .git/hooks. With create, it makes the folders that are missing.
+// realFolder opens the folder dir below files. It follows no symbolic link, even if an arm makes
+// one meanwhile, because a restore must not write into another folder such as .git/hooks. If create
+// is true, it makes missing folders.
 func realFolder(files *os.Root, dir string, create bool) (*os.Root, error) {
 	at, err := files.OpenRoot(".")
 	for part := range strings.SplitSeq(dir, "/") {

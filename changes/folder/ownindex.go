@@ -14,54 +14,56 @@ import (
 	"coleo.dev/workspace/git"
 )
 
+// This file keeps copies of work folders' indexes, so that git need not read all files for each
+// diff.
+
 const (
-	// leastIndex is the size in bytes of the smallest index of which Indexes keeps a copy. It has
-	// about 300 files. In a smaller repository, git reads all files within some milliseconds.
+	// leastIndex is the size of the smallest index that Indexes copies, in bytes. Such an index has about 300
+	// files. In a smaller repository, git reads all files within some milliseconds.
 	leastIndex = 32 << 10
-	// mostIndex is the size in bytes of the largest index of which Indexes keeps a copy. It has about
-	// 2 million files.
+	// mostIndex is the size of the largest index that is read, in bytes. Such an index has about 2 million
+	// files.
 	mostIndex = 256 << 20
-	// mostIndexes is the largest number of kept copies. A copy for 100,000 files takes 8 MB of the
-	// disk.
+	// mostIndexes is the largest number of copies. A copy for 100,000 files takes 8 MB of the disk.
 	mostIndexes = 16
 )
 
-// Indexes keeps a copy of the index of each work folder. Git writes into the copy when it has read which
-// file, and which folders contain untracked files. So the next diff does not read all files again.
+// Indexes keeps a copy of the index of each work folder. Git writes into the copy which files it has read and
+// which folders contain untracked files. So the next diff need not read all files again.
 //
-// Indexes never trusts what it finds about the files in the index of the work folder, because an arm can write
-// it: see copyIndex. The zero value keeps no copies. Several goroutines can call its methods at the
+// Indexes never trusts what the work folder's own index contains about the state of the files, because an arm
+// can write it: see copyIndex. The zero value keeps no copies. Several goroutines may call its methods at the
 // same time.
 type Indexes struct {
-	// Dir is a folder for the copies. If Dir is "", there are no copies. Only one process at a time may
-	// use the folder. Indexes deletes what an earlier process has left in it.
+	// Dir is the folder for the copies. If Dir is "", there are no copies. Only one process at a time may use
+	// Dir. The first use deletes what an earlier process has left in it.
 	Dir string
-	// Least is the size in bytes of the smallest index of which Indexes keeps a copy. If Least is 0,
-	// that is about 300 files.
+	// Least is the size of the smallest index that Indexes copies, in bytes. If Least is 0, leastIndex
+	// applies.
 	Least int64
 
 	mu   sync.Mutex
-	kept map[string]*ownIndex // by the git folder of the work folder; nil before the first copy
-	uses int                  // how often a copy was used
+	kept map[string]*ownIndex // copies by the path of the git folder; nil before the first copy
+	uses int                  // counts the uses of all copies
 }
 
 // ownIndex is the copy of one index.
 type ownIndex struct {
 	path string
-	used int // the number of its last use; Indexes.mu guards it
+	used int // the value of Indexes.uses at the last use; guarded by Indexes.mu
 
 	mu sync.Mutex
-	of identity // the index that was copied; the zero value means that there is no copy
+	of identity // the version of the index that was copied; zero if there is no copy
 }
 
-// identity tells one version of a file from the next one.
+// identity distinguishes one version of a file from the next.
 type identity struct {
 	inode         uint64
 	size          int64
-	written, made time.Time // the time of the content, and of the inode
+	written, made time.Time // the times of the last changes of the content and of the inode
 }
 
-// status asks git for the status of a folder. Git uses a copy of the folder's index.
+// status asks git for the status of f. If possible, git uses a kept copy of the index.
 func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, error) {
 	own, err := x.lockCopy(ctx, f)
 	if err == nil && own != nil {
@@ -70,7 +72,7 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, error)
 		if err == nil || ctx.Err() != nil {
 			return s, err
 		}
-		own.forget() // the fault may be in the copy
+		own.forget() // the copy may be damaged
 	}
 	path := filepath.Join(f.own, "status")
 	if err := f.copyIndex(ctx, path); err != nil {
@@ -79,7 +81,8 @@ func (x *Indexes) status(ctx context.Context, f *Folder) (changes.Status, error)
 	return f.statusWith(ctx, path, false)
 }
 
-// statusWith asks git for the status of a folder, with a copy of its index.
+// statusWith asks git for the status of a folder. Git uses the index at the path index. If lists is true, git
+// keeps its list of untracked files there.
 func (f *Folder) statusWith(ctx context.Context, index string, lists bool) (changes.Status, error) {
 	warnings := ""
 	out, err := f.repo.Run(ctx, git.Call{Args: []string{"status", "--porcelain=v2", "--branch", "-z",
@@ -93,8 +96,8 @@ func (f *Folder) statusWith(ctx context.Context, index string, lists bool) (chan
 	return s, err
 }
 
-// lockCopy returns the copy of a folder's index, and locks the copy. It first copies the index if it
-// has changed. It returns nil if there is no copy, or if another diff uses the copy.
+// lockCopy returns the locked copy of the folder's index. If the index has changed, lockCopy copies it again
+// first. It returns nil if the folder has no copy, or if another diff is using the copy.
 func (x *Indexes) lockCopy(ctx context.Context, f *Folder) (*ownIndex, error) {
 	if x == nil || x.Dir == "" {
 		return nil, nil
@@ -116,7 +119,7 @@ func (x *Indexes) lockCopy(ctx context.Context, f *Folder) (*ownIndex, error) {
 		return own, nil
 	}
 	own.of = identity{}
-	_ = os.Remove(own.path + ".lock") // a killed git leaves it behind
+	_ = os.Remove(own.path + ".lock") // a killed git leaves this lock behind
 	if err := f.copyIndex(ctx, own.path); err != nil {
 		own.forget()
 		own.mu.Unlock()
@@ -126,8 +129,8 @@ func (x *Indexes) lockCopy(ctx context.Context, f *Folder) (*ownIndex, error) {
 	return own, nil
 }
 
-// copyOf returns the record of the copy for a git folder. If there are too many copies, it forgets
-// the copy that was used least recently.
+// copyOf returns the copy for a git folder. If there are too many copies, it first deletes the least recently
+// used one.
 func (x *Indexes) copyOf(gitDir string) (*ownIndex, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -159,7 +162,7 @@ func (x *Indexes) makeRoom() {
 		}
 		own := x.kept[oldest]
 		if !own.mu.TryLock() {
-			return // a diff uses the copy; a later call removes it
+			return // a diff is using this copy; a later call removes it
 		}
 		own.forget()
 		own.mu.Unlock()
@@ -167,11 +170,11 @@ func (x *Indexes) makeRoom() {
 	}
 }
 
-// forget deletes the copy. The caller has locked it.
+// forget deletes the copy. The caller must have locked it.
 func (o *ownIndex) forget() {
 	o.of = identity{}
 	_ = os.Remove(o.path)
-	_ = os.Remove(o.path + ".lock") // a killed git leaves it behind
+	_ = os.Remove(o.path + ".lock") // a killed git leaves this lock behind
 }
 
 func exists(path string) bool {

@@ -11,14 +11,14 @@ import (
 	"coleo.dev/changes/folder"
 )
 
-// copying returns an Indexes that copies every index, and its folder.
+// copying returns an Indexes that copies every index, and the folder of its copies.
 func (s *stage) copying() (*folder.Indexes, string) {
 	dir := filepath.Join(s.Root, "indexes")
 	return &folder.Indexes{Dir: dir, Least: 1}, dir
 }
 
-// TestTheCopyOfAnIndexShowsEachChange: a diff with a copy is the diff without one, after each kind of
-// change and for each form of an index.
+// TestTheCopyOfAnIndexShowsEachChange makes changes of all kinds, for each form of an index. After
+// each change, the diff with a copy must equal the diff without one.
 func TestTheCopyOfAnIndexShowsEachChange(t *testing.T) {
 	t.Parallel()
 	for name, form := range map[string][]string{
@@ -36,7 +36,7 @@ func TestTheCopyOfAnIndexShowsEachChange(t *testing.T) {
 			if form != nil {
 				s.git(form...)
 			}
-			s.git("status") // git fills the list of untracked files
+			s.git("status") // git writes its list of untracked files
 			x, _ := s.copying()
 			for _, step := range []struct {
 				name string
@@ -68,8 +68,9 @@ func TestTheCopyOfAnIndexShowsEachChange(t *testing.T) {
 	}
 }
 
-// TestACopyIsUsedAndTrustsNoListOfTheArm: git writes its list into the copy, and never into the index
-// of the work folder. A list from there does not get into the copy.
+// TestACopyIsUsedAndTrustsNoListOfTheArm: git must write its list of untracked files into the copy,
+// and never into the work folder's index. A list in the work folder's index must not get into the
+// copy.
 func TestACopyIsUsedAndTrustsNoListOfTheArm(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -111,7 +112,8 @@ func (s *stage) root() *os.Root {
 	return files
 }
 
-// TestALockThatWasLeftBehindStopsNoDiff: neither that of the work folder nor that of a copy.
+// TestALockThatWasLeftBehindStopsNoDiff leaves lock files beside the work folder's index and beside
+// the copy. The diffs must still work.
 func TestALockThatWasLeftBehindStopsNoDiff(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -135,8 +137,7 @@ func TestALockThatWasLeftBehindStopsNoDiff(t *testing.T) {
 	}
 }
 
-// FuzzIndex: whatever an arm writes into its index, copying it does not fail in another way than by
-// an error.
+// FuzzIndex copies arbitrary data as an index. Copying may return an error, but must not panic.
 func FuzzIndex(f *testing.F) {
 	f.Add([]byte("DIRC\x00\x00\x00\x02\x00\x00\x00\x00TREE\x00\x00\x00\x0001234567890123456789"))
 	f.Add([]byte("DIRC\x00\x00\x00\x04\x00\x00\x00\x01" + string(make([]byte, 62)) + "\x80\x01name\x00" +

@@ -14,14 +14,14 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// The names of an arm's refs begin with these constants. No other refs lead to the commits of
+// The names of an arm's refs begin with these constants. Only these refs lead to the commits of
 // checkpoints.
 const (
-	checkpointRefs = "refs/coleo/checkpoints/" // and the arm's id and a number
-	baseRefs       = "refs/coleo/base/"        // and the arm's id: the commit at which its work began
+	checkpointRefs = "refs/coleo/checkpoints/" // followed by the arm's id, a slash and the checkpoint's number
+	baseRefs       = "refs/coleo/base/"        // followed by the arm's id; leads to the commit at which its work began
 )
 
-// armID matches an arm's id that is allowed as a part of a ref.
+// armID matches an arm's id that may be a part of a ref's name.
 var armID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 
 func checkID(arm string) error {
@@ -33,7 +33,7 @@ func checkID(arm string) error {
 
 func checkpointRef(arm string, n int) string { return checkpointRefs + arm + "/" + strconv.Itoa(n) }
 
-// author is the environment that names the author of the commits of checkpoints.
+// author contains the environment variables that name the author of a checkpoint's commit.
 var author = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_COMMITTER_NAME=Coleo",
 	"GIT_COMMITTER_EMAIL=coleo@localhost"}
 
@@ -54,14 +54,14 @@ func (f *Folder) RememberBase(ctx context.Context, arm string) error {
 	return err
 }
 
-// Base returns the commit with which the arm's folder is compared. That is the commit at
-// which the arm's work began, or HEAD if that commit is not known. Base returns "" if there
-// is no commit, or if the arm's work began before the first commit.
+// Base returns the commit with which the arm's folder is compared. That is the commit at which the
+// arm's work began, or HEAD if that commit is not known. Base returns "" if there is no commit, or
+// if the work began before the first commit.
 func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	if err := checkID(arm); err != nil {
 		return "", err
 	}
-	if f.clone.Arm == arm && f.clone.Begin != "" { // the arm can write the ref
+	if f.clone.Arm == arm && f.clone.Begin != "" { // the arm can write the ref, so the clone's own record is used
 		if base, err := f.commit(ctx, f.clone.Begin); err != nil || base != "" {
 			return base, err
 		}
@@ -71,7 +71,7 @@ func (f *Folder) Base(ctx context.Context, arm string) (string, error) {
 	}
 	list, err := f.Checkpoints(ctx, arm)
 	if err != nil || len(list) > 0 && list[0].Parent == "" {
-		return "", err // the work began before the first commit
+		return "", err // the arm's work began before the first commit
 	}
 	return f.commit(ctx, "HEAD")
 }
@@ -111,7 +111,7 @@ func (f *Folder) Checkpoints(ctx context.Context, arm string) ([]changes.Checkpo
 		n, err := strconv.Atoi(number)
 		c, ok := changes.ReadMessage(parts[4])
 		if err != nil || !ok {
-			continue // the commit is not one of Coleo's
+			continue // Coleo has not made this commit
 		}
 		c.N, c.Commit, c.Parent, c.Tree = n, parts[1], parts[2], parts[3]
 		list = append(list, c)
@@ -159,7 +159,8 @@ func (f *Folder) DiffCheckpoint(ctx context.Context, arm string, n int, w change
 		trees: []string{f.treeOf(d.Base), c.Tree}, request: w})
 }
 
-// prune removes the oldest checkpoints of a list, but never the first one.
+// prune removes the oldest checkpoints in list if there are more than MaxCheckpoints. It never
+// removes the first one.
 func (f *Folder) prune(ctx context.Context, arm string, list []changes.Checkpoint) error {
 	for len(list) > MaxCheckpoints {
 		old := list[1]

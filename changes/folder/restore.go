@@ -15,14 +15,14 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// Restore restores the exact bytes of a checkpoint's files. It deletes files that were made after
-// the checkpoint, except files that git ignores. It does not change the index, HEAD or any
-// submodule.
+// Restore gives the files the exact bytes that they have in a checkpoint. It deletes files that
+// were made after the checkpoint, except those that git ignores. It does not change the index, HEAD
+// or any submodule.
 //
 // Restore first makes a checkpoint of the present files, so that the user can undo the restore.
 // Then it calls beforeChange. If beforeChange returns an error, Restore changes no file. Restore
-// returns ENotFound if there is no such checkpoint. After any other error, the result says what was
-// done.
+// returns ENotFound if there is no checkpoint n. After any other error, the result contains what
+// was already done.
 func (f *Folder) Restore(
 	ctx context.Context, arm string, n int, note Note, beforeChange func() error,
 ) (changes.Restored, error) {
@@ -35,7 +35,7 @@ func (f *Folder) Restore(
 	if err != nil {
 		return r, err
 	}
-	var also []string // git may ignore some of them by now
+	var also []string // git may ignore some of these files by now
 	changed := map[string]bool{}
 	for _, e := range own {
 		also, changed[e.Path] = append(also, e.Path), true
@@ -61,9 +61,9 @@ func (f *Folder) Restore(
 	return r, err
 }
 
-// keepPresent makes a checkpoint of the present files, and returns what differs between that
-// checkpoint and the target. The checkpoint contains every extra file, even if git ignores the
-// file. It contains each ignored file that the target would overwrite, too.
+// keepPresent makes a checkpoint of the present files. It returns the checkpoint, and what differs
+// between it and the target. The checkpoint also contains the files in also, and each ignored file
+// that a restore of the target would overwrite.
 func (f *Folder) keepPresent(ctx context.Context, arm string, note Note, target changes.Checkpoint,
 	also []string) (changes.Checkpoint, []changes.RawEntry, error) {
 	for again := false; ; again = true {
@@ -97,25 +97,25 @@ func (f *Folder) between(ctx context.Context, from, to string) ([]changes.RawEnt
 	return entries, err
 }
 
-// putting restores the files of a checkpoint.
+// putting contains the data of one restore.
 type putting struct {
 	f       *Folder
 	r       *changes.Restored
 	target  changes.Checkpoint
-	changed map[string]bool // the files that differed from the parent; kept to the byte
-	left    map[string]bool // the files that the checkpoint left out
+	changed map[string]bool // files that differ from the parent commit; the checkpoint has their exact bytes
+	left    map[string]bool // the files that the checkpoint leaves out
 }
 
-// putAll restores or deletes the file of each entry. It restores the files with ignore rules first,
-// because these rules decide what git ignores. It deletes files next, because a folder that must go
-// can block the path of a restored file.
+// putAll restores or deletes the file of each entry. It restores files with ignore rules first,
+// because these rules decide what git ignores. Then it deletes files, because such a file or its
+// folder can block the path of a restored file. It restores the other files last.
 func (p *putting) putAll(ctx context.Context, entries []changes.RawEntry) error {
 	var rules, gone, present []changes.RawEntry
 	for _, e := range entries {
 		switch {
 		case p.left[e.Path]:
 			p.leave(e.Path, "a checkpoint does not have it")
-		case inGitFolder(e.Path): // an arm can write the ref of a checkpoint
+		case inGitFolder(e.Path): // an arm can write a checkpoint's ref, and so forge this path
 			p.leave(e.Path, "a checkpoint of Coleo has no such file")
 		case e.OldMode == gitlink || e.NewMode == gitlink:
 			p.leave(e.Path, "it is a submodule")
@@ -150,14 +150,15 @@ func (p *putting) putAll(ctx context.Context, entries []changes.RawEntry) error 
 	return p.write(ctx, present)
 }
 
-// inGitFolder reports whether a path names a git folder, or a file in one, on any system.
+// inGitFolder reports whether a path contains a folder .git. It ignores case, because some file
+// systems do.
 func inGitFolder(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return strings.EqualFold(part, ".git") })
 }
 
 func (p *putting) leave(path, why string) { p.r.Left = append(p.r.Left, changes.LeaveOut(path, why)) }
 
-// ignored returns which of the paths git ignores now.
+// ignored returns the paths in the list that git ignores now.
 func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[string]bool, error) {
 	var names strings.Builder
 	for _, e := range list {
@@ -168,7 +169,7 @@ func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[str
 	}
 	out, err := p.f.repo.Run(ctx, git.Call{Args: []string{"check-ignore", "-z", "--stdin"},
 		Stdin: strings.NewReader(names.String())})
-	if err != nil && git.ExitCode(err) != 1 { // exit code 1: git ignores none of them
+	if err != nil && git.ExitCode(err) != 1 { // exit code 1 means that git ignores none of the paths
 		return nil, err
 	}
 	ignored := map[string]bool{}
@@ -178,7 +179,7 @@ func (p *putting) ignored(ctx context.Context, list []changes.RawEntry) (map[str
 	return ignored, nil
 }
 
-// delete deletes a file, and then the folders that have become empty.
+// delete deletes a file and the folders above it that are then empty.
 func (p *putting) delete(name string) {
 	err := p.remove(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -227,8 +228,9 @@ func (p *putting) write(ctx context.Context, list []changes.RawEntry) error {
 	return nil
 }
 
-// checkOut checks out files from the list into a temporary folder, and returns that folder. It
-// checks out only the files that are the same in the checkpoint and in the checkpoint's parent.
+// checkOut makes git check out files into a temporary folder, and returns that folder. It checks
+// out only files that are the same in the checkpoint and in its parent commit, because git's
+// filters produce their exact bytes.
 func (p *putting) checkOut(ctx context.Context, list []changes.RawEntry) (*os.Root, error) {
 	dir, err := os.MkdirTemp(p.f.own, "files-")
 	if err != nil {
@@ -267,20 +269,20 @@ func (p *putting) text(ctx context.Context, checkedOut *os.Root, e changes.RawEn
 	return checkedOut.ReadFile(e.Path)
 }
 
-// replaceEntry replaces what is at the entry's path with one file or symbolic link. It writes a
-// draft first and then renames it, so no reader sees half of a file.
+// replaceEntry replaces what is at the entry's path with a file or a symbolic link. It writes a
+// draft and renames it, so that no reader sees half of a file.
 func (p *putting) replaceEntry(e changes.RawEntry, text []byte) error {
 	files, err := realFolder(p.f.files, filepath.Dir(e.Path), true)
 	if err != nil {
 		return err
 	}
 	defer files.Close()
-	mode := fs.FileMode(0o666) // without the umask
+	mode := fs.FileMode(0o666) // the umask still applies
 	if e.NewMode == "100755" {
 		mode = 0o777
 	}
 	name, draft := filepath.Base(e.Path), ".coleo-restores-"+p.target.Commit
-	if err := files.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) { // a kill has left it
+	if err := files.Remove(draft); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a killed restore
 		return err
 	}
 	was, err := files.Lstat(name)
@@ -300,8 +302,8 @@ func (p *putting) replaceEntry(e changes.RawEntry, text []byte) error {
 	return err
 }
 
-// executable returns the bits that say who may execute a file. If the mode makes the file
-// executable, everybody who may read the file may also execute it.
+// executable returns the permission bits that make a file executable for everybody who may read it.
+// It returns 0 if mode is not executable.
 func executable(was fs.FileInfo, mode fs.FileMode) fs.FileMode {
 	if mode&0o111 == 0 {
 		return 0

@@ -13,13 +13,13 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// now is the time of everything in these tests.
+// now is the time of all checkpoints and diffs in these tests.
 var now = time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 
-// stage is a repository with what is in most of them.
+// stage is a test's git repository.
 type stage struct {
 	*gittest.Stage
-	base string // its first commit
+	base string // the commit with which diffs compare
 }
 
 func newStage(t *testing.T) *stage {
@@ -38,13 +38,13 @@ func (s *stage) link(target, name string) {
 	s.Check(os.Symlink(target, filepath.Join(s.Repo, name)))
 }
 
-// git runs git as anybody would, in the repository.
+// git runs plain git in the repository.
 func (s *stage) git(args ...string) string {
 	s.Helper()
 	return s.Git(s.Repo, args...)
 }
 
-// commit commits everything and returns the commit.
+// commit commits all changes and returns the commit.
 func (s *stage) commit(text string) string {
 	s.Helper()
 	s.git("add", "-A")
@@ -74,11 +74,11 @@ func (s *stage) diff(w changes.DiffRequest) changes.Diff {
 	return d
 }
 
-// oddNames are names that a patch must quote, and names that look like options.
+// oddNames contains names that a patch must quote, and names that look like options.
 var oddNames = []string{"a b", "a\nb", "a\tb", `a"b`, `a\b`, "-n", "\xff\xfe", "ä", ":(top)x", "*", "\x1b[31m",
 	"dir with/x\ny"}
 
-// everything makes a repository, and then changes of all kinds.
+// everything makes a repository with a base commit, and then makes changes of all kinds.
 func (s *stage) everything() {
 	s.Helper()
 	long := strings.Repeat("some line\n", 50)
@@ -129,8 +129,9 @@ func (s *stage) everything() {
 	s.Write("moved-away", "first\n"+strings.Repeat("another line\n", 50))
 }
 
-// tree returns every file below a folder, besides those of .git and what git ignores. Git keeps no
-// folders, and of a mode it keeps whether the file can be run.
+// tree returns every file below a folder, except those in .git and the ignored file. It reduces
+// each mode to what git stores: the type, and whether the file is executable. It omits folders,
+// because git stores none.
 func (s *stage) tree(dir string) map[string]gittest.File {
 	s.Helper()
 	files := map[string]gittest.File{}
@@ -142,7 +143,7 @@ func (s *stage) tree(dir string) map[string]gittest.File {
 	return files
 }
 
-// untouched returns what no checkpoint may change: the index, the stash and all refs outside of
+// untouched returns what a checkpoint must not change: the index, the stash and all refs outside of
 // refs/coleo.
 func (s *stage) untouched() map[string]gittest.File {
 	s.Helper()

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// newLimitedClaude starts Claude Code with a policy for limits, and gives it a first turn.
+// newLimitedClaude starts Claude Code with the given policy for limits, and runs a first turn.
 func newLimitedClaude(t *testing.T, onLimit string) (l *live, nonce string) {
 	t.Helper()
 	needAgent(t, "claude-code", "claude")
@@ -25,7 +25,8 @@ func newLimitedClaude(t *testing.T, onLimit string) (l *live, nonce string) {
 	return l, nonce
 }
 
-// promptsTo returns the prompts that the model with the given name has got, without side requests.
+// promptsTo returns the prompts that the named model has received. It omits requests that the agent
+// CLI makes for itself, such as for a title.
 func (l *live) promptsTo(model string) (out []string) {
 	for _, q := range l.model.Record() {
 		if q.Model == model && q.Prompt != "" && q.Side == "" {
@@ -35,7 +36,7 @@ func (l *live) promptsTo(model string) (out []string) {
 	return out
 }
 
-// parkSteps returns what the log tells of an arm's parking.
+// parkSteps returns the changes of an arm's parking in the log.
 func (l *live) parkSteps(name string) (out []coleo.ParkChange) {
 	for _, e := range l.events(name, coleo.EventParked) {
 		var c coleo.ParkChange
@@ -45,8 +46,9 @@ func (l *live) parkSteps(name string) (out []coleo.ParkChange) {
 	return out
 }
 
-// TestClaudeCodeGoesOnWithAnotherModelAtALimit: nobody touches the arm after its prompt. The first
-// alternative cannot be done, and the second one is another model.
+// TestClaudeCodeGoesOnWithAnotherModelAtALimit: the first alternative of the parked arm is
+// impossible, and the second is another model. After the prompt, the arm must continue with this
+// model by itself.
 func TestClaudeCodeGoesOnWithAnotherModelAtALimit(t *testing.T) {
 	t.Parallel()
 	l, nonce := newLimitedClaude(t, "handover:claude-code,model:mock-2,wait")
@@ -70,7 +72,8 @@ func TestClaudeCodeGoesOnWithAnotherModelAtALimit(t *testing.T) {
 	l.checkAnswer()
 }
 
-// TestClaudeCodeHandsItsTaskToCodexAtALimit: nobody touches the arms after the prompt.
+// TestClaudeCodeHandsItsTaskToCodexAtALimit: after the prompt, the parked arm must hand its task to
+// Codex by itself.
 func TestClaudeCodeHandsItsTaskToCodexAtALimit(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "codex", "codex")

@@ -12,11 +12,11 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// attached is a user of `coleo arm attach`.
+// attached is a running `coleo arm attach` and the keys of its user.
 type attached struct {
 	*device.Terminal
 	t    *testing.T
-	read chan struct{} // closed at the end of its output
+	read chan struct{} // closed when attach has written all its output
 
 	mu    sync.Mutex
 	shown strings.Builder
@@ -87,7 +87,7 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	if got := f.received(); got != before {
 		t.Errorf("refused requests typed %q", strings.TrimPrefix(got, before))
 	}
-	a.types("\x1d") // Ctrl-]
+	a.types("\x1d") // the detach key Ctrl-]
 	<-a.read
 	if state, _ := a.Wait(); state.ExitCode() != 0 {
 		t.Errorf("attach exits with %d, want 0", state.ExitCode())
@@ -100,7 +100,7 @@ func TestWhoIsAttachedIsTheOnlyOneWhoTypes(t *testing.T) {
 	f.checkAnswer("again")
 }
 
-// screen returns what a terminal of that size shows after attach's output.
+// screen returns what a terminal of the given size shows after attach's output.
 func (a *attached) screen(cols, rows int) coleo.Screen {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -109,9 +109,9 @@ func (a *attached) screen(cols, rows int) coleo.Screen {
 	return screen.View()
 }
 
-// A viewer that is smaller than the smallest size of an arm's terminal sees the part
-// around the cursor. The arm keeps its smallest size meanwhile, and gets its own size
-// back afterwards.
+// A viewer's terminal is smaller than the smallest size of an arm's terminal. The viewer must see
+// the part around the cursor. Meanwhile the arm's terminal must have the smallest size, and
+// afterwards its own size again.
 func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 	t.Parallel()
 	const cols, rows = 40, 8
@@ -126,7 +126,7 @@ func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 		})
 	}
 	sees("? for help")
-	until(t, "the arm's terminal has its smallest size", func() bool { // it is given between two pictures
+	until(t, "the arm's terminal has its smallest size", func() bool { // attach sets the size between two redraws
 		now := decode[coleo.Screen](f.world, "arm", "screen", f.name)
 		return now.Cols == armCols && now.Rows == armRows
 	})
@@ -137,7 +137,7 @@ func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 		pty.Cells(view.Lines[view.Cursor[1]][:x])+len("by-hand") != view.Cursor[0] {
 		t.Errorf("the cursor is at %v, in %q", view.Cursor, view.Lines)
 	}
-	a.types(strings.Repeat("-wide", 9)) // beyond the right edge
+	a.types(strings.Repeat("-wide", 9)) // writes beyond the viewer's right edge
 	sees("wide-wide-wide")
 	a.types("\x1d")
 	<-a.read
@@ -145,7 +145,7 @@ func TestASmallViewerSeesThePartAroundTheCursor(t *testing.T) {
 		!strings.Contains(strings.Join(view.Lines, "\n"), "detached from one") {
 		t.Errorf("behind attach the terminal shows %q (alternate screen: %v)", view.Lines, view.Alt)
 	}
-	until(t, "the arm's terminal has its size back", func() bool { // several sizes arrive one after another
+	until(t, "the arm's terminal has its size back", func() bool { // attach sets several sizes one after another
 		now := decode[coleo.Screen](f.world, "arm", "screen", f.name)
 		return now.Cols == before.Cols && now.Rows == before.Rows
 	})

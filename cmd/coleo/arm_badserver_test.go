@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// fakeOpenCodeWorld runs Coleo with a fake OpenCode that has a fault.
+// fakeOpenCodeWorld returns a world with a fake OpenCode that has the given fault.
 func fakeOpenCodeWorld(t *testing.T, f fault) *world {
 	t.Helper()
 	w := newWorld(t, "")
@@ -21,7 +21,8 @@ func (w *world) spawnsOpenCode() []string {
 	return []string{"arm", "spawn", "-n", "a", "-w", w.dir, "--harness", "opencode-api", "--model", "p/m"}
 }
 
-// A bad catalogue is one line, and no arm is started with a model that may not be there.
+// If OpenCode sends a bad catalogue, the error must be one line. No arm may be started with a model
+// that may not exist.
 func TestABadCatalogueOfTheAgentCLIIsOneLine(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[fault]string{
@@ -48,7 +49,8 @@ func TestABadCatalogueOfTheAgentCLIIsOneLine(t *testing.T) {
 	}
 }
 
-// Coleo gives a password to each server. Who refuses it is no server of Coleo's.
+// Coleo gives each server that it starts a password. A server that refuses the password is not
+// Coleo's server, and the error must report that at once.
 func TestAServerThatRefusesThePasswordIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	w := fakeOpenCodeWorld(t, wrongPassword)

@@ -9,18 +9,18 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// budgetCallers have a budget that a few replies of the scripted model use up.
+// budgetCallers are agent CLIs whose turns a few replies of the scripted model stop at the budget.
 var budgetCallers = []struct{ harness, command string }{{"claude-code", "claude"}, {"codex", "codex"}}
 
-// TestATurnOfARealAgentCLIIsInterruptedAtItsBudget lets the model call a tool again and again. The
-// turn would never end. By the model's record, the budget is passed by no more than the calls that
-// were in flight when it was used up.
+// TestATurnOfARealAgentCLIIsInterruptedAtItsBudget makes the model call a tool again and again, so that
+// the turn would never end. Coleo must interrupt the turn. The model's record may exceed the budget
+// only by the calls that were running when the budget was used up.
 func TestATurnOfARealAgentCLIIsInterruptedAtItsBudget(t *testing.T) {
 	t.Parallel()
 	for _, c := range budgetCallers {
 		t.Run(c.harness, func(t *testing.T) {
 			needAgent(t, c.harness, c.command)
-			const budget = 0.65 // a first call can cost 0.60
+			const budget = 0.65 // in US dollars; a first call can cost 0.60
 			newLiveOf(t, c.harness, "--budget", "0.65", "--permission-mode", "all", "--yes-without-sandbox").usesUp(budget)
 		})
 	}
@@ -37,8 +37,8 @@ func (l *live) usesUp(budget float64) {
 	}()
 	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{{Name: "work",
 		When: modelserver.When{Contains: "work on"}, Reply: []modelserver.Step{
-			// Long words: Codex 0.169.0 draws a reply word by word, and on a loaded machine much slower
-			// than it comes.
+			// The words are long, because Codex 0.169.0 draws a reply word by word. On a loaded
+			// machine, it draws many short words much later than they arrive.
 			{Text: strings.Repeat(strings.Repeat("word-", 100)+" ", 15)}, {Pause: 1500},
 			{Tool: &modelserver.Call{Does: modelserver.Run, Args: map[string]any{"command": "date +%N"}}}}}}}))
 	l.must("arm", "prompt", l.name, "please work on")
@@ -77,10 +77,10 @@ func (l *live) usesUp(budget float64) {
 	}
 }
 
-// checkOverspent compares the model's record with a budget. The agent CLI asks the model one
-// request at a time. So one call uses up the budget, and at most the next one is in flight while
-// Coleo interrupts the turn. The model's record has no tokens of a call that was cut off, and the
-// agent CLI need not tell them.
+// checkOverspent compares the model's record with a budget. The agent CLI sends the model one request
+// at a time. So one call uses up the budget, and at most one more runs while Coleo interrupts the turn.
+// The model's record contains no tokens of a call that was cut off, and the agent CLI need not report
+// them.
 func (l *live) checkOverspent(budget float64) {
 	l.t.Helper()
 	spent, inFlight, calls, later := 0.0, 0.0, 0, 0
@@ -95,7 +95,7 @@ func (l *live) checkOverspent(budget float64) {
 			later, inFlight = later+1, inFlight+dollars
 		}
 	}
-	const bound = 0.61 // of each call, with the context that this turn reaches
+	const bound = 0.61 // cost of one call in US dollars, with the longest context of this turn
 	told := l.arm(l.name).Budget
 	if told == nil {
 		l.t.Fatal("the arm has no budget")

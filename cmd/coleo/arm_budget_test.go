@@ -26,7 +26,7 @@ func TestABudgetThatWarnsIsSetShownAndTakenAway(t *testing.T) {
 		t.Errorf("after a change the budgets are %+v", r)
 	}
 	w.must("arm", "kill", "one")
-	w.must("arm", "recover", "one") // the budget stays
+	w.must("arm", "recover", "one") // a recovery must keep the budget
 	if line := w.must("arm", "budget", "one"); !strings.Contains(line, "the budget of arm one: $0.00 of $4.00 (warn)") {
 		t.Errorf("after a restart the verb says\n%s", line)
 	}

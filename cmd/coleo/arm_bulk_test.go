@@ -11,7 +11,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// armOutcome is what coleo prints of one arm, as JSON.
+// armOutcome is the JSON that coleo prints about one arm.
 type armOutcome struct {
 	Arm    string          `json:"arm"`
 	Done   bool            `json:"done"`
@@ -19,7 +19,8 @@ type armOutcome struct {
 	Error  *coleo.Error    `json:"error"`
 }
 
-// outcomes carries out a verb for several arms, and returns the result of each.
+// outcomes runs a verb for several arms, which must exit with the given code. It returns the
+// outcome for each arm.
 func (w *world) outcomes(code int, args ...string) map[string]armOutcome {
 	w.t.Helper()
 	r := w.run(append([]string{"--json"}, args...)...)
@@ -65,7 +66,7 @@ func TestAVerbForSeveralArmsTellsWhatCameOfEach(t *testing.T) {
 	if got := w.outcomes(0, "arm", "recover", "--stopped", "--harness", "fake"); len(got) != 1 || !got["bob"].Done {
 		t.Errorf("recover --stopped = %+v", got)
 	}
-	b.checkAnswer("at once") // an arm can be prompted when recover returns
+	b.checkAnswer("at once") // after recover, the arm must accept prompts at once
 	if got := w.outcomes(0, "arm", "kill", "--host", "nowhere"); len(got) != 0 {
 		t.Errorf("kill --host nowhere = %+v", got)
 	}
@@ -78,7 +79,7 @@ func TestAVerbForSeveralArmsTellsWhatCameOfEach(t *testing.T) {
 	}
 }
 
-// An arm that starts slowly can be prompted when recover returns.
+// recover must return only when an arm that starts slowly accepts prompts.
 func TestRecoverReturnsWhenTheArmCanBePrompted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -121,8 +122,8 @@ func TestAnArmGetsAnotherName(t *testing.T) {
 	}
 }
 
-// A person writes labels on arms, and selects arms by them. The labels survive a restart of
-// serve and the next start of the arm.
+// A person sets labels of arms and selects arms by them. The labels must survive a restart of serve
+// and the next start of the arm.
 func TestLabelsSelectArms(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -176,7 +177,8 @@ func TestLabelsSelectArms(t *testing.T) {
 	}
 }
 
-// Labels of the start and later ones are there when serve has lost its database.
+// When serve has lost its database, it must still find the labels of the start and those that were
+// set later.
 func TestLabelsOutliveALostDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -190,7 +192,7 @@ func TestLabelsOutliveALostDatabase(t *testing.T) {
 		_ = os.Remove(w.path("state/serve.db" + suffix))
 	}
 	w.must("up")
-	until(t, "serve knows the arms again", func() bool { // their names come last
+	until(t, "serve knows the arms again", func() bool { // serve learns the names last
 		return w.run("arm", "status", "ada").code == 0 && w.run("arm", "status", "bob").code == 0
 	})
 	if a, b := w.arm("ada").Labels.String(), w.arm("bob").Labels.String(); a != "team=a" || b != "k=v,team=b" {

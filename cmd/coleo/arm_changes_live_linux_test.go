@@ -9,13 +9,14 @@ import (
 	"coleo.dev/changes"
 )
 
-// TestEachHunkNamesTheCallThatWroteIt: a real agent CLI writes a file, a person approves it,
-// and the diff says so. The checkpoint before the turn undoes it.
+// TestEachHunkNamesTheCallThatWroteIt: a real agent CLI writes a file, and a person approves the
+// call. The diff must name the call for each hunk. A restore of the checkpoint before the turn must
+// remove the file.
 func TestEachHunkNamesTheCallThatWroteIt(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "claude-code", "claude")
 	w := newWorld(t, "")
-	dir := w.workdirOf("one") // a git repository
+	dir := w.workdirOf("one") // workdirOf makes a git repository
 	w.write("work-one/old", "1\n")
 	w.commit(dir, "base")
 	made := filepath.Join(dir, "made.txt")

@@ -15,14 +15,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// commit commits everything in a folder.
+// commit commits all changes in a folder.
 func (w *world) commit(dir, text string) {
 	w.t.Helper()
 	w.git(dir, "add", "-A")
 	w.git(dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", text)
 }
 
-// repository makes a work folder that is a git repository, for the fake agent CLI.
+// repository makes a work folder for the fake agent CLI that is a git repository.
 func (w *world) repository(name string, script fakeagent.Script) string {
 	w.t.Helper()
 	dir := w.workdir(name, script)
@@ -34,7 +34,7 @@ func (w *world) repository(name string, script fakeagent.Script) string {
 	return dir
 }
 
-// checkpoints waits until an arm has a number of checkpoints.
+// checkpoints waits until an arm has the given number of checkpoints, and returns them.
 func (w *world) checkpoints(name string, number int) []changes.Checkpoint {
 	w.t.Helper()
 	var list []changes.Checkpoint
@@ -47,8 +47,9 @@ func (w *world) checkpoints(name string, number int) []changes.Checkpoint {
 	return nil
 }
 
-// TestAnArmsChangesAreShownAndUndone: a diff against the start that git applies, a checkpoint
-// after each turn that changed something, and a restore that can be undone.
+// TestAnArmsChangesAreShownAndUndone: git must be able to apply the diff since the start. Each turn
+// that changed something must have a checkpoint. A restore must be possible, and it must be
+// possible to undo it.
 func TestAnArmsChangesAreShownAndUndone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -123,7 +124,7 @@ func TestAnArmsChangesAreShownAndUndone(t *testing.T) {
 	}
 }
 
-// restores restores checkpoint 1 of the arm one, and undoes that.
+// restores restores checkpoint 1 of the arm "one", and then undoes the restore.
 func (w *world) restores(dir string) {
 	w.t.Helper()
 	index, err := os.ReadFile(filepath.Join(dir, ".git/index"))
@@ -173,8 +174,8 @@ func TestChangesOfAFolderWithoutARepository(t *testing.T) {
 	}
 }
 
-// TestCommentsAreSentAsOnePrompt: they survive a restart of serve and a prompt that cannot be
-// sent, and are gone after one that has arrived.
+// TestCommentsAreSentAsOnePrompt: comments must survive a restart of serve, and a prompt with them
+// that cannot be sent. After such a prompt has arrived, they must be gone.
 func TestCommentsAreSentAsOnePrompt(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

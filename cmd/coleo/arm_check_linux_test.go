@@ -11,9 +11,9 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestR9ARetryIsMadeOnceWhateverIsKilled kills serve and the host agent at random moments
-// between a prompt and the end of its retry. Each prompt and each retry arrives once, or is
-// told as lost.
+// TestR9ARetryIsMadeOnceWhateverIsKilled kills serve and the host agent at random moments between a
+// prompt and the end of its retry. Each prompt and each retry must arrive once, or be reported as
+// lost.
 func TestR9ARetryIsMadeOnceWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	const prompts = 10
@@ -33,7 +33,7 @@ func TestR9ARetryIsMadeOnceWhateverIsKilled(t *testing.T) {
 		victims := []string{"serve", "agent"}
 		r.Shuffle(2, func(i, j int) { victims[i], victims[j] = victims[j], victims[i] })
 		for _, verb := range victims[:1+r.IntN(2)] {
-			time.Sleep(time.Duration(r.IntN(700)) * time.Millisecond) // the time of a kill is random
+			time.Sleep(time.Duration(r.IntN(700)) * time.Millisecond) // kills at a random moment
 			for _, pid := range w.processesOf(verb) {
 				w.kill9(pid)
 			}
@@ -44,8 +44,9 @@ func TestR9ARetryIsMadeOnceWhateverIsKilled(t *testing.T) {
 	f.checkRetries(words)
 }
 
-// awaitRest waits until each of n prompts has a retry whose run has ended, or that is told as
-// lost, and the arm is idle. It lets a queue go on that is paused after a loss.
+// awaitRest waits until the arm is idle and each of n prompts has a retry. The run of each retry
+// must have ended, or the retry must be reported as lost. If a loss has paused the queue, awaitRest
+// resumes it.
 func (f *fake) awaitRest(n int) {
 	f.t.Helper()
 	until(f.t, "each retry has ended or is told as lost", func() bool {
@@ -58,8 +59,8 @@ func (f *fake) awaitRest(n int) {
 	})
 }
 
-// settled returns for each retry that has ended or is told as lost whether it is lost, by the
-// id of its run.
+// settled returns the retries that have ended or are reported as lost, by the id of the run. The
+// value is true for a lost one.
 func (f *fake) settled() map[string]bool {
 	f.t.Helper()
 	out := map[string]bool{}
@@ -81,9 +82,9 @@ func (f *fake) settled() map[string]bool {
 	return out
 }
 
-// checkRetries checks that the prompt with each word has arrived once, that it has one retry,
-// and that this retry has arrived once or is told as lost. One that is told as lost may have
-// arrived too, because nothing proves that it has not.
+// checkRetries checks that the prompt with each word has arrived once and has one retry. The retry
+// must have arrived once, or be reported as lost. A lost retry may have arrived too, because
+// nothing proves that it has not.
 func (f *fake) checkRetries(words []string) {
 	f.t.Helper()
 	first, again := map[string]int{}, map[string]int{}

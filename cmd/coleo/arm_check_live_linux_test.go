@@ -8,8 +8,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// badThenGood makes the model answer with words first, and with JSON when it is asked again.
-// It takes a moment for the words, in which a test can kill something.
+// badThenGood makes the model answer with words first. It answers with JSON when it is asked again.
+// The words take a moment, so that a test can kill processes meanwhile.
 var badThenGood = modelserver.Script{Rules: []modelserver.Rule{
 	{Name: "good", When: modelserver.When{Contains: "cannot be used"}, Reply: []modelserver.Step{
 		{Text: "Here it is:\n```json\n{\n  \"n\": 2\n}\n```"}}},
@@ -17,9 +17,9 @@ var badThenGood = modelserver.Script{Rules: []modelserver.Rule{
 		{Pause: 1500}, {Text: "There are many."}}},
 }}
 
-// TestR9ARealAgentCLIIsAskedAgainOnce: the first answer is no JSON, so the model is asked
-// again, although serve and the host agent are killed during the first turn. The model gets
-// exactly these two prompts.
+// TestR9ARealAgentCLIIsAskedAgainOnce: the first answer is no JSON, and serve and the host agent
+// are killed during the first turn. The model must receive exactly two prompts: the first one, and
+// one that asks again.
 func TestR9ARealAgentCLIIsAskedAgainOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers {
@@ -54,7 +54,8 @@ func TestR9ARealAgentCLIIsAskedAgainOnce(t *testing.T) {
 	}
 }
 
-// checkTwoPrompts checks that the model got a prompt and one that asks again, each once.
+// checkTwoPrompts checks that the model received the first prompt once, and once a prompt that asks
+// again.
 func (l *live) checkTwoPrompts(first string) {
 	l.t.Helper()
 	var got []string

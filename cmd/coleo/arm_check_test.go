@@ -10,10 +10,11 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// numberSchema is the schema of the answers in these tests.
+// numberSchema is the schema that answers in these tests must fit.
 const numberSchema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
 
-// spawnTelling starts an arm with the fake agent CLI, which writes its answers to a file.
+// spawnTelling starts an arm with the fake agent CLI. The fake writes its answers to a file, which
+// the harness reads as its record.
 func (w *world) spawnTelling(name string, rules ...fakeagent.Rule) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{Rules: rules})

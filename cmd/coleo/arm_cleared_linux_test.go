@@ -9,21 +9,21 @@ import (
 	"coleo.dev/wire"
 )
 
-// halfTypes types a text by hand into the composer, and does not submit it.
+// halfTypes types a text into the composer by hand without submitting it.
 func (f *fake) halfTypes(text string) {
 	f.t.Helper()
 	a := f.attach()
 	until(f.t, "attach shows the composer", func() bool { return a.shows("? for help") })
 	a.types(text)
 	until(f.t, "the composer holds "+text, func() bool { return a.shows(text) })
-	a.types("\x1d") // Ctrl-]
+	a.types("\x1d") // the detach key Ctrl-]
 	<-a.read
 	if state, _ := a.Wait(); state.ExitCode() != 0 {
 		f.t.Fatalf("attach exits with %d", state.ExitCode())
 	}
 }
 
-// clearedIn returns the text that the log shows as removed before the prompt of a run.
+// clearedIn returns the text that was removed before the prompt of a run, as the log reports it.
 func (f *fake) clearedIn(run string) string {
 	f.t.Helper()
 	client, err := f.client()
@@ -41,7 +41,8 @@ func (f *fake) clearedIn(run string) string {
 	return ""
 }
 
-// What a person has half-typed is not lost: each way to send a prompt tells what it has removed.
+// A person's half-typed text must not be lost: each way to send a prompt must report the text that
+// it has removed.
 func TestAPromptTellsWhatItRemovedFromTheComposer(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -105,11 +105,12 @@ func TestAnArmWithAWorktreeGetsNoSandboxLater(t *testing.T) {
 	w.must("arm", "spawn", "-n", "one", "--harness", "fake")
 }
 
-// TestM28RealAgentCLIsCommitInTheirClones: the model lets the agent CLI run git in its sandbox.
+// TestM28RealAgentCLIsCommitInTheirClones: the model makes the agent CLI run git in its sandbox.
+// The commit must be in the arm's clone.
 func TestM28RealAgentCLIsCommitInTheirClones(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
-	for _, c := range toolCallers[:3] { // the harnesses that say what they need in a sandbox
+	for _, c := range toolCallers[:3] { // these harnesses declare what their agent CLIs need in a sandbox
 		t.Run(c.harness, func(t *testing.T) {
 			needAgent(t, c.harness, c.command)
 			l := newLiveOf(t, c.harness)

@@ -9,7 +9,7 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// compactLine is what a terminal sends when /shorten is pasted and submitted.
+// compactLine is what a terminal sends when a user pastes and submits /shorten.
 const compactLine = "\x1b[200~/shorten\x1b[201~\r"
 
 func TestCompactingIsATurnWithoutAnAnswer(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// containers are the engines of the tests.
+// containers contains the container engines of the tests.
 var containers = []coleo.SandboxKind{coleo.SandboxPodman, coleo.SandboxDocker}
 
 // contained is a world whose arms run in containers.
@@ -29,8 +29,8 @@ type contained struct {
 	image string
 }
 
-// newContained makes a world and an image with the fake agent CLI. It skips the test where the engine
-// does not work, unless COLEO_REQUIRE demands it.
+// newContained makes a world and an image with the fake agent CLI. It skips the test if the engine
+// does not work here, unless COLEO_REQUIRE names it.
 func newContained(t *testing.T, kind coleo.SandboxKind) *contained {
 	t.Helper()
 	containertest.Need(t, kind)
@@ -47,7 +47,7 @@ func newContained(t *testing.T, kind coleo.SandboxKind) *contained {
 	return &contained{w, kind, containertest.Image(t, kind, programs)}
 }
 
-// spawn starts an arm in a container. The flags more are for arm spawn.
+// spawn starts an arm in a container, with further flags of arm spawn.
 func (w *contained) spawn(name string, more ...string) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{})
@@ -56,7 +56,7 @@ func (w *contained) spawn(name string, more ...string) *fake {
 	return &fake{world: w.world, name: name, workdir: dir, pid: decode[wire.SpawnReply](w.world, argv...).PID}
 }
 
-// agents returns the processes of the fake agent CLI of an arm, which are in the container.
+// agents returns the processes in the container that run the arm's fake agent CLI.
 func (w *contained) agents(f *fake) (out []int) {
 	w.t.Helper()
 	for _, pid := range process.Marked(f.arm(f.name).ID) {
@@ -77,19 +77,19 @@ func (w *contained) agent(f *fake) int {
 	return list[0]
 }
 
-// left returns the containers of an arm.
+// left returns the arm's containers that still exist.
 func (w *contained) left(f *fake) []string {
 	return containertest.Left(w.t, w.kind, "label=dev.coleo.arm="+f.arm(f.name).ID)
 }
 
-// gone waits until an arm has neither processes nor a container.
+// gone waits until the arm has neither processes nor a container.
 func (w *contained) gone(f *fake, pid int, what string) {
 	w.t.Helper()
 	until(w.t, "the agent CLI has ended after the end of "+what, func() bool { return !runs(pid) })
 	until(w.t, "there is no container after the end of "+what, func() bool { return len(w.left(f)) == 0 })
 }
 
-// seesNothing checks, from outside, what the agent CLI's process sees.
+// seesNothing checks from outside what the agent CLI's process can see.
 func (w *contained) seesNothing(f *fake) {
 	w.t.Helper()
 	inside := func(path string) string { return fmt.Sprintf("/proc/%d/root%s", w.agent(f), path) }
@@ -157,8 +157,8 @@ func TestAnArmInAContainerLivesAsOneOutside(t *testing.T) {
 	}
 }
 
-// TestNothingOfAContainerIsLeft: whichever process of Coleo dies, the container dies too, and the arm
-// can be recovered into another one.
+// TestNothingOfAContainerIsLeft kills each of Coleo's processes. The container must end each time,
+// and the arm must then be recoverable in a new container.
 func TestNothingOfAContainerIsLeft(t *testing.T) {
 	t.Parallel()
 	for _, kind := range containers {
@@ -220,7 +220,8 @@ func TestAContainerThatCannotBeMadeIsRefused(t *testing.T) {
 	}
 }
 
-// TestATerminalInAContainerChangesItsSize: the agent CLI has the terminal of its holder.
+// TestATerminalInAContainerChangesItsSize: the agent CLI in a container must see a change of the size
+// of the arm's terminal.
 func TestATerminalInAContainerChangesItsSize(t *testing.T) {
 	t.Parallel()
 	for _, kind := range containers {
@@ -230,7 +231,7 @@ func TestATerminalInAContainerChangesItsSize(t *testing.T) {
 			f := w.spawn("one")
 			fd, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", w.agent(f)))
 			w.check(err)
-			holder := f.pid // the program outside has the same terminal
+			holder := f.pid // the engine's program outside of the container has the same terminal
 			same, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", holder))
 			if err != nil || filepath.Base(fd) != filepath.Base(same) {
 				t.Errorf("inside, the terminal is %s; outside %s, %v", fd, same, err)

@@ -12,23 +12,24 @@ import (
 	"coleo.dev/cost"
 )
 
-// allCosts makes TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord run all agent CLIs. `make costs` sets it.
+// allCosts makes TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord run all agent CLIs. `make costs` sets this
+// flag.
 var allCosts = flag.Bool("all-costs", false, "compare the costs of all agent CLIs that report tokens")
 
-// reporter is an agent CLI that reports the tokens of its model.
+// reporter is an agent CLI that reports its model's tokens.
 type reporter struct {
 	harness, command, model string
-	price                   coleo.Rates     // of the model, as its vendor publishes it
-	tier                    coleo.PriceTier // for a large call; zero: the test makes no large call
-	noWritten               bool            // it does not report which tokens were written to a cache
-	titles                  bool            // it makes requests for titles, and does not report their tokens
-	summaries               bool            // it reports the tokens of a compaction, which the large call leads to
-	subagent                subagentCall    // how its model starts a subagent, if it reports the tokens of subagents
-	estimates               bool            // it estimates all tokens by itself
-	quick                   bool            // CI runs it
+	price                   coleo.Rates     // price of the model, as its vendor publishes it
+	tier                    coleo.PriceTier // price of a large call; if zero, the test makes no large call
+	noWritten               bool            // the agent CLI does not report which tokens were written to a cache
+	titles                  bool            // the agent CLI requests titles, and does not report their tokens
+	summaries               bool            // the large call causes a compaction, whose tokens the agent CLI reports
+	subagent                subagentCall    // starts a subagent, if the agent CLI reports its tokens
+	estimates               bool            // the agent CLI estimates all tokens itself
+	quick                   bool            // CI also runs this agent CLI
 }
 
-// In a model without a price for cache writes, such tokens cost as much as other tokens.
+// These models have no price for cache writes, so such tokens cost as much as other input tokens.
 var (
 	sonnet = coleo.Rates{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}
 	gpt5   = coleo.Rates{Input: 1.25, Output: 10, CacheRead: 0.125, CacheWrite: 1.25}
@@ -36,21 +37,22 @@ var (
 	pro    = coleo.Rates{Input: 1.25, Output: 10, CacheRead: 0.125, CacheWrite: 1.25}
 )
 
-// subagentCall is the call of a tool that starts a subagent with the prompt "count the files".
+// subagentCall is a tool call that starts a subagent with the prompt "count the files".
 type subagentCall struct {
 	tool      string
 	arguments map[string]any
-	requests  int  // of the arm and its subagent, from the prompt on which the subagent is started
-	notice    bool // the model gets a notice when the subagent has ended, in a turn of its own or in the running turn
+	requests  int  // requests of the arm and its subagent, from the prompt that starts the subagent on
+	notice    bool // the model receives a notice when the subagent has ended, in a new turn or in the running one
 }
 
 // opencodeTask starts a subagent of OpenCode.
 var opencodeTask = subagentCall{"task", map[string]any{"description": "count", "prompt": "count the files",
 	"subagent_type": "general"}, 3, false}
 
-// claudeAgent starts a subagent of Claude Code or Qwen Code. It works in the background, and its model's answer
-// begins a turn of the arm. If the subagent has ended before the arm's own model is asked again, that request has the
-// answer, and there is no other turn. So the test waits for the notice in the model's record.
+// claudeAgent starts a subagent of Claude Code or Qwen Code. The subagent works in the background. When it has
+// ended, a notice with its answer usually begins a new turn of the arm. But if the arm's own model is asked again
+// later, that request contains the answer and there is no new turn. So the test waits for the notice in the
+// model's record.
 func claudeAgent(tool string, requests int, notice bool) subagentCall {
 	return subagentCall{tool, map[string]any{"description": "count", "prompt": "count the files",
 		"subagent_type": "general-purpose"}, requests, notice}
@@ -64,7 +66,7 @@ var reporters = []reporter{
 		tier:     coleo.PriceTier{Above: 272_000, Rates: coleo.Rates{Input: 8, Output: 30, CacheRead: 0.8, CacheWrite: 10}}},
 	{harness: "gemini", command: "gemini", model: "gemini-2.5-pro", price: pro, quick: true,
 		subagent: subagentCall{"invoke_agent", map[string]any{"agent_name": "codebase_investigator",
-			"prompt": "count the files"}, 4, false}, // the subagent is asked once more, because it does not end itself
+			"prompt": "count the files"}, 4, false}, // one more request, because the subagent does not end itself
 		tier: coleo.PriceTier{Above: 200_000, Rates: coleo.Rates{Input: 2.5, Output: 15, CacheRead: 0.25, CacheWrite: 2.5}}},
 	{harness: "opencode", command: "opencode", model: "gpt-5", price: gpt5, noWritten: true, titles: true, quick: true,
 		subagent: opencodeTask},
@@ -80,14 +82,14 @@ var reporters = []reporter{
 		subagent: opencodeTask},
 }
 
-// TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord lets each agent CLI work for several turns, with a call of a
-// tool, with reasoning, and with tokens that are read from a cache and written to it. `coleo cost` must then say
-// what the model's record says.
+// TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord makes each agent CLI work for several turns. They include a
+// tool call, reasoning, and tokens that are read from a cache and written to it. `coleo cost` must then report
+// the same cost as the model's record.
 func TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord(t *testing.T) {
 	t.Parallel()
 	for _, r := range reporters {
 		if !r.quick && !*allCosts {
-			continue // `make costs` runs it
+			continue // `make costs` runs this case
 		}
 		t.Run(r.harness, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +97,7 @@ func TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord(t *testing.T) {
 			l := newLiveOf(t, r.harness, "--model", r.model, "--permission-mode", "all", "--yes-without-sandbox")
 			l.worksForMoney(r)
 			var told cost.Report
-			until(t, "the tokens of all replies are told", func() bool { // a subagent can work on after the turn
+			until(t, "the tokens of all replies are told", func() bool { // a subagent can continue after the turn
 				told = decode[cost.Report](l.world, "cost", "--by", "arm,model")
 				want, _ := l.recorded(r)
 				return r.estimates || len(told.Rows) > 0 && told.Rows[0].Calls >= want.Calls
@@ -108,7 +110,7 @@ func TestTheCostOfARealAgentCLIIsThatOfTheModelsRecord(t *testing.T) {
 	}
 }
 
-// worksForMoney lets the agent CLI work for three turns. The model reports tokens of each kind.
+// worksForMoney makes the agent CLI work for three turns. The model reports tokens of each kind.
 func (l *live) worksForMoney(r reporter) {
 	l.t.Helper()
 	yes, no := true, false
@@ -173,16 +175,16 @@ func (l *live) worksForMoney(r reporter) {
 	})
 }
 
-// noticed reports whether the model has answered a request with the notice of an ended subagent.
+// noticed reports whether the model has answered a request that contains the notice of an ended subagent.
 func (l *live) noticed() bool {
-	const qwenNotice = "<task-notification>" // Qwen Code sends it as a user's message
+	const qwenNotice = "<task-notification>" // Qwen Code sends the notice as a user's message
 	return slices.ContainsFunc(l.model.Record(), func(q modelserver.Request) bool {
 		told := slices.ContainsFunc(q.Texts, func(text string) bool { return strings.Contains(text, qwenNotice) })
 		return q.Done && (q.Notices > 0 || told)
 	})
 }
 
-// checkCost compares what `coleo cost` tells with the model's record.
+// checkCost compares the cost in told, which `coleo cost` reported, with the model's record.
 func (l *live) checkCost(r reporter, told cost.Amount) {
 	t := l.t
 	t.Helper()
@@ -221,8 +223,8 @@ func (l *live) checkCost(r reporter, told cost.Amount) {
 		told.Dollars, want.Dollars, besides.Calls, besides.Input, besides.Output, besides.Dollars)
 }
 
-// recorded adds up what the model has reported to the agent CLI: for the prompts, and besides for the agent CLI's
-// own requests.
+// recorded adds up the tokens that the model has reported to the agent CLI. prompts is the sum for the prompts,
+// and besides is the sum for the agent CLI's own requests.
 func (l *live) recorded(r reporter) (prompts, besides cost.Amount) {
 	for _, q := range l.model.Record() {
 		if q.Prompt == "" && q.Side == "" {

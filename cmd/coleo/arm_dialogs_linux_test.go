@@ -12,25 +12,24 @@ import (
 	"coleo.dev"
 )
 
-// asked is a dialog that a real agent CLI opens because the scripted model calls a tool.
+// asked is a tool call of the scripted model about which a real agent CLI opens a dialog.
 type asked struct {
 	harness, command string
 	tool             string // the tool's name
 	args             any
 	answers          []answered
-	want             string // what the tool's result has; the model gets this result from the agent CLI
+	want             string // a part of the result that the agent CLI must send to the model
 }
 
-// answered is a command that answers the open dialog.
+// answered is the expected dialog, and the command that answers it.
 type answered struct {
-	title   string   // of the dialog
+	title   string   // title of the dialog
 	options []string // the first options of the dialog
-	verb    []string // "answer", "2"
-	page    string   // "1/2" if the screen tells that this is one of several questions
+	verb    []string // the verb with its argument, such as "answer", "2"
+	page    string   // "1/2" if the screen shows that the dialog is the first of two questions
 }
 
-// openDialog waits until the arm shows a settled dialog other than the one with the
-// fingerprint last.
+// openDialog waits until the arm shows a settled dialog whose fingerprint is not last.
 func (w *world) openDialog(arm string, last coleo.Fingerprint) coleo.Dialog {
 	w.t.Helper()
 	var d coleo.Dialog
@@ -45,8 +44,7 @@ func (w *world) openDialog(arm string, last coleo.Fingerprint) coleo.Dialog {
 	return d
 }
 
-// scriptFile writes a script with which the model calls a tool, and then repeats the result
-// that it got.
+// scriptFile writes a script. It makes the model call a tool and repeat the tool's result.
 func (w *world) scriptFile(a asked) string {
 	w.t.Helper()
 	yes, no := true, false
@@ -56,7 +54,7 @@ func (w *world) scriptFile(a asked) string {
 	}
 	script, err := json.Marshal(map[string]any{"rules": []any{
 		map[string]any{"when": when{Contains: policyDenies}, "reply": []any{map[string]any{"text": "STOPPED"}}},
-		// A task in the background has ended, and its notice has begun a turn.
+		// This is the answer to the notice of an ended background task, which has begun a turn.
 		map[string]any{"when": when{Contains: "<task-notification>"}, "reply": []any{map[string]any{"text": "NOTED"}}},
 		map[string]any{"when": when{ToolResult: &no}, "reply": []any{map[string]any{"tool": map[string]any{"name": a.tool,
 			"args": a.args}}}},
@@ -68,8 +66,8 @@ func (w *world) scriptFile(a asked) string {
 	return path
 }
 
-// checkAsked makes an agent CLI ask, answers all its dialogs, and compares what the model
-// got with what was answered.
+// checkAsked makes an agent CLI open dialogs, and answers them all. It compares the result that the model
+// received with the answers.
 func (w *world) checkAsked(a asked) {
 	w.t.Helper()
 	w.must("arm", "spawn", "-n", "one", "-w", w.workdirOf("one"), "--harness", a.harness, "--model", "scripted",
@@ -94,7 +92,8 @@ func (w *world) checkAsked(a asked) {
 	}
 }
 
-// answersOf returns all answers of an arm's model so far. The last one may be about a task in the background.
+// answersOf returns all answers of an arm's model so far. The last one may be the answer to a notice of a
+// background task.
 func (w *world) answersOf(arm string) string {
 	w.t.Helper()
 	text := w.run("arm", "last", arm).out
@@ -106,7 +105,7 @@ func (w *world) answersOf(arm string) string {
 	return text
 }
 
-// option is an option of a question, as agent CLIs take it from the model.
+// option returns an option of a question in the form in which agent CLIs accept it from the model.
 func option(label, preview string) map[string]any {
 	o := map[string]any{"label": label, "description": "choose " + label}
 	if preview != "" {
@@ -155,7 +154,8 @@ func TestAWorkflowIsDeniedOrApproved(t *testing.T) {
 	}
 }
 
-// fruits is a question that takes several answers. The agent CLI names the key that says so.
+// fruits returns a question that allows several answers. In the agent CLI's format, the key several marks
+// such a question.
 func fruits(several string) map[string]any {
 	return map[string]any{"question": "Which fruits?", "header": "Fruits", several: true, "type": "choice",
 		"options": []any{option("Apple", ""), option("Banana", ""), option("Cherry", "")}}
@@ -166,7 +166,7 @@ func side() map[string]any {
 		"options": []any{option("Left", ""), option("Right", "")}}
 }
 
-// What the model gets is what was answered, whatever the screen shows.
+// The model must receive exactly the answers that were given, whatever the screen shows.
 func TestSeveralOptionsAndPagesAreAnswered(t *testing.T) {
 	t.Parallel()
 	three, two := []string{"Apple", "Banana", "Cherry"}, []string{"Left", "Right"}

@@ -19,8 +19,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// leaks returns the files of the state folder and the answers of the API that contain a
-// word. It ignores the file that stores an arm's environment.
+// leaks returns the files in the state folder and the answers of the API that contain a word. It
+// ignores the file in which Coleo stores an arm's environment.
 func (w *world) leaks(arm, word string) []string {
 	w.t.Helper()
 	var out []string
@@ -33,7 +33,7 @@ func (w *world) leaks(arm, word string) []string {
 			out = append(out, path)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // Coleo deletes its temporary files meanwhile
+			return nil // Coleo deletes its temporary files during the walk
 		}
 		return err
 	}))
@@ -58,7 +58,7 @@ func (w *world) leaks(arm, word string) []string {
 	return out
 }
 
-// get sends a GET request to the API over its socket.
+// get sends a GET request to the API's socket.
 func (w *world) get(route string) string {
 	w.t.Helper()
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -75,7 +75,7 @@ func (w *world) get(route string) string {
 	return string(body)
 }
 
-// checkEnv checks that the agent CLI's process has a variable.
+// checkEnv checks the value of a variable in the agent CLI's process.
 func (f *fake) checkEnv(name, want string) {
 	f.t.Helper()
 	if got := f.environ()[name]; got != want {
@@ -228,7 +228,7 @@ func TestBadVariablesAreRefusedInOneLineWithoutTheirValues(t *testing.T) {
 		w.path("quote.env")); !strings.Contains(r.err, "chmod 600") {
 		t.Errorf("%v\nwant a word on the file that others can read", r)
 	}
-	// Only the host agent knows which variables the harness sets itself.
+	// These checks need the host agent, because only it knows which variables the harness sets.
 	w.must("up")
 	own := w.fails(2, "arm", "spawn", "-n", "two", "-w", w.dir, "--harness", "generic", "-e", "PS1=hunter2")
 	if !strings.Contains(own.Message, "PS1") || strings.Contains(own.Message, "hunter2") {

@@ -11,14 +11,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// catalogueOfArms is the catalogue that serve has in a world of newCatalogued.
+// catalogueOfArms is the catalogue of models in a world of newCatalogued.
 const catalogueOfArms = `{"at":"2026-01-01T00:00:00Z","body":{"connected":["b"],"providers":[
 	{"id":"a","name":"A","models":[{"id":"big","cost":{"input":3,"output":15}},{"id":"odd"}]},
 	{"id":"b","name":"B","models":[{"id":"big","cost":{"input":3,"output":15}},
 		{"id":"huge","cost":{"input":9,"output":40}},{"id":"free","cost":{"input":0,"output":0}}]}]}}`
 
-// newCatalogued returns a world in which the models of the fake agent CLI come from a
-// catalogue. Serve has it from an earlier time, because no OpenCode is there to ask.
+// newCatalogued returns a world in which the models of the fake agent CLI come from a catalogue.
+// Serve finds the catalogue in its store, because no OpenCode is installed that it could ask.
 func newCatalogued(t *testing.T, settings string) *world {
 	t.Helper()
 	w := newWorld(t, settings)
@@ -99,7 +99,7 @@ func TestAStricterFallbackStartsNothingAndNamesChoices(t *testing.T) {
 	w.must("up")
 	for name, c := range map[string]struct {
 		flags []string
-		want  string // the model, or the error
+		want  string // the expected model or error
 	}{
 		"config.toml":       {[]string{"--model", "a/big"}, "there are b/big, b/free, b/huge"},
 		"a flag goes first": {[]string{"--model", "a/big", "--fallback", "any"}, "b/big"},

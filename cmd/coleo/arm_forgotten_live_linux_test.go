@@ -8,9 +8,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestAnArmThatDiesBeforeItsFirstPromptIsRecovered: an agent CLI that dies before its first
-// prompt has kept no conversation, and some refuse to continue it. The arm is then started
-// with a new conversation.
+// TestAnArmThatDiesBeforeItsFirstPromptIsRecovered: an agent CLI that dies before its first prompt
+// has stored no conversation. Some agent CLIs refuse to continue such a conversation. A recovery
+// must then start the arm with a new conversation.
 func TestAnArmThatDiesBeforeItsFirstPromptIsRecovered(t *testing.T) {
 	t.Parallel()
 	for _, c := range append([]toolCaller{{"qwen", "qwen", nil, ""}, {"copilot", "copilot", nil, ""}}, toolCallers...) {

@@ -12,13 +12,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// forks are the harnesses whose agent CLI copies a conversation, with the agent CLI's
-// command.
+// forks maps each harness whose agent CLI can copy a conversation to the agent CLI's command.
 var forks = map[string]string{
 	"claude-code": "claude", "codex": "codex", "opencode": "opencode", "opencode-api": "opencode", "kilo": "kilo",
 }
 
-// newParent starts the idle arm "one", which has a conversation with no prompt yet.
+// newParent starts the idle arm "one". Its conversation has no prompt yet.
 func newParent(t *testing.T, harness string) *live {
 	t.Helper()
 	needAgent(t, harness, forks[harness])
@@ -36,8 +35,9 @@ func newParent(t *testing.T, harness string) *live {
 	return l
 }
 
-// TestM20AForkKnowsTheParentAndLeavesItAlone: what the model gets is the proof, and what the
-// agent CLI has written down.
+// TestM20AForkKnowsTheParentAndLeavesItAlone: the fork must know the parent's conversation, and the
+// parent's must not change. The requests to the model and the agent CLI's own records are the
+// proof.
 func TestM20AForkKnowsTheParentAndLeavesItAlone(t *testing.T) {
 	t.Parallel()
 	for harness := range forks {
@@ -66,7 +66,8 @@ func TestM20AForkKnowsTheParentAndLeavesItAlone(t *testing.T) {
 	}
 }
 
-// checkFork checks what rows, lists and texts tell of the arm two, a fork of the arm one.
+// checkFork checks what rows, lists and texts report about the arm "two", which is a fork of the
+// arm "one".
 func (l *live) checkFork(parent coleo.Thread, forked, after string) {
 	l.t.Helper()
 	copied := l.thread("two")
@@ -102,7 +103,8 @@ func (l *live) checkFork(parent coleo.Thread, forked, after string) {
 	}
 }
 
-// TestM20AForkIsRefusedWhileTheParentWorks: nothing is started, and one line says why.
+// TestM20AForkIsRefusedWhileTheParentWorks: while the parent is working, a fork must start nothing,
+// and the error must be one line.
 func TestM20AForkIsRefusedWhileTheParentWorks(t *testing.T) {
 	t.Parallel()
 	l := newParent(t, "claude-code")
@@ -129,11 +131,11 @@ func TestM20AForkIsRefusedWhileTheParentWorks(t *testing.T) {
 	l.must("arm", "deny", "one")
 	l.wait("one", coleo.Idle)
 
-	l.must("arm", "kill", "one") // the conversation outlives its arm
+	l.must("arm", "kill", "one") // the conversation must outlive its arm
 	word := conformance.Nonce()
 	l.must("arm", "fork", "one", "-n", "two")
 	l.says("two", word)
-	l.must("arm", "fork", "two", "-n", "three") // a fork can be forked
+	l.must("arm", "fork", "two", "-n", "three") // a fork of a fork must be possible
 	if !strings.Contains(l.must("arm", "status", "three"), "arm two (conversation "+l.arm("two").SessionID) {
 		t.Error("the fork of a fork does not name its parent")
 	}

@@ -13,9 +13,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestATaskGoesFromOneRealAgentCLIToTheNext: Claude Code is interrupted in the middle of a task.
-// Codex does the next part, and OpenCode finishes the task. The requests to the model prove what
-// each of them was told.
+// TestATaskGoesFromOneRealAgentCLIToTheNext interrupts Claude Code in the middle of a task. Codex continues
+// the task, and OpenCode finishes it. The requests to the model must show that each of them received the task.
 func TestATaskGoesFromOneRealAgentCLIToTheNext(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "codex", "codex")
@@ -67,8 +66,8 @@ func TestATaskGoesFromOneRealAgentCLIToTheNext(t *testing.T) {
 	}
 }
 
-// The method writes returns the rules for a prompt that contains the given words. The model writes a file, and
-// then does the last step.
+// writes returns the model's rules for a prompt that contains the given words. The model writes a file, and
+// then makes the last step.
 func (l *live) writes(contains, file, text string, last modelserver.Step) []modelserver.Rule {
 	before, after := false, true
 	write := modelserver.Call{Does: modelserver.Write, Args: map[string]any{"path": filepath.Join(l.workdir, file),
@@ -81,7 +80,7 @@ func (l *live) writes(contains, file, text string, last modelserver.Step) []mode
 	}
 }
 
-// handover hands the task of an arm over, and checks that both arms name each other.
+// handover hands the task of an arm over. It checks that each of the two arms names the other.
 func (l *live) handover(name, to string, more ...string) wire.HandoverReply {
 	l.t.Helper()
 	first := l.arm(name)
@@ -108,7 +107,8 @@ func (l *live) handover(name, to string, more ...string) wire.HandoverReply {
 	return done
 }
 
-// settles approves what the arm asks. It always returns true.
+// settles approves what the arm asks, if it asks. It always returns true, so that it can be part of a
+// condition.
 func (l *live) settles(name string) bool {
 	if arm := l.arm(name); arm.State == coleo.WaitingApproval && arm.Dialog != nil {
 		l.run("arm", "approve", name, "--dialog", string(arm.Dialog.Fingerprint))
@@ -116,7 +116,7 @@ func (l *live) settles(name string) bool {
 	return true
 }
 
-// finishes waits for the end of a run, and checks its answer.
+// finishes waits for the end of a run and checks its answer.
 func (l *live) finishes(name, run, answer string) {
 	l.t.Helper()
 	defer func() {
@@ -136,8 +136,8 @@ func (l *live) finishes(name, run, answer string) {
 	}
 }
 
-// checkTold checks the first request of a turn that has the given beginning of a first prompt. A
-// request for a title offers no tools, and may have a part of the prompt.
+// checkTold checks the first request of the turn whose first prompt begins with opening. It ignores requests
+// for a title, which offer no tools and may contain a part of the prompt.
 func (l *live) checkTold(opening string, words ...string) {
 	l.t.Helper()
 	l.mu.Lock()

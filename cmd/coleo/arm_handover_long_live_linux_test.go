@@ -9,8 +9,9 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestALongDiffReachesTheModelOfEachSuccessor: the diff is as long as a first prompt takes, and has
-// words that agent CLIs read as commands, files and keys. Each agent CLI passes it on.
+// TestALongDiffReachesTheModelOfEachSuccessor: the diff is as long as a first prompt may be. It
+// contains words that agent CLIs treat as commands, files and keys. Each agent CLI must pass the
+// diff on unchanged.
 func TestALongDiffReachesTheModelOfEachSuccessor(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ harness, command string }{
@@ -39,7 +40,7 @@ func TestALongDiffReachesTheModelOfEachSuccessor(t *testing.T) {
 			if !l.modelGot("You take over a task", "+line 0 with", "+line 199 with", "+"+last) {
 				t.Errorf("no request to the model has the whole diff")
 			}
-			// If the arm's work began before the commit, the diff has the line itself.
+			// The diff contains the line itself only if the arm's work began before the commit.
 			if at := l.around(base, "+"+base); at != "" {
 				t.Errorf("the agent CLI has read a file that the diff names: %q", at)
 			}

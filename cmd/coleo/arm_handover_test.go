@@ -15,11 +15,11 @@ func TestAHandOverToTheSameHarnessIsAFreshStartWithTheWholeTask(t *testing.T) {
 	for args, want := range map[string]coleo.Code{
 		"handover one":                    coleo.EInvalid,
 		"handover one --to none":          coleo.EInvalid,
-		"handover one --to generic":       coleo.EInvalid, // a shell would carry the task out
+		"handover one --to generic":       coleo.EInvalid, // a shell would execute the task
 		"handover none --to fake":         coleo.ENotFound,
 		"handover one --to fake -n one":   coleo.EConflict,
 		"handover one --to fake -n a/b":   coleo.EInvalid,
-		"handover one --to fake -n other": coleo.EConflict, // it has got no prompt
+		"handover one --to fake -n other": coleo.EConflict, // this arm has received no prompt
 	} {
 		r := f.run(append([]string{"--json", "arm"}, strings.Fields(args)...)...)
 		if !strings.Contains(r.err, `"code":"`+string(want)+`"`) {
@@ -38,7 +38,7 @@ func TestAHandOverToTheSameHarnessIsAFreshStartWithTheWholeTask(t *testing.T) {
 	}
 	until(t, "the successor has done both prompts", func() bool { return f.runsDone("one-fake") == 2 })
 	var prompts []string
-	for _, e := range f.record() { // both arms have the same folder
+	for _, e := range f.record() { // both arms work in the same folder, so this is the record of both
 		if e.Kind == fakeagent.Prompted {
 			prompts = append(prompts, e.Text)
 		}
@@ -52,11 +52,11 @@ func TestAHandOverToTheSameHarnessIsAFreshStartWithTheWholeTask(t *testing.T) {
 		"handed over to arm one-fake (fake)") {
 		t.Errorf("the status is\n%s", status)
 	}
-	f.must("arm", "kill", "one", "--tree") // a successor is no subarm
+	f.must("arm", "kill", "one", "--tree") // must not end the successor, which is not a subarm
 	if arm := f.arm("one-fake"); arm.Status == coleo.StatusStopped {
 		t.Error("kill --tree has ended the successor")
 	}
 }
 
-// runsDone returns how many runs of an arm have ended.
+// runsDone returns how many of the arm's runs have ended.
 func (w *world) runsDone(name string) int { return len(w.events(name, coleo.EventRunEnd)) }

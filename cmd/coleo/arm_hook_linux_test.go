@@ -10,8 +10,8 @@ import (
 	"coleo.dev/hook"
 )
 
-// hookTable makes the fake an agent CLI that reports to a hook. The test sends the
-// reports in its place.
+// hookTable makes the fake an agent CLI that reports through a hook. The tests themselves write the
+// reports.
 const hookTable = `
 [hook]
 event = "event"
@@ -28,7 +28,8 @@ event = "Stop"
 answer = "answer"
 `
 
-// newHooked starts an arm that listens to a hook. It returns the file of the reports.
+// newHooked starts an arm that reads a hook's reports. It returns the path of the file with the
+// reports.
 func newHooked(t *testing.T) (f *fake, reports string) {
 	t.Helper()
 	w := newWorld(t, "")
@@ -47,8 +48,8 @@ func (f *fake) witness(name string) (coleo.Explanation, coleo.Witness) {
 	return x, coleo.Witness{}
 }
 
-// A report counts at once even if the screen does not change. It makes nothing idle, and
-// lapses when a later screen contradicts it.
+// A report must take effect at once, even if the screen does not change. It must not make the arm
+// idle. It must lapse when a later screen contradicts it.
 func TestAHookIsHeardWithoutAChangeOfTheScreen(t *testing.T) {
 	t.Parallel()
 	f, reports := newHooked(t)
@@ -78,7 +79,7 @@ func TestAHookIsHeardWithoutAChangeOfTheScreen(t *testing.T) {
 	f.checkAnswer("afterwards")
 }
 
-// Reports that arrive while no host agent runs are read by the next one.
+// Reports that arrive while no host agent runs must be read by the next host agent.
 func TestWhatAHookReportsWhileNobodyListensIsKept(t *testing.T) {
 	t.Parallel()
 	f, reports := newHooked(t)

@@ -32,7 +32,7 @@ func TestTheLastAnswerIsPrinted(t *testing.T) {
 	}
 }
 
-// The answer of a program that prints lines is its output: whole lines, and no prompt.
+// The answer of a shell must be its output in whole lines, without the shell's prompt.
 func TestTheAnswerOfAShellIsWhatItPrinted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -46,7 +46,7 @@ func TestTheAnswerOfAShellIsWhatItPrinted(t *testing.T) {
 		"printf 'x%.0s' $(seq 300); echo":         long,
 		"printf '\\033[31mred\\033[0m\\n'; false": "red",
 		"true": "",
-		"echo " + strings.Repeat("y", 109) + " | wc -c":  "110", // 120 columns with the shell's prompt
+		"echo " + strings.Repeat("y", 109) + " | wc -c":  "110", // with the shell's prompt, the line has 120 columns
 		"echo " + strings.Repeat("y", 250) + " | wc -c":  "251",
 		"echo " + strings.Repeat("y", 3000) + " | wc -c": "3001",
 		"seq 1 60 | tr '\\n' ,; echo":                    strings.Join(numbers(60), ",") + ",",

@@ -67,8 +67,8 @@ func (w *world) showsInLists(dir string) {
 	}
 	status := decode[map[string]any](w, "arm", "status", "one")
 	for where, arm := range map[string]map[string]any{"list": list.Arms[0], "status": status} {
-		// These are the names of the published Arm object and of its runtime summary. A
-		// field without a value may be missing.
+		// These are the field names of the published Arm object and of its runtime summary. A field
+		// without a value may be missing.
 		has(w.t, where, arm, "id", "name", "harness", "status", "contextBudget", "currentContextUsed", "createdAt",
 			"updatedAt",
 			"lastActivityAt", "lastHeartbeat", "lastOutputAt", "config", "pid", "totalTokens", "totalCost",

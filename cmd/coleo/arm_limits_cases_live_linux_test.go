@@ -9,37 +9,38 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// reaction is what an agent CLI does when its model fails.
+// reaction is how an agent CLI reacts when its model fails.
 type reaction string
 
 const (
-	givesUp reaction = "gives up" // it ends the turn, and the arm is parked
-	retries reaction = "retries"  // it tries again for longer than the bound of the test, and shows that
-	waits   reaction = "waits"    // it waits for longer than the bound of the test, and shows only that it works
-	heals   reaction = "heals"    // it gets around the fault by a prompt of its own, and the turn ends
+	givesUp reaction = "gives up" // the agent CLI ends the turn, and the arm is parked
+	retries reaction = "retries"  // the agent CLI retries for longer than the test, and shows that
+	waits   reaction = "waits"    // the agent CLI waits for longer than the test, and shows only that it is working
+	heals   reaction = "heals"    // the agent CLI gets around the fault with a prompt of its own, and the turn ends
 )
 
-// limited is a way in which a model fails, and what the agent CLI and a parked arm make of it.
+// limited is a way in which a model fails, and the expected reactions of the agent CLI and the
+// parked arm.
 type limited struct {
 	name    string
-	reply   []modelserver.Step // the model's reply; nil if the network fails
-	network func(*fakeNetwork) // makes the network fail; nil if it does not
+	reply   []modelserver.Step // the model's reply; nil if the network fails instead
+	network func(*fakeNetwork) // makes the network fail; nil if the model fails instead
 	kind    coleo.LimitKind
-	told    bool // the agent CLI passes the end of the limit on
+	told    bool // the agent CLI shows when the limit ends
 
 	then    reaction
-	says    string   // pattern of the screen when the agent CLI gives up on the network
-	compact bool     // the agent CLI has made the conversation shorter before it gives up
-	spawn   []string // more arguments of spawn
-	quick   bool     // it takes less than a minute, and CI runs it
+	says    string   // matches the screen if the agent CLI has given up on the network
+	compact bool     // the agent CLI compacts the conversation before it gives up
+	spawn   []string // further arguments of spawn
+	quick   bool     // the case takes less than a minute, and CI runs it
 }
 
-// failsAt returns a limit at which the model answers with a failure.
+// failsAt returns a case in which the model answers with a failure.
 func failsAt(name string, kind coleo.LimitKind, f modelserver.Failure) limited {
 	return limited{name: name, kind: kind, then: givesUp, reply: []modelserver.Step{{Fail: &f}}}
 }
 
-// These are the limits. The cases of limitsOf change what differs for an agent CLI.
+// These are the cases. limitsOf changes them where an agent CLI differs.
 var (
 	loginLimit = failsAt("login", coleo.LimitLogin,
 		modelserver.Failure{Status: 401, Message: "token has expired"})
@@ -49,20 +50,21 @@ var (
 		modelserver.Failure{Status: 529, Message: "Overloaded"})
 	rateLimit = failsAt("rate", coleo.LimitRate,
 		modelserver.Failure{Status: 429, Message: "Rate limit reached for mock-1"})
-	// toldLimit names its end in the text, and afterLimit in the header Retry-After.
+	// toldLimit contains the limit's end in its text. afterLimit contains it in the header
+	// Retry-After.
 	toldLimit = failsAt("rate with a time", coleo.LimitRate,
 		modelserver.Failure{Status: 429, Message: "Rate limit reached. Please try again in 6m0s."}).passedOn()
 	afterLimit = failsAt("rate with a header", coleo.LimitRate,
 		modelserver.Failure{Status: 429, RetryAfter: 360, Message: "Rate limit reached for mock-1"})
 	quotaLimit = failsAt("quota with a time", coleo.LimitQuota,
 		modelserver.Failure{Status: 429, Message: "You've hit your limit · resets 3am (Europe/Berlin)"}).passedOn()
-	// planLimit is the body with which OpenAI's servers refuse a plan that is used up.
+	// planLimit is the reply with which OpenAI's servers refuse a request when a plan is used up.
 	planLimit = failsAt("plan", coleo.LimitQuota, modelserver.Failure{Status: 429, Body: json.RawMessage(fmt.Sprintf(
 		`{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus",`+
 			`"resets_at":%d,"resets_in_seconds":7200}}`, time.Now().Add(2*time.Hour).Unix()))}).passedOn()
 
 	refusedLimit = limited{name: "refused", network: (*fakeNetwork).refuse, kind: coleo.LimitNetwork, then: givesUp}
-	// hangingLimit accepts connections and says nothing.
+	// hangingLimit accepts connections and sends nothing.
 	hangingLimit = limited{name: "hanging", network: (*fakeNetwork).hang, kind: coleo.LimitNetwork, then: waits}
 	// halfLimit breaks the stream off in the middle of an event.
 	halfLimit = limited{name: "half an event", kind: coleo.LimitNetwork, then: givesUp,
@@ -77,14 +79,15 @@ func (l limited) as(k coleo.LimitKind) limited { l.kind = k; return l }
 func (l limited) compacted() limited           { l.compact = true; return l }
 func (l limited) inCI() limited                { l.quick = true; return l }
 
-// once limits the attempts of Claude Code, which would try for three minutes.
+// once makes Claude Code give up after its first attempt. Without it, Claude Code retries for three
+// minutes.
 func (l limited) once() limited {
 	l.name += " without retries"
 	l.spawn, l.quick = []string{"-e", "CLAUDE_CODE_MAX_RETRIES=1"}, true
 	return l
 }
 
-// limitsOf has the limits of each agent CLI. docs/limits.md has what was measured.
+// limitsOf contains the cases of each agent CLI. docs/limits.md contains the measurements.
 var limitsOf = []struct {
 	harness, command string
 	limits           []limited
@@ -97,17 +100,17 @@ var limitsOf = []struct {
 	{"codex", "codex", []limited{
 		rateLimit.inCI(), refusedLimit.but(retries).inCI(),
 		loginLimit, contextLimit, planLimit, overloadLimit, toldLimit.notPassedOn(),
-		quotaLimit.notPassedOn().as(coleo.LimitRate), // it does not pass the text of a 429 on
+		quotaLimit.notPassedOn().as(coleo.LimitRate), // the agent CLI does not show the text of a 429
 		afterLimit.but(waits), hangingLimit, halfLimit,
 	}},
 	{"opencode", "opencode", []limited{
 		loginLimit.inCI(), contextLimit.but(heals),
 		toldLimit, rateLimit, quotaLimit, overloadLimit, refusedLimit.shown(`┃  Cannot connect to API`), halfLimit,
-		hangingLimit, afterLimit.but(retries), // it waits as long as the header says, up to five times
+		hangingLimit, afterLimit.but(retries), // the agent CLI waits as long as the header demands, up to five times
 	}},
 	{"gemini", "gemini", []limited{
 		loginLimit.inCI(), contextLimit, halfLimit, refusedLimit.shown(`✕ \[API Error`),
-		// It tries again for longer than ten minutes, and shows nothing of it.
+		// The agent CLI retries for longer than ten minutes, and does not show that.
 		rateLimit.but(waits), toldLimit.but(waits), afterLimit.but(waits), quotaLimit.but(waits),
 		overloadLimit.but(waits), hangingLimit,
 	}},

@@ -16,34 +16,36 @@ import (
 	"coleo.dev/holder/journal"
 )
 
-// These flags choose what TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce runs. `make limits`
-// sets both.
+// These flags choose the cases of TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce. `make limits` sets
+// both.
 var (
 	allLimits  = flag.Bool("all-limits", false, "meet all limits of each agent CLI, and not only the quick ones")
 	limitBound = flag.Duration("limit-bound", 5*time.Second,
 		"how long an agent CLI that tries again and again is watched before its model is mended")
 )
 
-// limitParallel is the number of arms that meet limits at the same time. The arms wait most of the
-// time, and an agent CLI takes up to 1 GB.
+// limitParallel is how many arms are tested at the same time. The arms mostly wait, but an agent CLI takes up
+// to 1 GB of memory.
 const limitParallel = 6
 
-// A parked arm must say so within this time after its agent CLI has given up.
+// parkedWithin is how soon after its agent CLI has given up an arm must be parked.
 const parkedWithin = 10 * time.Second
 
-// limitSlots has one entry for each arm that meets a limit now.
+// limitSlots holds one element for each arm that is being tested.
 var limitSlots = make(chan bool, limitParallel)
 
-// TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce lets the model or the network fail. Each case
-// of limitsOf says what the agent CLI does then. If the agent CLI gives up, the arm is parked with the
-// right kind, and later goes on with one prompt in the same conversation. If the agent CLI tries again
-// and again, the arm says so, and nothing is typed. The turn then ends when the model is mended.
+// TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce makes the model or the network fail, in each case of
+// limitsOf.
+//
+// If the agent CLI gives up, the arm must be parked for the right kind of limit. Later it must continue with
+// one prompt in the same conversation. If the agent CLI keeps retrying, the arm must show that, and nothing may
+// be typed. The turn must then end when the model works again.
 func TestAnArmOfARealAgentCLIIsParkedAtALimitAndGoesOnOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range limitsOf {
 		for _, limit := range c.limits {
 			if !*allLimits && !limit.quick {
-				continue // `make limits` runs it
+				continue // `make limits` runs this case
 			}
 			t.Run(c.harness+"/"+limit.name, func(t *testing.T) {
 				t.Parallel()
@@ -81,7 +83,7 @@ func (l *live) meetsLimit(limit limited) {
 	l.checkAnswer()
 }
 
-// breakModel lets the model, or the network before it, fail.
+// breakModel makes the model fail, or the network in front of it.
 func (l *live) breakModel(limit limited) {
 	l.t.Helper()
 	if limit.network != nil {
@@ -100,11 +102,11 @@ func (l *live) mendModel(limit limited) {
 	l.check(l.model.SetScript(modelserver.Script{}))
 }
 
-// longestRetries is the longest time for which an agent CLI of limitsOf tries again before it gives
-// up. OpenCode and Gemini take four minutes.
+// longestRetries is longer than any agent CLI in limitsOf retries before it gives up. OpenCode and Gemini take
+// four minutes.
 const longestRetries = 10 * time.Minute
 
-// givesUp waits until the agent CLI has given up, and checks that the arm is parked in time.
+// givesUp waits until the agent CLI has given up. It checks that the arm is parked in time.
 func (l *live) givesUp(limit limited, prompted time.Time) {
 	t := l.t
 	t.Helper()
@@ -138,8 +140,8 @@ func (l *live) givesUp(limit limited, prompted time.Time) {
 	l.checkNothingTyped(prompted)
 }
 
-// gaveUp returns when the agent CLI gave up. This is when the model failed for the last time, or when
-// the agent CLI's own error first appeared on the screen of a broken network.
+// gaveUp returns the time at which the agent CLI gave up. That is when the model failed for the last time. If
+// the network failed, it is when the agent CLI's error first appeared on the screen.
 func (l *live) gaveUp(limit limited, prompted, parked time.Time) time.Time {
 	l.t.Helper()
 	if limit.network == nil {
@@ -156,7 +158,7 @@ func (l *live) gaveUp(limit limited, prompted, parked time.Time) time.Time {
 		l.check(err)
 		return shown.MatchString(strings.Join(screen.Lines, "\n"))
 	}
-	const step = 250 * time.Millisecond // the screens of the past are exact to 50 ms
+	const step = 250 * time.Millisecond // longer than the 50 ms to which the times of past screens are exact
 	from, to := prompted, parked
 	for to.Sub(from) > step {
 		if mid := from.Add(to.Sub(from) / 2); shows(mid) {
@@ -168,12 +170,12 @@ func (l *live) gaveUp(limit limited, prompted, parked time.Time) time.Time {
 	return to
 }
 
-// saysWithin is the time after which an agent CLI that tries again must have said so. Qwen says nothing
-// of its first attempts, which take two minutes.
+// saysWithin is how soon an agent CLI that retries must show it. Qwen does not show its first attempts, which
+// take two minutes.
 const saysWithin = 4 * time.Minute
 
-// keepsTrying checks that the agent CLI does not give up within the bound of the test. The arm is then
-// at work, and not parked. If the agent CLI shows that it tries again, the arm says so.
+// keepsTrying checks that the agent CLI does not give up during the test. Meanwhile the arm must be working,
+// and not parked. If the agent CLI shows that it retries, the arm must show it too.
 func (l *live) keepsTrying(limit limited, prompted time.Time) {
 	t := l.t
 	t.Helper()
@@ -200,8 +202,8 @@ func (l *live) keepsTrying(limit limited, prompted time.Time) {
 	l.mendModel(limit)
 }
 
-// saysRetrying reports whether the arm says that its agent CLI tries again: by the rule of its state, or
-// by an error in its log.
+// saysRetrying reports whether the arm shows that its agent CLI retries: by the rule of its state, or by an
+// error in its log.
 func (l *live) saysRetrying() bool {
 	l.t.Helper()
 	for _, e := range l.events(l.name, coleo.EventState) {
@@ -221,7 +223,7 @@ func (l *live) saysRetrying() bool {
 	return false
 }
 
-// checkNothingTyped checks the holder's journal: no key was typed after the prompt had arrived.
+// checkNothingTyped checks in the holder's journal that no key was typed after the prompt arrived.
 func (l *live) checkNothingTyped(since time.Time) {
 	l.t.Helper()
 	marks, err := journal.Marks(l.journalDir())
@@ -233,8 +235,8 @@ func (l *live) checkNothingTyped(since time.Time) {
 	}
 }
 
-// goesOn mends the model and lets the parked arm continue. The model must get one prompt in the same
-// conversation.
+// goesOn makes the model work again, and lets the parked arm continue. The model must receive one prompt, in
+// the same conversation.
 func (l *live) goesOn(limit limited, nonce string) {
 	t := l.t
 	t.Helper()
@@ -255,12 +257,12 @@ func (l *live) goesOn(limit limited, nonce string) {
 	}
 }
 
-// finishesMended waits until the agent CLI has ended its turn by itself, because its model is mended. The model
-// must have got no other prompt since the request with the number asked.
+// finishesMended waits until the agent CLI has ended its turn because its model works again. The model must
+// have received no other prompt after its first asked requests.
 func (l *live) finishesMended(limit limited, asked int, nonce string) {
 	t := l.t
 	t.Helper()
-	deadline := time.Now().Add(longestRetries) // the pause before the next attempt may be minutes long
+	deadline := time.Now().Add(longestRetries) // the pause before the next attempt may take minutes
 	for len(l.events(l.name, coleo.EventRunEnd)) < 2 {
 		if time.Now().After(deadline) {
 			t.Fatalf("the model is mended, and the turn has not ended within %v", longestRetries)
@@ -282,9 +284,8 @@ func (l *live) finishesMended(limit limited, asked int, nonce string) {
 	}
 }
 
-// checkGoneOn checks that the model was asked once more since the request with the number
-// asked, for one turn, and that it got the conversation with it. A compacted conversation has lost
-// the nonce.
+// checkGoneOn checks that, after its first asked requests, the model was asked for exactly one turn, with the
+// earlier conversation. A compacted conversation no longer contains the nonce.
 func (l *live) checkGoneOn(asked int, limit limited, nonce string) {
 	l.t.Helper()
 	var prompts []string
@@ -295,7 +296,7 @@ func (l *live) checkGoneOn(asked int, limit limited, nonce string) {
 	}
 	prompt := "continue"
 	if l.arm(l.name).Harness == "gemini" {
-		prompt = "please carry on" // it forgets a prompt without a reply
+		prompt = "please carry on" // this agent CLI forgets a prompt without a reply
 	}
 	if len(prompts) != 1 || prompts[0] != prompt {
 		l.t.Errorf("to go on, the model was prompted %q", prompts)
@@ -305,7 +306,7 @@ func (l *live) checkGoneOn(asked int, limit limited, nonce string) {
 	}
 }
 
-// lastRefusal returns when the model refused the last request.
+// lastRefusal returns the time at which the model refused its last request.
 func (l *live) lastRefusal() time.Time {
 	var last time.Time
 	for _, q := range l.model.Record() {
@@ -326,8 +327,8 @@ func (l *live) journalDir() string {
 	return found[0]
 }
 
-// TestAParkedArmOfARealAgentCLIGoesOnByItself: nobody touches the arm after its prompt. It goes
-// on once when the told time has come, also if the host agent was killed while it waited.
+// TestAParkedArmOfARealAgentCLIGoesOnByItself: after the prompt, the arm must continue once by itself at the
+// announced time. That must hold even if the host agent was killed while the arm waited.
 func TestAParkedArmOfARealAgentCLIGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "codex", "codex")

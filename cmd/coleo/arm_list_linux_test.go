@@ -10,7 +10,7 @@ import (
 	"coleo.dev/pty/device"
 )
 
-// On a terminal, the list follows changes. At the end it restores the terminal.
+// On a terminal, the list must follow changes. When it ends, it must restore the terminal.
 func TestTheListFollowsOnATerminal(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -71,7 +71,8 @@ func TestTheListFollowsOnATerminal(t *testing.T) {
 	}
 }
 
-// cutsItsRows checks that a row of the list is one row of a narrow terminal, and that a pipe gets all of it.
+// cutsItsRows checks that each arm takes one row on a narrow terminal, and that a pipe receives the whole
+// rows.
 func (f *fake) cutsItsRows() {
 	f.t.Helper()
 	const cols = 20

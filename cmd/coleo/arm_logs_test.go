@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestLogsAreWhatTheTerminalHasShown prints more lines than the terminal has. It looks
-// for them while the arm runs and after its end, as text and as bytes.
+// TestLogsAreWhatTheTerminalHasShown prints more lines than the terminal has rows. The logs must
+// contain them all, while the arm runs and after its end, as text and as bytes.
 func TestLogsAreWhatTheTerminalHasShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

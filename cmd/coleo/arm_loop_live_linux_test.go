@@ -10,8 +10,8 @@ import (
 	"coleo.dev/loop"
 )
 
-// goesRound makes the model call the same command the given number of times in a turn, or without an
-// end if times is 0. The command prints the same each time.
+// goesRound makes the model call the same command in one turn for the given number of times, or
+// forever if times is 0. The command prints the same each time.
 func (l *live) goesRound(times int) {
 	l.t.Helper()
 	l.check(l.model.SetScript(modelserver.Script{Rules: []modelserver.Rule{
@@ -21,7 +21,7 @@ func (l *live) goesRound(times int) {
 	}}))
 }
 
-// calls returns how many calls of tools the model has made.
+// calls returns how many tools the model has called.
 func (l *live) calls() (n int) {
 	for _, q := range l.model.Record() {
 		n += len(q.Calls)
@@ -29,8 +29,8 @@ func (l *live) calls() (n int) {
 	return n
 }
 
-// TestATurnOfARealAgentCLIThatGoesInCirclesIsStopped lets the model make the same call without an end.
-// By the model's record, the turn is stopped at the bound.
+// TestATurnOfARealAgentCLIThatGoesInCirclesIsStopped makes the model repeat the same call forever.
+// Coleo must stop the turn at the bound, as the model's record shows.
 func TestATurnOfARealAgentCLIThatGoesInCirclesIsStopped(t *testing.T) {
 	t.Parallel()
 	for _, c := range budgetCallers {
@@ -43,7 +43,7 @@ func TestATurnOfARealAgentCLIThatGoesInCirclesIsStopped(t *testing.T) {
 			var end coleo.RunEnd
 			l.check(json.Unmarshal(l.events(l.name, coleo.EventRunEnd)[0].Payload, &end))
 			calls := l.calls()
-			// The agent CLI may ask for one more reply before it is interrupted.
+			// The agent CLI may send one more request before it is interrupted.
 			if end.Outcome != coleo.OutcomeInterrupted || calls < loop.MaxSame || calls > loop.MaxSame+2 {
 				t.Errorf("after %d calls the run ended %+v", calls, end)
 			}
@@ -70,8 +70,8 @@ func TestATurnOfARealAgentCLIThatGoesInCirclesIsStopped(t *testing.T) {
 	}
 }
 
-// TestATurnOfARealAgentCLIThatStaysBelowTheBoundIsNotStopped lets the model make one call less than
-// the bound, in each of two turns.
+// TestATurnOfARealAgentCLIThatStaysBelowTheBoundIsNotStopped makes the model repeat a call, in each of
+// two turns, one time fewer than the bound. Coleo must stop neither turn.
 func TestATurnOfARealAgentCLIThatStaysBelowTheBoundIsNotStopped(t *testing.T) {
 	t.Parallel()
 	for _, c := range budgetCallers {

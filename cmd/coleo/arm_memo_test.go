@@ -12,11 +12,11 @@ import (
 	"coleo.dev/wire"
 )
 
-// memoSchema accepts an object whose keys all have numbers.
+// memoSchema accepts an object with integer values.
 const memoSchema = `{"type":"object","additionalProperties":{"type":"integer"}}`
 
-// TestM29AMemoIsKeptWithItsArm: over restarts of serve and of the arm, until the arm is
-// removed.
+// TestM29AMemoIsKeptWithItsArm: a memo must survive restarts of serve and of the arm, until the arm
+// is removed.
 func TestM29AMemoIsKeptWithItsArm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -92,7 +92,7 @@ func TestM29ABadSchemaStartsNothing(t *testing.T) {
 	}
 }
 
-// compacted returns JSON without spaces.
+// compacted returns the JSON without spaces.
 func compacted(t *testing.T, raw json.RawMessage) []byte {
 	t.Helper()
 	var b bytes.Buffer

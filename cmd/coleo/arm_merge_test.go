@@ -11,7 +11,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// mergeable starts an arm in a worktree on a branch that is not checked out anywhere else.
+// mergeable starts an arm in a worktree. The branch from which the worktree was made is not checked
+// out anywhere.
 func (w *world) mergeable() (dir string, arm coleo.Arm) {
 	w.t.Helper()
 	dir = w.project()
@@ -24,7 +25,7 @@ func (w *world) mergeable() (dir string, arm coleo.Arm) {
 	return dir, arm
 }
 
-// inTree lets the arm's worktree have a commit with a file.
+// inTree commits a file in the arm's worktree.
 func (w *world) inTree(dir, name, text string) {
 	w.t.Helper()
 	w.check(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -145,8 +146,8 @@ func TestConflictsOfAMergeAreHandedToTheArmOnce(t *testing.T) {
 	}
 }
 
-// TestUncommittedWorkIsCommittedOnlyWhileTheArmRests: what the arm has committed is merged in
-// any case.
+// TestUncommittedWorkIsCommittedOnlyWhileTheArmRests: while the arm is working, its uncommitted
+// work must not be committed. The commits of the arm must be merged in any case.
 func TestUncommittedWorkIsCommittedOnlyWhileTheArmRests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -180,8 +181,8 @@ func TestAnArmWithoutAWorktreeHasNothingToMerge(t *testing.T) {
 	}
 }
 
-// TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved, and the main work folder stays as it is:
-// its files, its index and its stash.
+// TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved: afterwards the files, the index and the stash
+// of the main work folder must be unchanged.
 func TestM28OneOfFiveArmsIsMergedAndTheOthersAreRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

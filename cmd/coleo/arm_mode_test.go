@@ -9,10 +9,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// modeKey is what a terminal sends for the key that goes on to the next mode.
+// modeKey is what a terminal sends for the key that switches to the next mode.
 const modeKey = "\x1b[Z"
 
-// modesTold returns the modes and the models that the log tells, in order.
+// modesTold returns the modes and the models that the log reports, in order.
 func (f *fake) modesTold() (told []string) {
 	f.t.Helper()
 	client, err := f.client()
@@ -121,7 +121,8 @@ func TestM2TheModeComesBackWithTheNextStart(t *testing.T) {
 	}
 }
 
-// Somebody who changes the mode by hand takes back the order, also for later starts.
+// If a person changes the mode by hand, the requested mode must no longer apply, not even to later
+// starts.
 func TestM2AModeThatWasChangedByHandStays(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -133,7 +134,7 @@ func TestM2AModeThatWasChangedByHandStays(t *testing.T) {
 	f.check(client.Input(t.Context(), f.name, lease.ID, []byte(modeKey)))
 	_, err = client.Lease(t.Context(), f.name, wire.LeaseRequest{ID: lease.ID, Release: true})
 	f.check(err)
-	f.checkAnswer("zero") // its turn comes after the change of the mode
+	f.checkAnswer("zero") // the turn begins after the mode was changed
 	if got := f.modesTold(); got[len(got)-1] != "mode plan" {
 		t.Fatalf("the log tells %q, want that of the person last", got)
 	}

@@ -17,7 +17,7 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// networkRecord returns the entries of the records of the network of all arms.
+// networkRecord returns the entries in the network records of all arms.
 func (w *world) networkRecord() (out []proxy.Entry) {
 	w.t.Helper()
 	w.check(filepath.WalkDir(w.path("state/arms"), func(path string, _ os.DirEntry, err error) error {
@@ -35,12 +35,12 @@ func (w *world) networkRecord() (out []proxy.Entry) {
 	return out
 }
 
-// TestARealAgentCLIReachesItsModelAlone: the turn ends. The agent CLI asks for other hosts too, and the
-// record says that they were refused.
+// TestM32ARealAgentCLIReachesItsModelAlone: the sandbox reaches only the model. The turn must end, and
+// the record must show that the agent CLI's requests to other hosts were refused.
 func TestM32ARealAgentCLIReachesItsModelAlone(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
-	for _, c := range toolCallers[:3] { // the harnesses that say what they need in a sandbox
+	for _, c := range toolCallers[:3] { // these harnesses declare what their agent CLIs need in a sandbox
 		t.Run(c.harness, func(t *testing.T) {
 			needAgent(t, c.harness, c.command)
 			l := newLiveOf(t, c.harness, "--sandbox", "bwrap", "--sandbox-net", "model")
@@ -71,12 +71,12 @@ func TestM32ARealAgentCLIReachesItsModelAlone(t *testing.T) {
 	}
 }
 
-// spawnFiltered starts an arm in a sandbox that reaches the server at addr alone.
+// spawnFiltered starts an arm in a sandbox that reaches only the server at addr.
 func (w *world) spawnFiltered(name, addr string, more ...string) *fake {
 	return w.spawnBoxed(name, append([]string{"--sandbox-net", "model", "--endpoint", "http://" + addr}, more...)...)
 }
 
-// hasProxy reports whether a proxy of a sandbox runs.
+// hasProxy reports whether the proxy of a sandbox is running.
 func (w *world) hasProxy() bool {
 	return slices.ContainsFunc(w.processes(), func(p worldProcess) bool {
 		return slices.Contains(p.argv, inside.ProxyVerb)
@@ -121,7 +121,7 @@ func TestTheNetworkOfASandboxStays(t *testing.T) {
 	until(t, "the proxy has ended with its arm", func() bool { return !f.hasProxy() })
 	w.must("arm", "spawn", "-n", "one", "-w", f.workdir)
 	filtered("after a new start")
-	w.kill9(w.onlyProcess("hold")) // its guard ends the arm
+	w.kill9(w.onlyProcess("hold")) // the holder's guard then ends the arm
 	until(t, "the arm has ended", func() bool { return f.arm("one").State == coleo.Dead })
 	until(t, "the proxy has ended with its holder", func() bool { return !f.hasProxy() })
 	w.must("arm", "recover", "one")

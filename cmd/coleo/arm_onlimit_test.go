@@ -26,13 +26,13 @@ func TestWhatAnArmDoesAtALimitIsShownAndChanged(t *testing.T) {
 	}
 	value := strings.TrimSpace(f.must("token", "create", "ci", "--scope", "read,spawn"))
 	path := "/api/arms/" + f.name + "/on-limit"
-	// Only a person can choose these.
+	// Only a person may choose these policies.
 	for _, on := range []string{"handover:generic", "handover:codex,wait", "ask", "", "nonsense"} {
 		if got := f.asOperator(value, "POST", path, `{"onLimit":"`+on+`"}`); got != 403 {
 			t.Errorf("a token with %q: %d", on, got)
 		}
 	}
-	f.must("arm", "kill", f.name) // the choice stays
+	f.must("arm", "kill", f.name) // the choice must survive the next start
 	f.must("arm", "recover", f.name)
 	if out := f.must("arm", "on-limit", f.name); !strings.Contains(out, "handover:claude-code,ask") {
 		t.Errorf("after a restart the verb says %q", out)
@@ -47,7 +47,7 @@ func TestWhatAnArmDoesAtALimitIsShownAndChanged(t *testing.T) {
 		t.Errorf("the events are\n%s", out)
 	}
 	f.must("arm", "kill", f.name)
-	f.must("arm", "spawn", "-n", f.name, "--on-limit", "ask") // a request replaces the choice
+	f.must("arm", "spawn", "-n", f.name, "--on-limit", "ask") // the flag of a start must replace the choice
 	if out := f.must("arm", "on-limit", f.name); !strings.Contains(out, "at a limit: ask") {
 		t.Errorf("after a new start the verb says %q", out)
 	}

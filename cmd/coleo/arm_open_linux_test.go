@@ -12,14 +12,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// tmux is a tmux server of its own for a test.
+// tmux is a tmux server that belongs to one test.
 type tmux struct {
 	w   *world
 	env []string
 }
 
-// newTmux prepares a tmux server for the commands of w. It skips the test if tmux is not
-// installed, unless COLEO_REQUIRE names it.
+// newTmux prepares a tmux server for the commands of w. It skips the test if tmux is not installed,
+// unless COLEO_REQUIRE names it.
 func newTmux(t *testing.T, w *world) *tmux {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -30,7 +30,7 @@ func newTmux(t *testing.T, w *world) *tmux {
 	}
 	w.env = append(w.env, "TMUX_TMPDIR="+w.dir, "TERM=xterm-256color")
 	server := &tmux{w: w, env: slices.Clone(w.env)}
-	// The server runs before, without the folders of Coleo in its environment.
+	// The server already runs, and its environment does not contain Coleo's folders.
 	server.env = slices.DeleteFunc(server.env, func(kv string) bool { return strings.HasPrefix(kv, "COLEO_") })
 	t.Cleanup(func() {
 		_, _ = server.run("kill-server")
@@ -91,14 +91,14 @@ func TestAnArmIsOpenedInTmux(t *testing.T) {
 	if out, err := x.run("kill-session", "-t", "=coleo-a_b"); err != nil {
 		t.Fatal(out, err)
 	}
-	until(t, "the closed window gives the lease back", func() bool { // without that, the lease lasts 30 s
+	until(t, "the closed window gives the lease back", func() bool { // without a release, the lease would last 30 s
 		return f.run("arm", "prompt", f.name, "say after").code == 0
 	})
 	f.wait(f.name, coleo.Idle)
 
 	f.must("arm", "open", f.name)
 	until(t, "the window is there again", func() bool { return strings.Contains(x.shows(session), "? for help") })
-	// Its user may have opened other windows beside it, which stay.
+	// The user may have opened other windows beside the arm's window. They must stay open.
 	for _, args := range [][]string{{"new-window", "-t", session, "-n", "other"}, {"kill-window", "-t", session + "0"}} {
 		if out, err := x.run(args...); err != nil {
 			t.Fatal(args, out, err)

@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// failing makes the fake read error when its last answer says so.
+// failing is a rule that reads the state error if the fake's last answer asks for it.
 const failing = `[[rule]]
 name = "failure"
 state = "error"
@@ -30,8 +30,8 @@ type waited struct {
 	Dialog    *coleo.Dialog `json:"dialog"`
 }
 
-// waits starts a prompt --wait. Once its turn works, it calls ends, which ends the turn.
-// It returns the output of the command line.
+// waits starts a prompt --wait. When the turn is running, it calls ends, which must end the turn.
+// It returns the result and the parsed output of the command line.
 func (f *fake) waits(text string, ends func(), flags ...string) (r result, printed waited) {
 	f.t.Helper()
 	runs := len(f.events(f.name, coleo.EventRunStart))
@@ -63,7 +63,7 @@ func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 		ends    func()
 		code    int
 		outcome coleo.Outcome
-		word    string // on standard error
+		word    string // must be on standard error
 	}{
 		{"say done", nil, 0, coleo.OutcomeFinished, ""},
 		{"say API ERROR", nil, 17, coleo.OutcomeFailed, `"turn_failed"`},
@@ -83,7 +83,7 @@ func TestPromptWaitTellsHowTheTurnEnded(t *testing.T) {
 			t.Errorf("%q: whole = %v, want false: the answer is read from the screen", c.text, got.Whole)
 		}
 	}
-	// A refused prompt is not delivered.
+	// A refused prompt must not count as delivered.
 	if e := f.fails(6, "arm", "prompt", f.name, "--wait", "hello"); e.Code != coleo.EBlocked || e.Delivered == nil ||
 		*e.Delivered {
 		t.Errorf("a refused prompt: %+v, want that it was not delivered", e)
@@ -111,7 +111,7 @@ func TestPromptWaitSaysThatTheArmStillWorks(t *testing.T) {
 	}
 }
 
-// Old logs have less information about the end of a run.
+// Old logs contain less information about the end of a run. The run must still have an outcome.
 func TestTheEndOfAnOldRunHasAnOutcome(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[coleo.State]coleo.Outcome{coleo.Idle: coleo.OutcomeFinished,

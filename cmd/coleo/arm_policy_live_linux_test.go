@@ -12,10 +12,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// policyDenies is the beginning of what a policy that denies tells the model.
+// policyDenies begins the text that a denying policy sends to the model.
 const policyDenies = "The policy of this arm denies it"
 
-// policyOf returns what the policy of an arm has decided, in order.
+// policyOf returns the decisions of an arm's policy, in order.
 func (w *world) policyOf(name string) (out []coleo.PolicyDecision) {
 	w.t.Helper()
 	for line := range strings.Lines(w.must("--json", "run", "events", "--arm", name, "--kind", "policy")) {
@@ -28,13 +28,13 @@ func (w *world) policyOf(name string) (out []coleo.PolicyDecision) {
 	return out
 }
 
-// bashArm starts Claude Code with a policy and a model that runs one command.
+// bashArm starts Claude Code with a policy, and with a model that runs one command.
 func (w *world) bashArm(mode coleo.PolicyMode, command, description string) wire.SpawnReply {
 	w.t.Helper()
 	return w.toolArm(mode, asked{tool: "Bash", args: map[string]any{"command": command, "description": description}})
 }
 
-// toolArm starts Claude Code with a policy and a model that calls one tool.
+// toolArm starts Claude Code with a policy, and with a model that calls one tool.
 func (w *world) toolArm(mode coleo.PolicyMode, call asked) wire.SpawnReply {
 	w.t.Helper()
 	dir := w.workdirOf("one")
@@ -43,7 +43,8 @@ func (w *world) toolArm(mode coleo.PolicyMode, call asked) wire.SpawnReply {
 		"scripted", "--policy", string(mode), "-e", "SHELL=/bin/bash", "--script", w.scriptFile(call))
 }
 
-// decided lets the agent CLI ask, and returns what the policy has decided.
+// decided sends a prompt, waits until the policy has decided the agent CLI's question, and returns
+// the decision.
 func (w *world) decided() coleo.PolicyDecision {
 	w.t.Helper()
 	w.must("arm", "prompt", "one", "go on")
@@ -51,8 +52,8 @@ func (w *world) decided() coleo.PolicyDecision {
 	return w.policyOf("one")[0]
 }
 
-// Claude Code asks about cksum, and about commands that write. Its hook has each command
-// whole, also where the screen cuts it off.
+// Claude Code asks about cksum and about commands that write. Its hook reports each command in
+// full, even if the screen cuts the command off.
 func TestM14APolicyAnswersARealAgentCLI(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("cksum a.txt\n", 60)
@@ -107,7 +108,7 @@ func TestAPolicyLeavesARealAgentCLIToAPerson(t *testing.T) {
 	}
 }
 
-// rules makes the user's policy.
+// rules writes the user's policy file.
 func (w *world) rules(text string) {
 	w.t.Helper()
 	w.check(os.WriteFile(w.path("config/policy.toml"), []byte(text), 0o600))
@@ -169,8 +170,8 @@ func TestM14RulesForToolsAndCategoriesDecideForARealAgentCLI(t *testing.T) {
 	}
 }
 
-// OpenCode's server has each call whole. Its shell gets a command as it is: a text in quotes
-// stays a text.
+// OpenCode's server reports each call in full. It passes a command to the shell unchanged, so
+// quoted text stays quoted.
 func TestM14APolicyAnswersOpenCode(t *testing.T) {
 	t.Parallel()
 	command := `cksum a.txt; echo '$(touch new.txt)' '\t' "x\\"`

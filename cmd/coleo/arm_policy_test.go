@@ -52,7 +52,7 @@ func TestThePolicyOfAnArmIsThatOfItsStart(t *testing.T) {
 	}
 }
 
-// The fake agent CLI has no hook here, so its policy leaves each dialog to a person.
+// The fake agent CLI has no hook in this test, so the policy must leave each dialog to a person.
 func TestThePolicySaysWhatItHasDecided(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "[policy]\nmode = \"read\"\n")

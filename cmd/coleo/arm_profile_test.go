@@ -17,8 +17,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// allowed are the names of the variables that an agent CLI may get from the user. The
-// harness sets others itself.
+// allowed lists the variables that an agent CLI may receive from the user. The harness sets further
+// variables itself.
 var allowed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TERM", "COLEO_ARM", "FAKE_API_KEY"}
 
 func TestTheAgentCLIGetsTheVariablesThatItMayHaveAndNoOther(t *testing.T) {
@@ -38,7 +38,7 @@ func TestTheAgentCLIGetsTheVariablesThatItMayHaveAndNoOther(t *testing.T) {
 	}
 }
 
-// seedHome fills HOME with typical files of agent CLIs, and returns their hashes by path.
+// seedHome writes typical files of agent CLIs into HOME, and returns their hashes by path.
 func (w *world) seedHome() map[string]string {
 	w.t.Helper()
 	for name, text := range map[string]string{
@@ -54,8 +54,8 @@ func (w *world) seedHome() map[string]string {
 	return w.hashes()
 }
 
-// hashes returns the hashes of the files in the home folder. It leaves out files that a
-// running agent CLI deletes meanwhile: Claude Code tries to clone its plugins there.
+// hashes returns the hashes of the files in the home folder. It skips files that a running agent
+// CLI deletes meanwhile, because Claude Code tries to clone its plugins there.
 func (w *world) hashes() map[string]string {
 	w.t.Helper()
 	out := map[string]string{}
@@ -86,8 +86,8 @@ func equalHashes(a, b map[string]string) bool {
 	return string(x) == string(y)
 }
 
-// TestColeoWritesNothingIntoTheUsersHome replaces the real agent CLI with the fake one,
-// which writes nothing there itself. Every change would then be Coleo's.
+// TestColeoWritesNothingIntoTheUsersHome replaces the real agent CLI by the fake one, which writes
+// nothing to HOME. So every change in HOME would be Coleo's.
 func TestColeoWritesNothingIntoTheUsersHome(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-code", "opencode", "aider"} {
@@ -100,7 +100,7 @@ func TestColeoWritesNothingIntoTheUsersHome(t *testing.T) {
 			if command == "" {
 				command = name
 			}
-			// The fake is found before any real one, because bin/ comes first.
+			// PATH begins with bin/, so the fake hides any real agent CLI.
 			w.check(os.WriteFile(w.path("bin/"+command), []byte("#!/bin/sh\nexec "+w.path("bin/fakeagent")+" "+dir+
 				"\n"), 0o700))
 			w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", name, "--endpoint",
@@ -128,7 +128,7 @@ func TestARealAgentCLIInTheUsersOwnProfile(t *testing.T) {
 	w.env = append(w.env, "ANTHROPIC_AUTH_TOKEN=none")
 	before := w.seedHome()
 	model, dir := startModel(t), w.workdirOf("real")
-	real := w.path("bin/claude") // records HOME before the agent CLI has written anything
+	real := w.path("bin/claude") // a program that lists HOME before it runs the agent CLI
 	script := "#!/bin/sh\ncp -a \"$HOME\" " + w.path("seen") + "\nexec \"" + claudePath() + "\" \"$@\"\n"
 	w.check(os.WriteFile(real, []byte(script), 0o700))
 	reply := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "real", "-w", dir, "--harness",

@@ -42,7 +42,7 @@ func TestAStaleApprovalIsRefusedAndNothingIsTyped(t *testing.T) {
 	first := f.asks("make")
 	f.must("arm", "approve", f.name, "--dialog", string(first.Fingerprint))
 	f.wait(f.name, coleo.Idle)
-	second := f.asks("make") // the same text, but another question
+	second := f.asks("make") // the text is the same, but the question is new
 	if second.Fingerprint == first.Fingerprint {
 		t.Fatalf("two dialogs have one fingerprint, %s", first.Fingerprint)
 	}
@@ -121,8 +121,8 @@ func TestADenialWithWordsSaysWhatToDoInstead(t *testing.T) {
 	until(t, "the words are answered", func() bool { return len(f.events(f.name, coleo.EventRunEnd)) == 2 })
 }
 
-// A submit that only adds a new row is repeated once, if the harness says that this
-// happens. It is never repeated blindly.
+// A submit key can add a new row to the composer instead of submitting. If the harness declares that
+// this can happen, Coleo must press the key once more. It must never do so without evidence.
 func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -136,7 +136,7 @@ func TestASubmitThatBecameANewRowIsPressedOnceMore(t *testing.T) {
 		t.Errorf("prompted %q, want the prompt once", got)
 	}
 	f.must("arm", "prompt", f.name, "--wait", "deaf 1")
-	// The composer shows no new row. A probe proves that the key was read, and dropped.
+	// The composer shows no new row. A probe proves that the agent CLI read the key and dropped it.
 	before := strings.Count(f.received(), "\r")
 	f.must("arm", "prompt", f.name, "--wait", "say deaf")
 	if n := strings.Count(f.received(), "\r") - before; n != 2 {

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// spawnTooled starts an arm with Coleo's tools and the fake agent CLI, which calls none.
+// spawnTooled starts an arm that has Coleo's tools. The fake agent CLI does not call them.
 func (w *world) spawnTooled(name string) coleo.Arm {
 	w.t.Helper()
 	harness := strings.Replace(w.read("config/harnesses/fake.toml"), `name = "fake"`, `name = "tooled"`, 1)
@@ -26,7 +26,7 @@ func (w *world) spawnTooled(name string) coleo.Arm {
 		"--tools", "all").Arm
 }
 
-// toolServer is `coleo mcp serve` of an arm, and this test is its agent CLI.
+// toolServer is the `coleo mcp serve` of an arm. The test acts as its agent CLI.
 type toolServer struct {
 	w     *world
 	in    io.WriteCloser
@@ -75,7 +75,7 @@ func (s *toolServer) result() string {
 	return s.lines.Text()
 }
 
-// asking returns the arm when it waits for n answers.
+// asking waits until the arm has n open questions, and returns the arm.
 func (w *world) asking(name string, n int) (arm coleo.Arm) {
 	w.t.Helper()
 	until(w.t, fmt.Sprintf("%s waits for %d answers", name, n), func() bool {
@@ -166,7 +166,7 @@ func TestM18TheTasksOfAModel(t *testing.T) {
 func TestToolsAreRefusedWhereTheyCannotWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "[arms]\narm_tools = true\n")
-	f := w.spawnFake("plain") // its harness has no MCP, so the default gives it none
+	f := w.spawnFake("plain") // this harness has no MCP, so by default the arm has no tools
 	if e := w.fails(2, "arm", "spawn", "-n", "two", "-w", f.workdir, "--harness", "fake", "--tools", "all"); e.Code !=
 		coleo.EUnsupported {
 		t.Errorf("tools without MCP: %+v", e)

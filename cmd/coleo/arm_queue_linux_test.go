@@ -15,27 +15,27 @@ import (
 	"coleo.dev/wire"
 )
 
-// briefly begins a prompt whose turn takes a moment, so that kills meet turns and queues.
+// briefly begins a prompt whose turn takes a moment, so that kills happen during turns and while prompts are
+// queued.
 const briefly = "pause 400ms\nsay "
 
-// How often the long run of the queue kills a process. `make soak` makes it larger.
+// followKills is how many processes the long run of the queue kills. `make soak` makes it larger.
 var followKills = flag.Int("follow-kills", 16, "processes that are killed while 50 follow-ups are queued and sent")
 
 // queued is an arm whose processes are killed while prompts are queued and sent.
 type queued struct {
 	*world
 	name    string
-	say     string // what stands before the word of each prompt
-	pid     int    // of the agent CLI
+	say     string // the text before the word of each prompt
+	pid     int    // process of the agent CLI
 	r       *rand.Rand
-	ids     map[string]string // of the prompts that were acknowledged, by their word
-	unknown int               // prompts that may be queued or not; others are added in their place
-	kills   map[string]int    // by the verb of the process; "cli" is the agent CLI
+	ids     map[string]string // ids of the acknowledged prompts, by their word
+	unknown int               // how many prompts may or may not be queued; other prompts replace them
+	kills   map[string]int    // number of kills by the verb of the process; "cli" is the agent CLI
 }
 
-// TestAFollowUpArrivesOnceWhateverIsKilled kills serve, the host agent, the holder and the
-// agent CLI at random moments while 50 prompts are queued and sent. Each prompt arrives
-// once, or is told as lost. None arrives twice.
+// TestAFollowUpArrivesOnceWhateverIsKilled kills serve, the host agent, the holder and the agent CLI at random
+// moments while 50 prompts are queued and sent. Each prompt must arrive once, or be reported as lost.
 func TestAFollowUpArrivesOnceWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -57,7 +57,7 @@ func newQueued(w *world, name, say string, pid int) *queued {
 	return q
 }
 
-// killWhileSending queues a number of prompts, and kills a number of processes meanwhile. It
+// killWhileSending queues the given number of prompts, and meanwhile kills the given number of processes. It
 // returns when the queue is empty and the arm is idle.
 func (f *queued) killWhileSending(prompts, kills int) {
 	f.t.Helper()
@@ -65,10 +65,10 @@ func (f *queued) killWhileSending(prompts, kills int) {
 		for due := min(prompts, 5+f.killed()*prompts/kills); len(f.ids) < due; {
 			f.add()
 		}
-		time.Sleep(time.Duration(f.r.IntN(900)) * time.Millisecond) // the time of a kill is random
+		time.Sleep(time.Duration(f.r.IntN(900)) * time.Millisecond) // kills at a random moment
 		if f.killed() < kills {
 			f.killSome()
-			if f.r.IntN(2) == 0 { // while nothing runs, or only a part
+			if f.r.IntN(2) == 0 { // adds a prompt while some or all processes are dead
 				f.add()
 			}
 		}
@@ -100,7 +100,7 @@ func (f *queued) killed() (n int) {
 	return n
 }
 
-// killSome kills at least one process of those that serve the arm, in a random order.
+// killSome kills at least one of the arm's processes, in a random order.
 func (f *queued) killSome() {
 	f.t.Helper()
 	victims := []string{"serve", "agent", "hold", "cli"}
@@ -120,8 +120,7 @@ func (f *queued) killSome() {
 	}
 }
 
-// revive starts what was killed. It starts the arm again if the arm has died, and lets its
-// queue go on.
+// revive starts the killed processes again. If the arm has died, it starts the arm and resumes its queue.
 func (f *queued) revive() {
 	f.t.Helper()
 	f.must("up")
@@ -139,8 +138,8 @@ func (f *queued) revive() {
 	}
 }
 
-// checkFollowUps checks that each acknowledged prompt has arrived once, or is told as lost,
-// or has a run that ended with the agent CLI's death. The parameter times says how often each word has arrived.
+// checkFollowUps checks each acknowledged prompt. The prompt must have arrived once, be reported as lost, or
+// have a run that ended with the agent CLI's death. times contains how often each word has arrived.
 func (f *queued) checkFollowUps(times map[string]int) {
 	f.t.Helper()
 	lost := map[string]bool{}
@@ -153,7 +152,7 @@ func (f *queued) checkFollowUps(times map[string]int) {
 	for _, e := range f.events(f.name, coleo.EventRunStart) {
 		runs[e.Run]++
 	}
-	cut := map[string]bool{} // the agent CLI took the prompt, and died in its turn
+	cut := map[string]bool{} // prompts that the agent CLI received, but during whose turns it died
 	for _, e := range f.events(f.name, coleo.EventRunEnd) {
 		if decodeText[coleo.RunEnd](f.t, string(e.Payload)).Outcome == coleo.OutcomeDied {
 			cut[e.Run] = true
@@ -173,8 +172,8 @@ func (f *queued) checkFollowUps(times map[string]int) {
 	f.t.Logf("%d prompts are called lost, and the agent CLI died in %d runs", len(lost), len(cut))
 }
 
-// TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent: serve itself keeps the
-// queue, the next serve goes on with it, and a host agent takes it over with the arm.
+// TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent: serve itself keeps the queue. The next
+// serve must continue the queue, and a host agent must take over the queue with the arm.
 func TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent(t *testing.T) {
 	t.Parallel()
 	f := newLocal(t, "one")
@@ -201,14 +200,14 @@ func TestAQueueOfAnArmWithoutAHostAgentGoesOnWithServeAndWithAHostAgent(t *testi
 	}
 }
 
-// TestTheFirstPromptGoesOutWhenTheArmIsReadyAlsoWithoutServe: serve is killed before the arm is
-// ready. The first prompt is in the queue of the host agent by then.
+// TestTheFirstPromptGoesOutWhenTheArmIsReadyAlsoWithoutServe kills serve before the arm is ready. The host
+// agent must still send the first prompt, which is in its queue by then.
 func TestTheFirstPromptGoesOutWhenTheArmIsReadyAlsoWithoutServe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "[arms]\nharness = \"fake\"\n")
 	dir := w.workdir("one", fakeagent.Script{Start: []string{"pause 1s"}})
 	made := decode[wire.SpawnReply](w, "arm", "spawn", "-n", "one", "-w", dir, "-p", "say begun", "--no-wait")
-	w.kill9(w.onlyProcess("serve")) // the first prompt is on the disk of its host agent
+	w.kill9(w.onlyProcess("serve")) // by now the host agent has stored the first prompt
 	w.must("up")
 	f := &fake{world: w, name: "one", workdir: dir}
 	until(t, "the first prompt arrives",

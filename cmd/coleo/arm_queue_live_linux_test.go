@@ -11,16 +11,16 @@ import (
 	"coleo.dev/conformance"
 )
 
-// How often the long run kills a process of an arm with a real agent CLI, and how many
+// These flags set how often the long run kills a process of an arm with a real agent CLI, and how many
 // follow-ups it sends. `make soak` makes both larger.
 var (
 	liveKills   = flag.Int("live-kills", 6, "processes that are killed while a real agent CLI gets follow-ups")
 	livePrompts = flag.Int("live-prompts", 8, "follow-ups of a real agent CLI whose processes are killed")
 )
 
-// TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled kills serve, the host agent, the
-// holder and the agent CLI while follow-ups are queued and sent. By the model's record, none
-// arrives twice, and each one arrives or is told as lost.
+// TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled kills serve, the host agent, the holder and the
+// agent CLI while follow-ups are queued and sent. By the model's record, none may arrive twice. Each must
+// arrive or be reported as lost.
 func TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers {
@@ -39,9 +39,8 @@ func TestM12AFollowUpArrivesOnceAtARealAgentCLIWhateverIsKilled(t *testing.T) {
 	}
 }
 
-// TestM12APromptQueuedBehindADialogArrivesOnceAtARealAgentCLI: nothing is typed while a
-// dialog is open. After the answer, the queued prompts arrive in order, each once, and only
-// after the turn has ended.
+// TestM12APromptQueuedBehindADialogArrivesOnceAtARealAgentCLI: nothing may be typed while a dialog is open.
+// After the answer and the end of the turn, the queued prompts must arrive once each, in order.
 func TestM12APromptQueuedBehindADialogArrivesOnceAtARealAgentCLI(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers {
@@ -92,7 +91,7 @@ func (l *live) checkQueueBehindADialog() {
 	l.checkAnswer()
 }
 
-// told returns in how many turns the model was prompted with a text.
+// told returns how many turns the model began with the given prompt.
 func (l *live) told(text string) int {
 	n := 0
 	for _, q := range l.model.Record() {
@@ -103,7 +102,8 @@ func (l *live) told(text string) int {
 	return n
 }
 
-// TestM9ARealAgentCLIGetsThePathsOfFiles: the paths reach the model with the prompt.
+// TestM9ARealAgentCLIGetsThePathsOfFiles: the paths of a prompt's files must reach the model with the
+// prompt.
 func TestM9ARealAgentCLIGetsThePathsOfFiles(t *testing.T) {
 	t.Parallel()
 	l := newLive(t)
@@ -120,8 +120,8 @@ func TestM9ARealAgentCLIGetsThePathsOfFiles(t *testing.T) {
 	}
 }
 
-// TestM12AQueueServesAnAgentCLIThatUsesHTTP: the same queue sends to OpenCode's server. It
-// waits for the end of a turn and for an open permission.
+// TestM12AQueueServesAnAgentCLIThatUsesHTTP: the queue must also send to OpenCode's server, and wait for the
+// end of a turn and for an open permission.
 func TestM12AQueueServesAnAgentCLIThatUsesHTTP(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "opencode-api", "opencode")
@@ -155,7 +155,7 @@ func TestM12AQueueServesAnAgentCLIThatUsesHTTP(t *testing.T) {
 }
 
 // TestM12TwoPromptsInQuickSuccessionGetTheirOwnAnswers: the second prompt waits in the agent CLI's own queue
-// while the first turn runs. The arm is idle only after both.
+// during the first turn. The arm must be idle only after both turns.
 func TestM12TwoPromptsInQuickSuccessionGetTheirOwnAnswers(t *testing.T) {
 	t.Parallel()
 	l := newLive(t)

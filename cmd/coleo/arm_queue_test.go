@@ -67,7 +67,7 @@ func TestAPausedArmKeepsItsQueueAndSaysSo(t *testing.T) {
 		arm.Queue.Length != 1 || arm.Queue.Paused != "lunch" {
 		t.Errorf("the arm is %s/%s with the queue %+v", arm.Status, arm.State, arm.Queue)
 	}
-	f.checkAnswer("now") // a prompt goes past the queue
+	f.checkAnswer("now") // this prompt does not wait in the queue
 	f.must("arm", "resume", f.name)
 	f.awaitRuns(2)
 	if arm := f.arm(f.name); arm.Status != coleo.StatusIdle || arm.Queue != nil {
@@ -174,8 +174,8 @@ func TestM9FilesAreNamedInThePrompt(t *testing.T) {
 	until(t, "the prompt was sent", func() bool { return len(f.texts(fakeagent.Prompted)) == 3 })
 }
 
-// TestM12ARunOfAQueuedPromptIsAwaitedBeforeItBegins: the id of a queued prompt is the id of
-// its run, also before the prompt is sent.
+// TestM12ARunOfAQueuedPromptIsAwaitedBeforeItBegins waits for the run of a prompt that is still
+// queued. The prompt's id must be the id of its run.
 func TestM12ARunOfAQueuedPromptIsAwaitedBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -74,7 +74,8 @@ func TestAnArmsPastCanBeSeen(t *testing.T) {
 	}
 }
 
-// TestAnArmsEarlierStartsCanBeSeen: earlier starts share the bound of the arm.
+// TestAnArmsEarlierStartsCanBeSeen: the recordings of earlier starts must be available, as far as
+// the bound for the arm's whole output allows.
 func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 	t.Parallel()
 	f := newWorld(t, "[arms]\nkeep_mib = 4").spawnFake("one")
@@ -102,7 +103,7 @@ func TestAnArmsEarlierStartsCanBeSeen(t *testing.T) {
 		t.Errorf("a start that was not: %q", e.Message)
 	}
 	f.floods()
-	f.restart() // the second start now has more output than is kept
+	f.restart() // now the second start also exceeds the bound
 	f.restart()
 	if e := f.fails(2, "arm", "record", f.name, "--generation", "1"); !strings.Contains(e.Message,
 		"starts 3 to 4 are") {
@@ -117,14 +118,15 @@ func (f *fake) restart() {
 	f.must("arm", "spawn", "-n", f.name, "-w", f.workdir, "--harness", "fake")
 }
 
-// floods makes the arm write more than is kept, and fails if all of it stays on disk.
+// floods makes the arm write more output than is kept. It fails if all of the output stays on the
+// disk.
 func (f *fake) floods() {
 	f.t.Helper()
 	f.must("arm", "prompt", f.name, "flood 20\nsay it-is-over", "--wait")
 	var size int64
 	f.check(filepath.WalkDir(f.path("state/arms"), func(_ string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a file that is deleted meanwhile takes no room
+			return nil // a file that is deleted during the walk takes no space
 		}
 		if err != nil || d.IsDir() {
 			return err

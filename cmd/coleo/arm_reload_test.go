@@ -10,15 +10,15 @@ import (
 	"coleo.dev"
 )
 
-// TestARunningArmTakesChangedRules: it does so at once and without a restart. A broken
-// description changes nothing, but is reported with its line.
+// TestARunningArmTakesChangedRules: a running arm must use changed rules at once, without a
+// restart. A broken description must change nothing, and be reported with the line of the error.
 func TestARunningArmTakesChangedRules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	raw, err := os.ReadFile(filepath.Join("testdata", "fake.toml"))
 	w.check(err)
 	good := string(raw)
-	// wrong begins the error about the idle rule's state.
+	// wrong is the beginning of the error about the state of the idle rule.
 	wrong := fmt.Sprintf("fake.toml:%d: rule", 1+strings.Count(good[:strings.Index(good, `state = "idle"`)], "\n"))
 	change := func(old, replacement string) {
 		t.Helper()

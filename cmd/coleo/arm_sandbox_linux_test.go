@@ -19,12 +19,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// needBwrap skips a test where no sandbox can be made, unless COLEO_REQUIRE demands one.
+// needBwrap skips a test if no sandbox can be made here, unless COLEO_REQUIRE demands one.
 func needBwrap(t *testing.T) {
 	t.Helper()
 	_, err := exec.LookPath("bwrap")
 	if err == nil {
-		return // whether the machine refuses is what the test shows
+		return // the test itself shows whether the machine refuses
 	}
 	if slices.Contains(strings.Split(os.Getenv("COLEO_REQUIRE"), ","), "bwrap") {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func needBwrap(t *testing.T) {
 	t.Skip(err, "; ", sandbox.Install)
 }
 
-// spawnBoxed starts an arm in a sandbox. The flags more are for arm spawn.
+// spawnBoxed starts an arm in a sandbox, with further flags of arm spawn.
 func (w *world) spawnBoxed(name string, more ...string) *fake {
 	w.t.Helper()
 	dir := w.workdir(name, fakeagent.Script{})
@@ -40,7 +40,8 @@ func (w *world) spawnBoxed(name string, more ...string) *fake {
 	return &fake{world: w, name: name, workdir: dir, pid: decode[wire.SpawnReply](w, argv...).PID}
 }
 
-// agentPID returns the process of the fake agent CLI, which is below that of the sandbox.
+// agentPID returns the process of the fake agent CLI, which is a descendant of the sandbox's
+// process.
 func (f *fake) agentPID() int {
 	f.t.Helper()
 	for _, p := range f.processes() {
@@ -52,7 +53,7 @@ func (f *fake) agentPID() int {
 	return 0
 }
 
-// seesNothing checks, from outside, what the agent CLI's process sees.
+// seesNothing checks from outside what the agent CLI's process can see.
 func (f *fake) seesNothing() {
 	f.t.Helper()
 	inside := func(path string) string { return fmt.Sprintf("/proc/%d/root%s", f.agentPID(), path) }
@@ -61,7 +62,7 @@ func (f *fake) seesNothing() {
 			f.t.Errorf("inside there is %s (%v)", name, err)
 		}
 	}
-	var seen []string // of Coleo's files: the folders alone say nothing
+	var seen []string // contains Coleo's files; folders alone would reveal nothing
 	f.check(filepath.WalkDir(inside(f.path("state")), func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			seen = append(seen, d.Name())
@@ -133,7 +134,7 @@ func TestASandboxStaysUntilAPersonTakesItAway(t *testing.T) {
 	w.must("arm", "kill", "one")
 	w.must("arm", "spawn", "-n", "one", "-w", f.workdir)
 	f.seesNothing()
-	w.kill9(w.onlyProcess("hold")) // its guard ends the arm
+	w.kill9(w.onlyProcess("hold")) // the holder's guard then ends the arm
 	until(t, "the arm has ended", func() bool { return f.arm("one").State == coleo.Dead })
 	w.must("arm", "recover", "one")
 	f.seesNothing()

@@ -94,7 +94,7 @@ func TestAnArmWithTheScriptedModelOutlivesDownAndUp(t *testing.T) {
 			w.wait("one", coleo.Dead)
 			w.must("arm", "recover", "one")
 			if w.onlyProcess(model.ScriptedVerb); harness == "gemini" {
-				return // its drawing of the resumed conversation could be read as an answer
+				return // the drawing of the resumed conversation could be mistaken for an answer
 			}
 			says()
 		})
@@ -108,7 +108,7 @@ func TestAnArmWithTheScriptedModelHasNoNetworkAndAHomeOfItsOwn(t *testing.T) {
 	w.scripted(f)
 }
 
-// The same test without root. The network namespace then needs a user namespace.
+// This test runs as a user other than root, for whom the network namespace needs a user namespace.
 func TestAnyUserGetsAnArmWithTheScriptedModel(t *testing.T) {
 	t.Parallel()
 	w := newStrangersWorld(t)
@@ -157,14 +157,14 @@ func TestAnArmFollowsItsScript(t *testing.T) {
 		w.path("a.json"))
 	w.answered("one", "what is it?", "it is "+first)
 	w.answered("one", "nothing of that", "ECHO: nothing of that")
-	w.check(os.Remove(w.path("a.json"))) // the arm has a copy
+	w.check(os.Remove(w.path("a.json"))) // the arm has a copy of the script
 	w.must("arm", "kill", "one")
 	w.must("arm", "recover", "one")
 	w.answered("one", "what is that?", "that is "+first)
 	w.must("arm", "kill", "one")
 	w.fails(2, "arm", "spawn", "-n", "one", "-w", dir, "--script", w.path("b.json"), "-e", "ANTHROPIC_BASE_URL=x")
 	w.must("arm", "recover", "one")
-	w.answered("one", "what is these?", "these is "+first) // a refused start changes nothing
+	w.answered("one", "what is these?", "these is "+first) // a refused start must change nothing
 	w.must("arm", "kill", "one")
 	w.must("arm", "spawn", "-n", "one", "-w", dir, "--script", w.path("b.json"))
 	w.answered("one", "what is that?", second)

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// A background command of Claude Code ends after its turn has ended. Claude Code then begins a
-// turn by itself. That turn is a run with an answer.
+// A background command of Claude Code ends after the turn that started it. Claude Code then begins
+// a turn by itself. This turn must be a run with an answer.
 func TestATurnThatClaudeCodeBeginsItselfIsARun(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "claude-code", "claude")

@@ -9,9 +9,9 @@ import (
 	"coleo.dev/harnesses/codex"
 )
 
-// Without animations Codex shows no sign of work while the model streams. What it says of
-// itself on the terminal is contradicted by such a screen. Coleo turns animations on, so this
-// test uses a description that turns them off.
+// Without animations, Codex shows no sign of work while the model streams, and its screen
+// contradicts the state that it reports by escape sequences. Coleo normally switches animations on,
+// so this test uses a description that switches them off.
 func TestCodexWithoutAnimationsWorksUntilItsTurnEnds(t *testing.T) {
 	t.Parallel()
 	needAgent(t, "codex", "codex")

@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// commitScript commits a script of the project.
+// commitScript commits a script in the project.
 func (w *world) commitScript(path, text string) {
 	w.t.Helper()
 	dir := w.path("project")
@@ -20,8 +20,8 @@ func (w *world) commitScript(path, text string) {
 	w.git(dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "script")
 }
 
-// trustArgs returns the arguments that trust the project's set-up as it is now. The arguments
-// which choose another script.
+// trustArgs returns the arguments that trust the present text of the project's set-up script. The
+// arguments in which choose another script.
 func (w *world) trustArgs(which ...string) []string {
 	w.t.Helper()
 	var shown struct{ Hash string }
@@ -98,7 +98,7 @@ func TestM28AProjectsSetUpRunsOnceItIsTrusted(t *testing.T) {
 	}
 }
 
-// The check is that of the branch that is changed. It sees the merged files.
+// A merge must use the check script of the target branch. This script must see the merged files.
 func TestM28AMergeNeedsTheProjectsCheck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -16,16 +16,18 @@ import (
 	"coleo.dev/wire"
 )
 
-// How many subarms are started while processes are killed. `make soak` makes it larger.
+// subarmKills is how many subarms are started while processes are killed. `make soak` makes it
+// larger.
 var subarmKills = flag.Int("subarm-kills", 6, "subarms that are started while processes are killed")
 
-// kid is a subarm of the arm boss. Its agent CLI is the fake one.
+// kid is a subarm of the arm "boss". Its agent CLI is the fake one.
 type kid struct {
 	*fake
 	arm coleo.Arm
 }
 
-// asksForKid makes the model of boss ask for a subarm, and returns what a person is asked.
+// asksForKid makes the model of boss request a subarm, and returns the question that a person must
+// answer.
 func (w *world) asksForKid(s *toolServer, own string) coleo.Suspension {
 	w.t.Helper()
 	w.check(os.MkdirAll(filepath.Join(w.path("work-boss"), own), 0o700))
@@ -33,7 +35,7 @@ func (w *world) asksForKid(s *toolServer, own string) coleo.Suspension {
 	return w.asking("boss", 1).Suspensions[0]
 }
 
-// kid returns the subarm of boss when its row is there.
+// kid waits for the row of boss's subarm and returns the subarm.
 func (w *world) kid(own string) (k kid) {
 	w.t.Helper()
 	k.fake = &fake{world: w, name: "boss." + own, workdir: filepath.Join(w.path("work-boss"), own)}
@@ -51,8 +53,9 @@ func (k kid) agentCLIs() (n int) {
 	return n
 }
 
-// checkOnce checks that there is one subarm, whose prompt has arrived once, or is told as lost.
-// The agent CLI can die with a host agent that is just starting it. Then await_arm tells so.
+// checkOnce checks that there is exactly one subarm, and that its prompt has arrived once or is
+// reported as lost. If a kill of the host agent during the start also killed the agent CLI,
+// await_arm must report that.
 func (k kid) checkOnce(boss coleo.Arm, told string) {
 	k.t.Helper()
 	var prompts []string
@@ -72,9 +75,9 @@ func (k kid) checkOnce(boss coleo.Arm, told string) {
 	}
 }
 
-// Serve and the host agent are killed at random moments after a person has approved a subarm.
-// There is one subarm, never two. Its prompt arrives once, or is told as lost. The model is
-// told what became of its call.
+// Serve and the host agent are killed at random moments after a person has approved a subarm. There
+// must be one subarm, never two. Its prompt must arrive once, or be reported as lost. The model
+// must receive the result of its call.
 func TestM19OneSubarmWhateverIsKilled(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -87,7 +90,7 @@ func TestM19OneSubarmWhateverIsKilled(t *testing.T) {
 		own := fmt.Sprintf("kid%d", n)
 		q := w.asksForKid(s, own)
 		w.must("arm", "approve", "boss", "--dialog", q.ID)
-		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // the time of a kill is random
+		time.Sleep(time.Duration(r.IntN(300)) * time.Millisecond) // kills at a random moment
 		for _, verb := range [][]string{{"serve"}, {"agent"}, {"serve", "agent"}, {"agent", "serve"}}[r.IntN(4)] {
 			w.kill9(w.onlyProcess(verb))
 			time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)
@@ -125,13 +128,13 @@ func TestM19APersonDeniesASubarm(t *testing.T) {
 	w.fails(4, "arm", "status", "boss.kid")
 }
 
-// What the model asks for is checked when it asks, and again when a person has approved it.
+// The model's request is checked when the model makes it, and again after a person has approved it.
 func TestM19AnApprovedSubarmCanBeOneTooMany(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	s := w.toolServer(w.spawnTooled("boss"))
 	q := w.asksForKid(s, "kid")
-	w.must("arm", "rename", w.spawnTooled("other").Name, "boss.kid") // a person takes the name meanwhile
+	w.must("arm", "rename", w.spawnTooled("other").Name, "boss.kid") // meanwhile a person takes the subarm's name
 	w.must("arm", "approve", "boss", "--dialog", q.ID)
 	if told := s.result(); !strings.Contains(told, `"isError":true`) || !strings.Contains(told, "exists already") {
 		t.Errorf("the model is told %s", told)
@@ -155,7 +158,7 @@ func TestM19AFamilyOfArms(t *testing.T) {
 		t.Errorf("arm status does not name the parent:\n%s", text)
 	}
 
-	below := w.toolServer(k.arm) // the subarm divides its work once more
+	below := w.toolServer(k.arm) // the subarm starts a subarm of its own
 	w.check(os.MkdirAll(filepath.Join(k.workdir, "grandkid"), 0o700))
 	below.call("spawn_arm", map[string]any{"name": "grandkid", "prompt": "say hi", "folder": "grandkid"})
 	w.asking("boss.kid", 1)
@@ -190,12 +193,12 @@ func TestM19AFamilyOfArms(t *testing.T) {
 	}
 }
 
-// Without a host agent, serve carries everything out itself. A host agent that comes later
-// takes over the parent and the subarm.
+// Without a host agent, serve itself must carry out the request. A host agent that starts later
+// must take over the parent and the subarm.
 func TestM19ASubarmWithoutAHostAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.spawnTooled("none") // writes the harness
+	w.spawnTooled("none") // spawnTooled also writes the harness
 	w.must("arm", "kill", "none")
 	w.must("down")
 	w.serveAlone()

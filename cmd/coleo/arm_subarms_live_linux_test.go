@@ -13,8 +13,8 @@ import (
 // subarmCaller is a real agent CLI whose model calls spawn_arm and await_arm.
 type subarmCaller struct {
 	harness, command string
-	prefix           string // the agent CLI's name of one of our tools begins with it
-	searches         bool   // the model must first ask for the tools by their names
+	prefix           string // beginning of the name that the agent CLI gives one of Coleo's tools
+	searches         bool   // the model must first search for the tools by their names
 }
 
 var subarmCallers = []subarmCaller{
@@ -24,8 +24,8 @@ var subarmCallers = []subarmCaller{
 	{"gemini", "gemini", "mcp_coleo_", false},
 }
 
-// script writes a script with which the model starts a subarm with a prompt, awaits it, and
-// repeats its answer.
+// script writes a script. It makes the model start a subarm with the given prompt, await it, and
+// repeat its answer.
 func (c subarmCaller) script(w *world, prompt string) string {
 	spawn, await := c.prefix+coleo.ToolSpawnArm, c.prefix+coleo.ToolAwaitArm
 	calls := []map[string]any{
@@ -49,9 +49,9 @@ func (c subarmCaller) script(w *world, prompt string) string {
 	return w.path("script.json")
 }
 
-// A real agent CLI starts a subarm and awaits it, with kills of serve and of the host agent
-// between. The subarm is the same agent CLI with a model of its own, which repeats its prompt.
-// Nobody is asked but for the subarm.
+// A real agent CLI starts a subarm and awaits it, while serve and the host agent are killed. The
+// subarm runs the same agent CLI, with a model that repeats its prompt. Nothing except the subarm
+// may need an approval.
 func TestM19ARealAgentCLIStartsASubarmAndAwaitsIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range subarmCallers {

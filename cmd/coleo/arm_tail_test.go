@@ -8,8 +8,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// TestM24ArmTailFollowsWhatAnArmSaysAndDoes: one line for each prompt and each end of a run.
-// The names of other systems choose the same events.
+// TestM24ArmTailFollowsWhatAnArmSaysAndDoes: arm tail must print one line for each prompt and each
+// end of a run. The names that other systems give these events must work too.
 func TestM24ArmTailFollowsWhatAnArmSaysAndDoes(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -23,7 +23,7 @@ prompt = "say {{word}}"
 description = "what is said"
 `
 
-// template writes one of the user's templates.
+// template writes a template into the user's templates folder.
 func (w *world) template(name, text string) {
 	w.t.Helper()
 	w.check(os.MkdirAll(w.path("config/templates"), 0o700))

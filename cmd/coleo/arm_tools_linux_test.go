@@ -15,11 +15,11 @@ import (
 // toolCaller is a real agent CLI whose model calls ask_user.
 type toolCaller struct {
 	harness, command string
-	before           map[string]any // a call that makes the tool known to the model
+	before           map[string]any // a call that the model must make first to learn of the tool
 	tool             string         // the agent CLI's name of ask_user
 }
 
-// How long a question waits for its answer. `make soak` makes it 20 minutes.
+// askWait is how long a question waits for its answer. `make soak` sets it to 20 minutes.
 var askWait = flag.Duration("ask-wait", 0, "time for which a question of a real agent CLI waits")
 
 var toolCallers = []toolCaller{
@@ -30,7 +30,7 @@ var toolCallers = []toolCaller{
 	{"gemini", "gemini", nil, "mcp_coleo_ask_user"},
 }
 
-// script writes a script with which the model asks, and then repeats the answer.
+// script writes a script. It makes the model ask, and then repeat the answer.
 func (c toolCaller) script(w *world) string {
 	yes, no := true, false
 	ask := map[string]any{"name": c.tool,
@@ -51,9 +51,9 @@ func (c toolCaller) script(w *world) string {
 	return w.path("script.json")
 }
 
-// A person answers after kills of serve and of the host agent. The model gets the answer
-// once, and the user was asked once. The agent CLI asks nothing itself, because our tools
-// are allowed beforehand.
+// A person answers after serve and the host agent were killed. The model must receive the answer
+// once, and the user must be asked only once. The agent CLI itself must ask nothing, because
+// Coleo's tools are allowed beforehand.
 func TestM15ARealAgentCLIAsksItsUserWithOurTool(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers {
@@ -66,17 +66,17 @@ func TestM15ARealAgentCLIAsksItsUserWithOurTool(t *testing.T) {
 	}
 }
 
-// From a sandbox, the arm reaches its door, also that of the next host agent. Without a
-// network it reaches the scripted model too.
+// An arm in a sandbox must reach its door, even after the host agent was replaced. In a sandbox
+// without a network, it must also reach the scripted model.
 func TestARealAgentCLIAsksItsUserOutOfASandbox(t *testing.T) {
 	t.Parallel()
 	needBwrap(t)
-	for _, c := range toolCallers[:3] { // the harnesses that say what they need in a sandbox
+	for _, c := range toolCallers[:3] { // these harnesses declare what their agent CLIs need in a sandbox
 		t.Run(c.harness, func(t *testing.T) { c.asksItsUser(t, "--sandbox", "bwrap", "--sandbox-net", "none") })
 	}
 }
 
-// asksItsUser runs one agent CLI, with more flags of arm spawn.
+// asksItsUser runs the test with one agent CLI and further flags of arm spawn.
 func (c toolCaller) asksItsUser(t *testing.T, more ...string) {
 	needAgent(t, c.harness, c.command)
 	w := newWorld(t, "")
@@ -99,7 +99,7 @@ func (c toolCaller) asksItsUser(t *testing.T, more ...string) {
 		w.kill9(w.onlyProcess(verb))
 	}
 	w.must("up")
-	time.Sleep(*askWait) // a person takes that long
+	time.Sleep(*askWait) // simulates how long a person takes to answer
 	list := decode[[]coleo.Suspension](w, "arm", "questions", "one")
 	if len(list) != 1 || list[0].ID != asks.Suspensions[0].ID || list[0].Run != run {
 		t.Fatalf("after the kills the arm asks %+v, before %+v", list, asks.Suspensions)

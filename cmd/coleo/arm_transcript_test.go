@@ -8,7 +8,7 @@ import (
 	"coleo.dev"
 )
 
-// transcriptStep is one step of a conversation, as coleo prints it as JSON.
+// transcriptStep is one step of a conversation in the JSON that coleo prints.
 type transcriptStep struct {
 	Time    time.Time
 	Who     string
@@ -16,8 +16,8 @@ type transcriptStep struct {
 	Outcome coleo.Outcome
 }
 
-// TestTheTranscriptHasPromptsDecisionsAndAnswers checks their order, including the arm's
-// end.
+// TestTheTranscriptHasPromptsDecisionsAndAnswers checks the steps and their order, including the
+// arm's end.
 func TestTheTranscriptHasPromptsDecisionsAndAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -8,9 +8,9 @@ import (
 	"coleo.dev"
 )
 
-// promptForPage sends a prompt at which the fake replaces its whole screen. Only the fake's work proves
-// that the prompt has arrived, and on a loaded machine the page can hide that work. So the prompt may be
-// unproven.
+// promptForPage sends a prompt on which the fake replaces its whole screen. Only signs of work can prove
+// that such a prompt arrived, and on a loaded machine the page can hide them. So the prompt may be
+// reported as unproven.
 func (f *fake) promptForPage(text string) {
 	f.t.Helper()
 	r := f.run("arm", "prompt", f.name, text)

@@ -11,8 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// listeningUser is a user with hooks of their own. The hooks are programs that record the
-// names by which they were called.
+// listeningUser is a user with hooks of their own. These hooks are programs that record the names
+// by which they were called.
 type listeningUser struct {
 	*world
 	program string
@@ -31,8 +31,7 @@ func newListeningUser(t *testing.T) *listeningUser {
 	return u
 }
 
-// settings returns settings of Claude Code with hooks that call the program with the
-// name.
+// settings returns Claude Code settings with hooks that call a program by the given name.
 func (u *listeningUser) settings(name string) string {
 	hook := `[{"hooks":[{"type":"command","command":"` + u.program + ` ` + name + `"}]}]`
 	return `{"skipDangerousModePermissionPrompt":true,"hooks":{"Stop":` + hook + `,"UserPromptSubmit":` + hook + `}}`
@@ -43,11 +42,11 @@ func (u *listeningUser) put(path, text string) {
 	u.check(os.WriteFile(path, []byte(text), 0o600))
 }
 
-// calledPrograms returns the names by which the programs were called.
+// calledPrograms returns the recorded names.
 func (u *listeningUser) calledPrograms() []string { return strings.Fields(u.read("home/called")) }
 
-// prompts starts an arm with the user's own arguments, and makes it answer. The answer
-// must come through Coleo's hook.
+// prompts starts an arm with the user's own arguments and sends it a prompt. Coleo must receive the
+// answer through its own hook.
 func (u *listeningUser) prompts(harness string, args ...string) {
 	u.t.Helper()
 	client, err := u.client()

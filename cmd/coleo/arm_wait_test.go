@@ -27,7 +27,7 @@ func TestNotifyRunsOncePerDialog(t *testing.T) {
 	for n := 1; n <= 2; n++ {
 		f.asks("make")
 		until(t, "the command has run", func() bool { return len(lines()) >= n })
-		// Looks and refused prompts publish the arm again. The dialog stays the same.
+		// Checks and refused prompts publish the arm again, but the dialog must stay the same.
 		f.fails(6, "arm", "prompt", f.name, "hello")
 		f.must("arm", "approve", f.name)
 		f.wait(f.name, coleo.Idle)
@@ -92,7 +92,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return l.buf.Write(p)
 }
 
-// text returns what has come so far.
+// text returns the output so far.
 func (l *lines) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -48,14 +48,14 @@ func TestWatchShowsTheConversationAndTakesMessages(t *testing.T) {
 	window := f.watchIn(x, "one")
 	x.until(window, "first-answer")
 	x.until(window, "m message")
-	x.until(window, "? for help") // the screen
+	x.until(window, "? for help") // waits for the view
 
 	x.types(window, "m", "say typed-there")
 	x.until(window, "message> say typed-there")
 	x.types(window, "Enter")
 	x.until(window, "sent (")
 	until(t, "the message arrives", func() bool { return slices.Contains(f.texts(fakeagent.Prompted), "say typed-there") })
-	x.until(window, "  typed-there") // the answer, behind its time
+	x.until(window, "  typed-there") // waits for the answer; its time stands before it
 
 	x.types(window, "m", "half", "Escape")
 	x.until(window, "nothing was sent")
@@ -93,7 +93,7 @@ func TestWatchWithoutANameOffersTheArms(t *testing.T) {
 	w := newWorld(t, "")
 	x := newTmux(t, w)
 	one := w.spawnFake("one")
-	two := w.command("arm", "watch") // no terminal, one arm
+	two := w.command("arm", "watch") // without a terminal, and with one running arm
 	out, err := two.StdoutPipe()
 	w.check(err)
 	w.check(two.Start())

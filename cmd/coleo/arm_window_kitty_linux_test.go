@@ -16,8 +16,8 @@ import (
 	"coleo.dev/window/pane"
 )
 
-// xServer starts an X server that shows nothing, for the commands of w. It skips the test if
-// kitty or the X server is not installed, unless COLEO_REQUIRE names kitty.
+// xServer starts an X server without a display for the commands of w. It skips the test if kitty or
+// the X server is not installed, unless COLEO_REQUIRE names kitty.
 func (w *world) xServer() {
 	w.t.Helper()
 	for _, program := range []string{"kitty", "Xvfb"} {
@@ -53,7 +53,7 @@ func parentOf(pid int) int {
 	return parent
 }
 
-// TestAWindowOfKitty shows the real OpenCode in the real kitty.
+// TestAWindowOfKitty shows the real OpenCode in a window of the real kitty.
 func TestAWindowOfKitty(t *testing.T) {
 	t.Parallel()
 	s := newShown(t)
@@ -74,7 +74,7 @@ func TestAWindowOfKitty(t *testing.T) {
 	}) {
 		t.Error("the program in the window has not started OpenCode")
 	}
-	s.check(syscall.Kill(parentOf(r.Process.PID), syscall.SIGTERM)) // kitty closes its windows
+	s.check(syscall.Kill(parentOf(r.Process.PID), syscall.SIGTERM)) // ends kitty, which closes its windows
 	if arm := s.windowIs(coleo.WindowClosed); arm.Window.Reason != "its user has closed it" || arm.State != coleo.Idle {
 		t.Errorf("after kitty was closed the arm is %+v with the window %+v", arm, arm.Window)
 	}

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// shown is an arm with the real OpenCode in a window of tmux.
+// shown is an arm that runs the real OpenCode in a window of tmux.
 type shown struct {
 	*world
 	tmux    *tmux
@@ -21,8 +21,8 @@ type shown struct {
 	workdir string
 }
 
-// newShown prepares a world with a tmux server. It skips the test if OpenCode is not
-// installed, unless COLEO_REQUIRE names the harness.
+// newShown prepares a world with a tmux server. It skips the test if OpenCode is not installed,
+// unless COLEO_REQUIRE names the harness.
 func newShown(t *testing.T) *shown {
 	t.Helper()
 	if !netns.Isolated() {
@@ -40,7 +40,7 @@ func newShown(t *testing.T) *shown {
 	return s
 }
 
-// spawn starts the arm, with more flags.
+// spawn starts the arm, with further flags of arm spawn.
 func (s *shown) spawn(more ...string) string {
 	s.t.Helper()
 	return s.must(append([]string{"arm", "spawn", "-n", s.name, "-w", s.workdir, "-t", "tmux", "--profile", "hermetic",
@@ -65,7 +65,7 @@ func (s *shown) keys(keys ...string) {
 	}
 }
 
-// windowIs waits until the arm's row says that its window is in a state, and returns the row.
+// windowIs waits until the arm's row shows the wanted state of its window, and returns the row.
 func (s *shown) windowIs(want coleo.WindowState) (arm coleo.Arm) {
 	s.t.Helper()
 	until(s.t, "the window is "+string(want), func() bool {
@@ -80,8 +80,8 @@ func (s *shown) wrote(file string) bool {
 	return err == nil
 }
 
-// TestAPersonAndCommandsShareAWindow is what a person does with an arm in a window: look at
-// it, approve in it, approve by a command, type into it, close it, and recover it.
+// TestAPersonAndCommandsShareAWindow does what a person does with an arm in a window. The person looks
+// at the arm, approves in the window and by a command, types, closes the window, and recovers the arm.
 func TestAPersonAndCommandsShareAWindow(t *testing.T) {
 	t.Parallel()
 	s := newShown(t)
@@ -150,8 +150,7 @@ func TestAPersonAndCommandsShareAWindow(t *testing.T) {
 	}
 }
 
-// types types a prompt into the window. The turn must be one of the arm's runs, with its
-// answer.
+// types types a prompt into the window. Its turn must be a run of the arm, with the answer.
 func (s *shown) types(nonce string) {
 	s.t.Helper()
 	s.keys("-l", "say "+nonce)
@@ -175,7 +174,7 @@ func (s *shown) types(nonce string) {
 	s.wait(s.name, coleo.Idle)
 }
 
-// closes closes the window, which must be told as such, and not as a crash.
+// closes closes the window. Coleo must report a closed window, not a crash.
 func (s *shown) closes(started coleo.Arm) {
 	s.t.Helper()
 	if out, err := s.tmux.run("kill-session", "-t", "=coleo-"+s.name); err != nil {
@@ -192,7 +191,8 @@ func (s *shown) closes(started coleo.Arm) {
 	}
 }
 
-// TestAWindowOutlivesServeAndTheHostAgent kills both in the middle of an answer.
+// TestAWindowOutlivesServeAndTheHostAgent kills serve and the host agent in the middle of an
+// answer. The window must stay, and the answer must be complete.
 func TestAWindowOutlivesServeAndTheHostAgent(t *testing.T) {
 	t.Parallel()
 	s := newShown(t)
@@ -231,13 +231,13 @@ func TestAWindowOutlivesServeAndTheHostAgent(t *testing.T) {
 	s.recovers(s.name, coleo.RecoveryRestarted, after.PID)
 	s.windowIs(coleo.WindowOpen)
 	s.shows("after the server was killed and started again", nonce)
-	if got := s.tmux.windows(); len(got) != 2 { // the other one is the test's own
+	if got := s.tmux.windows(); len(got) != 2 { // the other window is the test's own
 		t.Errorf("there are the windows %q, want one of the arm", got)
 	}
 }
 
-// TestAWindowNeedsNoHostAgent starts an arm under serve alone. A host agent takes it over
-// later. The window stays the same.
+// TestAWindowNeedsNoHostAgent starts an arm under serve alone. A host agent takes the arm over
+// later. The window must stay the same.
 func TestAWindowNeedsNoHostAgent(t *testing.T) {
 	t.Parallel()
 	s := newShown(t)
@@ -261,7 +261,7 @@ func TestAWindowNeedsNoHostAgent(t *testing.T) {
 	s.closes(after)
 }
 
-// A flag that contradicts the harness is refused before anything is started.
+// A flag that contradicts the harness must be refused before anything is started.
 func TestAWindowAndNoWindowContradictEachOther(t *testing.T) {
 	t.Parallel()
 	s := newShown(t)
@@ -273,7 +273,7 @@ func TestAWindowAndNoWindowContradictEachOther(t *testing.T) {
 	}
 	s.env = append(s.env, "PATH=/nowhere")
 	s.must("down")
-	s.must("up") // the host agent finds no tmux
+	s.must("up") // the host agent does not find tmux
 	if e := s.fails(3, flags...); !strings.Contains(e.Message, "no window was opened: tmux is not in the PATH") {
 		t.Errorf("without tmux: %+v", e)
 	}

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// TestM28RealAgentCLIsChangeSeveralRepositories: the model lets the agent CLI commit in two repositories at once.
+// TestM28RealAgentCLIsChangeSeveralRepositories: the model makes the agent CLI commit in two repositories at
+// once.
 func TestM28RealAgentCLIsChangeSeveralRepositories(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers[:3] {

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// library makes a second repository beside project.
+// library makes a second repository beside the project.
 func (w *world) library() string {
 	w.t.Helper()
 	dir := w.path("library")
@@ -24,8 +24,8 @@ func (w *world) library() string {
 	return dir
 }
 
-// withLibrary starts an arm that works in project and library. In both, the branch on which its work begins is
-// checked out nowhere.
+// withLibrary starts an arm that works in project and library. The branches on which its work begins are not
+// checked out anywhere.
 func (w *world) withLibrary(more ...string) (dir, library string, arm coleo.Arm) {
 	w.t.Helper()
 	dir, library = w.project(), w.library()
@@ -177,7 +177,7 @@ func TestM28WrongFurtherRepositoriesStartNothing(t *testing.T) {
 	w := newWorld(t, "")
 	dir := w.project()
 	w.check(os.Mkdir(w.path("plain"), 0o700))
-	w.must("arm", "spawn", "-n", "other", "--harness", "fake", "-w", dir+"/sub") // so that serve runs
+	w.must("arm", "spawn", "-n", "other", "--harness", "fake", "-w", dir+"/sub") // starts serve
 	for _, c := range []struct {
 		code int
 		want string

@@ -13,7 +13,7 @@ import (
 	"coleo.dev/workspace"
 )
 
-// project makes a repository with a commit. Its folder sub has a script for the fake agent
+// project makes a repository with a commit. Its folder sub contains a script for the fake agent
 // CLI.
 func (w *world) project() string {
 	w.t.Helper()
@@ -46,7 +46,7 @@ func (w *world) spawnInWorktree(name string, more ...string) coleo.Arm {
 	return decode[wire.SpawnReply](w, append(args, more...)...).Arm
 }
 
-// forgetFake deletes what the fake agent CLI has written into its work folder.
+// forgetFake deletes the files that the fake agent CLI has written into its work folder.
 func (w *world) forgetFake(dir string) {
 	w.t.Helper()
 	for _, name := range []string{fakeRecord, fakeEnviron} {
@@ -140,7 +140,7 @@ func TestM28RemovingAnArmLosesNoWork(t *testing.T) {
 	if n := len(w.events("one", coleo.EventWorkspaceError)); n != 1 {
 		t.Errorf("the log has %d events of the refusal", n)
 	}
-	w.arm("one") // it is still there
+	w.arm("one") // the arm must still exist
 	if out := w.must("arm", "remove", "one", "--force"); !strings.Contains(out, "coleo workspace restore one") {
 		t.Errorf("remove --force: %s", out)
 	}
@@ -196,7 +196,7 @@ func TestM28AWorktreeThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestM28AnArmWorksOnAPullRequest fetches the pull request from a local bare repository.
+// TestM28AnArmWorksOnAPullRequest fetches a pull request from a local bare repository.
 func TestM28AnArmWorksOnAPullRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

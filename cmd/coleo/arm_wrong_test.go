@@ -86,7 +86,7 @@ func TestAnAgentCLIThatEndsAtItsStartShowsItsLastScreen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	dir := w.workdir("one", fakeagent.Script{Start: []string{"say licence expired", "dialog go on", "exit 3"}})
-	// A first screen needs a state: the fake asks here, and ends when it gets an answer.
+	// The first screen must have a state. The fake asks on it, and ends when it is answered.
 	w.must("arm", "spawn", "-n", "one", "-w", dir, "--harness", "fake")
 	w.must("arm", "approve", "one")
 	w.wait("one", coleo.Dead)

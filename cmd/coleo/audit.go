@@ -44,7 +44,7 @@ approval. With NAME it has the commands for that arm only.`,
 	return c
 }
 
-// printAudits prints the records of commands as a table, newest last.
+// printAudits prints the audit's records as a table, newest last.
 func printAudits(c *cobra.Command, list []coleo.Audit) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(c.OutOrStdout(), "No commands yet.")

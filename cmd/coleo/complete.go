@@ -23,13 +23,12 @@ import (
 // TAB.
 const completeTimeout = 2 * time.Second
 
-// offer is a function that returns completions to a shell, for the text that the user has already
-// typed.
+// offer is a function that returns completions to a shell. begun is the part of the word that the user has
+// already typed.
 type offer = func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective)
 
-// completeAll adds completions for the arguments and the flags of a verb, and of all verbs below
-// that verb. It chooses the completions by the names of verbs and flags. So a new verb needs no
-// change in completeAll.
+// completeAll adds completions for the arguments and flags of a verb and of all verbs below it. It selects
+// the completions by the names of verbs and flags, so most new verbs need no change here.
 func completeAll(c *cobra.Command) {
 	for _, below := range c.Commands() {
 		completeAll(below)
@@ -69,10 +68,12 @@ func takesArm(c *cobra.Command) bool {
 	return below && strings.Contains(c.Use, "NAME")
 }
 
-// wordsAfter returns the completions for the next argument. Its last parameter is the arguments before it.
+// wordsAfter returns the completions for the next argument. before contains the arguments that are already
+// typed.
 type wordsAfter = func(ctx context.Context, s setup.Setup, before []string) []string
 
-// namedThings returns the completions of verbs whose arguments are not arms, by the verb and its parent.
+// namedThings returns the completions of verbs whose arguments are not arms, by the names of the verb and
+// its parent.
 func namedThings() map[string]wordsAfter {
 	out := map[string]wordsAfter{"fan-out keep": fanout.ArgsOfKeep, "fan-out show": onlyFirst(fanout.IDs),
 		"workspace restore": onlyFirst(workspace.KeptNames), "workspace remove": onlyFirst(workspace.Names)}
@@ -85,7 +86,7 @@ func namedThings() map[string]wordsAfter {
 	return out
 }
 
-// onlyFirst makes completions for the first argument alone.
+// onlyFirst returns the given completions for the first argument, and none for later arguments.
 func onlyFirst(words func(context.Context, setup.Setup) []string) wordsAfter {
 	return func(ctx context.Context, s setup.Setup, before []string) []string {
 		if len(before) > 0 {
@@ -102,17 +103,16 @@ func parentName(c *cobra.Command) string {
 	return c.Parent().Name()
 }
 
-// completeWith returns an offer. The offer returns the words that begin with the text that the user
-// has already typed.
+// completeWith returns an offer of those words that begin with the text that the user has already typed.
 func completeWith(words func(context.Context, setup.Setup) []string) offer {
 	return completeArgs(func(ctx context.Context, s setup.Setup, _ []string) []string { return words(ctx, s) })
 }
 
-// completeArgs is like completeWith, for words that depend on the arguments before.
+// completeArgs is like completeWith, for words that depend on the earlier arguments.
 func completeArgs(words wordsAfter) offer {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.Contains(c.Use, "NAME...") && !strings.HasPrefix(begun, "-") && takesArm(c) {
-			return nil, cobra.ShellCompDirectiveNoFileComp // only the first argument is the name of an arm
+			return nil, cobra.ShellCompDirectiveNoFileComp // later arguments are not names of arms
 		}
 		s, err := setup.New()
 		if err != nil {

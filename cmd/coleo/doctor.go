@@ -31,7 +31,7 @@ type finding struct {
 	Grave bool   `json:"grave"`          // Coleo does not work, or is not safe, until the problem is solved
 }
 
-// check is one check of coleo doctor. A check changes nothing.
+// check is one check of coleo doctor. A check must not change anything.
 type check struct {
 	name string
 	look func(ctx context.Context, s setup.Setup) []finding
@@ -72,7 +72,7 @@ safe, until a problem is fixed.`,
 				return err
 			}
 			s := setup.Setup{Paths: paths}
-			s.Settings, _ = config.ReadSettings(paths.File()) // the check checkSettings reports this error
+			s.Settings, _ = config.ReadSettings(paths.File()) // checkSettings reports this error
 			findings, grave := []finding{}, false
 			for _, check := range checks() {
 				found := check.look(c.Context(), s)
@@ -137,7 +137,7 @@ func checkHarnesses(_ context.Context, s setup.Setup) []finding {
 }
 
 // checkPacks reports the packs that are installed but not used. It also reports each installed
-// agent CLI whose version the rules have not been tested with.
+// agent CLI in a version with which the rules have not been tested.
 func checkPacks(_ context.Context, s setup.Setup) []finding {
 	reg, _ := s.ReadRegistry()
 	if reg == nil {
@@ -163,8 +163,8 @@ func checkPacks(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkState reports a problem in two cases: other users can reach the state folder, or
-// Coleo cannot write to that folder.
+// checkState reports a problem if other users can access the state folder, or if Coleo cannot write
+// to it.
 func checkState(_ context.Context, s setup.Setup) []finding {
 	info, err := os.Stat(s.State)
 	if os.IsNotExist(err) {
@@ -188,8 +188,8 @@ func checkState(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// lowDisk is the limit for free space, in bytes. Below this limit, coleo doctor warns. Each arm
-// keeps up to 256 MiB of output.
+// lowDisk is the amount of free disk space below which coleo doctor warns, in bytes. Each arm keeps
+// up to 256 MiB of output.
 const lowDisk = 1 << 30
 
 func checkDisk(_ context.Context, s setup.Setup) []finding {
@@ -260,7 +260,7 @@ func checkArms(ctx context.Context, s setup.Setup) []finding {
 		if need, why := arm.Need(); need == coleo.NeedsYou && arm.State != coleo.WaitingApproval {
 			mend := "coleo arm recover " + arm.Name
 			if slices.ContainsFunc(hosts, func(h coleo.HostInfo) bool { return h.ID == arm.AgentID && !h.Live }) {
-				mend = "coleo up" // nothing can recover the arm before
+				mend = "coleo up" // only a running host agent can recover the arm
 			}
 			if arm.Runtime.Frozen {
 				mend = fmt.Sprintf("kill -CONT %d", arm.PID)
@@ -287,7 +287,7 @@ func checkAgents(_ context.Context, s setup.Setup) []finding {
 			"'path' below [agents] in config.toml names other folders"}}
 }
 
-// checkKernel reports kernel settings that are a problem for arms.
+// checkKernel reports kernel settings that cause problems for arms.
 func checkKernel(_ context.Context, s setup.Setup) []finding {
 	hasValue := func(path, value string) bool {
 		raw, err := os.ReadFile(path)
@@ -311,19 +311,19 @@ func checkKernel(_ context.Context, s setup.Setup) []finding {
 	return out
 }
 
-// checkSandboxes reports a problem if this machine cannot make a sandbox. It makes a sandbox and
+// checkSandboxes reports a problem if this machine cannot make a sandbox. It tries to make one, and
 // runs nothing in it.
 func checkSandboxes(ctx context.Context, _ setup.Setup) []finding {
 	return trySandbox(ctx, "", sandbox.Probe)
 }
 
-// checkSandboxNetworks is like checkSandboxes, for a sandbox that reaches only some hosts.
+// checkSandboxNetworks is like checkSandboxes, for a sandbox that can reach only some hosts.
 func checkSandboxNetworks(ctx context.Context, _ setup.Setup) []finding {
 	return trySandbox(ctx, " --sandbox-net "+string(coleo.NetworkModel), sandbox.ProbeNetwork)
 }
 
-// checkContainers reports which engines of containers do not work here, and why. One that is not
-// installed is reported only if the other one does not work either.
+// checkContainers reports which container engines do not work here, and why. It does not report an
+// engine that is not installed if the other engine works.
 func checkContainers(ctx context.Context, _ setup.Setup) (out []finding) {
 	works, missing := false, []finding{}
 	for _, kind := range []coleo.SandboxKind{coleo.SandboxPodman, coleo.SandboxDocker} {

@@ -21,11 +21,11 @@ type fakeNetwork struct {
 	listener net.Listener // nil while connections are refused
 	silent   bool
 	conns    map[net.Conn]bool
-	ignored  []time.Time // when the connections came that got no answer
+	ignored  []time.Time // the times at which unanswered connections arrived
 }
 
-// The relay's port is below the range from which the kernel takes ports, so no other program gets
-// it while connections are refused.
+// The relay's port is below the range of ports that the kernel assigns. So no other program takes
+// the port while connections are refused.
 const (
 	firstRelayPort = 20000
 	relayPorts     = 10000
@@ -36,7 +36,7 @@ const (
 func newFakeNetwork(t *testing.T, to string) *fakeNetwork {
 	t.Helper()
 	n := &fakeNetwork{t: t, to: to, conns: map[net.Conn]bool{}}
-	for range 100 { // another test may have the port
+	for range 100 { // another test may use the port
 		n.addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(firstRelayPort+rand.IntN(relayPorts)))
 		if l, err := net.Listen("tcp", n.addr); err == nil {
 			n.listen(l)
@@ -50,7 +50,7 @@ func newFakeNetwork(t *testing.T, to string) *fakeNetwork {
 
 func (n *fakeNetwork) url() string { return "http://" + n.addr }
 
-// listen relays the connections of l from now on.
+// listen relays all new connections of l.
 func (n *fakeNetwork) listen(l net.Listener) {
 	n.mu.Lock()
 	n.listener = l
@@ -59,7 +59,7 @@ func (n *fakeNetwork) listen(l net.Listener) {
 		for {
 			c, err := l.Accept()
 			if err != nil {
-				return // refuse was called
+				return // refuse has closed the listener
 			}
 			n.accept(c)
 		}
@@ -106,7 +106,7 @@ func (n *fakeNetwork) refuse() {
 	n.drop()
 }
 
-// hang closes all connections. It accepts new ones, and then neither reads nor writes.
+// hang closes all connections. It accepts new ones, but neither reads from them nor writes to them.
 func (n *fakeNetwork) hang() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -114,7 +114,7 @@ func (n *fakeNetwork) hang() {
 	n.drop()
 }
 
-// mend relays new connections again.
+// mend makes the relay relay new connections again.
 func (n *fakeNetwork) mend() {
 	n.t.Helper()
 	n.mu.Lock()
@@ -140,7 +140,7 @@ func (n *fakeNetwork) drop() {
 	clear(n.conns)
 }
 
-// unanswered returns when the connections came that got no answer.
+// unanswered returns the times at which unanswered connections arrived.
 func (n *fakeNetwork) unanswered() []time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"sync/atomic"
 )
 
-// fault is what a fake server of OpenCode does wrong. It stands in the file fault beside the program.
+// fault is what a fake OpenCode server does wrong. The program reads it from the file fault beside
+// itself.
 type fault string
 
 const (
@@ -23,7 +24,7 @@ const (
 	negative      fault = "it has negative prices"
 )
 
-// playFakeOpenCode is a fake server of OpenCode. It has one conversation, which is idle, and no model.
+// playFakeOpenCode runs a fake OpenCode server. The server has one idle conversation and no model.
 func playFakeOpenCode() int {
 	self, err := os.Executable()
 	if err != nil {
@@ -77,7 +78,8 @@ func (s *fakeOpenCode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream sends events. The first two streams of a server that sends half of an event break off.
+// stream sends events. With the fault of half events, its first two streams break off in the middle of
+// an event.
 func (s *fakeOpenCode) stream(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	if s.fault == halfEvents && s.streams.Add(1) <= 2 {

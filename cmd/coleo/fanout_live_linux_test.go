@@ -13,13 +13,13 @@ import (
 	"coleo.dev/conformance"
 )
 
-// fanAgents are the agent CLIs of the live test of fan-out, with their programs.
+// fanAgents contains the agent CLIs of the live test of fan-out, with their programs.
 var fanAgents = []struct{ harness, command string }{
 	{"claude-code", "claude"}, {"codex", "codex"}, {"opencode", "opencode"}, {"gemini", "gemini"}, {"aider", "aider"},
 }
 
 // TestM28RealAgentCLIsDoOneTaskAtOnce: five agent CLIs do one task in five worktrees of one
-// repository. Their diffs are right to the byte, and nothing of the main checkout changes.
+// repository. Their diffs must be exact, and the main checkout must not change.
 func TestM28RealAgentCLIsDoOneTaskAtOnce(t *testing.T) {
 	t.Parallel()
 	var harnesses []string
@@ -68,10 +68,10 @@ func TestM28RealAgentCLIsDoOneTaskAtOnce(t *testing.T) {
 	}
 }
 
-// approveAll approves whatever the arms of a fan-out ask, until all have done their task.
+// approveAll approves every question of a fan-out's arms until all have done their task.
 func (w *world) approveAll(id string) map[string]fanArm {
 	w.t.Helper()
-	const mostDialogs = 20 // of all arms together
+	const mostDialogs = 20 // for all arms together
 	for range mostDialogs {
 		table, asks := w.compared(id, "--wait", "--timeout", patience.String()), false
 		for _, a := range table {
@@ -88,8 +88,8 @@ func (w *world) approveAll(id string) map[string]fanArm {
 	return nil
 }
 
-// checkout returns what must not change of a checkout: its HEAD, the bytes of its index, its
-// stashes, and its files. It runs no git that could write the index.
+// checkout returns what must not change in a checkout: HEAD, the bytes of the index, the stashes
+// and the files. It runs no git command that could write the index.
 func (w *world) checkout(dir string) string {
 	w.t.Helper()
 	var b strings.Builder
@@ -107,7 +107,8 @@ func (w *world) checkout(dir string) string {
 	return b.String() + w.git(dir, "rev-parse", "HEAD")
 }
 
-// checkPatch checks that the diff of an arm makes the files of its worktree out of the base.
+// checkPatch applies the diff of an arm to the base. The result must equal the files of the arm's
+// worktree.
 func (w *world) checkPatch(dir, base string, a fanArm) {
 	w.t.Helper()
 	clone := w.path("clone-" + a.Arm)

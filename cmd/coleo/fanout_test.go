@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// fanArm is what fan-out show prints of one arm, as JSON.
+// fanArm is the JSON that fan-out show prints about one arm.
 type fanArm struct {
 	Arm, Harness, Branch, Worktree, Outcome string
 	Need                                    coleo.Need
@@ -22,7 +22,7 @@ type fanArm struct {
 	}
 }
 
-// fanOut is what fan-out prints, as JSON.
+// fanOut is the JSON that fan-out prints.
 type fanOut struct {
 	ID   string `json:"fanout"`
 	Base string
@@ -35,7 +35,7 @@ type fanOut struct {
 	Table []fanArm
 }
 
-// fanned carries out fan-out, which must exit with a code.
+// fanned runs fan-out, which must exit with the given code.
 func (w *world) fanned(code int, args ...string) fanOut {
 	w.t.Helper()
 	var out fanOut
@@ -78,7 +78,7 @@ func TestAFanOutGivesOneTaskToSeveralArms(t *testing.T) {
 			t.Errorf("the answer is %q", run)
 		}
 		if a.Changes == nil || a.Changes.Files != 2 || w.git(made.Workdir, "rev-parse", "HEAD") != head {
-			t.Errorf("the changes are %+v", a.Changes) // the record and the environment of the fake agent CLI
+			t.Errorf("the changes are %+v", a.Changes) // the fake agent CLI writes its record and its environment
 		}
 		trees[a.Worktree] = true
 	}
@@ -185,8 +185,8 @@ func TestAFanOutSaysWhichArmsWereNotStarted(t *testing.T) {
 	}
 }
 
-// A fan-out that is killed in the middle leaves arms that its label finds. An arm that asks
-// something ends the wait.
+// A fan-out is killed in the middle. Its label must still select the arms that it has started. An
+// arm that asks something must end the wait.
 func TestAKilledFanOutLeavesArmsWithItsLabel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -204,7 +204,7 @@ func TestAKilledFanOutLeavesArmsWithItsLabel(t *testing.T) {
 	})
 	w.check(cmd.Process.Kill())
 	_ = cmd.Wait()
-	// A start that was cut off is carried out, or its arm is taken back.
+	// A start that was cut off is completed, or its arm is removed.
 	until(t, "no start is open", func() bool {
 		r := w.run("--json", "fan-out", "show", id)
 		return r.code == 0 && !strings.Contains(r.out, "initializing") || strings.Contains(r.err, "no arm has the label")

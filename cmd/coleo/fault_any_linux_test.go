@@ -18,7 +18,7 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// The size of the run of random faults. `make soak` makes it larger.
+// These flags set the size of the run of random faults. `make soak` makes it larger.
 var (
 	faultTime  = flag.Duration("fault-time", 20*time.Second, "how long random faults happen")
 	faultArms  = flag.Int("fault-arms", 4, "arms of the run of random faults")
@@ -27,26 +27,26 @@ var (
 	faultSeed = flag.Uint64("fault-seed", 0, "of the random faults; 0 draws one")
 )
 
-// promptsAtOnce is how many prompts are under way during a fault.
+// promptsAtOnce is how many prompts are being sent during a fault.
 const promptsAtOnce = 3
 
-// faults is an installation to which random things happen.
+// faults is an installation in which random faults happen.
 type faults struct {
 	*world
-	other   *machine // runs every other arm; nil if there is none
+	other   *machine // a second machine, which runs every other arm; nil without one
 	r       *rand.Rand
 	arms    map[string]*fake
 	away    map[string]bool // the arms of the other machine
-	copies  map[string]bool // the databases that have a copy
+	copies  map[string]bool // the databases of which the test has a copy
 	acked   map[string]string
-	unacked map[string]string // prompts by their word, with the arm
+	unacked map[string]string // prompts without a reply, by their word, with the arm
 	done    []string
-	slowest map[string]time.Duration // the longest time until all arms were right again, by kind of fault
+	slowest map[string]time.Duration // the longest time after a kind of fault until all arms were right again
 }
 
-// TestNoFaultLosesOrDoublesAnything: whatever is killed, stopped, filled, lost or
-// restored, each arm is soon shown correctly and keeps its one generation. No prompt
-// arrives twice. No prompt is missing whose sender was told that it had arrived.
+// TestNoFaultLosesOrDoublesAnything kills and stops processes, fills disks, and loses and restores
+// databases. After each fault, each arm must soon be shown correctly and keep its generation. No
+// prompt may arrive twice. A prompt must have arrived if its sender was told so.
 func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 	t.Parallel()
 	seed := *faultSeed
@@ -86,7 +86,7 @@ func TestNoFaultLosesOrDoublesAnything(t *testing.T) {
 	}
 }
 
-// round sends prompts, makes one fault happen meanwhile, and checks the result.
+// round sends prompts, causes one fault meanwhile, and checks the result.
 func (f *faults) round() {
 	f.t.Helper()
 	type sent struct {
@@ -102,7 +102,7 @@ func (f *faults) round() {
 		go func() { ended <- cmd.Wait() }()
 		prompts = append(prompts, sent{word, arm, ended})
 	}
-	time.Sleep(time.Duration(f.r.IntN(150)) * time.Millisecond) // the time of a fault is random
+	time.Sleep(time.Duration(f.r.IntN(150)) * time.Millisecond) // the fault happens at a random moment
 	kinds := f.kinds()
 	kind := slices.Sorted(maps.Keys(kinds))[f.r.IntN(len(kinds))]
 	f.done = append(f.done, kind)
@@ -119,7 +119,7 @@ func (f *faults) round() {
 	f.checkArrivals()
 }
 
-// kinds returns the faults. After each of them, `up` can repair the machine.
+// kinds returns the faults of this machine. After each of them, `up` must repair the machine.
 func (f *faults) kinds() map[string]func() {
 	out := map[string]func(){
 		"disk full": func() {
@@ -183,14 +183,14 @@ func (f *faults) kindsAway() map[string]func() {
 	return out
 }
 
-// jumps moves the time of day of serve and of its local host agent to a random offset,
-// forward or back.
+// jumps moves the time of day of serve and of its own host agent by a random offset, forwards or
+// backwards.
 func (f *faults) jumps() {
 	jump := time.Duration(f.r.IntN(96)-48) * time.Hour
 	f.write("clock", jump.String())
 }
 
-// ownHostAgent returns the id of the host agent of this machine.
+// ownHostAgent returns the id of this machine's host agent.
 func (f *faults) ownHostAgent() string {
 	f.t.Helper()
 	for _, h := range decode[[]coleo.HostInfo](f.world, "agent", "status") {
@@ -202,7 +202,7 @@ func (f *faults) ownHostAgent() string {
 	return ""
 }
 
-// waitFaultTime waits for the duration of a fault.
+// waitFaultTime waits for a random duration, for which a fault lasts.
 func (f *faults) waitFaultTime() { time.Sleep(time.Duration(100+f.r.IntN(3000)) * time.Millisecond) }
 
 func (f *faults) kills(verbs ...string) {
@@ -213,7 +213,7 @@ func (f *faults) kills(verbs ...string) {
 	}
 }
 
-// drop deletes a database with its side files.
+// drop deletes a database and SQLite's files beside it.
 func drop(w *world, db string) {
 	found, _ := filepath.Glob(w.path("state/" + db + "*"))
 	for _, path := range found {
@@ -223,7 +223,7 @@ func drop(w *world, db string) {
 	}
 }
 
-// copyTo copies a database that nobody has open, with its side files.
+// copyTo copies a database that nobody has open, and SQLite's files beside it.
 func copyTo(w *world, from, to string) {
 	for _, side := range []string{"", "-wal", "-shm"} {
 		raw, err := os.ReadFile(w.path("state/" + from + side))
@@ -236,8 +236,8 @@ func copyTo(w *world, from, to string) {
 	}
 }
 
-// rights waits until each arm is shown as it is: the same process in its first
-// generation, watched and idle.
+// rights waits until each arm is shown correctly: the same process in its first generation, watched
+// and idle.
 func (f *faults) rights(kind string) {
 	f.t.Helper()
 	began := time.Now()
@@ -262,7 +262,7 @@ func (f *faults) rights(kind string) {
 		f.t.Errorf("after %s it took %s until all arms were right, want %s", kind, took, *faultRight)
 	}
 	for name, own := range f.arms {
-		if !f.away[name] && !runs(own.pid) { // the other machine has its own pids
+		if !f.away[name] && !runs(own.pid) { // the pids of the other machine mean nothing here
 			f.t.Errorf("after %s the agent CLI of %s is gone", kind, name)
 		}
 	}

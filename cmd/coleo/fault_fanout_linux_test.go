@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Serve and the host agent are killed while a fan-out starts its arms. What the fan-out says
-// holds afterwards: each arm that has got the task does it once, and an arm that was not started
-// is not there.
+// Serve and the host agent are killed while a fan-out starts its arms. The report of the fan-out
+// must be right afterwards. Each arm that has received the task must do it once. An arm that is
+// reported as not started must not exist.
 func TestWhatAFanOutSaysOutlivesAKill(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -22,7 +22,7 @@ func TestWhatAFanOutSaysOutlivesAKill(t *testing.T) {
 		return len(decode[struct{ Fanouts map[string][]string }](w, "fan-out", "list").Fanouts) > 0
 	})
 	for _, verb := range []string{"serve", "agent"} {
-		for _, pid := range w.processesOf(verb) { // for a moment, a process that starts another one is there twice
+		for _, pid := range w.processesOf(verb) { // until it runs its own program, a new process looks like its parent
 			w.kill9(pid)
 		}
 	}

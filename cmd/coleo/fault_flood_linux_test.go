@@ -16,7 +16,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// The limits of the flood. The time limit needs an otherwise idle machine and a build
+// These are the limits of the flood. The time limit needs an otherwise idle machine and a build
 // without the race detector. `make soak` provides both.
 var (
 	floodKeys = flag.Int("keys", 60, "how many keys the quiet arm echoes during the flood")
@@ -24,12 +24,11 @@ var (
 	floodEcho = flag.Duration("echo", 0, "what 99 of 100 of these keys must keep to; 0: only print it")
 )
 
-// floodMemory bounds the host agent's memory, in bytes: 10 MB for each arm and 100 MB for
-// itself, whatever the arms print.
+// floodMemory bounds the host agent's memory, in bytes: 10 MB for each arm and 100 MB for itself.
+// The arms' output must not count.
 const floodMemory = 200 << 20
 
-// TestAFloodLeavesTheOthersAlone lets some arms print as fast as they can beside a quiet
-// one.
+// TestAFloodLeavesTheOthersAlone makes some arms print as fast as they can beside a quiet arm.
 func TestAFloodLeavesTheOthersAlone(t *testing.T) {
 	w := newWorld(t, "[arms]\nmax_arms = 11\n")
 	quiet := w.spawnPrinter("quiet", "echo")
@@ -50,8 +49,8 @@ func TestAFloodLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
-// echo types keys one after another, as the dashboard does. It returns the time until
-// each key was seen.
+// echo types keys one after another, as the dashboard does. It returns how long each key took to
+// appear.
 func (p *printer) echo(keys int) []time.Duration {
 	p.t.Helper()
 	client, err := p.client()

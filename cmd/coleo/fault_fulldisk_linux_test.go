@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// smallDisk mounts a file system of that size on the arms' folder. It is unmounted with
-// the world.
+// smallDisk mounts a file system of the given size on the folder of the arms. It is unmounted when
+// the world ends.
 func (w *world) smallDisk(size string) {
 	w.t.Helper()
 	dir := w.path("state/arms")
@@ -46,7 +46,7 @@ func TestAFullDiskBlocksTheArmAndLosesNothing(t *testing.T) {
 	if end := w.awaitRun(r.ID); end.Status != coleo.Idle || !strings.Contains(end.Answer, "the-end") {
 		t.Errorf("the run ended with %+v", end)
 	}
-	// flood writes 32768 lines of 64 bytes for 2 MiB.
+	// For 2 MiB, flood writes 32768 lines of 64 bytes.
 	if n := strings.Count(w.must("arm", "logs", f.name, "--raw", "--bytes", "100000000"),
 		"flood flo\r\n"); n != 2*16*1024 {
 		t.Errorf("%d lines of 32768 are in the journal", n)

@@ -7,7 +7,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// handoverMoments are moments of a hand-over from the arm one to the arm two.
+// handoverMoments contains conditions that hold at certain moments of a hand-over from the arm "one" to the arm
+// "two".
 var handoverMoments = map[string]func(w *world) bool{
 	"at once":                    func(*world) bool { return true },
 	"the row is there":           func(w *world) bool { return w.run("arm", "status", "two").code == 0 },
@@ -15,8 +16,8 @@ var handoverMoments = map[string]func(w *world) bool{
 	"the successor has its task": func(w *world) bool { return w.run("arm", "queue", "two").code == 0 },
 }
 
-// handsOverDuring gives the arm one two prompts in its queue, and hands its task over to the arm two. At the
-// moment, it calls disturb. Then it waits until the hand-over is done or undone.
+// handsOverDuring puts two prompts into the queue of the arm "one", and hands its task over to the arm "two".
+// When the moment's condition holds, it calls disturb. Then it waits until the hand-over is done or undone.
 func (f *fake) handsOverDuring(moment string, disturb func()) (queued []string) {
 	f.t.Helper()
 	f.must("arm", "prompt", "one", "--wait", "say first")
@@ -26,12 +27,12 @@ func (f *fake) handsOverDuring(moment string, disturb func()) (queued []string) 
 	f.check(cmd.Start())
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // it may have failed
+		_ = cmd.Wait() // the hand-over may have failed
 		close(ended)
 	}()
 	until(f.t, moment, func() bool {
 		select {
-		case <-ended: // a hand-over that was refused never comes to the moment
+		case <-ended: // a refused hand-over never reaches the moment
 			return true
 		default:
 			return handoverMoments[moment](f.world)
@@ -51,7 +52,7 @@ func (f *fake) handsOverDuring(moment string, disturb func()) (queued []string) 
 }
 
 // The arms are on another machine than serve. Serve or the host agent there is killed during the hand-over.
-// Afterwards both arms are there, and the prompts are with exactly one of them.
+// Afterwards both arms must exist, and exactly one of them must have the prompts.
 func TestAKillDuringAHandOverOnAnotherMachine(t *testing.T) {
 	t.Parallel()
 	for moment := range handoverMoments {
@@ -86,8 +87,8 @@ func TestAKillDuringAHandOverOnAnotherMachine(t *testing.T) {
 	}
 }
 
-// Serve drives the arms itself. A host agent starts during the hand-over and takes the arms over, and serve may
-// be killed at that moment too.
+// Serve drives the arms itself. During the hand-over, a host agent starts and takes the arms over. At that
+// moment, serve may also be killed.
 func TestArmsMoveToAHostAgentDuringAHandOver(t *testing.T) {
 	t.Parallel()
 	for moment := range handoverMoments {
@@ -125,7 +126,7 @@ func TestArmsMoveToAHostAgentDuringAHandOver(t *testing.T) {
 	}
 }
 
-// holderOfTask returns the arm that has the task of the arm one.
+// holderOfTask returns the arm that has the task of the arm "one".
 func (f *fake) holderOfTask() string {
 	f.t.Helper()
 	if f.arm("one").Queue.Handover == nil {

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/store"
 )
 
-// Serve and the host agent are killed at four moments of a hand-over. Afterwards the prompts are
-// with exactly one of the arms, and in their order.
+// Serve and the host agent are killed at four moments of a hand-over. Afterwards exactly one of the
+// arms must have the prompts, in their order.
 func TestAKillDuringAHandOverLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
 	for moment := range handoverMoments {
@@ -19,7 +19,8 @@ func TestAKillDuringAHandOverLosesAndDoublesNothing(t *testing.T) {
 				t.Parallel()
 				f := newFake(t)
 				f.checkOnce(f.handsOverDuring(moment, func() {
-					for _, pid := range f.processesOf(verb) { // a process that starts another one is there twice
+					// Until it runs its own program, a new process looks like its parent.
+					for _, pid := range f.processesOf(verb) {
 						f.kill9(pid)
 					}
 				}))
@@ -28,8 +29,8 @@ func TestAKillDuringAHandOverLosesAndDoublesNothing(t *testing.T) {
 	}
 }
 
-// checkOnce checks that the queued prompts are with one arm alone. If the arm two has them, it does
-// them once.
+// checkOnce checks that only one arm has the queued prompts. If that is the arm "two", it must do
+// each of them once.
 func (f *fake) checkOnce(queued []string) {
 	f.t.Helper()
 	first := decode[coleo.Queue](f.world, "arm", "queue", "one")
@@ -46,7 +47,7 @@ func (f *fake) checkOnce(queued []string) {
 	if len(ids) > 0 {
 		f.t.Errorf("the successor has the task, and the first arm has the queue %v", ids)
 	}
-	if q := f.arm("two").Queue; q != nil && q.Paused != "" { // a kill while its first prompt was sent
+	if q := f.arm("two").Queue; q != nil && q.Paused != "" { // the kill happened while the first prompt was being sent
 		f.must("arm", "resume", "two")
 	}
 	var started []string
@@ -68,7 +69,8 @@ func (w *world) followUpID(arm, text string) string {
 }
 
 // TestTheRowOfASuccessorThatWasNeverOrderedGoes kills serve, and writes the row that serve writes
-// before it orders the start of a successor. That is what a kill between the two leaves.
+// before it orders a successor's start. So the database is as after a kill between row and order.
+// The next serve must delete the row.
 func TestTheRowOfASuccessorThatWasNeverOrderedGoes(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -98,6 +100,6 @@ func TestTheRowOfASuccessorThatWasNeverOrderedGoes(t *testing.T) {
 	if len(told) != 1 || told[0].Step != coleo.HandoverFailed || told[0].To.Name != "two" || told[0].Why == "" {
 		t.Errorf("the log tells %+v", told)
 	}
-	f.must("arm", "handover", "one", "--to", "fake", "-n", "two", "--no-wait") // the name is free
+	f.must("arm", "handover", "one", "--to", "fake", "-n", "two", "--no-wait") // the name must be free again
 	until(t, "the successor has the task", func() bool { return len(f.events("two", coleo.EventRunStart)) == 1 })
 }

@@ -7,7 +7,7 @@ import (
 	"coleo.dev"
 )
 
-// keys types into an arm of this machine as its host agent does.
+// keys types into an arm of this machine in the way of its host agent.
 func (m *machine) keys(arm, id string) coleo.Code {
 	m.t.Helper()
 	stored := decodeText[struct {
@@ -18,8 +18,8 @@ func (m *machine) keys(arm, id string) coleo.Code {
 	return coleo.Code(code)
 }
 
-// TestAFrozenArmIsNotTypedIntoTwice: an arm is started on another machine while its own
-// machine is cut off. When the new start takes keys, the former one no longer does.
+// TestAFrozenArmIsNotTypedIntoTwice starts an arm on another machine while the arm's own machine is
+// cut off. When the new start accepts keys, the former one must no longer accept any.
 func TestAFrozenArmIsNotTypedIntoTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -51,8 +51,8 @@ func TestAFrozenArmIsNotTypedIntoTwice(t *testing.T) {
 	until(t, "the former start is ended", func() bool { return len(from.processesOf("hold")) == 0 })
 }
 
-// TestAnArmIsStartedElsewhereByForceAlone: without a freeze both starts take keys until
-// the former host agent is back. The help of --force says so.
+// TestAnArmIsStartedElsewhereByForceAlone uses --force without a freeze. Both starts then accept
+// keys until the former host agent is back, as the help of --force states.
 func TestAnArmIsStartedElsewhereByForceAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -10,9 +10,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestAnOrderThatWasGivenUpIsNotCarriedOutLater: a stopped host agent finds the order
-// when it continues. Its sender was told long before that no answer came, so nothing may
-// be typed.
+// TestAnOrderThatWasGivenUpIsNotCarriedOutLater: a stopped host agent finds an order when it
+// continues. The order's sender was told long before that no answer came, so nothing may be typed.
 func TestAnOrderThatWasGivenUpIsNotCarriedOutLater(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -31,8 +30,8 @@ func TestAnOrderThatWasGivenUpIsNotCarriedOutLater(t *testing.T) {
 	}
 }
 
-// TestDownEndsAnArmWhoseStartWasCutOff: serve and the host agent are killed before the host agent
-// has read the order to start the arm. No host agent ever has this arm.
+// TestDownEndsAnArmWhoseStartWasCutOff kills serve and the host agent before the host agent has
+// read the order to start an arm. No host agent ever knows this arm, but `down` must end it.
 func TestDownEndsAnArmWhoseStartWasCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// near adds a harness that is not daemon-managed. Its agent CLI is the fake one.
+// near adds a harness for the fake agent CLI that does not require a host agent.
 func (w *world) near() {
 	w.t.Helper()
 	text := strings.NewReplacer(`name = "fake"`, `name = "near"`, "daemon_managed = true", "daemon_managed = false").
@@ -20,7 +20,7 @@ func (w *world) near() {
 	w.write("config/harnesses/near.toml", text)
 }
 
-// hostAgent returns the id of the host agent, or "" if none is live.
+// hostAgent returns the id of the live host agent, or "" if there is none.
 func (w *world) hostAgent() string {
 	w.t.Helper()
 	client, err := w.client()
@@ -38,7 +38,7 @@ func (w *world) hostAgent() string {
 	return ""
 }
 
-// loseHostAgent kills the host agent and waits until serve knows.
+// loseHostAgent kills the host agent and waits until serve has noticed.
 func (w *world) loseHostAgent() {
 	w.t.Helper()
 	w.kill9(w.onlyProcess("agent"))
@@ -65,8 +65,8 @@ func (w *world) serveAlone() {
 	until(w.t, "serve answers", func() bool { return w.run("arm", "list").code == 0 })
 }
 
-// TestWhoDrivesAnArm is the table of the override: a host agent is there, gone, and comes
-// back; the harness is daemon-managed or not; a start without a host agent is allowed,
+// TestWhoDrivesAnArm tests all combinations of three conditions. The host agent is live, lost, or
+// comes back. The harness requires a host agent or not. A start without a host agent is allowed,
 // not allowed, or forbidden for all.
 func TestWhoDrivesAnArm(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestWhoDrivesAnArm(t *testing.T) {
 		harness string
 		allow   *bool
 		env     string
-		refusal string // of a start while the host agent is gone; "": serve drives the arm
+		refusal string // the error of a start while the host agent is lost; "" means that serve drives the arm
 	}{
 		"daemon-managed, allowed":               {"fake", &yes, "", ""},
 		"daemon-managed, allowed by default":    {"fake", nil, "COLEO_ALLOW_LOCAL_HARNESS_FALLBACK=1", ""},
@@ -230,8 +230,8 @@ func TestEverythingSaysThatAnArmHasNoHostAgent(t *testing.T) {
 	f.checkAnswer("recovered")
 }
 
-// TestAnArmWithoutAHostAgentOutlivesServe: serve is killed during a turn. The next serve
-// takes the arm up, and so does a host agent that comes with it.
+// TestAnArmWithoutAHostAgentOutlivesServe kills serve during a turn. The next serve must take the
+// arm up, and so must a host agent that starts with it.
 func TestAnArmWithoutAHostAgentOutlivesServe(t *testing.T) {
 	t.Parallel()
 	for what, next := range map[string]func(*fake){
@@ -255,7 +255,7 @@ func TestAnArmWithoutAHostAgentOutlivesServe(t *testing.T) {
 			if end := f.awaitRun(r.ID); !strings.Contains(end.Answer, "the-end") || end.Status != coleo.Idle {
 				t.Errorf("the run ended with %+v", end)
 			}
-			f.checkAnswer("next") // the first prompt while serve may still take the arm up
+			f.checkAnswer("next") // serve may still be taking the arm up when this prompt comes
 			if got := f.texts(fakeagent.Prompted); len(got) != 2 {
 				t.Errorf("the agent CLI was prompted %q, want two prompts", got)
 			}
@@ -276,8 +276,8 @@ func TestAnArmWithoutAHostAgentOutlivesServe(t *testing.T) {
 	}
 }
 
-// TestAPromptReachesALocalArmWhileServeComesBack: the prompt comes before serve has taken
-// the arm up, and waits for that.
+// TestAPromptReachesALocalArmWhileServeComesBack: a prompt comes before serve has taken the arm up.
+// It must wait and then arrive.
 func TestAPromptReachesALocalArmWhileServeComesBack(t *testing.T) {
 	t.Parallel()
 	f := newLocal(t, "one")
@@ -291,8 +291,8 @@ func TestAPromptReachesALocalArmWhileServeComesBack(t *testing.T) {
 	}
 }
 
-// TestPromptsGoOnWhileAHostAgentTakesTheArmUp: no prompt is refused, lost or doubled when
-// the arm changes its host between prompts.
+// TestPromptsGoOnWhileAHostAgentTakesTheArmUp: while a host agent takes the arm over from serve, no
+// prompt may be refused, lost or doubled.
 func TestPromptsGoOnWhileAHostAgentTakesTheArmUp(t *testing.T) {
 	t.Parallel()
 	f := newLocal(t, "one")
@@ -323,8 +323,8 @@ func TestPromptsGoOnWhileAHostAgentTakesTheArmUp(t *testing.T) {
 	}
 }
 
-// TestServeIsKilledWhileItMovesAnArm: the kill comes at another moment of the move
-// each time. Then the host agent has the arm, with the run that was open.
+// TestServeIsKilledWhileItMovesAnArm kills serve at several moments of a move. Each time the host
+// agent must then have the arm with its open run.
 func TestServeIsKilledWhileItMovesAnArm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -344,7 +344,7 @@ func TestServeIsKilledWhileItMovesAnArm(t *testing.T) {
 		} else {
 			until(t, "the host agent is live", func() bool { return w.hostAgent() != "" })
 		}
-		time.Sleep(time.Duration(round%(rounds/2)) * 30 * time.Millisecond) // another moment each time
+		time.Sleep(time.Duration(round%(rounds/2)) * 30 * time.Millisecond) // kills at a different moment in each round
 		w.kill9(w.onlyProcess("serve"))
 		w.must("up")
 		if end := w.awaitRun(r.ID); end.Answer == "" || end.Status != coleo.Idle {
@@ -367,8 +367,8 @@ func TestServeIsKilledWhileItMovesAnArm(t *testing.T) {
 	w.must("up")
 }
 
-// TestALocalArmThatFreezesNeedsPermits: serve permits typing into its own arm too, and the
-// permit of a former serve or host must have lapsed first.
+// TestALocalArmThatFreezesNeedsPermits: serve needs a permit even to type into an arm that it
+// drives itself. Before it gives one, the permits of a former serve or host agent must have lapsed.
 func TestALocalArmThatFreezesNeedsPermits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// smallState mounts a file system of that size on the whole state folder, with both
-// databases, the sockets and the arms. It is unmounted with the world.
+// smallState mounts a file system of the given size on the state folder, with both databases, the
+// sockets and the arms. It is unmounted when the world ends.
 func (w *world) smallState(size string) {
 	w.t.Helper()
 	dir := w.path("state")
@@ -21,7 +21,7 @@ func (w *world) smallState(size string) {
 	w.ending = append(w.ending, func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
 
-// fill uses up all free space below the state folder.
+// fill fills the disk of the state folder completely.
 func (w *world) fill() {
 	w.t.Helper()
 	f, err := os.Create(w.path("state/filler"))
@@ -34,8 +34,8 @@ func (w *world) fill() {
 	}
 }
 
-// TestOnAFullDiskArmsAreStoppedAndRemoved uses a disk that is filled and that has both
-// databases. It runs with a reserve, and on a disk that is too small for one.
+// TestOnAFullDiskArmsAreStoppedAndRemoved fills the disk that contains both databases. It runs with
+// Coleo's reserve of disk space, and on a disk that is too small for the reserve.
 func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]string{"with a reserve": "48m", "without room for a reserve": "12m"} {
@@ -64,7 +64,7 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 			if now := w.arm(idle.name); name == "with a reserve" && now.Status != coleo.StatusStopped {
 				t.Errorf("with a reserve the row of a killed arm is %s before there is room", now.Status)
 			}
-			w.must("arm", "remove", f.name) // this makes room
+			w.must("arm", "remove", f.name) // frees disk space
 			w.must("arm", "remove", idle.name)
 			w.check(os.Remove(w.path("state/filler")))
 			until(t, "the list is empty",
@@ -77,8 +77,8 @@ func TestOnAFullDiskArmsAreStoppedAndRemoved(t *testing.T) {
 	}
 }
 
-// TestWhatHappenedOnAFullDiskIsWrittenDownLater: a turn ends while nothing can be
-// written. Its end is in the log as soon as there is room.
+// TestWhatHappenedOnAFullDiskIsWrittenDownLater: a turn ends while nothing can be written. The log
+// must contain its end as soon as there is space.
 func TestWhatHappenedOnAFullDiskIsWrittenDownLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -25,8 +25,7 @@ var killed = map[string]struct {
 	"both":           {[]string{"serve", "agent"}, []string{"serve", "a host agent"}},
 }
 
-// survives kills processes in the middle of a run and checks that nothing of the run is
-// lost.
+// survives kills processes in the middle of a run, and checks that the run is complete afterwards.
 func (w *world) survives(name string, pid int, run, want string, verbs, started []string) {
 	w.t.Helper()
 	before := w.wait(name, coleo.Processing)
@@ -61,8 +60,8 @@ func (w *world) awaitRun(run string) coleo.RunEnd {
 	return end
 }
 
-// recovers recovers an arm and checks the mode. The process must be a new one exactly if
-// the mode says so.
+// recovers recovers an arm and checks the reported mode. The mode also decides whether the agent
+// CLI must be a new process.
 func (w *world) recovers(name string, mode coleo.RecoveryMode, pid int) wire.SpawnReply {
 	w.t.Helper()
 	reply := decode[wire.SpawnReply](w, "arm", "recover", name)
@@ -94,8 +93,8 @@ func TestAStreamGoesOnWhenColeoIsKilled(t *testing.T) {
 	}
 }
 
-// TestEveryOpenRunEndsWhenTheHostAgentIsKilled: a prompt in the agent CLI's own queue
-// opens a second run beside the current one.
+// TestEveryOpenRunEndsWhenTheHostAgentIsKilled: a prompt in the agent CLI's own queue opens a
+// second run beside the current one. After the kill, both runs must end.
 func TestEveryOpenRunEndsWhenTheHostAgentIsKilled(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -175,7 +174,7 @@ func TestAnAgentCLIThatDiedIsRestarted(t *testing.T) {
 	f.checkAnswer("second")
 }
 
-// leaves makes the agent CLI start a child that ignores signals.
+// leaves makes the agent CLI start a child process that ignores signals.
 func (f *fake) leaves() int {
 	f.t.Helper()
 	f.must("arm", "prompt", f.name, "--wait", "ignore hup\nchild stubborn")

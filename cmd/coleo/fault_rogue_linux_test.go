@@ -27,27 +27,27 @@ import (
 	"coleo.dev/wire"
 )
 
-// The rogue is a program that an agent CLI has started. It tries to answer the agent
-// CLI's dialog in the user's place. It waits for the file rogueGo, tries each way, and
-// writes the results to rogueDone.
+// The rogue is a program that an agent CLI has started. It tries to answer the agent CLI's dialog
+// in the user's place. It waits for the file rogueGo, tries each way, and writes the results to the
+// file rogueDone.
 const (
 	rogueGo   = ".rogue-go"
 	rogueDone = ".rogue.json"
 )
 
-// The results of a way.
+// These are the possible results of a way.
 const (
 	refused  = "refused"
 	possible = "possible without a sandbox"
 )
 
-// way is one attempt to control Coleo from inside an arm.
+// way is one way to control Coleo from inside an arm.
 type way struct {
 	name string
-	try  func(r rogue) error // nil if the attempt succeeded
+	try  func(r rogue) error // returns nil if the attempt succeeded
 }
 
-type rogue struct{ dir, arm string } // COLEO_DIR, and the name of its own arm
+type rogue struct{ dir, arm string } // the path in COLEO_DIR, and the name of the rogue's own arm
 
 func ways() []way {
 	return []way{
@@ -75,7 +75,7 @@ func ways() []way {
 	}
 }
 
-// playRogue tries each way once it is told to.
+// playRogue tries each way when the file rogueGo appears.
 func playRogue(args []string) int {
 	r := rogue{dir: args[0], arm: args[1]}
 	for !exists(rogueGo) {
@@ -113,7 +113,7 @@ func (r rogue) coleo(args ...string) error {
 
 func (r rogue) shell(script string) error { return r.runs(exec.Command("/bin/sh", "-c", script)) }
 
-// runs runs a command. Coleo must refuse the command because it runs inside an arm.
+// runs runs a coleo command. Coleo must refuse the command because it comes from inside an arm.
 func (r rogue) runs(cmd *exec.Cmd) error {
 	cmd.Env = append(os.Environ(), "COLEO_DIR="+r.dir)
 	out, err := cmd.CombinedOutput()
@@ -145,7 +145,8 @@ func (r rogue) folder() string {
 	return ""
 }
 
-// nonce finds the nonce in the host agent's database, which the user can read.
+// nonce reads the holder's nonce from the host agent's database, which the user's processes can
+// read.
 func (r rogue) nonce() string {
 	nonce := regexp.MustCompile(`"nonce":"(\w+)"`)
 	for _, name := range []string{"state/host.db-wal", "state/host.db"} {
@@ -167,7 +168,7 @@ func (r rogue) hold(nonce string) error {
 	return err
 }
 
-// injects types ENTER into the arm's terminal.
+// injects types Enter into the arm's terminal.
 func (r rogue) injects() error {
 	key := byte('\r')
 	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
@@ -206,7 +207,7 @@ func (r rogue) memory() error {
 	return err
 }
 
-// token only asks for the list of arms. An answer is enough.
+// token sends a harmless request with the token: it lists the arms. Any answer counts as a success.
 func (r rogue) token() error {
 	token, err := os.ReadFile(r.path("state/token"))
 	if err != nil {
@@ -232,14 +233,13 @@ func (r rogue) token() error {
 	return nil
 }
 
-// settings writes a file without any effect, in a place where another file would have
-// one.
+// settings writes a file that has no effect, to a folder in which other files would have one.
 func (r rogue) settings() error {
 	return os.WriteFile(r.path("config/harnesses/rogue.txt"), nil, 0o600)
 }
 
-// newStrangersWorld creates a world of another user. The kernel refuses nothing to root,
-// so only such a world shows what an arm of a user can do.
+// newStrangersWorld creates a world that belongs to a user other than root. Only such a world shows
+// what a user's arm can do, because the kernel refuses nothing to root.
 func newStrangersWorld(t *testing.T) *world {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -249,7 +249,7 @@ func newStrangersWorld(t *testing.T) *world {
 	self, err := os.ReadFile("/proc/self/exe")
 	w.check(err)
 	for _, name := range []string{"coleo", "fakeagent", "printer", "rogue"} {
-		// a link would have the owner of the test binary
+		// a hard link would belong to the owner of the test binary
 		w.check(os.WriteFile(w.path("bin/"+name+".copy"), self, 0o700))
 		w.check(os.Rename(w.path("bin/"+name+".copy"), w.path("bin/"+name)))
 	}
@@ -258,7 +258,7 @@ func newStrangersWorld(t *testing.T) *world {
 	return w
 }
 
-// giveAway makes the stranger the owner of a folder and everything in it.
+// giveAway makes the other user the owner of a folder and everything in it.
 func (w *world) giveAway(dir string) {
 	w.t.Helper()
 	w.check(filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -269,7 +269,7 @@ func (w *world) giveAway(dir string) {
 	}))
 }
 
-// checkAttacks starts the rogue's attempts, and checks the result of each way.
+// checkAttacks starts the rogue's attempts and checks the result of each way.
 func (w *world) checkAttacks(workdir string) {
 	w.t.Helper()
 	w.check(os.WriteFile(filepath.Join(workdir, rogueGo), nil, 0o644))
@@ -288,7 +288,7 @@ func (w *world) checkAttacks(workdir string) {
 	}
 }
 
-// documented returns the result of each way according to the table in docs/security.md.
+// documented returns the results in the table in docs/security.md, by way.
 func documented(t *testing.T) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile("../../docs/security.md")
@@ -305,7 +305,7 @@ func documented(t *testing.T) map[string]string {
 	return out
 }
 
-// A real Claude Code asks. A program that its model made it start earlier tries to answer
+// A real Claude Code asks for an approval. A program that its model started earlier tries to answer
 // in the user's place.
 func TestARealAgentCLICannotApproveItsOwnDialog(t *testing.T) {
 	t.Parallel()
@@ -333,7 +333,8 @@ func TestARealAgentCLICannotApproveItsOwnDialog(t *testing.T) {
 	}
 }
 
-// Every way in the table is tried, and every way that is tried is in the table.
+// The test must try every way in the table, and the table must contain every way that the test
+// tries.
 func TestTheTableOfWaysIsWhole(t *testing.T) {
 	t.Parallel()
 	docs := documented(t)

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// stops stops a process with a signal, and waits until it is stopped.
+// stops stops a process with SIGSTOP and waits until it has stopped.
 func (f *fake) stops(pid int) {
 	f.t.Helper()
 	f.check(syscall.Kill(pid, syscall.SIGSTOP))
@@ -20,9 +20,9 @@ func (f *fake) stops(pid int) {
 	until(f.t, "the process is stopped", func() bool { return process.Look(id) == process.Stopped })
 }
 
-// TestAnArmWhoseHolderStandsStillIsNotLost: a host agent that cannot reach the holder
-// neither ends the arm nor starts it again. It attaches to the arm when the holder
-// continues.
+// TestAnArmWhoseHolderStandsStillIsNotLost: a host agent that cannot reach a stopped holder must
+// neither end the arm nor start it again. When the holder continues, the host agent must attach to
+// the arm.
 func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -43,8 +43,8 @@ func TestAnArmWhoseHolderStandsStillIsNotLost(t *testing.T) {
 	f.checkAnswer("second")
 }
 
-// TestAPasteThatWasCutOffIsEnded: the start of a prompt that an agent CLI could not take
-// does not swallow the next one.
+// TestAPasteThatWasCutOffIsEnded: an agent CLI receives only the beginning of a prompt's paste. It
+// must not treat the next prompt as a part of that paste.
 func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -60,8 +60,8 @@ func TestAPasteThatWasCutOffIsEnded(t *testing.T) {
 	f.checkAnswer("second")
 }
 
-// TestAPromptThatWasNotSeenIsNotJoinedToTheNext: a stopped agent CLI reads the prompt
-// later. Its sender was told meanwhile that the prompt is lost.
+// TestAPromptThatWasNotSeenIsNotJoinedToTheNext: a stopped agent CLI reads a prompt only later.
+// Meanwhile Coleo has reported the prompt as lost. The next prompt must not be appended to it.
 func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -81,7 +81,8 @@ func TestAPromptThatWasNotSeenIsNotJoinedToTheNext(t *testing.T) {
 	}
 }
 
-// TestAnArmWhoseHolderStandsStillCanBeEnded: the order first makes the holder continue.
+// TestAnArmWhoseHolderStandsStillCanBeEnded: an order to end the arm must first make its stopped
+// holder continue.
 func TestAnArmWhoseHolderStandsStillCanBeEnded(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

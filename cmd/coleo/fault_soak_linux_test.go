@@ -13,12 +13,11 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// The sizes of the long runs. `make soak` makes them larger.
+// killCount is the size of the long run. `make soak` makes it larger.
 var killCount = flag.Int("kills", 8, "how often serve and the host agent are killed under load")
 
-// TestNothingIsLostWhenColeoIsKilledUnderLoad kills serve, the host agent, or both, at
-// random moments, also during their own start. Meanwhile arms print, and one arm is
-// prompted.
+// TestNothingIsLostWhenColeoIsKilledUnderLoad kills serve, the host agent, or both at random
+// moments, even while they start. Meanwhile some arms print, and one arm receives prompts.
 func TestNothingIsLostWhenColeoIsKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -43,14 +42,14 @@ func TestNothingIsLostWhenColeoIsKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// soak is the state of that test.
+// soak is the state of TestNothingIsLostWhenColeoIsKilledUnderLoad.
 type soak struct {
 	*fake
-	pids                   map[string]int // of the agent CLIs, by arm
+	pids                   map[string]int // processes of the agent CLIs, by arm
 	kills, proven, refused int
 }
 
-// round sends a prompt, kills processes, starts them again and checks the result.
+// round sends a prompt, kills processes, starts them again, and checks the result.
 func (s *soak) round(i int) {
 	s.t.Helper()
 	word := fmt.Sprintf("%s-%d", conformance.Nonce(), i)
@@ -58,12 +57,12 @@ func (s *soak) round(i int) {
 	s.check(prompt.Start())
 	pause(100)
 	s.killRandom()
-	if rand.IntN(3) == 0 { // in the middle of the start
+	if rand.IntN(3) == 0 { // kills again during the start
 		up := s.command("up")
 		s.check(up.Start())
 		pause(300)
 		s.killRandom()
-		_ = up.Wait() // with or without an error, because its processes were killed
+		_ = up.Wait() // up may fail, because its processes were killed
 	}
 	sent := prompt.Wait() == nil
 	s.must("up")
@@ -78,7 +77,8 @@ func (s *soak) round(i int) {
 	s.checkArrival(word, sent)
 }
 
-// checkArrival checks that a prompt arrived whole, and once if its sender was told so.
+// checkArrival checks that a prompt did not arrive in part or twice. If its sender was told that it
+// arrived, it must have arrived.
 func (s *soak) checkArrival(word string, sent bool) {
 	s.t.Helper()
 	n := 0
@@ -111,5 +111,5 @@ func (s *soak) killRandom() {
 	}
 }
 
-// pause waits for a random time of up to most milliseconds.
+// pause waits for a random time of less than most milliseconds.
 func pause(most int) { time.Sleep(time.Duration(rand.IntN(most)) * time.Millisecond) }

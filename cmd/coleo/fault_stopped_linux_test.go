@@ -14,23 +14,23 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestAStoppedServeIsNamed: no verb waits for a serve that a signal has stopped. An order
-// that was given meanwhile is not carried out when serve continues.
+// TestAStoppedServeIsNamed: no verb may wait for a serve that a signal has stopped. An order that
+// was given meanwhile must not be carried out when serve continues.
 func TestAStoppedServeIsNamed(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	f.checkAnswer("first")
 	serve := f.onlyProcess("serve")
-	client, err := f.client() // this client does not know the process
+	client, err := f.client() // this client does not know the process of serve
 	f.check(err)
 	wait := f.command("arm", "prompt", f.name, "--wait", "pause 60s")
 	var errs bytes.Buffer
 	wait.Stderr = &errs
 	f.check(wait.Start())
 	f.wait(f.name, coleo.Processing)
-	f.must("arm", "prompt", f.name, "say queued") // ensures that the wait has begun
+	f.must("arm", "prompt", f.name, "say queued") // by then the wait has begun
 	f.stops(serve)
-	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // lets the world end
+	defer func() { _ = syscall.Kill(serve, syscall.SIGCONT) }() // a stopped serve could not end with the world
 	named := fmt.Sprintf("serve (process %d) is stopped: 'kill -CONT %d' continues it", serve, serve)
 	if err := wait.Wait(); wait.ProcessState.ExitCode() != 8 || !strings.Contains(errs.String(), named) {
 		t.Errorf("prompt --wait ended with %v and says %s", err, errs.String())

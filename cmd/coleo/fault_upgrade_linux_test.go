@@ -12,8 +12,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// oldBuild is an earlier coleo to upgrade from. Without it, the test builds this one with
-// another version number.
+// oldBuild is an earlier build of coleo from which the test upgrades. Without it, the test builds
+// this version under another version number.
 var oldBuild = flag.String("old", "", "the program of an earlier coleo")
 
 // buildAs builds this program with the given version number.
@@ -28,7 +28,7 @@ func buildAs(t *testing.T, version string) string {
 	return path
 }
 
-// install replaces bin/coleo with another program, as an update does.
+// install replaces bin/coleo by another program, as an update does.
 func (w *world) install(program string) {
 	w.t.Helper()
 	w.check(link(program, w.path("bin/coleo.new")))
@@ -37,7 +37,7 @@ func (w *world) install(program string) {
 
 func TestArmsLiveThroughAnUpgrade(t *testing.T) {
 	t.Parallel()
-	skipIfShort(t) // before it builds
+	skipIfShort(t) // must come before the build
 	older := *oldBuild
 	if older == "" {
 		older = buildAs(t, "0.1-old")
@@ -57,7 +57,7 @@ func TestArmsLiveThroughAnUpgrade(t *testing.T) {
 	}
 }
 
-// upgrades replaces coleo while the arm works. Afterwards it must be the same arm in the
+// upgrades replaces coleo while the arm is working. Afterwards the arm must be the same, in the
 // same holder, and everything must work with it.
 func (f *fake) upgrades(newer string, leave func(*world)) {
 	f.t.Helper()
@@ -83,7 +83,7 @@ func (f *fake) upgrades(newer string, leave func(*world)) {
 	if got := f.texts(fakeagent.Prompted); len(got) != 3 {
 		f.t.Errorf("the agent CLI was prompted %q, want three prompts", got)
 	}
-	next := f.spawnFake("two") // beside the old holder
+	next := f.spawnFake("two") // the second arm has a holder of the new version
 	next.checkAnswer("new")
 	f.must("arm", "kill", f.name)
 	if runs(f.pid) {

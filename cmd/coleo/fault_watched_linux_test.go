@@ -9,7 +9,7 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// away has the ways in which a host agent is taken away and brought back.
+// away contains the ways to take a host agent away and to bring it back.
 var away = map[string]struct{ leave, back func(*fake) }{
 	"stopped": {
 		func(f *fake) { f.stops(f.onlyProcess("agent")) },
@@ -21,8 +21,8 @@ var away = map[string]struct{ leave, back func(*fake) }{
 	},
 }
 
-// TestARecoveryThatCouldNotBeCarriedOutChangesNoRow: the arm continues while the host
-// agent is away, and its row shows that afterwards.
+// TestARecoveryThatCouldNotBeCarriedOutChangesNoRow tries to recover an arm while its host agent is
+// away. The arm continues, and its row must show that afterwards.
 func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 	t.Parallel()
 	for how, host := range away {
@@ -56,8 +56,8 @@ func TestARecoveryThatCouldNotBeCarriedOutChangesNoRow(t *testing.T) {
 	}
 }
 
-// TestAnArmThatNobodyWatchesIsToldAsOfWhen: while its host agent is not live, neither
-// list nor status claims that the arm works.
+// TestAnArmThatNobodyWatchesIsToldAsOfWhen: while an arm's host agent is not live, list and status
+// must not claim that the arm is working. They must show the age of the state.
 func TestAnArmThatNobodyWatchesIsToldAsOfWhen(t *testing.T) {
 	t.Parallel()
 	for how, host := range away {
@@ -96,8 +96,8 @@ func TestAnArmThatNobodyWatchesIsToldAsOfWhen(t *testing.T) {
 	}
 }
 
-// TestAFrozenAgentCLIIsToldWhereverOneLooks: list, status and explain show it, not only
-// recover.
+// TestAFrozenAgentCLIIsToldWhereverOneLooks: list, status, explain and recover must all show that a
+// signal has stopped the agent CLI.
 func TestAFrozenAgentCLIIsToldWhereverOneLooks(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // TestM28AKilledHostAgentLeavesNoHalfWorktree kills the host agent at a random moment while it
-// starts an arm in a worktree. The next start of the arm gets a whole worktree.
+// starts an arm in a worktree. The next start of the arm must have a complete worktree.
 func TestM28AKilledHostAgentLeavesNoHalfWorktree(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -24,7 +24,7 @@ func TestM28AKilledHostAgentLeavesNoHalfWorktree(t *testing.T) {
 		args := []string{"arm", "spawn", "-n", "one", "--harness", "fake", "-w", filepath.Join(dir, "sub"), "--worktree"}
 		starting := w.command(args...)
 		w.check(starting.Start())
-		time.Sleep(rand.N(within)) // the moment of the kill
+		time.Sleep(rand.N(within)) // kills at a random moment
 		for _, pid := range w.processesOf("agent") {
 			w.kill9(pid)
 		}

@@ -6,7 +6,7 @@ import (
 	"coleo.dev"
 )
 
-// The guide in docs/how-to-add.md shows this test as an example.
+// docs/how-to-add.md shows this test as an example.
 func TestADenialIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -8,7 +8,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// writeAsks is a catalogue with one dialog that is as described, and one that is not.
+// writeAsks is a catalogue of two dialogs. The fake shows one of them as described, and the other
+// differently.
 const writeAsks = `[[asks]]
 name = "write"
 doc = "The model writes a file."

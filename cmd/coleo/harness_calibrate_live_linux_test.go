@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSessionsOfARealAgentCLIArePlayedAndCalibrated: each session that the verb plays reads as the
-// model server's record and the files say.
+// TestSessionsOfARealAgentCLIArePlayedAndCalibrated: the rules must read each recorded session as
+// its label states. The labels come from the model server's record and the agent CLI's files.
 func TestSessionsOfARealAgentCLIArePlayedAndCalibrated(t *testing.T) {
 	t.Parallel()
 	needClaude(t)

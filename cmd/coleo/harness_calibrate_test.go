@@ -9,7 +9,7 @@ import (
 	"coleo.dev/harnesses/terminal/casttest"
 )
 
-// calibrationFolder has labelled recordings of a real agent CLI.
+// calibrationFolder makes a folder with labelled recordings of a real agent CLI.
 func calibrationFolder(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()

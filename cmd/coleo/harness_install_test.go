@@ -9,8 +9,8 @@ import (
 	"coleo.dev"
 )
 
-// fakeNpm does as much of npm as these tests need. It creates the program that it is
-// asked to install, or fails for version 9.9.9. The real npm needs a network.
+// fakeNpm does what these tests need of npm, because the real npm needs a network. It creates the
+// requested program, or fails for version 9.9.9.
 const fakeNpm = `#!/bin/sh
 while [ $# -gt 0 ]; do
 	[ "$1" = --prefix ] && dir=$2
@@ -39,7 +39,7 @@ func newInstallWorld(t *testing.T) *world {
 func TestAnAgentCLIIsInstalledOnceInEachVersion(t *testing.T) {
 	t.Parallel()
 	w := newInstallWorld(t)
-	for _, arg := range []string{"fake@2.0.0", "fake", "fake@2.0.0"} { // without a version: the one in `checked`
+	for _, arg := range []string{"fake@2.0.0", "fake", "fake@2.0.0"} { // "fake" means the version in `checked`
 		w.must("harness", "install", arg)
 	}
 	if log := w.read("data/agents/.versions/fake/npm.log"); log != "@fake/agent@2.0.0\n@fake/agent@1\n" {

@@ -17,8 +17,8 @@ options = ["Yes", "No"]
 when = [{ where = "screen", pattern = 'press the any key' }]
 `
 
-// makePack makes a pack for the fake harness, judged on versions 1.0 and 7.7. The key is
-// made once.
+// makePack makes a pack for the fake harness that was judged on versions 1.0 and 7.7. It makes the
+// key only on the first call.
 func (w *world) makePack(serial, rules string) (file string) {
 	w.t.Helper()
 	if _, err := os.Stat(w.path("key")); err != nil {
@@ -94,7 +94,7 @@ func TestPacksAreCheckedAndInstalled(t *testing.T) {
 		t.Errorf("the harnesses are %s", out)
 	}
 	refused("an older pack is never installed", "add", first)
-	w.must("harness", "pack", "update", w.path(".")) // nothing is newer
+	w.must("harness", "pack", "update", w.path(".")) // no pack is newer, so nothing is installed
 	w.must("harness", "pack", "remove", "fake")
 	refused("an older pack is never installed", "add", first)
 	w.must("harness", "pack", "add", second)
@@ -168,7 +168,7 @@ func TestAPackMustReadTheRecordingsAsLabelled(t *testing.T) {
 	}
 }
 
-// An arm must not change the rules by which it is read.
+// An arm must not be able to change the rules by which Coleo reads it.
 func TestAnArmCannotChangeThePacks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// lateBy is how much later than the session a replay may read a state. The times of a
-// recording are accurate to 50 ms, and the machine may be loaded.
+// lateBy is how much later a replay may read a state than the session did. The times of a recording
+// are accurate to 50 ms, and the machine may be loaded.
 const lateBy = 300 * time.Millisecond
 
 // moments decodes changes of the state, one JSON object per line.
@@ -41,8 +41,8 @@ func stateAt(list []conformance.Moment, at float64) coleo.State {
 	return state
 }
 
-// falseIdle returns the longest time, in seconds, during which the replay reads idle and
-// the session did not.
+// falseIdle returns the longest time during which the replay read idle although the session was not
+// idle. It returns its beginning and its length, in seconds.
 func falseIdle(live, replayed []conformance.Moment, end float64) (from, long float64) {
 	const step = 0.01
 	for at, began := 0.0, 0.0; at < end; at += step {
@@ -56,7 +56,7 @@ func falseIdle(live, replayed []conformance.Moment, end float64) (from, long flo
 	return from, long
 }
 
-// A recording reads as its session did: it is idle only when the session was idle.
+// A replay of a recording must be idle only when the session was idle.
 func TestChecksAreRecorded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

@@ -9,8 +9,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// grimSetting is a setting that is refused. The agent CLI's file in the work folder makes
-// it, too.
+// grimSetting describes a setting that must be refused. The agent CLI's file in the work folder
+// sets it, too.
 const grimSetting = `[[setting]]
 name = "grim"
 doc = "The screen is grim."

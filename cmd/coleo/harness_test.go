@@ -10,8 +10,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// addHarness adds the harness of the fake with a model, under another name and with a
-// part of its description replaced.
+// addHarness adds a harness for the fake with a model, under the given name. In its description,
+// replacement replaces old.
 func (w *world) addHarness(name, old, replacement string) {
 	w.t.Helper()
 	text := string(fakeagent.Harness)

@@ -19,6 +19,8 @@ import (
 	"coleo.dev/window/pane"
 )
 
+// This file contains the hidden verbs of holders, hooks, windows and sandboxes.
+
 func newHoldCommand() *cobra.Command {
 	var stdin bool
 	var dir string
@@ -46,8 +48,8 @@ starts.`,
 	return c
 }
 
-// holdProgram runs a holder. If this build contains the small holder program, that program replaces
-// the program of this process. The process keeps its id.
+// holdProgram runs a holder. If this build contains the small holder program, holdProgram replaces
+// this process by that program. The process keeps its id.
 func holdProgram(dir string, argv []string) error {
 	command, err := executable.HolderCommand()
 	if err != nil {
@@ -94,7 +96,7 @@ func newReplayCommand() *cobra.Command {
 }
 
 // newHookCommand returns the verb that agent CLIs run as their hook. It is for builds without the
-// small holder program. The verb does not interpret its arguments, and never fails.
+// small holder program. cobra does not parse the verb's arguments, and the verb never fails.
 func newHookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                hook.Verb + " FILE [PAYLOAD]",
@@ -104,8 +106,8 @@ func newHookCommand() *cobra.Command {
 	}
 }
 
-// newWindowCommand returns the verb that is the program in a window. It is for builds without the
-// small holder program.
+// newWindowCommand returns the verb that runs as the program in a window. It is for builds without
+// the small holder program.
 func newWindowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    pane.Verb + " FOLDER",
@@ -122,7 +124,7 @@ func newSandboxCommands() []*cobra.Command {
 		return &cobra.Command{
 			Use:                name + " [ARG...]",
 			Hidden:             true,
-			DisableFlagParsing: true, // package inside reads the arguments
+			DisableFlagParsing: true, // package inside parses the arguments itself
 			RunE:               func(_ *cobra.Command, args []string) error { return run(args) },
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// firstConfig is config.toml with each key as a comment.
+// firstConfig is a config.toml in which each key is commented out.
 //
 //go:embed config.toml
 var firstConfig []byte
@@ -29,10 +29,10 @@ type foundAgent struct {
 	Install string `json:"install,omitempty"`
 }
 
-// initialised describes what coleo init has done and found.
+// initialised is the result of coleo init, in JSON.
 type initialised struct {
 	File   string       `json:"file"`
-	Made   bool         `json:"made"` // false: the file was there, and is as it was
+	Made   bool         `json:"made"` // false if the file already existed; it is then unchanged
 	Agents []foundAgent `json:"agents"`
 }
 
@@ -89,7 +89,7 @@ func initialise(s setup.Setup) (out initialised, err error) {
 		}
 		info := h.Info()
 		if info.Command == "" || info.NoModel {
-			continue // it runs any program
+			continue // this harness runs any program
 		}
 		a := foundAgent{Harness: name, Title: info.Title, Path: s.FindProgram(info.Command)}
 		if a.Path == "" {

@@ -19,12 +19,12 @@ import (
 	"coleo.dev/workspace/pull/fakegh"
 )
 
-// isolated is set in the environment of the test binary that runs the tests. That process
-// and all its children are in a network namespace that has only loopback.
+// isolated is an environment variable of the test binary that runs the tests. It is set when that
+// process and all its children are in a network namespace that has only loopback.
 const isolated = "COLEO_TEST_ISOLATED"
 
-// TestMain makes the test binary act as the program itself or as the fake agent CLI,
-// depending on its name. The program starts itself as serve, host agent and holder.
+// TestMain makes the test binary act as coleo itself or as the fake agent CLI, depending on the
+// binary's name. This is necessary because coleo starts itself as serve, host agent and holder.
 func TestMain(m *testing.M) {
 	fakegh.Main()
 	stranger.Play(map[string]func([]string) int{"squatter": playSquatter})
@@ -56,18 +56,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// playHook is the hook program. At its end it becomes another program, because the race
-// detector would make it sleep for a second, and the agent CLI would wait.
+// playHook is the hook program. At its end it replaces itself by another program. Otherwise the
+// race detector would make it sleep for a second, and the agent CLI would wait for it.
 func playHook() {
 	hook.Run(os.Args[2:], os.Stdin)
 	_ = syscall.Exec("/bin/true", []string{"true"}, nil)
 	os.Exit(0)
 }
 
-// jumping returns the time of day plus the offset in the file clock in COLEO_DIR.
+// jumping returns the time of day plus the offset in the file `clock` in COLEO_DIR.
 func jumping() time.Time {
 	raw, _ := os.ReadFile(filepath.Join(os.Getenv("COLEO_DIR"), "clock"))
-	jump, _ := time.ParseDuration(string(raw)) // usually the file is missing
+	jump, _ := time.ParseDuration(string(raw)) // usually there is no such file
 	return time.Now().Add(jump)
 }
 
@@ -78,8 +78,8 @@ const (
 	fakeEnviron = ".fake.env"
 )
 
-// playFake is the fake agent CLI. Its argument is the work folder, where it writes its
-// record and its environment. With flags it has a model.
+// playFake runs the fake agent CLI. Its argument is the work folder, to which it writes its record
+// and its environment. With flags, it uses a model.
 func playFake(args []string) int {
 	if len(args) > 1 {
 		return playModel(args)

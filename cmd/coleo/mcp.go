@@ -83,8 +83,8 @@ func serveOperator(ctx context.Context, tokenFile string) error {
 	return operatortools.Run(ctx, os.Stdin, os.Stdout, client, executable.Version)
 }
 
-// operatorToken returns the value of the operator token. The token is never in the command line,
-// because every process on the machine can read the command line.
+// operatorToken returns the value of the operator token. The token must not be in the command line,
+// because every process on the machine can read it there.
 func operatorToken(file string) (string, error) {
 	if file == "" {
 		if value := os.Getenv("COLEO_TOKEN"); value != "" {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// operateFrom starts `coleo mcp serve --operator` inside an arm with a shell. The shell connects
-// it to a pipe and to a file.
+// operateFrom starts `coleo mcp serve --operator` inside an arm that runs a shell. The server reads
+// from a pipe and writes to a file.
 func (w *world) operateFrom(arm, tokenFile string) *operatorSession {
 	w.t.Helper()
 	pipe, out := w.path(arm+".in"), w.path(arm+".out")
@@ -27,7 +27,7 @@ func (w *world) operateFrom(arm, tokenFile string) *operatorSession {
 	return w.operate(in, out)
 }
 
-// spawnShell starts an arm with a shell.
+// spawnShell starts an arm that runs a shell.
 func (w *world) spawnShell(name string) {
 	w.t.Helper()
 	dir := w.path("work-" + name)
@@ -36,8 +36,8 @@ func (w *world) spawnShell(name string) {
 	w.wait(name, coleo.Idle)
 }
 
-// TestAnArmOperatesOtherArmsAndNeverItself runs the server inside an arm. The kernel shows
-// serve from which arm the server calls.
+// TestAnArmOperatesOtherArmsAndNeverItself runs the server inside an arm. Serve learns from the
+// kernel from which arm the server calls.
 func TestAnArmOperatesOtherArmsAndNeverItself(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -105,7 +105,7 @@ func TestATokenOfAnotherArmIsNothingInside(t *testing.T) {
 }
 
 // TestARealAgentCLIOperatesAnotherArm: the model of a real agent CLI prompts another arm with
-// arm_prompt. The other arm's own record is the evidence.
+// arm_prompt. The other arm's record must contain the prompt.
 func TestARealAgentCLIOperatesAnotherArm(t *testing.T) {
 	t.Parallel()
 	for _, c := range []toolCaller{
@@ -124,7 +124,7 @@ func TestARealAgentCLIOperatesAnotherArm(t *testing.T) {
 			script := c.operatorScript(f.world, map[string]any{"arm": f.name, "prompt": nonce})
 			arm := []string{"arm", "spawn", "-n", "boss", "-w", f.workdirOf("boss"), "--harness", c.harness,
 				"--model", "scripted", "--script", script, "--mcp", server}
-			f.must(arm...) // the token is for an arm that exists, so the first server has none
+			f.must(arm...) // a token needs an existing arm, so the arm is first started without a server
 			f.must("arm", "kill", "boss")
 			f.write("operator", f.must("token", "create", "op", "--runs-in", "boss"))
 			f.must(arm...)
@@ -155,8 +155,8 @@ func TestARealAgentCLIOperatesAnotherArm(t *testing.T) {
 	}
 }
 
-// operatorScript writes a script with which the model calls the tool once, and then repeats
-// its result.
+// operatorScript writes a script. It makes the model call the tool once, and then repeat the
+// result.
 func (c toolCaller) operatorScript(w *world, arguments map[string]any) string {
 	yes, no := true, false
 	rule := func(result *bool, reply map[string]any) map[string]any {

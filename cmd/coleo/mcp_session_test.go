@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// operatorSession speaks MCP with the server of the operator tools. The server reads from in,
+// operatorSession is a session with the MCP server of the operator tools. The server reads from in
 // and writes to the file out.
 type operatorSession struct {
 	*world
@@ -17,7 +17,7 @@ type operatorSession struct {
 	last int
 }
 
-// operate begins a session with a server that is connected to in and to the file out.
+// operate begins a session with a server that reads from in and writes to the file out.
 func (w *world) operate(in io.Writer, out string) *operatorSession {
 	w.t.Helper()
 	s := &operatorSession{world: w, in: in, out: out}
@@ -50,7 +50,7 @@ func (s *operatorSession) ask(method string, params any) string {
 	return answer
 }
 
-// call calls a tool and returns the whole answer, without the quoting of its text.
+// call calls a tool. It returns the whole answer with the quoting of the text removed.
 func (s *operatorSession) call(tool string, arguments map[string]any) string {
 	s.t.Helper()
 	return strings.ReplaceAll(s.ask("tools/call", map[string]any{"name": tool, "arguments": arguments}), `\"`, `"`)

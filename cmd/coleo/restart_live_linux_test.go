@@ -7,8 +7,8 @@ import (
 	"coleo.dev"
 )
 
-// TestAnIdleArmStaysIdleWhenColeoIsStartedAgain: the new host agent reads what the agent CLI has
-// written about its earlier turns, and must not take any of that for work.
+// TestAnIdleArmStaysIdleWhenColeoIsStartedAgain: the new host agent reads the agent CLI's record of
+// earlier turns. It must not mistake any of them for present work.
 func TestAnIdleArmStaysIdleWhenColeoIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range toolCallers {
@@ -29,8 +29,8 @@ func TestAnIdleArmStaysIdleWhenColeoIsStartedAgain(t *testing.T) {
 	}
 }
 
-// checkNoOldWork checks the states since the given number of changes. One prompt was sent since then,
-// so the arm has begun to work at most once.
+// checkNoOldWork checks the changes of the state after the first before changes. One prompt was sent
+// since then, so the arm may have begun to work only once.
 func (l *live) checkNoOldWork(before int) {
 	l.t.Helper()
 	var began int

@@ -9,13 +9,13 @@ import (
 	"coleo.dev"
 )
 
-// TestR5WhatAFollowerHasSeenIsStored: whatever a follower has got when serve and the host
-// agent are killed, the log has afterwards, with the same cursor.
+// TestR5WhatAFollowerHasSeenIsStored kills serve and the host agent while a program follows events.
+// The log must then contain every event that the follower received, with the same cursor.
 func TestR5WhatAFollowerHasSeenIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
 	const rounds = 4
-	seen := map[string]string{} // the events by cursor
+	seen := map[string]string{} // the received events by cursor
 	for round := range rounds {
 		follower := f.command("run", "events", "--follow", "--json", "--from", "0")
 		out := &lines{}
@@ -23,7 +23,7 @@ func TestR5WhatAFollowerHasSeenIsStored(t *testing.T) {
 		f.check(follower.Start())
 		prompt := f.command("arm", "prompt", f.name, "slow word word word word word word")
 		f.check(prompt.Start())
-		more := len(seen) + 1 + round // each round ends at another place
+		more := len(seen) + 1 + round // each round stops after a different event
 		until(t, "the follower gets more events", func() bool { return strings.Count(out.text(), "\n") > more })
 		for _, verb := range []string{"agent", "serve"} {
 			f.kill9(f.onlyProcess(verb))
@@ -42,7 +42,7 @@ func TestR5WhatAFollowerHasSeenIsStored(t *testing.T) {
 	}
 }
 
-// finish waits for programs that end by themselves or are ended now.
+// finish waits for programs that end by themselves, or ends them.
 func finish(list ...*exec.Cmd) {
 	for _, cmd := range list {
 		_ = cmd.Process.Kill()
@@ -50,7 +50,7 @@ func finish(list ...*exec.Cmd) {
 	}
 }
 
-// keep adds the whole lines of text to the events.
+// keep parses the complete lines of text and adds their events to events.
 func keep(t *testing.T, events map[string]string, text string) {
 	t.Helper()
 	for line := range strings.Lines(text[:strings.LastIndexByte(text, '\n')+1]) {

@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// runList is what run list prints as JSON.
+// runList is the JSON that run list prints.
 type runList struct {
 	Runs []coleo.Run `json:"runs"`
 }
@@ -49,7 +49,7 @@ func TestRunsAreListedAndTold(t *testing.T) {
 		!strings.Contains(lines[len(lines)-1], "run_end         finished first") {
 		t.Errorf("run events says\n%s", out)
 	}
-	if followed := f.must("run", "events", id[:8], "--follow"); followed != out { // it ends with the run
+	if followed := f.must("run", "events", id[:8], "--follow"); followed != out { // stops at the end of the run
 		t.Errorf("run events --follow says\n%s\nwithout --follow\n%s", followed, out)
 	}
 	if out := f.must("run", "events", id, "-f", "--kind", "run_start"); strings.Count(out, "\n") != 1 {
@@ -57,8 +57,8 @@ func TestRunsAreListedAndTold(t *testing.T) {
 	}
 }
 
-// TestM21AllEventsAreFollowedAcrossARestartOfServe: who follows all arms gets each event
-// once, also those that come while serve is down.
+// TestM21AllEventsAreFollowedAcrossARestartOfServe: a program that follows all arms must receive
+// each event once. That includes the events that happen while serve is down.
 func TestM21AllEventsAreFollowedAcrossARestartOfServe(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

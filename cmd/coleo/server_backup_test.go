@@ -10,7 +10,7 @@ import (
 	"coleo.dev"
 )
 
-// prompted makes an arm answer a prompt and returns the run.
+// prompted makes an arm answer a prompt, and returns the id of the run.
 func (f *fake) prompted(word string) string {
 	f.t.Helper()
 	r := decode[coleo.Receipt](f.world, "arm", "prompt", f.name, "say "+word)
@@ -20,7 +20,7 @@ func (f *fake) prompted(word string) string {
 	return r.ID
 }
 
-// damage overwrites the middle of a database after its log was merged into it.
+// damage overwrites the middle of a database. It first merges SQLite's log into the database.
 func (w *world) damage(name string) {
 	w.t.Helper()
 	f, err := os.OpenFile(w.path(name), os.O_RDWR, 0)

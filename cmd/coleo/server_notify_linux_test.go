@@ -9,8 +9,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// ends returns how many ends of turns the host agent's own log has for an arm. Serve is not
-// needed for it.
+// ends returns how many ends of turns the host agent's log contains for an arm. It does not need
+// serve.
 func (w *world) ends(arm string) (n int) {
 	w.t.Helper()
 	db, err := sqlite.ReadOnly(w.path("state/host.db"))
@@ -21,7 +21,7 @@ func (w *world) ends(arm string) (n int) {
 	return n
 }
 
-// notifyToFile is a configuration that writes each notice as a line of the file `told`.
+// notifyToFile is a configuration whose command appends each notice as a line to the file `told`.
 const notifyToFile = `notify = "printf '%s\\n' \"$COLEO_EVENT $COLEO_ARM_NAME $COLEO_SUBJECT$COLEO_ANSWER\" >> ` +
 	`\"$COLEO_DIR/told\""`
 
@@ -39,8 +39,8 @@ func (w *world) awaitNotice(want string) {
 	until(w.t, "the user is told "+want, func() bool { return slices.Contains(w.notices(), want) })
 }
 
-// TestTheFirstNoticeIsNotLostWithServe: a turn ends while serve is dead, before the user was
-// told anything.
+// TestTheFirstNoticeIsNotLostWithServe: a turn ends while serve is dead and no notice was ever
+// given. The next serve must give the notice.
 func TestTheFirstNoticeIsNotLostWithServe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, notifyToFile)
@@ -55,8 +55,7 @@ func TestTheFirstNoticeIsNotLostWithServe(t *testing.T) {
 	}
 }
 
-// TestANoticeOutlivesServe: serve is ended while the user's command runs, and the command
-// finishes.
+// TestANoticeOutlivesServe ends serve while the user's command is running. The command must finish.
 func TestANoticeOutlivesServe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, `notify = "echo begun > \"$COLEO_DIR/told\"; while [ -e \"$COLEO_DIR/wait\" ]; do sleep 0.1; `+
@@ -70,8 +69,8 @@ func TestANoticeOutlivesServe(t *testing.T) {
 	w.awaitNotice("ended")
 }
 
-// TestARestartOfServeLosesAndRepeatsNoNotice: what ended while serve was dead is told when
-// it is back, and what was told before is not told again.
+// TestARestartOfServeLosesAndRepeatsNoNotice: when serve is back, it must report a turn that ended
+// while it was dead. It must not repeat earlier notices.
 func TestARestartOfServeLosesAndRepeatsNoNotice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, notifyToFile)

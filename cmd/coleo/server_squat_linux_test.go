@@ -14,9 +14,8 @@ import (
 	"coleo.dev/conformance/stranger"
 )
 
-// playSquatter takes the place of serve at the socket in args[0]. It greets each caller
-// as a NATS server does and sends it an order. Then it prints how many bytes the caller
-// sent.
+// playSquatter takes serve's place at the socket args[0]. It greets each caller as a NATS server
+// does, and sends it an order. At the end it prints how many bytes the callers sent.
 func playSquatter(args []string) int {
 	_ = os.Remove(args[0])
 	l, err := net.Listen("unix", args[0])
@@ -58,7 +57,7 @@ func TestOnlyTheAPIHasAPort(t *testing.T) {
 	}
 }
 
-// listening returns the IPv4 and IPv6 addresses that a process listens on.
+// listening returns the IPv4 and IPv6 addresses at which a process listens.
 func listening(t *testing.T, pid int) []string {
 	t.Helper()
 	proc := filepath.Join("/proc", strconv.Itoa(pid))
@@ -97,9 +96,9 @@ func listening(t *testing.T, pid int) []string {
 	return out
 }
 
-// While serve is down, another user takes the place of the bus, in a state folder that
-// was left open to everybody. The host agent must not send anything there, and must not
-// carry out orders from there. It must find the right bus again.
+// While serve is down, another user takes the place of the bus, in a state folder that is open to
+// everybody. The host agent must send nothing to this bus and must not carry out its orders. Later
+// it must find the right bus again.
 func TestAnotherUserInThePlaceOfTheBusHearsNothing(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

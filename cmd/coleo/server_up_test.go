@@ -92,7 +92,7 @@ func TestWhatADeadServeLeftBehindIsInNobodysWay(t *testing.T) {
 	if _, err := os.Stat(w.path("state/serve.sock")); err != nil {
 		t.Fatalf("the dead serve left no socket: %v", err)
 	}
-	until(t, "nobody listens on the socket any more", func() bool { // the kernel closes it a little later
+	until(t, "nobody listens on the socket any more", func() bool { // the kernel closes the socket a little later
 		conn, err := net.Dial("unix", w.path("state/serve.sock"))
 		if err == nil {
 			_ = conn.Close()
@@ -182,11 +182,11 @@ func TestUpSaysAtOnceWhyServeCannotStart(t *testing.T) {
 	w.write("config/config.toml", config)
 }
 
-// Without an address in config.toml, a port in use is no obstacle. Serve takes a free
-// one, reports it, and uses it again the next time.
+// config.toml contains no address, and the default port is in use. Serve must take a free port,
+// report it, and use it again the next time.
 func TestUpTakesAFreePortAndKeepsIt(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", config.DefaultAddr) // no other test uses it
+	taken, err := net.Listen("tcp", config.DefaultAddr) // no other test uses this address
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,12 +208,12 @@ func TestUpTakesAFreePortAndKeepsIt(t *testing.T) {
 	}
 }
 
-// lockHeld is how long another process keeps a database in the test below. It is longer
-// than `up` waits for a rival to record its identity.
+// lockHeld is how long another process keeps a database in the test below. It is longer than the
+// time that `up` gives a rival to record its identity.
 const lockHeld = 2 * time.Second
 
-// A killed process keeps its files a while longer. A process that starts has the database
-// before it records its identity. Neither may prevent the next one from starting.
+// A killed process keeps its files open for a moment, and a new process opens the database before
+// it records its identity. `up` must wait in both cases, and then start.
 func TestUpWaitsForWhoStillHasTheDatabase(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"serve", "host"} {

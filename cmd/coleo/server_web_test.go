@@ -15,7 +15,7 @@ import (
 	"coleo.dev/api/signin"
 )
 
-// enterBy opens a link as a browser does, and returns the answer.
+// enterBy opens a link as a browser does, and returns the response.
 func enterBy(t *testing.T, link string) *http.Response {
 	t.Helper()
 	page, code, _ := strings.Cut(link, "/enter#")
@@ -43,7 +43,7 @@ type printedLink struct{ Dashboard string }
 
 type printedBrowsers struct{ Browsers []signin.Browser }
 
-// acceptsCookie reports whether serve gives a nonce for a cookie.
+// acceptsCookie reports whether serve accepts a cookie and returns a nonce for it.
 func (w *world) acceptsCookie(c *http.Cookie) bool {
 	w.t.Helper()
 	r, err := http.NewRequest("GET", "http://"+strings.TrimSpace(w.read("state/serve.sock.addr"))+"/api/signin", nil)
@@ -124,12 +124,12 @@ func TestTheTokenIsReplacedWhileServeRuns(t *testing.T) {
 	}
 }
 
-// Browsers stay signed in while serve gets its port back. If another program has had the
-// port, they are signed out.
+// Browsers must stay signed in if serve gets its port back. If another program has had the port
+// meanwhile, they must be signed out.
 func TestBrowsersStaySignedInOnlyWhileThePortIsServes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	const ip = "127.77.0.2" // no other test takes the port at this address
+	const ip = "127.77.0.2" // no other test uses this address
 	free, err := net.Listen("tcp", ip+":0")
 	w.check(err)
 	addr := free.Addr().String()

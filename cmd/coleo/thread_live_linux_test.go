@@ -11,8 +11,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// newThreads starts two arms with Claude Code in the same folder. Each has answered with a
-// word of its own.
+// newThreads starts two arms with Claude Code in the same folder. Each arm has answered one prompt
+// with its own word.
 func newThreads(t *testing.T) (l *live, endpoint string, ids, nonces [2]string) {
 	t.Helper()
 	needClaude(t)
@@ -35,7 +35,7 @@ func newThreads(t *testing.T) (l *live, endpoint string, ids, nonces [2]string) 
 	return l, endpoint, ids, nonces
 }
 
-// says sends a prompt and checks its answer.
+// says sends a prompt and checks that the answer is word.
 func (l *live) says(name, word string) {
 	l.t.Helper()
 	end := decode[coleo.RunEnd](l.world, "arm", "prompt", name, "--wait", "say "+word)
@@ -94,7 +94,7 @@ func TestM6AThreadIsFoundByItsAnswerAndContinuedByAnotherArm(t *testing.T) {
 		t.Errorf("the list has %v, want %s and not its copy %s", listed, ids[0], copied.Arm.SessionID)
 	}
 	l.must("arm", "kill", "four")
-	l.must("arm", "recover", "four") // it continues the copy, and makes no second one
+	l.must("arm", "recover", "four") // must continue the existing copy instead of making a second one
 	if got := l.thread("four"); got.ID != copied.Arm.SessionID || got.Hidden != "fork" {
 		t.Errorf("after recover, arm four has %+v, want the copy %s", got, copied.Arm.SessionID)
 	}
@@ -103,7 +103,7 @@ func TestM6AThreadIsFoundByItsAnswerAndContinuedByAnotherArm(t *testing.T) {
 	}
 }
 
-// switches makes arm three continue the conversation of arm two.
+// switches makes the arm "three" continue the conversation of the arm "two".
 func (l *live) switches(ids, nonces [2]string) {
 	l.t.Helper()
 	if e := l.fails(21, "arm", "thread", "three", ids[1]); !strings.Contains(e.Message, "arm two") {

@@ -12,8 +12,8 @@ import (
 	"coleo.dev/conformance"
 )
 
-// TestM27ALongConversationIsSummarisedOverAllItsPages: nothing of Coleo ran while the
-// conversation was made.
+// TestM27ALongConversationIsSummarisedOverAllItsPages summarises a conversation that was made
+// without Coleo.
 func TestM27ALongConversationIsSummarisedOverAllItsPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -54,8 +54,8 @@ func TestM27ALongConversationIsSummarisedOverAllItsPages(t *testing.T) {
 	}
 }
 
-// TestM27TheSummaryOfARealConversationNamesItsFiles: the agent CLI's own record tells the
-// texts, and the events of the arm tell the file.
+// TestM27TheSummaryOfARealConversationNamesItsFiles: the summary must contain texts from the agent
+// CLI's own record, and the file from the arm's events.
 func TestM27TheSummaryOfARealConversationNamesItsFiles(t *testing.T) {
 	t.Parallel()
 	l := newLive(t)

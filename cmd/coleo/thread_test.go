@@ -13,7 +13,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// conversation writes a conversation of one prompt and one answer below HOME.
+// conversation writes a conversation with one prompt and one answer below HOME.
 func (w *world) conversation(id, folder, prompt, answer string) string {
 	w.t.Helper()
 	dir := filepath.Join(w.home, ".claude/projects", strings.ReplaceAll(folder, "/", "-"))
@@ -26,8 +26,8 @@ func (w *world) conversation(id, folder, prompt, answer string) string {
 	return path
 }
 
-// search searches, and returns the ids that were found. Without full-text search, it checks
-// that one clear line says so.
+// search searches conversations and returns the ids of the results. Without full-text search, it
+// checks that the error is one clear line.
 func (w *world) search(words ...string) (ids []string) {
 	w.t.Helper()
 	if !fullText {
@@ -117,7 +117,8 @@ func TestM6ThreadsOfTheUserAreListedSearchedAndRenamed(t *testing.T) {
 	}
 }
 
-// newKeeper returns a world with a harness that can continue conversations.
+// newKeeper returns a world with a harness that can continue conversations, and a function that
+// starts an arm with one.
 func newKeeper(t *testing.T) (w *world, start func(name, conversation string) (wire.SpawnReply, error)) {
 	t.Helper()
 	w = newWorld(t, "")
@@ -177,8 +178,8 @@ func TestM7OneArmHoldsAThread(t *testing.T) {
 	}
 }
 
-// checkOneWins starts several arms with one conversation at the same time. One of them gets
-// it.
+// checkOneWins starts several arms with the same conversation at the same time. Exactly one start
+// must succeed.
 func (w *world) checkOneWins(start func(name, conversation string) (wire.SpawnReply, error), id string) {
 	w.t.Helper()
 	const many = 6

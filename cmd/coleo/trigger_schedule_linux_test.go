@@ -11,10 +11,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// triggersOn turns triggers on in config.toml.
+// triggersOn is a part of config.toml that switches triggers on.
 const triggersOn = "[triggers]\nenabled = true\n"
 
-// boxedTemplate is a template that triggers can use.
+// boxedTemplate is a template with a sandbox, as triggers require.
 const boxedTemplate = `harness = "fake"
 sandbox = "bwrap"
 labels = { trigger = "forged", team = "a" }
@@ -24,7 +24,7 @@ description = "what is said"
 default = "hello"
 `
 
-// triggerWorld is a world with triggers, the template boxed and a work folder.
+// triggerWorld returns a world with triggers and the template "boxed", and a work folder.
 func triggerWorld(t *testing.T, config string) (w *world, dir string) {
 	t.Helper()
 	needBwrap(t)
@@ -33,7 +33,7 @@ func triggerWorld(t *testing.T, config string) (w *world, dir string) {
 	return w, w.workdir("one", fakeagent.Script{})
 }
 
-// runsOf returns the runs of a trigger, the newest first.
+// runsOf returns the runs of a trigger, newest first.
 func (w *world) runsOf(name string, kind trigger.EntryKind) []trigger.Entry {
 	w.t.Helper()
 	var out []trigger.Entry
@@ -45,7 +45,7 @@ func (w *world) runsOf(name string, kind trigger.EntryKind) []trigger.Entry {
 	return out
 }
 
-// untilRunsEnd waits until a trigger has a number of runs, and none of them is open.
+// untilRunsEnd waits until a trigger has the given number of runs and none of them is open.
 func (w *world) untilRunsEnd(name string, count int) []trigger.Entry {
 	w.t.Helper()
 	var runs []trigger.Entry
@@ -111,7 +111,7 @@ func TestAScheduleStartsArmsInASandbox(t *testing.T) {
 	}
 }
 
-// An arm in a sandbox gets a clone instead of a worktree, also when a schedule starts it.
+// An arm in a sandbox must get a clone instead of a worktree, even if a schedule starts it.
 func TestAScheduleStartsArmsInClones(t *testing.T) {
 	t.Parallel()
 	w, _ := triggerWorld(t, triggersOn)
@@ -184,7 +184,8 @@ func TestMissedRunsAreToldAndMadeUpOnce(t *testing.T) {
 	w.must("up")
 	w.must("schedule", "add", "up-again", "--cron", "0 * * * *", "--catch-up", "--template", "boxed", "-w", dir)
 	w.must("schedule", "add", "lost", "--cron", "0 * * * *", "--template", "boxed", "-w", dir)
-	// The hours pass at the same second, so that a real hour that ends now does no harm.
+	// missedOf returns how many runs a schedule has missed. Both schedules run at the same times, so
+	// they miss equally many, even if a real hour ends now.
 	missedOf := func(name string) (count int) {
 		for _, s := range decode[wire.Triggers](w, "schedule", "list").Triggers {
 			if s.Name == name {

@@ -21,14 +21,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// delivery is a signed request with the present time.
+// delivery returns a signed request with the present time.
 func delivery(secret, id, body string) trigger.Delivery {
 	d := trigger.Delivery{Timestamp: strconv.FormatInt(time.Now().Unix(), 10), ID: id, Body: []byte(body)}
 	d.Signature = trigger.Sign([]byte(secret), d)
 	return d
 }
 
-// deliver sends a request to a webhook, and returns the status and the text of the answer.
+// deliver sends a request to a webhook. It returns the status and the text of the response.
 func (w *world) deliver(webhook string, d trigger.Delivery) (int, string) {
 	w.t.Helper()
 	addr := strings.TrimSpace(w.read("state/serve.sock.addr"))
@@ -40,7 +40,7 @@ func (w *world) deliver(webhook string, d trigger.Delivery) (int, string) {
 	req.Header.Set(trigger.HeaderSignature, d.Signature)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return 0, err.Error() // serve was killed
+		return 0, err.Error() // serve was killed during the request
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
@@ -50,7 +50,7 @@ func (w *world) deliver(webhook string, d trigger.Delivery) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// webhook makes a webhook and returns its secret.
+// webhook creates a webhook and returns its secret.
 func (w *world) webhook(name, dir string, more ...string) string {
 	w.t.Helper()
 	return decode[wire.NewTrigger](w, append([]string{"webhook", "create", name, "--template", "boxed", "-w", dir},
@@ -131,7 +131,8 @@ func TestAWebhookStartsAnArmByASignedRequestAlone(t *testing.T) {
 	}
 }
 
-// secretIsNowhere checks that only one file has the secret of a webhook, and only for its user.
+// secretIsNowhere checks that only one file contains the secret of a webhook, and that only its user
+// can read this file.
 func (w *world) secretIsNowhere(secret string) {
 	w.t.Helper()
 	for _, args := range [][]string{{"webhook", "list"}, {"webhook", "show", "build"}, {"audit"}, {"webhook", "history"}} {
@@ -170,8 +171,8 @@ func TestAWebhookDoesNothingWhileTriggersAreOff(t *testing.T) {
 	}
 }
 
-// startedOnce checks that each accepted request has one arm or was told as not done, and that no arm
-// was started twice.
+// startedOnce checks that each accepted request has started one arm or was reported as not carried
+// out. No request may have started two arms.
 func (w *world) startedOnce(webhook string, accepted int) {
 	w.t.Helper()
 	runs := w.untilRunsEnd(webhook, accepted)
@@ -234,7 +235,7 @@ func TestAKilledServeStartsTheArmOfAWebhookOnce(t *testing.T) {
 		moment := time.Duration(draw.IntN(60)) * time.Millisecond
 		t.Log("serve is killed after", moment)
 		send()
-		time.Sleep(moment) // the moment is what is drawn
+		time.Sleep(moment) // the random moment of the kill
 		w.kill9(w.onlyProcess("serve"))
 		w.must("up")
 		w.startedOnce("build", accepted)

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
-// reboot stands in for a reboot: every process of the world is killed, and every record of a process
-// has the boot id of another boot.
+// reboot imitates a reboot. It kills every process of the world, and replaces the boot id in every
+// record of a process.
 func (w *world) reboot() {
 	w.t.Helper()
 	until(w.t, "no process is left", func() bool {
@@ -48,7 +48,7 @@ func (w *world) reboot() {
 	}))
 }
 
-// revived carries out up --revive, and returns what it has done with each arm.
+// revived runs up --revive, and returns the report and the outcome for each arm.
 func (w *world) revived() (revive.Report, map[string]revive.Outcome) {
 	w.t.Helper()
 	out := decode[struct{ Revived revive.Report }](w, "up", "--revive").Revived
@@ -110,8 +110,8 @@ func TestAfterARebootTheArmsThatRanAreTakenUp(t *testing.T) {
 	}
 }
 
-// TestAKillWhileArmsAreTakenUpStartsNothingTwice kills up, serve or the host agent as soon as one
-// arm was started. The next up --revive takes up the others.
+// TestAKillWhileArmsAreTakenUpStartsNothingTwice kills up, serve or the host agent as soon as one arm
+// was started. The next up --revive must recover the other arms, and start none twice.
 func TestAKillWhileArmsAreTakenUpStartsNothingTwice(t *testing.T) {
 	t.Parallel()
 	for _, victim := range []string{"up", "serve", "agent"} {
@@ -132,12 +132,12 @@ func TestAKillWhileArmsAreTakenUpStartsNothingTwice(t *testing.T) {
 			for _, pid := range w.processesOf(victim) {
 				w.kill9(pid)
 			}
-			_ = cmd.Wait() // it has failed, or it was done already
+			_ = cmd.Wait() // up may have failed, or may have finished before the kill
 			w.revived()
 			for _, name := range names {
 				w.wait(name, coleo.Idle)
-				// A killed host agent may not have written the start that it made. The next one then
-				// attaches to the arm, or makes one more start if nothing runs.
+				// A killed host agent may not have recorded the start that it made. The next one then
+				// attaches to the arm, or starts it once more if nothing is running.
 				n := len(w.events(name, coleo.EventSpawned))
 				if n != 2 && (victim != "agent" || n < 1 || n > 3) {
 					t.Errorf("arm %s was started %d times, want twice", name, n)
@@ -153,7 +153,8 @@ func TestAKillWhileArmsAreTakenUpStartsNothingTwice(t *testing.T) {
 	}
 }
 
-// TestAnExpiredLoginIsOneItem: all arms of one account would ask for the same login.
+// TestAnExpiredLoginIsOneItem: all arms of one account need the same login. The report must mention
+// this login once.
 func TestAnExpiredLoginIsOneItem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "[arms]\nmax_arms = 100\n")
@@ -183,7 +184,7 @@ func TestAnExpiredLoginIsOneItem(t *testing.T) {
 	if strings.Count(text, "Login needed") != 1 || !strings.Contains(text, "20 arms") || len(w.processesOf("hold")) != 1 {
 		t.Errorf("with the login missing it says\n%s", text)
 	}
-	for _, name := range names { // a person logs in
+	for _, name := range names { // the logins become valid
 		w.write("work-"+name+"/"+fakeScript, "{}")
 	}
 	w.must("arm", "approve", asks)
@@ -199,9 +200,11 @@ func TestAnExpiredLoginIsOneItem(t *testing.T) {
 	}
 }
 
-// TestAnOrderlyShutdownIsNoEndOfAnArm ends arms as a shutdown does, while the host agent still looks.
-// Each agent CLI or holder gets SIGTERM in another order. After the reboot, the arms are taken up. An
-// arm that ended by itself stays stopped. Without a reboot, nothing is taken up.
+// TestAnOrderlyShutdownIsNoEndOfAnArm ends arms as a shutdown does, while the host agent is still
+// running. It sends SIGTERM to agent CLIs and holders in different orders.
+//
+// After the reboot, these arms must be recovered, but an arm that ended by itself must stay stopped.
+// Without a reboot, nothing may be recovered.
 func TestAnOrderlyShutdownIsNoEndOfAnArm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
@@ -214,13 +217,13 @@ func TestAnOrderlyShutdownIsNoEndOfAnArm(t *testing.T) {
 		return h
 	}
 	term := func(pid int) { w.check(syscall.Kill(pid, syscall.SIGTERM)) }
-	w.must("arm", "prompt", "left", "exit 0") // by itself, and before the shutdown
+	w.must("arm", "prompt", "left", "exit 0") // this agent CLI ends by itself before the shutdown
 	w.wait("left", coleo.Dead)
 	term(handle("holder").Holder.PID)
 	term(handle("agent").Process.PID)
 	term(handle("both").Process.PID)
 	term(handle("both").Holder.PID)
-	w.must("arm", "prompt", "mad", "exit 143") // as an agent CLI that obeys SIGTERM in its own way
+	w.must("arm", "prompt", "mad", "exit 143") // this agent CLI obeys SIGTERM in its own way
 	for _, name := range names[:4] {
 		w.wait(name, coleo.Dead)
 		if a := w.arm(name); a.Rule != coleo.RuleTerminated {

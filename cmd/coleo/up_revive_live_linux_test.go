@@ -10,8 +10,9 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// After a reboot a real agent CLI goes on with its conversation: a nonce from before is in the next
-// request to the model. A parked arm stays parked until its wake time.
+// After a reboot, a real agent CLI must continue its conversation. The proof is that the next
+// request to the model contains a nonce from before the reboot. A parked arm must stay parked until
+// its wake time.
 func TestARealConversationGoesOnAfterAReboot(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ harness, command string }{{"claude-code", "claude"}, {"codex", "codex"}} {
@@ -36,8 +37,8 @@ func TestARealConversationGoesOnAfterAReboot(t *testing.T) {
 	}
 }
 
-// staysParked lets the arm meet a limit, reboots, and checks that the arm is parked as before. Then
-// it lets the wake time pass, and reboots again: the arm goes on once.
+// staysParked parks the arm at a limit and reboots. The arm must still be parked. Then the wake
+// time passes and the machine reboots again, and the arm must continue once.
 func (l *live) staysParked() {
 	t := l.t
 	t.Helper()

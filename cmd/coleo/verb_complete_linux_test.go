@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The arguments of these verbs are not arms, or only the arms of one fan-out.
+// The arguments of these verbs are not arms, or are only the arms of one fan-out.
 func TestAShellIsOfferedFanOutsTriggersAndKeptWorktrees(t *testing.T) {
 	t.Parallel()
 	w, dir := triggerWorld(t, triggersOn)

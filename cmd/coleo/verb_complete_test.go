@@ -43,7 +43,7 @@ func TestAShellIsOfferedNames(t *testing.T) {
 	w.must("up")
 }
 
-// offers checks the completions after a line.
+// offers checks the completions that a shell offers after the given line.
 func (w *world) offers(line string, want ...string) {
 	w.t.Helper()
 	out := w.must(append([]string{"__complete"}, strings.Split(line, " ")...)...)
@@ -93,7 +93,7 @@ func TestStatusOffersTheArmsOnATerminal(t *testing.T) {
 	if _, err := term.Write([]byte("1\n")); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := io.ReadAll(term) // the read ends with an error
+	out, _ := io.ReadAll(term) // on a terminal, the read ends with an error
 	state, err := term.Wait()
 	if err != nil || state.ExitCode() != 0 || !strings.Contains(string(out), "which arm?") ||
 		!strings.Contains(string(out), "(idle)") || !strings.Contains(string(out), "Process:") {

@@ -63,6 +63,7 @@ func decodeText[T any](t *testing.T, text string) T {
 }
 
 // TestTheDoctorStartsAHostAgentBeforeItRecoversArms: while the host agent is away, nothing can recover its arms.
+// So the doctor must first advise to start the host agent.
 func TestTheDoctorStartsAHostAgentBeforeItRecoversArms(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

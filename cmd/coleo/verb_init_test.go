@@ -40,7 +40,7 @@ func TestInitWritesACommentedFileAndNeverOverwrites(t *testing.T) {
 	}
 }
 
-// On a new machine there is no folder for the file yet.
+// On a new machine, the folder of config.toml does not exist yet. init must make it.
 func TestInitMakesTheFolderOfItsFile(t *testing.T) {
 	t.Parallel()
 	w := newFolder(t, "")
@@ -68,7 +68,7 @@ func TestHarnessListShowsWhatIsInstalled(t *testing.T) {
 	}
 }
 
-// The file has each key, and the values in its comments are valid.
+// The file of init must contain each key, and the values in its comments must be valid.
 func TestTheFileOfInitHasEachKey(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir() + "/config.toml"
@@ -82,7 +82,7 @@ func TestTheFileOfInitHasEachKey(t *testing.T) {
 	checkHasEachKey(t, "the file", whole)
 }
 
-// The file in the handbook is complete and valid too.
+// The file in the handbook must also contain each key and be valid.
 func TestTheFileInTheHandbookHasEachKey(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/cli.md")
@@ -101,7 +101,7 @@ func TestTheFileInTheHandbookHasEachKey(t *testing.T) {
 	checkHasEachKey(t, "docs/cli.md", "\n"+text)
 }
 
-// checkHasEachKey checks that a config.toml names each key and each table.
+// checkHasEachKey checks that the text of a config.toml contains each key and each table.
 func checkHasEachKey(t *testing.T, name, text string) {
 	t.Helper()
 	var check func(of reflect.Type, table string)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestEachVerbHasAManualPage checks that each page has the text of the verb's help.
+// TestEachVerbHasAManualPage checks that each page contains the text of the verb's help.
 func TestEachVerbHasAManualPage(t *testing.T) {
 	t.Parallel()
 	w := newFolder(t, "")

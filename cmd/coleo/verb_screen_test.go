@@ -39,7 +39,7 @@ func recorded(t *testing.T, text string) string {
 func packed(text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	_, _ = w.Write([]byte(text)) // a buffer accepts everything
+	_, _ = w.Write([]byte(text)) // writing to memory never fails
 	_ = w.Close()
 	return b.String()
 }
@@ -117,7 +117,7 @@ func TestScreenSaysWhatIsWrongInALine(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		want []string // in the error line
+		want []string // texts that the error line must contain
 	}{
 		{"no such file", []string{filepath.Join(dir, "nothing")},
 			[]string{"nothing: no such file", "give an asciicast"}},

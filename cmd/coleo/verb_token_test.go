@@ -18,15 +18,14 @@ import (
 	"coleo.dev/wire"
 )
 
-// asOperator sends a request over TCP with the value of an operator token, and returns the
-// status.
+// asOperator sends a request over TCP with an operator token, and returns the status.
 func (f *fake) asOperator(value, method, path, body string) int {
 	f.t.Helper()
 	status, _ := f.answerTo(value, method, path, body)
 	return status
 }
 
-// answerTo is asOperator, and also returns the answer.
+// answerTo does the same as asOperator, but also returns the text of the response.
 func (f *fake) answerTo(value, method, path, body string) (int, string) {
 	f.t.Helper()
 	q, err := http.NewRequest(method, "http://"+strings.TrimSpace(f.read("state/serve.sock.addr"))+path,
@@ -101,7 +100,7 @@ func TestALimitedTokenKnowsNoOtherArm(t *testing.T) {
 	if got := f.asOperator(value, "POST", "/api/arms", `{"name":"new"}`); got != 403 {
 		t.Errorf("a new arm: %d, want 403", got)
 	}
-	// The limit is the arm and not its name.
+	// The token is limited to the arm itself, not to the arm's name.
 	f.must("arm", "rename", f.name, "former")
 	f.must("arm", "rename", other.name, f.name)
 	if got := f.asOperator(value, "GET", "/api/arms/"+f.name, ""); got != 404 {
@@ -113,8 +112,8 @@ func TestALimitedTokenKnowsNoOtherArm(t *testing.T) {
 	f.fails(4, "token", "create", "two", "--arm", "nobody")
 }
 
-// TestATokenOfOneTeamReachesNoArmOfAnother asks for each route of the API, and calls each
-// operator tool, with an arm of another team.
+// TestATokenOfOneTeamReachesNoArmOfAnother uses a token that is limited to one team. Each route of
+// the API and each operator tool must refuse it for an arm of another team.
 func TestATokenOfOneTeamReachesNoArmOfAnother(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)
@@ -176,7 +175,7 @@ func TestATokenOfOneTeamReachesNoArmOfAnother(t *testing.T) {
 	}
 }
 
-// toolsReach calls each operator tool with an arm and a run that the token does not reach.
+// toolsReach calls each operator tool for an arm and a run that the token must not reach.
 func (f *fake) toolsReach(value, arm, id, run string, leaks func(string) bool) {
 	f.t.Helper()
 	client, err := api.NewClient(api.ClientConfig{URL: "http://" + strings.TrimSpace(f.read("state/serve.sock.addr")),
@@ -214,7 +213,7 @@ func (f *fake) toolsReach(value, arm, id, run string, leaks func(string) bool) {
 	}
 }
 
-// operatorTools is the part of an answer to tools/list that the tests read.
+// operatorTools contains the parts of a response to tools/list that the tests read.
 type operatorTools struct {
 	Result struct {
 		Tools []struct {

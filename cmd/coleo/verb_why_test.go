@@ -11,8 +11,8 @@ import (
 	"coleo.dev/graph"
 )
 
-// TestG1AGraphOfARunOfARealProgram: a prompt, its dialog and its approval are in the graph
-// of the run. What the fake agent CLI does is in no record, so there are no calls.
+// TestG1AGraphOfARunOfARealProgram: the graph of a run must contain its prompt, its dialog and its
+// approval. It contains no calls, because the fake agent CLI keeps no record of them.
 func TestG1AGraphOfARunOfARealProgram(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -12,7 +12,8 @@ import (
 	"coleo.dev/conformance/fakeagent"
 )
 
-// TestAWrongValueIsToldInOneLine: what a person mistypes is named as the person typed it, with what to do next.
+// TestAWrongValueIsToldInOneLine: the error about a mistyped value must contain the value as the person typed
+// it, and what to do next.
 func TestAWrongValueIsToldInOneLine(t *testing.T) {
 	t.Parallel()
 	f := newFake(t)

@@ -18,10 +18,10 @@ type fake struct {
 	*world
 	name    string
 	workdir string
-	pid     int // of the agent CLI
+	pid     int // process of the agent CLI
 }
 
-// workdir creates a work folder with a script for the fake agent CLI.
+// workdir makes a work folder with a script for the fake agent CLI.
 func (w *world) workdir(name string, script fakeagent.Script) string {
 	w.t.Helper()
 	dir := w.path("work-" + name)
@@ -56,7 +56,7 @@ func (f *fake) record() []fakeagent.Entry {
 	return list
 }
 
-// received returns every byte that has reached the agent CLI so far.
+// received returns all bytes that have reached the agent CLI so far.
 func (f *fake) received() string {
 	var out []byte
 	for _, e := range f.record() {
@@ -65,7 +65,7 @@ func (f *fake) received() string {
 	return string(out)
 }
 
-// texts returns the texts of all entries of one kind.
+// texts returns the texts of all entries of one kind in the fake's record.
 func (f *fake) texts(kind fakeagent.Kind) []string {
 	var out []string
 	for _, e := range f.record() {
@@ -91,7 +91,7 @@ func (f *fake) environ() map[string]string {
 	return out
 }
 
-// asks sends a prompt that makes the fake open a dialog, and waits for the dialog.
+// asks sends a prompt on which the fake opens a dialog, and waits for the dialog.
 func (f *fake) asks(subject string) coleo.Dialog {
 	f.t.Helper()
 	f.must("arm", "prompt", f.name, "dialog "+subject)
@@ -102,7 +102,7 @@ func (f *fake) asks(subject string) coleo.Dialog {
 	return *arm.Dialog
 }
 
-// checkAnswer sends a prompt and checks its answer.
+// checkAnswer sends a prompt and checks that the answer is word.
 func (f *fake) checkAnswer(word string) {
 	f.t.Helper()
 	end := decode[coleo.RunEnd](f.world, "arm", "prompt", f.name, "--wait", "say "+word)

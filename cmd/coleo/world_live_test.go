@@ -22,29 +22,28 @@ import (
 	"coleo.dev/wire"
 )
 
-// live is an arm with a real agent CLI that uses a scripted model.
+// live is an arm with a real agent CLI and a scripted model.
 type live struct {
 	*world
 	model   *modelserver.Server
-	network *fakeNetwork // between the agent CLI and the model
+	network *fakeNetwork // relay between the agent CLI and the model
 	name    string
 	workdir string
 	pid     int
 
 	mu     sync.Mutex
-	bodies []string // of the requests to the model
+	bodies []string // bodies of the requests to the model
 }
 
-// newLive starts an idle arm with Claude Code in the hermetic profile. If Claude Code is
-// not installed, the test is skipped, unless COLEO_REQUIRE names it.
+// newLive starts an idle arm with Claude Code in the hermetic profile. It skips the test if Claude Code is
+// not installed, unless COLEO_REQUIRE names it.
 func newLive(t *testing.T) *live {
 	t.Helper()
 	needClaude(t)
 	return newLiveOf(t, "claude-code")
 }
 
-// newLiveOf starts an idle arm of a harness in the hermetic profile, with more arguments of
-// spawn.
+// newLiveOf starts an idle arm of a harness in the hermetic profile, with further arguments of spawn.
 func newLiveOf(t *testing.T, harness string, more ...string) *live {
 	t.Helper()
 	l := &live{world: newWorld(t, "[prices]\nmock-1 = { input = 3, output = 15 }\n"), name: "real"}
@@ -90,8 +89,7 @@ func claudePath() string {
 	return path
 }
 
-// proxyModel starts a proxy in front of the model, and passes the body of each request to
-// onRequest.
+// proxyModel starts a proxy in front of the model. It passes the body of each request to onRequest.
 func proxyModel(t *testing.T, model string, onRequest func(body string)) string {
 	t.Helper()
 	to, err := url.Parse(model)
@@ -99,7 +97,7 @@ func proxyModel(t *testing.T, model string, onRequest func(body string)) string 
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(to)
-	proxy.FlushInterval = -1 // at once, because answers are streams
+	proxy.FlushInterval = -1 // passes data on at once, because answers are streams
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -123,7 +121,7 @@ func startModel(t *testing.T) *modelserver.Server {
 	return model
 }
 
-// workdirOf creates a repository to work in.
+// workdirOf makes a git repository as a work folder.
 func (w *world) workdirOf(name string) string {
 	w.t.Helper()
 	dir := w.path("work-" + name)
@@ -133,7 +131,7 @@ func (w *world) workdirOf(name string) string {
 	return dir
 }
 
-// modelGot reports whether one request to the model had all the words.
+// modelGot reports whether some request to the model contained all the words.
 func (l *live) modelGot(words ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,8 +140,8 @@ func (l *live) modelGot(words ...string) bool {
 	})
 }
 
-// around returns a word and what stands around it in a request to the model, or "" if no request has it. The
-// word does not count where it is part of the text except.
+// around returns a word and the text around it in a request to the model, or "" if no request contains it.
+// Occurrences within the text except do not count.
 func (l *live) around(word, except string) string {
 	const context = 400 // bytes on each side
 	l.mu.Lock()
@@ -157,7 +155,7 @@ func (l *live) around(word, except string) string {
 	return ""
 }
 
-// asked returns how often the model was asked for a reply of a turn.
+// asked returns how many requests for a turn the model has received.
 func (l *live) asked() int {
 	n := 0
 	for _, q := range l.model.Record() {

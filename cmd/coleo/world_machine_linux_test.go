@@ -22,28 +22,28 @@ import (
 // machineVerb makes the test binary the first process of a machine.
 const machineVerb = "machine"
 
-// machine is a second host of a world's serve. Its processes are in their own process
-// namespace, so that no other host agent sees or ends them. It reaches the bus over a
-// wire that a test can cut.
+// machine is a second host of a world's serve. Its processes are in a process namespace of their
+// own, so that no other host agent sees or ends them. It reaches the bus through a wire that a test
+// can cut.
 type machine struct {
-	*world        // its folder; command lines run in the other world
-	main   *world // the world of serve
-	id     string // of its host agent
+	*world        // the machine's folder; its command lines run in the machine's own world
+	main   *world // the world in which serve runs
+	id     string // id of the machine's host agent
 	init   *exec.Cmd
-	pid    int // of init
+	pid    int // process of init
 	orders io.WriteCloser
 	agent  *exec.Cmd
 	isCut  bool
-	told   int // the pid that the last host agent sent to serve
+	told   int // the pid that the last host agent reported to serve
 }
 
-// playMachine is process 1 of a machine. It is the wire from its folder to the bus in the
-// folder args[0]. Lines on standard input cut and mend the wire.
+// playMachine is process 1 of a machine. It also connects a socket in its folder to the bus in the
+// folder args[0]. Lines on standard input cut and mend this wire.
 func playMachine(args []string) int {
 	if args[0] == "keys" {
 		return playKeys(args[1:])
 	}
-	if err := os.Chdir(args[0]); err != nil { // a socket's path must be short
+	if err := os.Chdir(args[0]); err != nil { // changes the folder, because the path of a socket must be short
 		fmt.Println(err)
 		return 1
 	}
@@ -60,8 +60,8 @@ func playMachine(args []string) int {
 	return 0
 }
 
-// playKeys types into the arm of the holder in the folder args[0], as its host agent
-// does. args[1] is the nonce. It prints the code of the error, if any.
+// playKeys types into the arm of the holder in the folder args[0], in the way of its host agent.
+// args[1] is the nonce. It prints the code of the error, if any.
 func playKeys(args []string) int {
 	c, err := holder.Dial(args[0], args[1])
 	if err == nil {
@@ -128,7 +128,7 @@ func (m *machine) childOf(parent int) int {
 	return 0
 }
 
-// inside returns a command line on this machine.
+// inside returns a command that runs on this machine.
 func (m *machine) inside(program string, args ...string) *exec.Cmd {
 	args = append([]string{"--target", strconv.Itoa(m.pid), "--pid", "--mount", "--wd=" + m.dir,
 		m.path("bin/" + program)}, args...)
@@ -137,7 +137,7 @@ func (m *machine) inside(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start starts the host agent and waits until serve hears it.
+// start starts the host agent, and waits until serve reports it as live.
 func (m *machine) start() {
 	m.t.Helper()
 	m.agent = m.inside("coleo", "agent", "start", "--id", m.id)
@@ -150,7 +150,7 @@ func (m *machine) start() {
 	until(m.t, "serve hears host agent "+m.id, func() bool { return m.live() && m.told != former })
 }
 
-// live reports whether serve hears the host agent.
+// live reports whether serve reports the host agent as live.
 func (m *machine) live() bool {
 	for _, h := range decode[[]coleo.HostInfo](m.main, "agent", "status") {
 		if h.ID == m.id && h.Live {
@@ -161,7 +161,7 @@ func (m *machine) live() bool {
 	return false
 }
 
-// setCut cuts the wire to the bus, or mends it.
+// setCut cuts or mends the wire to the bus.
 func (m *machine) setCut(cut bool) {
 	m.t.Helper()
 	order := "mend\n"
@@ -179,11 +179,11 @@ func (m *machine) signal(s syscall.Signal) {
 	m.check(syscall.Kill(m.onlyProcess("agent"), s))
 }
 
-// kill ends the host agent with SIGKILL. Its arms live on.
+// kill ends the host agent with SIGKILL. Its arms continue to run.
 func (m *machine) kill() {
 	m.t.Helper()
 	m.kill9(m.onlyProcess("agent"))
-	_ = m.agent.Process.Signal(syscall.SIGCONT) // nsenter stops together with the process that it started
+	_ = m.agent.Process.Signal(syscall.SIGCONT) // nsenter stops when its child stops, so it must continue first
 	_ = m.agent.Wait()
 }
 

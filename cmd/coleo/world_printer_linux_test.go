@@ -17,18 +17,18 @@ import (
 	"coleo.dev/wire"
 )
 
-// The fake printer is an agent CLI that only writes. Its output is known, so that each
-// lost or doubled byte shows. No real agent CLI can be told what to write.
+// The fake printer is an agent CLI that only writes output. The output is known in advance, so each
+// lost or doubled byte can be found. No real agent CLI can be made to write a given output.
 const (
-	printerStop  = ".stop"      // in its work folder: stop the output
-	printerSize  = ".said.json" // the size of the output, in bytes; written when the printer is silent
+	printerStop  = ".stop"      // a file in the work folder; the printer stops when it exists
+	printerSize  = ".said.json" // a file with the size of the output, in bytes; written when the printer has stopped
 	printerPause = 5 * time.Millisecond
-	printerBlock = 2000 // most bytes between two pauses: about 200 kB/s
+	printerBlock = 2000 // most bytes between two pauses, which gives about 200 kB/s
 )
 
-// playPrinter writes the output of a kind, "text" or "binary", to its terminal until it
-// is told to stop. With the kind "flood" it writes as fast as it can. Then it waits for
-// the terminal's end. With the kind "echo" it returns each key.
+// playPrinter writes the output of a kind to its terminal until it must stop. The kinds are "text"
+// and "binary". With the kind "flood", it writes as fast as it can. With the kind "echo", it
+// returns each key. At the end, it waits until its terminal closes.
 func playPrinter(args []string) int {
 	if len(args) != 2 {
 		fmt.Println("printer: want a work folder and a kind, got", args)
@@ -82,9 +82,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// printed returns n bytes of the endless output of a kind, starting at an offset. Text is
-// lines with wide and combined characters and colours, all over the screen. Binary is
-// every byte, and sooner or later every escape sequence.
+// printed returns n bytes of the endless output of a kind, from the offset at. The kind "text"
+// writes lines with wide and combined characters and colours, all over the screen. The kind
+// "binary" writes every byte and, sooner or later, every escape sequence.
 func printed(kind string, at, n int) []byte {
 	piece := func(i int) []byte {
 		x := uint64(i+1) * 0x9e3779b97f4a7c15
@@ -107,7 +107,7 @@ func printed(kind string, at, n int) []byte {
 	return out[at%size:][:n]
 }
 
-// printer is an arm with a fake printer.
+// printer is an arm whose agent CLI is a fake printer.
 type printer struct {
 	*world
 	name, kind, workdir string
@@ -138,7 +138,7 @@ func (p *printer) stop() int {
 	return n
 }
 
-// journal returns the output of an arm as viewers get it.
+// journal returns the output of an arm as viewers receive it.
 func (w *world) journal(name string, size int) []byte {
 	w.t.Helper()
 	client, err := w.client()
@@ -156,8 +156,8 @@ func (w *world) journal(name string, size int) []byte {
 	return out
 }
 
-// untouched compares an arm's output with its journal. It also compares the arm's screen
-// with a screen that received the whole output without a break.
+// untouched checks that an arm's journal equals its output. It also compares the arm's screen with
+// a screen that has received the whole output at once.
 func (p *printer) untouched() {
 	p.t.Helper()
 	size := p.stop()
@@ -174,7 +174,7 @@ func (p *printer) untouched() {
 	})
 }
 
-// difference returns the offset of the first difference of two texts.
+// difference returns the offset of the first different byte.
 func difference(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {

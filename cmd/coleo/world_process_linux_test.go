@@ -18,8 +18,8 @@ type worldProcess struct {
 	argv []string
 }
 
-// processes returns every live process that runs a program of the world, works in its
-// folders, or has its name in the environment.
+// processes returns every live process that runs a program of the world, works in its folders, or has
+// its name in its environment.
 func (w *world) processes() []worldProcess {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -55,8 +55,8 @@ func (w *world) processesOf(name string) []int {
 	return out
 }
 
-// onlyProcess returns the only process of a verb. It waits until there is one: a child that a process
-// starts has the same command line until it runs its own program.
+// onlyProcess returns the only process of a verb. It waits until there is exactly one, because a new
+// child process has the same command line until it runs its own program.
 func (w *world) onlyProcess(verb string) int {
 	w.t.Helper()
 	var pids []int
@@ -69,7 +69,7 @@ func (w *world) onlyProcess(verb string) int {
 
 func killPID(pid int) { _ = syscall.Kill(pid, syscall.SIGKILL) }
 
-// kill9 kills a process and waits until it is gone.
+// kill9 kills a process and waits until it no longer exists.
 func (w *world) kill9(pid int) {
 	w.t.Helper()
 	killPID(pid)

@@ -18,24 +18,24 @@ import (
 	"coleo.dev/wire"
 )
 
-// patience bounds every wait of these tests. It is far longer than any step takes on a
-// machine on which eight other programs want each core. A wait ends as soon as its
-// condition holds.
+// patience bounds every wait of these tests. It is far longer than any step takes, even on a
+// machine on which eight other programs compete for each core. A wait ends as soon as its condition
+// holds.
 const patience = 3 * time.Minute
 
-// world is one installation of Coleo with its own folder, bus and arms. Everything that
-// it starts ends with the test.
+// world is one installation of Coleo with its own folder, bus and arms. Everything that a test
+// starts in it ends with the test.
 type world struct {
 	t    *testing.T
-	dir  string // COLEO_DIR, also with bin/, home/ and the work folders
+	dir  string // COLEO_DIR; also contains bin/, home/ and the work folders
 	home string
-	env  []string            // for the command lines; without the test's own environment
-	user *syscall.Credential // runs the command lines; nil: the user who runs the test
+	env  []string            // environment of the command lines, without the test's own variables
+	user *syscall.Credential // the user who runs the command lines; nil means the user who runs the test
 
-	ending []func() // called when nothing runs any more
+	ending []func() // called when nothing is running any more
 }
 
-// newWorld creates the folders and config.toml, with more at the end of the file.
+// newWorld creates the folders and config.toml. The text config is appended to the file.
 func newWorld(t *testing.T, config string) *world {
 	t.Helper()
 	w := newFolder(t, "version = 1\n"+config)
@@ -43,7 +43,7 @@ func newWorld(t *testing.T, config string) *world {
 	return w
 }
 
-// skipIfShort skips a test of the whole of Coleo if -short is given.
+// skipIfShort skips a test of the whole of Coleo if -short is set.
 func skipIfShort(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -51,7 +51,8 @@ func skipIfShort(t *testing.T) {
 	}
 }
 
-// newFolder is newWorld without the end. It is for tests that start nothing by `up`.
+// newFolder is like newWorld, but ends nothing afterwards. It is for tests that start nothing with
+// `up`.
 func newFolder(t *testing.T, config string) *world {
 	t.Helper()
 	skipIfShort(t)
@@ -100,7 +101,7 @@ func link(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// end ends everything and checks that nothing is left.
+// end ends all processes of the world, and checks that none is left.
 func (w *world) end() {
 	if w.t.Failed() {
 		w.t.Logf("serve.log:\n%s\nagent.log:\n%s", w.read("state/logs/serve.log"), w.read("state/logs/agent.log"))
@@ -108,7 +109,7 @@ func (w *world) end() {
 	if r := w.run("down", "--arms"); r.code != 0 {
 		w.t.Errorf("down --arms = %v", r)
 	}
-	// A holder whose program has ended by itself may still be about to end.
+	// A holder whose program has ended by itself may need a moment to end.
 	for deadline := time.Now().Add(5 * time.Second); len(w.processes()) > 0 && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
@@ -137,7 +138,7 @@ func (w *world) check(err error) {
 
 func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
 
-// read returns the content of a file of the world, or "".
+// read returns the content of a file of the world, or "" if there is no such file.
 func (w *world) read(name string) string {
 	raw, _ := os.ReadFile(w.path(name))
 	return string(raw)
@@ -176,7 +177,7 @@ func (w *world) prepare(cmd *exec.Cmd) {
 	}
 }
 
-// run carries out a command line.
+// run runs a command line.
 func (w *world) run(args ...string) result {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
@@ -192,7 +193,7 @@ func (w *world) run(args ...string) result {
 	return result{args: args, code: cmd.ProcessState.ExitCode(), out: out.String(), err: errs.String()}
 }
 
-// must carries out a command line that must succeed, and returns its output.
+// must runs a command line that must succeed, and returns its output.
 func (w *world) must(args ...string) string {
 	w.t.Helper()
 	r := w.run(args...)
@@ -202,8 +203,8 @@ func (w *world) must(args ...string) string {
 	return r.out
 }
 
-// fails carries out a command line that must exit with a code. It returns the error in
-// the JSON output.
+// fails runs a command line that must exit with the given code. It returns the error from the JSON
+// output.
 func (w *world) fails(code int, args ...string) coleo.Error {
 	w.t.Helper()
 	r := w.run(append([]string{"--json"}, args...)...)
@@ -216,7 +217,7 @@ func (w *world) fails(code int, args ...string) coleo.Error {
 	return body.Error
 }
 
-// decode carries out a command line with --json and decodes its output.
+// decode runs a command line with --json and decodes its output.
 func decode[T any](w *world, args ...string) T {
 	w.t.Helper()
 	var v T
@@ -232,7 +233,7 @@ func (w *world) arm(name string) coleo.Arm {
 	return decode[coleo.Arm](w, "arm", "status", name)
 }
 
-// wait waits for a state of an arm.
+// wait waits until an arm has one of the given states.
 func (w *world) wait(name string, states ...coleo.State) coleo.Arm {
 	w.t.Helper()
 	words := make([]string, len(states))
@@ -247,7 +248,8 @@ func (w *world) wait(name string, states ...coleo.State) coleo.Arm {
 	return arm
 }
 
-// until repeats ok until it returns true. After patience it fails with what.
+// until calls ok again and again until it returns true. After patience, it fails with the text
+// what.
 func until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -259,7 +261,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// events returns the events of a kind from an arm's log.
+// events returns the events of a kind in an arm's log.
 func (w *world) events(arm string, kind coleo.EventKind) []coleo.Event {
 	w.t.Helper()
 	client, err := w.client()

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// beginByItself begins a turn with the commands in the file of orders. It does nothing while
+// beginByItself begins a turn with the commands in the file Config.Orders. It does nothing while
 // another turn is running.
 func (p *program) beginByItself(ctx context.Context) {
 	raw, err := os.ReadFile(p.cfg.Orders)
@@ -20,11 +20,11 @@ func (p *program) beginByItself(ctx context.Context) {
 	if commands != "" {
 		p.begin(ctx, func(ctx context.Context) { p.turn(ctx, strings.Split(commands, "\n")) })
 	}
-	p.rec.add(ByItself, commands, nil) // after the new state
+	p.rec.add(ByItself, commands, nil) // recorded after the new state
 }
 
-// fail carries out the word fail. It pretends that the model refuses a text some times and then
-// accepts it.
+// fail carries out the word fail. It answers as if the model refused a text for some times and then
+// accepted it.
 func (p *program) fail(ctx context.Context, rest string) error {
 	number, text, _ := strings.Cut(rest, " ")
 	most, err := strconv.Atoi(number)

@@ -54,25 +54,25 @@ type callDelta struct {
 	call
 }
 
-// statusError is an HTTP status of the model server that is not 200.
+// statusError is an HTTP status other than 200 from the model server.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("API error %d", int(e)) }
 
-// mayRecover reports whether a repetition of the request can succeed.
+// mayRecover reports whether repeating the request may succeed.
 func (e statusError) mayRecover() bool { return e >= 500 || e == http.StatusTooManyRequests }
 
 const (
-	// retries is the largest number of times that a request is repeated.
+	// retries is how often a request is repeated at most.
 	retries = 5
 	// retryAfter is the pause before a request is repeated. Every harness reports idle after a
-	// shorter wait. So if a harness takes this pause for the end of the turn, it always fails the
-	// check.
+	// shorter time. So a harness that mistakes this pause for the end of the turn fails the check
+	// every time.
 	retryAfter = time.Second
 )
 
-// ask sends the conversation to the model and returns the model's reply. Each time a
-// piece of the reply's text arrives, ask calls onText with the whole text so far.
+// ask sends the conversation to the model and returns the model's reply. Each time a piece of text
+// arrives, ask calls onText with the whole text so far.
 func (m *Model) ask(ctx context.Context, talk []message, tools []any, onText func(string)) (message, error) {
 	body := map[string]any{"model": m.Name, "stream": true, "stream_options": map[string]bool{"include_usage": true},
 		"messages": talk}
@@ -99,7 +99,7 @@ func (m *Model) ask(ctx context.Context, talk []message, tools []any, onText fun
 	return readReply(r.Body, onText)
 }
 
-// longestEvent is the largest allowed size of an event of a reply, in bytes.
+// longestEvent is the largest size of an event of a reply, in bytes.
 const longestEvent = 1 << 20
 
 func readReply(in io.Reader, onText func(string)) (message, error) {

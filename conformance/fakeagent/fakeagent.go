@@ -17,9 +17,9 @@ import (
 type Config struct {
 	Script Script
 	Record string // file to which each Entry is written as a line of JSON; "" for no record
-	Model  *Model // if it is not nil, the fake obeys the model and not the words of its prompts
-	// Orders is a file. At SIGUSR1, the fake begins a turn by itself with the commands in this file, one a line. If
-	// Orders is "", SIGUSR1 ends the fake.
+	Model  *Model // if not nil, the fake obeys the model instead of the words in its prompts
+	// Orders is the path of a file with commands, one per line. At SIGUSR1, the fake begins a turn by itself with
+	// these commands. If Orders is "", SIGUSR1 ends the fake.
 	Orders string
 }
 
@@ -32,7 +32,7 @@ type program struct {
 	rec *recorder
 
 	turns sync.WaitGroup
-	quit  chan int // the exit code; capacity 1
+	quit  chan int // receives the exit code; capacity 1
 
 	mu              sync.Mutex
 	state           string   // "", "idle", "busy", "dialog"
@@ -41,7 +41,7 @@ type program struct {
 	foreign         bool     // the screen shows garbage until the next input
 	transcript      []string // complete lines
 	composer        string
-	pending         string   // beginning of a key or a paste whose rest has not arrived
+	pending         string   // beginning of a key or paste whose rest has not arrived yet
 	queue           []string // prompts that were submitted during a turn
 	dialog          *dialog
 	interrupt       context.CancelFunc // interrupts the turn; nil if there is no turn
@@ -55,10 +55,9 @@ type program struct {
 	mode            int             // index of the mode; see modes
 	trying          string          // the number of the attempt, as text, while a request is repeated; otherwise ""
 	refusals        map[string]int  // how often the word fail has refused each text
-	unfinished      string          // what the word next tries again; see the word fail
+	unfinished      string          // the text that the word next tries again; see the word fail
 
-	// The following fields are used only by a fake with a model. After the start, only
-	// the goroutine of the turn uses them.
+	// The following fields are used only with a model. After the start, only the goroutine of the turn uses them.
 	talk    []message
 	always  map[string]bool // actions that the user has permanently allowed
 	mcp     *mcpClient      // nil without an MCP server
@@ -105,8 +104,7 @@ func Run(ctx context.Context, in *os.File, out io.Writer, c Config) (code int, e
 	return code, nil
 }
 
-// connect reads the saved conversation, if there is one. It starts the MCP server, if the fake has
-// one.
+// connect loads the saved conversation and starts the MCP server, if the fake has them.
 func (p *program) connect() (err error) {
 	m := p.cfg.Model
 	if m == nil {
@@ -130,13 +128,13 @@ func (p *program) run(ctx context.Context) int {
 	defer p.write("\x1b[?2004l\x1b[?25h\r\n")
 	defer p.turns.Wait()
 	defer cancel()
-	signals := make(chan os.Signal, 4) // more than enough for one signal of each kind
+	signals := make(chan os.Signal, 4) // enough for one signal of each kind
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGWINCH)
 	if p.cfg.Orders != "" {
 		signal.Notify(signals, syscall.SIGUSR1)
 	}
-	// This process catches these signals until it has ended. Otherwise a second SIGHUP
-	// could kill the fake while it ends, and the fake's exit code would be lost.
+	// This process catches these signals until it ends. Otherwise a second SIGHUP could kill the fake while it is
+	// ending, and its exit code would be lost.
 	input, stop := p.read()
 	defer stop()
 
@@ -164,9 +162,8 @@ func (p *program) run(ctx context.Context) int {
 	}
 }
 
-// read reads the terminal in the background, and sends the bytes to the returned channel. If the
-// file supports deadlines, stop() ends the reading immediately. Otherwise the reading ends after
-// the next input.
+// read reads the terminal in the background, and sends the bytes to the returned channel. If the file supports
+// deadlines, stop ends the reading at once. Otherwise the reading ends after the next input.
 func (p *program) read() (input <-chan []byte, stop func()) {
 	chunks, ended, done := make(chan []byte), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -222,8 +219,7 @@ func (p *program) signalled(s os.Signal) {
 	}
 }
 
-// hungUp ends the fake because its terminal is gone. If the fake ignores SIGHUP, the fake
-// continues.
+// hungUp ends the fake because its terminal is gone, unless the fake ignores SIGHUP.
 func (p *program) hungUp() {
 	p.rec.add(HungUp, "", nil)
 	p.mu.Lock()

@@ -16,7 +16,7 @@ import (
 	"unsafe"
 )
 
-// The test binary plays the fake when this variable is set to the record's path.
+// If this variable is set, the test binary runs the fake. Its value is the path of the record.
 const playVariable = "FAKEAGENT_TEST_RECORD"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ type fake struct {
 	cmd    *exec.Cmd
 	master *os.File
 	record string
-	shown  string // output that expect has not passed yet
+	shown  string // output that expect has not yet consumed
 }
 
 func openTerminal(t *testing.T) (master, slave *os.File) {
@@ -94,7 +94,7 @@ func play(t *testing.T, script string) *fake {
 	return f
 }
 
-// stop ends the processes that the fake leaves, children included.
+// stop ends all processes that the fake has left, including children.
 func (f *fake) stop() {
 	if f.cmd.ProcessState == nil {
 		_ = f.cmd.Process.Kill()
@@ -108,10 +108,10 @@ func (f *fake) stop() {
 	}
 }
 
-// patience bounds every wait of these tests; a loaded machine needs seconds.
+// patience bounds every wait of these tests. A loaded machine needs some seconds.
 const patience = 30 * time.Second
 
-// expect reads until the terminal has shown text, and returns the output before it.
+// expect reads until the terminal has shown text. It returns the output before text.
 func (f *fake) expect(text string) (before string) {
 	f.t.Helper()
 	if err := f.master.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -135,7 +135,7 @@ func (f *fake) expect(text string) (before string) {
 	}
 }
 
-// await waits for a state that nothing announces.
+// await waits until is returns true. It is for states that no output announces.
 func (f *fake) await(what string, is func() bool) {
 	f.t.Helper()
 	late := time.NewTimer(patience)
@@ -179,7 +179,7 @@ func (f *fake) recorded(k Kind) []string {
 	return texts
 }
 
-// want compares the recorded texts of one kind.
+// want checks the recorded texts of one kind.
 func (f *fake) want(k Kind, texts ...string) {
 	f.t.Helper()
 	if got := f.recorded(k); !slices.Equal(got, texts) {
@@ -187,7 +187,7 @@ func (f *fake) want(k Kind, texts ...string) {
 	}
 }
 
-// ended waits for the end and compares the exit code; -1 stands for a signal.
+// ended waits until the fake has ended, and checks the exit code. The code -1 stands for a signal.
 func (f *fake) ended(code int) {
 	f.t.Helper()
 	timer := time.AfterFunc(patience, func() { _ = f.cmd.Process.Kill() })
@@ -299,7 +299,7 @@ func TestHangUpsEndItUnlessIgnored(t *testing.T) {
 
 	f = play(t, "")
 	f.expect(idle)
-	f.send("ignore hup\nsay done\r") // LF is a new line in the composer
+	f.send("ignore hup\nsay done\r") // in the composer, LF is a new line
 	f.expect("● done")
 	if err := f.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)

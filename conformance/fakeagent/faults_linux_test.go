@@ -143,8 +143,8 @@ func TestStatusTitleAndPasteMode(t *testing.T) {
 	f.expect("state=idle")
 	f.expect(idle)
 	f.send("status working\npaste off\r")
-	f.expect("state=working:app=fake\x1b\\") // the turn
-	f.expect("state=working:app=fake\x1b\\") // the false status
+	f.expect("state=working:app=fake\x1b\\") // from the beginning of the turn
+	f.expect("state=working:app=fake\x1b\\") // from the false status
 	f.expect("\x1b[?2004l")
 	f.expect("state=idle")
 }
@@ -202,7 +202,7 @@ func TestRunEndsWithItsContextAndRestoresTheTerminal(t *testing.T) {
 	}
 }
 
-// running plays a fake in this process; the channel receives its exit code.
+// running runs a fake in this process. The returned channel receives the fake's exit code.
 func running(ctx context.Context, slave *os.File) <-chan int {
 	ended := make(chan int, 1)
 	go func() {

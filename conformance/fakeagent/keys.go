@@ -6,13 +6,15 @@ import (
 	"time"
 )
 
+// This file handles the keys that the fake reads from its terminal.
+
 const (
 	pasteBegins = "\x1b[200~"
 	pasteEnds   = "\x1b[201~"
 )
 
-// keys handles the bytes of one read. A single ESC is the Esc key. If the bytes end in
-// the middle of a key or a paste, keys handles that key or paste after the next read.
+// keys handles the bytes of one read. A single ESC is the Esc key. If the bytes end within a key or
+// a paste, keys handles it when the rest has arrived.
 func (p *program) keys(ctx context.Context, b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -34,7 +36,7 @@ func (p *program) keys(ctx context.Context, b []byte) {
 }
 
 // key handles the key or paste at the beginning of s, and returns its length in bytes. If s
-// contains only a part of the key or paste, key does nothing and returns 0.
+// contains only its beginning, key does nothing and returns 0.
 func (p *program) key(ctx context.Context, s string) int {
 	if strings.HasPrefix(s, pasteBegins) {
 		text, _, whole := strings.Cut(s[len(pasteBegins):], pasteEnds)
@@ -77,9 +79,9 @@ func (p *program) key(ctx context.Context, s string) int {
 }
 
 // escape handles an escape sequence at the beginning of s, and returns its length in bytes. In a
-// dialog, the arrows move the mark. As with some real agent CLIs, Shift-Tab allows an action
-// permanently in a dialog. Without a dialog, Shift-Tab switches to the next mode. Other sequences
-// have no effect.
+// dialog, the arrows move the mark. As in some real agent CLIs, Shift-Tab in a dialog allows the
+// action permanently. Without a dialog, Shift-Tab switches to the next mode. Other sequences have
+// no effect.
 func (p *program) escape(s string) int {
 	if len(s) == 1 || s[1] != '[' && s[1] != 'O' {
 		p.esc()
@@ -137,7 +139,8 @@ func (p *program) esc() {
 }
 
 // ctrlC does the first of these actions that is possible: it cancels a dialog, interrupts the turn,
-// clears the composer, or ends the fake. Only a second Ctrl-C within againWithin ends the fake.
+// clears the composer, or ends the fake. To end the fake, a second Ctrl-C must follow within
+// againWithin.
 func (p *program) ctrlC() {
 	switch {
 	case p.dialog != nil:

@@ -118,5 +118,5 @@ func (c *mcpClient) use(name, args string) string {
 func (c *mcpClient) close() {
 	c.in.Close()
 	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // an error is normal, because the server was killed
+	_ = c.cmd.Wait() // an error is expected, because the server was killed
 }

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// Model turns a fake into a small agent CLI that asks a model server what to do. Such a fake does
-// not obey the words of its prompts. The requests have the form of Chat Completions. The model can
-// write files, run commands, ask the user, and call the tools of one MCP server. The model can also
-// give a task to a subagent.
+// Model turns a fake into a small agent CLI that asks a model server what to do. Such a fake
+// ignores the words in its prompts. Its requests are in the format of Chat Completions. The model
+// can write files, run commands, ask the user, call the tools of one MCP server, and give a task to
+// a subagent.
 //
 // The prompt "/compact" shortens the conversation. If a prompt begins with "!", the fake runs the
 // rest of the prompt as a shell command of the user.
@@ -31,9 +31,9 @@ type Model struct {
 	MCP     []string // command line of an MCP server; empty for none
 }
 
-// shortestTurn is the shortest time that a turn takes. No real model answers faster. After a
-// harness has submitted a prompt, it needs some milliseconds before it looks for the end of the
-// turn.
+// shortestTurn is the shortest duration of a turn. No real model answers faster. A harness needs
+// these milliseconds, because it begins to look for the end of the turn only after it has submitted
+// the prompt.
 const shortestTurn = 100 * time.Millisecond
 
 const systemText = "You are played by a script. Use the tools."
@@ -96,9 +96,8 @@ func (p *program) asked(ctx context.Context, prompt string) {
 	}
 }
 
-// converse sends a prompt to the model, uses the tools that the model calls, and sends
-// their results to the model. It returns after a reply without calls, or after an
-// error.
+// converse sends a prompt to the model, uses the tools that the model calls, and sends their
+// results to the model. It returns after a reply without calls, or after an error.
 func (p *program) converse(ctx context.Context, prompt string) (err error) {
 	if p.has(narrow) {
 		prompt = strings.Map(func(r rune) rune { return min(r, '~') }, prompt)
@@ -173,8 +172,8 @@ func (p *program) reply(ctx context.Context, talk []message, below bool) (messag
 	}
 }
 
-// streamed returns a function that shows the text of one reply. Each time the text grows, the
-// function is called again. It replaces the text that it has shown before.
+// streamed returns a function that shows the text of one reply. The function must be called each
+// time the text grows. It replaces the text that it has shown before.
 func (p *program) streamed() func(string) {
 	begun := -1
 	return func(text string) {
@@ -200,8 +199,8 @@ func (p *program) compact(ctx context.Context) error {
 	return p.cfg.Model.keep(p.talk)
 }
 
-// shellGrace is how long the fake still waits for output after a command has ended. A
-// process that the command has left behind can keep the output open.
+// shellGrace is how long the fake waits for more output after a command has ended. A process that
+// the command has left behind can keep the output open.
 const shellGrace = 100 * time.Millisecond
 
 // armMark is the beginning of an environment variable. Coleo finds the processes of an

@@ -11,9 +11,9 @@ import (
 // NoteKind is the kind of a Note.
 type NoteKind string
 
-// The values of NoteKind.
+// These are the kinds of notes.
 const (
-	NotedPrompt NoteKind = "prompt" // the fake has taken a prompt
+	NotedPrompt NoteKind = "prompt" // the fake has received a prompt
 	NotedText   NoteKind = "text"   // the model has said something
 	NotedCall   NoteKind = "call"   // the model has called a tool
 	NotedResult NoteKind = "result" // the tool has ended
@@ -21,21 +21,21 @@ const (
 )
 
 // Note is one line of the notes that a fake with a model takes about its conversation, as real
-// agent CLIs do. The file with the notes is next to the file Model.Keep, and its name ends in
+// agent CLIs do. The file with the notes is beside the file Model.Keep, and its name ends with
 // ".jsonl".
 type Note struct {
 	At    time.Time `json:"at"`
 	Kind  NoteKind  `json:"kind"`
 	Reply int       `json:"reply,omitempty"` // number of the model's reply since the start
-	Text  string    `json:"text,omitempty"`  // of the prompt, the model or the result; arguments of a call
-	ID    string    `json:"id,omitempty"`    // of the call
+	Text  string    `json:"text,omitempty"`  // text of the prompt, the model or the result; for a call, its arguments
+	ID    string    `json:"id,omitempty"`    // id of the call
 	Tool  string    `json:"tool,omitempty"`
 	// Outcome is how a call or a turn ended: "success", "denied", "error" or "interrupted".
 	Outcome string `json:"outcome,omitempty"`
-	Below   bool   `json:"below,omitempty"` // a subagent has done it
+	Below   bool   `json:"below,omitempty"` // true for the work of a subagent
 }
 
-// These are the outcomes in notes.
+// These are the values of Note.Outcome.
 const (
 	succeeded   = "success"
 	denied      = "denied"
@@ -43,9 +43,9 @@ const (
 	interrupted = "interrupted"
 )
 
-// result is what a tool call returns.
+// result is the result of a tool call.
 type result struct {
-	text    string // for the model
+	text    string // text for the model
 	outcome string
 }
 
@@ -53,7 +53,7 @@ func errorOf(format string, args ...any) result {
 	return result{"error: " + fmt.Sprintf(format, args...), failed}
 }
 
-// beginNotes makes the file of the notes, so that a reader finds it before the first turn.
+// beginNotes makes an empty file for the notes, so that a reader finds it before the first turn.
 func (m *Model) beginNotes() error {
 	if m.Keep == "" {
 		return nil
@@ -65,7 +65,7 @@ func (m *Model) beginNotes() error {
 	return f.Close()
 }
 
-// note writes a line of the notes. If the fake is mingling, the note does not say that a subagent
+// note writes a line of the notes. If the fake is mingling, the line does not show that a subagent
 // has done the work.
 func (p *program) note(n Note) {
 	path := p.cfg.Model.Keep
@@ -76,7 +76,7 @@ func (p *program) note(n Note) {
 	n.Below = n.Below && !p.has(mingling)
 	line, err := json.Marshal(n)
 	if err != nil {
-		return // impossible: a Note has only texts and numbers
+		return // impossible, because a Note contains only texts and numbers
 	}
 	f, err := os.OpenFile(path+"l", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -84,7 +84,7 @@ func (p *program) note(n Note) {
 		return
 	}
 	defer f.Close()
-	_, _ = f.Write(append(line, '\n')) // a test that needs the line fails without it
+	_, _ = f.Write(append(line, '\n')) // without the line, a test that needs it fails
 }
 
 // noteReply notes the text and the calls of a reply.

@@ -14,19 +14,20 @@ import (
 // Kind is the kind of an Entry.
 type Kind string
 
-// The values of Kind.
+// These are the kinds of entries.
 const (
-	Started   Kind = "started"   // Text is the process id
-	Bytes     Kind = "bytes"     // Bytes were read; they can have had no effect
-	Prompted  Kind = "prompted"  // Text was submitted
-	Said      Kind = "said"      // Text was answered by the word say
-	Chosen    Kind = "chosen"    // Text is the option that was chosen in a dialog; "" for none
-	ByItself  Kind = "by itself" // Text has the commands of a turn at SIGUSR1; "" if another turn was running
+	Started  Kind = "started"  // Text is the process id
+	Bytes    Kind = "bytes"    // Bytes were read; they may have had no effect
+	Prompted Kind = "prompted" // Text was submitted
+	Said     Kind = "said"     // Text is an answer that the word say has given
+	Chosen   Kind = "chosen"   // Text is the option that was chosen in a dialog; "" for none
+	// Text contains the commands of a turn at SIGUSR1; it is "" if another turn was running.
+	ByItself  Kind = "by itself"
 	Stopped   Kind = "stopped"   // a key interrupted the turn
 	InState   Kind = "state"     // Text is the new state: "idle", "busy" or "dialog"
 	Signalled Kind = "signalled" // Text names a signal that arrived; the fake can ignore it
 	HasChild  Kind = "child"     // Text is the process id of a child that the fake leaves behind
-	HungUp    Kind = "hung up"   // the terminal has gone
+	HungUp    Kind = "hung up"   // the terminal is gone
 	Ended     Kind = "ended"     // Text is the exit code
 )
 
@@ -42,7 +43,7 @@ type Entry struct {
 type recorder struct {
 	mu  sync.Mutex
 	out io.Writer
-	err error // first error of a write
+	err error // the first error of a write
 }
 
 func (r *recorder) add(k Kind, text string, bytes []byte) {
@@ -57,9 +58,9 @@ func (r *recorder) add(k Kind, text string, bytes []byte) {
 	}
 }
 
-// ReadRecord reads the record of a fake. The fake can still be running. If the file does not exist,
-// there are no entries. ReadRecord ignores an incomplete last line. An error names the file. If a
-// line cannot be decoded, the error also names the line.
+// ReadRecord reads the record of a fake, which may still be running. If the file does not exist,
+// there are no entries. ReadRecord ignores an incomplete last line. Its error names the file and,
+// if a line cannot be decoded, the line.
 func ReadRecord(path string) ([]Entry, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

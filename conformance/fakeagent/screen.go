@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// dialog is an open question. When the user has answered the dialog, the fake sends the index of
-// the chosen option on the channel `answer`. If the user has chosen no option, the fake sends -1.
+// dialog is an open question. When the user has answered, the fake sends the index of the chosen
+// option on the channel answer. If the user has chosen no option, it sends -1.
 type dialog struct {
 	head    string
 	subject string
@@ -30,8 +30,8 @@ func permission(subject string) *dialog {
 // options lists the options of each permission dialog, in order.
 var options = [...]string{"Yes", "Yes, and do not ask again", "No"}
 
-// These constants are indexes of options. The option at forEver allows an action permanently. The
-// option at `refused` denies an action, and Esc chooses it too.
+// These constants are indexes of options. The option forEver allows an action permanently. The
+// option refused denies an action, and Esc chooses it too.
 const (
 	forEver = 1
 	refused = len(options) - 1
@@ -44,8 +44,8 @@ var modes = [...]string{"", acceptEdits, "plan"}
 // acceptEdits is the mode in which the fake writes files without asking.
 const acceptEdits = "accept edits"
 
-// write writes text to the terminal. It ignores errors. If the terminal is gone, the loop that
-// reads keys notices this.
+// write writes text to the terminal. It ignores errors, because the loop that reads keys notices if
+// the terminal is gone.
 func (p *program) write(s string) { _, _ = io.WriteString(p.out, s) }
 
 // redraw locks mu and calls draw.
@@ -88,9 +88,8 @@ func (p *program) draw() {
 	p.write(b.String())
 }
 
-// composerLines returns the lines of the composer, the two lines around the composer, and the
-// footer. It also returns the column of the cursor. The cursor is on the last line of the
-// composer's text.
+// composerLines returns the lines of the composer, the rules around it, and the footer. It also
+// returns the column of the cursor, which is on the last line of the composer's text.
 func (p *program) composerLines(cols, rows int) (lines []string, column string) {
 	rule := strings.Repeat("─", cols)
 	text := wrap(p.composer, cols-3)
@@ -176,7 +175,7 @@ func wrap(text string, cols int) []string {
 	return lines
 }
 
-// width returns how many cells s needs. An East Asian wide character needs two.
+// width returns how many cells s needs. An East Asian wide character needs two cells.
 func width(s string) int {
 	n := 0
 	for _, r := range s {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Script says what the fake does at its start and how it answers prompts.
+// Script describes what the fake does when it starts, and how it answers prompts.
 type Script struct {
 	// Start lists commands that run before the composer is drawn for the first time. The screen is
 	// blank until the commands have ended or one of them opens a dialog.
 	Start []string `json:"start,omitempty"`
-	// Rules say which commands a prompt runs. The first matching rule is used. If no
-	// rule matches, the lines of the prompt are the commands.
+	// Rules determine which commands a prompt runs. The first matching rule is used. If no rule
+	// matches, the lines of the prompt are the commands.
 	Rules []Rule `json:"rules,omitempty"`
 	// Status makes the fake announce each state with OSC 7501.
 	Status bool `json:"status,omitempty"`
@@ -23,14 +23,13 @@ type Script struct {
 	Title bool `json:"title,omitempty"`
 }
 
-// Rule says which commands the fake runs instead of the lines of a prompt.
+// Rule replaces the lines of a prompt by other commands.
 type Rule struct {
 	Contains string   `json:"contains"` // text that the prompt must contain; "" matches every prompt
 	Do       []string `json:"do"`
 }
 
-// LoadScript reads a script from a JSON file. The error names the file, and the entry
-// that is wrong.
+// LoadScript reads a script from a JSON file. Its error names the file and the wrong entry.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -82,9 +82,8 @@ func (p *program) use(ctx context.Context, c call, bySubagent bool) result {
 	return errorOf("no tool is called %s", c.Function.Name)
 }
 
-// permitted carries out an action of the model: it calls the given function. If the described
-// action needs permission, permitted asks the user first. A hasty fake calls the function before it
-// asks.
+// permitted carries out an action of the model by calling do. If the action needs permission,
+// permitted first asks the user. A hasty fake calls do before it asks.
 func (p *program) permitted(ctx context.Context, what string, do func() result) (did result) {
 	if p.has(hasty) {
 		did = do()

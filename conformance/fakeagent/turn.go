@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// begin begins a turn. The turn calls the first function and then the second one. The caller must
-// hold mu.
+// begin begins a turn, which calls do. After the turn, the next prompt in the queue begins. The
+// caller must hold mu.
 func (p *program) begin(ctx context.Context, do func(ctx context.Context)) {
 	turn, stop := context.WithCancel(ctx)
 	p.interrupt = stop
@@ -30,8 +30,7 @@ func (p *program) answer(ctx context.Context, prompt string) {
 	p.begin(ctx, func(ctx context.Context) { p.turn(ctx, p.cfg.Script.commands(prompt)) })
 }
 
-// turn runs commands one after another. If a command is interrupted, turn does not run
-// the commands after it.
+// turn runs commands one after another. If a command is interrupted, turn skips the rest.
 func (p *program) turn(ctx context.Context, commands []string) {
 	words := p.words()
 	for _, line := range commands {

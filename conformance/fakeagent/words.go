@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// act runs a command. Its argument is the text after the command's word. If the command is
-// interrupted, act returns the error of ctx.
+// act runs a command. rest is the text after the command's word. If the command is interrupted, act
+// returns the error of ctx.
 type act func(ctx context.Context, rest string) error
 
 func (p *program) words() map[string]act {
@@ -126,7 +126,7 @@ func (p *program) exit(ctx context.Context, rest string) error {
 	return ctx.Err()
 }
 
-// crash ends the fake with SIGKILL. So the fake prints no message and does not restore the
+// crash ends the fake with SIGKILL, so that it prints no message and does not restore the
 // terminal's mode.
 func (p *program) crash(ctx context.Context, _ string) error {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
@@ -170,7 +170,7 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	if err != nil {
 		n = 1
 	}
-	const line = "flood flood flood flood flood flood flood flood flood flood flo\r\n" // 64 bytes
+	const line = "flood flood flood flood flood flood flood flood flood flood flo\r\n" // this line has 64 bytes
 	block := strings.Repeat(line, 1024)
 	for range n * 16 {
 		if ctx.Err() != nil {
@@ -182,8 +182,8 @@ func (p *program) flood(ctx context.Context, rest string) error {
 	return nil
 }
 
-// childLifetime is how long a child of the fake lives, in seconds. It ends a child that a test does
-// not end.
+// childLifetime is how long a child of the fake lives, in seconds. It bounds the life of a child
+// that a test fails to end.
 const childLifetime = "600"
 
 func (p *program) child(_ context.Context, rest string) error {
@@ -198,7 +198,7 @@ func (p *program) child(_ context.Context, rest string) error {
 		return nil
 	}
 	pid := strconv.Itoa(c.Process.Pid)
-	_ = c.Process.Release() // nobody waits for the child: this is the fault
+	_ = c.Process.Release() // nobody waits for the child, which is the fault to imitate
 	p.rec.add(HasChild, pid, nil)
 	p.print("● child " + pid)
 	return nil

@@ -1,6 +1,6 @@
-// Package hosted runs one arm as Coleo runs it: a host agent in this process drives the session,
-// and writes the events of the arm's runs to a log. Checks read that log. Without a host agent, a
-// session reports work but no runs.
+// Package hosted runs one arm as Coleo does. A host agent in this process drives the session, and
+// writes the events of the arm's runs to a log, which checks read. The host agent is necessary,
+// because a session alone reports work but no runs.
 package hosted
 
 import (
@@ -23,14 +23,14 @@ import (
 const (
 	hostID  = "conformance"
 	armName = "judged"
-	// endTimeout limits how long the end of the arm can take. An agent CLI that ignores signals is
+	// endTimeout is how long the end of the arm may take. An agent CLI that ignores signals is
 	// killed after some seconds.
 	endTimeout = 30 * time.Second
 	// eventsAtOnce is how many events are read from the log at once.
 	eventsAtOnce = 1000
 )
 
-// Config says where an arm runs, and with which harness.
+// Config describes where to run an arm, and with which harness.
 type Config struct {
 	Dir     string // a folder that does not exist yet, for the host agent's files
 	Harness coleo.Harness
@@ -43,21 +43,21 @@ type Arm struct {
 	config Config
 	id     string
 	seeing *seeing
-	key    bus.Key // with which the host agent connects to the bus
+	key    bus.Key // the key with which the host agent connects to the bus
 	server *bus.Server
-	serve  *bus.Conn // gives orders
+	serve  *bus.Conn // the connection that gives orders
 	log    *os.File
 
-	// These fields belong to the host agent that runs now.
+	// These fields belong to the present host agent.
 	db   *store.HostDB
 	conn *bus.Conn
 	stop context.CancelFunc
 	done chan error // receives the result of the host agent
 }
 
-// Start starts a host agent and an arm with the given configuration. It returns when the
-// agent CLI's process runs. The error is ENotInstalled if the agent CLI is missing. A
-// caller that gets no error must call Close.
+// Start starts a host agent and an arm with the given configuration. It returns when the agent
+// CLI's process is running. The error is ENotInstalled if the agent CLI is missing. If Start
+// returns no error, the caller must call Close.
 func Start(ctx context.Context, c Config, spawn coleo.SpawnConfig) (*Arm, error) {
 	a := &Arm{config: c, id: spawn.Arm, seeing: &seeing{Harness: c.Harness}}
 	err := a.openBus()
@@ -74,8 +74,8 @@ func Start(ctx context.Context, c Config, spawn coleo.SpawnConfig) (*Arm, error)
 	return a, nil
 }
 
-// openBus makes the folder, starts the bus in it, and connects a.serve to the bus. The connection
-// a.serve gives orders.
+// openBus makes the folder, starts the bus in it, and makes the connection a.serve, which gives
+// orders.
 func (a *Arm) openBus() (err error) {
 	if err = os.Mkdir(a.config.Dir, 0o700); err != nil {
 		return fmt.Errorf("make the host agent's folder: %w", err)
@@ -95,8 +95,8 @@ func (a *Arm) openBus() (err error) {
 
 func (a *Arm) socket() string { return filepath.Join(a.config.Dir, "bus.sock") }
 
-// startHost starts a host agent. It returns when the host agent carries out orders. If the arm
-// already runs, the host agent attaches to the arm first.
+// startHost starts a host agent. It returns when the host agent can carry out orders. If the arm is
+// already running, the host agent first attaches to it.
 func (a *Arm) startHost(ctx context.Context) (err error) {
 	if a.db, err = store.OpenHost(filepath.Join(a.config.Dir, "host.db")); err != nil {
 		return err
@@ -126,8 +126,8 @@ func (a *Arm) startHost(ctx context.Context) (err error) {
 	}
 }
 
-// Restart ends the host agent and starts another one. The new host agent attaches to the arm. After
-// that, Session returns a new session object.
+// Restart ends the host agent and starts another one, which attaches to the arm. After that,
+// Session returns a new session object.
 func (a *Arm) Restart(ctx context.Context) error {
 	if err := a.endHost(); err != nil {
 		return fmt.Errorf("end the host agent: %w", err)
@@ -139,12 +139,12 @@ func (a *Arm) order(ctx context.Context, op bus.Op, in, out any) error {
 	return a.serve.Ask(ctx, hostID, op, in, out)
 }
 
-// Session returns the session of the arm. Callers may only look at the session, because only the
+// Session returns the session of the arm. Callers may only read from the session, because only the
 // host agent types.
 func (a *Arm) Session() coleo.Session { return a.seeing.newest() }
 
-// Prompt sends a prompt, and answers each dialog with the decision that decide returns. It returns
-// when the end of the prompt's run is in the log.
+// Prompt sends a prompt, and answers each dialog with the result of decide. It returns when the end
+// of the prompt's run is in the log.
 func (a *Arm) Prompt(ctx context.Context, text string, decide func(coleo.Dialog) coleo.Decision) error {
 	var r coleo.Receipt
 	if err := a.order(ctx, bus.OpPrompt, bus.PromptOrder{Arm: a.id, Prompt: coleo.Prompt{Text: text}}, &r); err != nil {
@@ -248,7 +248,7 @@ func (a *Arm) closeBus() error {
 	return a.log.Close()
 }
 
-// seeing is a harness that stores the session that the host agent opens.
+// seeing is a harness that stores each session that the host agent opens.
 type seeing struct {
 	coleo.Harness
 

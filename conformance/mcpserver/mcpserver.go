@@ -1,7 +1,7 @@
-// Package mcpserver is a small MCP server for tests. Agent CLIs start the server. The server has
-// the tool ping, and records each request. The record proves that an MCP connection works,
-// whatever the agent CLI itself reports. If an agent CLI lets servers ask its user, the server also
-// has the tool ask.
+// Package mcpserver is a small MCP server for tests, which agent CLIs start. The server has the
+// tool ping, and records each request. The record proves that an MCP connection works, whatever the
+// agent CLI itself reports. If an agent CLI allows servers to ask its user, the server also has the
+// tool ask.
 //
 // The server uses only standard input and output. It offers nothing except the tools.
 package mcpserver
@@ -22,13 +22,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is the name of the tool that every agent CLI gets. The tool takes {"text": string}, and
-// returns the text with "pong: " before it.
+// Tool is the name of the tool that the server offers to every agent CLI. The tool takes {"text":
+// string}, and returns the text with "pong: " before it.
 const Tool = "ping"
 
 // AskTool is the name of the tool that asks the user of the agent CLI, with the method
 // elicitation/create. It takes {"message": string, "fields": object}. The fields are the properties
-// of the schema that the user fills in. The tool returns what the user did and the values.
+// of the schema that the user fills in. The tool returns the user's action and the values.
 const AskTool = "ask"
 
 // Request is one line of the record: a request or a notification that the server
@@ -48,8 +48,8 @@ type pingInput struct {
 	Text string `json:"text" jsonschema:"the text that comes back"`
 }
 
-// Run serves one client until the input ends or ctx is canceled. The end of the input is not an
-// error. Nobody else is allowed to write to out.
+// Run handles one client until the input ends or ctx is canceled. The end of the input is not an
+// error. Nobody else may write to out.
 //
 // Before Run answers a request, it appends the request to recordFile as a line of JSON. If
 // recordFile is empty, there is no record.
@@ -77,7 +77,7 @@ func ping(_ context.Context, _ *mcp.CallToolRequest, in pingInput) (*mcp.CallToo
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "pong: " + in.Text}}}, nil, nil
 }
 
-// offerAsk adds the tool ask as soon as a client says that servers may ask its user.
+// offerAsk adds the tool ask when a client declares that servers may ask its user.
 func offerAsk(s *mcp.Server) mcp.Middleware {
 	return func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -90,8 +90,8 @@ func offerAsk(s *mcp.Server) mcp.Middleware {
 	}
 }
 
-// letsServersAsk reports whether the parameters of a request name the capability elicitation. Since
-// the protocol of 2026-07-28, each request names the capabilities of the client.
+// letsServersAsk reports whether the parameters of a request contain the capability elicitation.
+// Since the protocol of 2026-07-28, each request contains the capabilities of the client.
 func letsServersAsk(p mcp.Params) bool {
 	if first, ok := p.(*mcp.InitializeParams); ok {
 		return first.Capabilities != nil && first.Capabilities.Elicitation != nil
@@ -104,7 +104,7 @@ func letsServersAsk(p mcp.Params) bool {
 }
 
 // ask asks the user of the client. The first call returns the question, and the client calls again
-// with the answer. For a client with an older protocol, the SDK asks in between.
+// with the answer. For a client with an older protocol, the SDK asks between the two calls.
 func ask(_ context.Context, req *mcp.CallToolRequest, in askInput) (*mcp.CallToolResult, any, error) {
 	got, answered := req.Params.InputResponses["answer"].(*mcp.ElicitResult)
 	if !answered {
@@ -124,7 +124,7 @@ func ask(_ context.Context, req *mcp.CallToolRequest, in askInput) (*mcp.CallToo
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
 }
 
-// noClose is a writer whose Close does nothing. So the SDK does not close the caller's writer.
+// noClose is a writer whose Close does nothing, so that the SDK does not close the caller's writer.
 type noClose struct{ io.Writer }
 
 func (noClose) Close() error { return nil }
@@ -175,8 +175,8 @@ func (r *recorded) write(q Request) error {
 // request of more than 16 MiB. A line is only a little longer than its request.
 const longestLine = 17 << 20
 
-// ReadRecord reads a record file. If the file does not exist, the record is empty. An
-// error names the file. If a line cannot be decoded, the error also names the line.
+// ReadRecord reads a record file. If the file does not exist, the record is empty. The error names
+// the file and, if a line cannot be decoded, the line.
 func ReadRecord(path string) ([]Request, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

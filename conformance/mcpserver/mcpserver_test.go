@@ -33,8 +33,8 @@ func startServer(t *testing.T, record string) *client {
 	return c
 }
 
-// send writes one message. With an id, it returns the line of the answer, or of a question to the user. It
-// passes over notifications: the server sends one when its tools change.
+// send writes one message. If the message has an id, send returns the line with the response, or with a
+// question to the user. It skips notifications, which the server sends when its tools change.
 func (c *client) send(message string) string {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, message+"\n"); err != nil {
@@ -127,7 +127,8 @@ func TestRecordsThatCannotBeReadOrWritten(t *testing.T) {
 	}
 }
 
-// Only a client that lets servers ask its user gets the tool ask. The answer reaches the model.
+// Only a client that allows servers to ask its user may be offered the tool ask. The answer must reach the
+// model.
 func TestAskAsksTheUserOfAClientThatAllowsIt(t *testing.T) {
 	t.Parallel()
 	plain := startServer(t, "")

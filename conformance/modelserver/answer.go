@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// maxBody is the largest allowed size of a request, in bytes. In the present agent
-// CLIs, even the longest conversations with pictures are smaller than 32 MiB.
+// maxBody is the size of the largest allowed request, in bytes. The longest conversations with
+// pictures in present agent CLIs are smaller than 32 MiB.
 const maxBody = 64 << 20
 
 // answer answers one HTTP request.
@@ -46,7 +46,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // fromHere reports whether a request has a loopback name as its Host, or came over a unix socket.
-// Without this check, a page in a browser could reach the server. The page's owner can make any
+// Without this check, a page in a browser could reach the server, because its owner can make any
 // other name lead to a loopback address.
 func fromHere(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.Host)
@@ -118,7 +118,7 @@ func (s *Server) turn(client context.Context, q Request, d dialect, body []byte,
 	s.finish(n, o, p.play(steps))
 }
 
-// httpPath returns a request's URI without the query.
+// httpPath returns the path in a request's URI, without the query.
 func httpPath(uri string) string {
 	path, _, _ := strings.Cut(uri, "?")
 	return path
@@ -136,8 +136,8 @@ func (s *Server) failures(prompt string) int {
 	})
 }
 
-// finish records how the request with the number n ended. If err comes neither from the
-// script nor from the server, the client has disconnected.
+// finish records how request number n ended. If err comes neither from the script nor from the
+// server, the client has disconnected.
 func (s *Server) finish(n int, o *httpWriter, err error) {
 	s.rec.update(n, func(q *Request) {
 		q.Done, q.Stalled, q.Status, q.First, q.Last = true, false, o.status, o.first, o.last

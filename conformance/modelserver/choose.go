@@ -21,9 +21,9 @@ func (c *chooser) set(s Script) {
 	c.script, c.used = s, make([]int, len(s.Rules))
 }
 
-// choose returns the steps of the reply to the turn t. The first result says where the steps come
-// from: the name of a rule of the script, "side" for one of the agent CLI's own requests, or "words"
-// if the words of the prompt decided.
+// choose returns the steps of the reply to the turn t. source is the name of the rule of the script
+// that has chosen them. It is "side" for one of the agent CLI's own requests, and "words" if the
+// words of the prompt have chosen them.
 func (c *chooser) choose(t Turn, failed func(prompt string) int) (source string, steps []Step) {
 	if rule, steps := c.byRule(t); rule != "" {
 		return rule, steps
@@ -51,8 +51,8 @@ func (c *chooser) byRule(t Turn) (string, []Step) {
 
 var placeholder = regexp.MustCompile(`\$\{(prompt|result|[0-9])\}`)
 
-// expand returns the steps of a rule's reply. In these steps, values replace ${prompt} and the
-// other placeholders.
+// expand returns the steps of a rule's reply, with ${prompt} and the other placeholders replaced by
+// values.
 func expand(steps []Step, t Turn, groups []string) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -73,9 +73,9 @@ func expand(steps []Step, t Turn, groups []string) []Step {
 	return out
 }
 
-// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text with their values. If the rule's
-// pattern has no match for a number, fill removes the placeholder. fill does not change any other
-// ${…}.
+// fill replaces ${prompt}, ${result} and ${0} to ${9} in a text by their values. If the rule's
+// pattern has no match for a number, fill removes the placeholder. It leaves any other ${…}
+// unchanged.
 func fill(text string, t Turn, groups []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 		switch name {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// longestWait is the longest time for which GET /coleo/record waits for a request.
+// longestWait is how long GET /coleo/record may wait for a request.
 const longestWait = time.Minute
 
 // control handles the paths below /coleo/:
@@ -38,7 +38,7 @@ func (s *Server) controlRecord(o *httpWriter, r *http.Request) {
 	if wait, err := time.ParseDuration(r.URL.Query().Get("wait")); err == nil {
 		ctx, stop := context.WithTimeout(r.Context(), min(wait, longestWait))
 		defer stop()
-		// If there is no such request in time, the answer is an empty list.
+		// after the time, the response is an empty list
 		_, _ = s.Wait(ctx, func(q Request) bool { return q.N >= from })
 	}
 	o.json(http.StatusOK, fields{"requests": s.rec.from(from)})

@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// controlClient controls a Server in another process or network namespace through the
-// server's control socket. Path sockets reach across namespaces.
+// controlClient controls a Server in another process or network namespace, through the server's
+// control socket. That works because a unix socket with a path can be reached from any network
+// namespace.
 type controlClient struct{ http *http.Client }
 
-// newControlClient returns a client of the control socket at path. It makes a connection
-// for each call, so the server may start later.
+// newControlClient returns a client of the control socket at path. The server may start later,
+// because the client makes a new connection for each call.
 func newControlClient(path string) *controlClient {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
@@ -26,9 +27,9 @@ func newControlClient(path string) *controlClient {
 	return &controlClient{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// Record returns the requests from number from on (the first is 1). If there are none
-// yet, it waits for one, at most wait; the server itself waits at most a minute. It
-// returns an error when the server cannot be reached or ctx is cancelled.
+// Record returns the requests from number from on. The first request has the number 1. If there are
+// none yet, Record waits for one, for at most wait. The server itself waits at most a minute.
+// Record returns an error if the server cannot be reached or ctx is cancelled.
 func (c *controlClient) Record(ctx context.Context, from int, wait time.Duration) ([]Request, error) {
 	q := url.Values{"from": {strconv.Itoa(from)}}
 	if wait > 0 {
@@ -39,14 +40,14 @@ func (c *controlClient) Record(ctx context.Context, from int, wait time.Duration
 	return answer.Requests, err
 }
 
-// SetScript replaces the script of the server. It returns an error when the server
-// refuses the script or cannot be reached.
+// SetScript replaces the script of the server. It returns an error if the server refuses the script
+// or cannot be reached.
 func (c *controlClient) SetScript(ctx context.Context, s Script) error {
 	return c.do(ctx, http.MethodPost, "/coleo/script", s, nil)
 }
 
-// Release continues every stalled reply, and returns their number. It returns an error
-// when the server cannot be reached.
+// Release continues all stalled replies and returns their number. It returns an error if the server
+// cannot be reached.
 func (c *controlClient) Release(ctx context.Context) (int, error) {
 	var answer struct{ Released int }
 	err := c.do(ctx, http.MethodPost, "/coleo/release", nil, &answer)

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// dialect is one model API. It decodes requests and encodes replies. Each dialect has its own
-// files, and the function `dialects` lists all of them.
+// dialect is one model API. It decodes requests and encodes replies. Each dialect is in files of its
+// own. The function dialects lists all of them.
 type dialect interface {
 	name() string
 	// serves reports whether a request to this path asks for a reply of the model.
 	serves(path string) bool
-	// fixed returns the answer to a request that does not ask the model for a reply. Such
-	// a request asks for a list of models or a number of tokens. If the dialect does not
-	// know the request, fixed returns nil.
+	// fixed returns the response to a request that does not need a reply of the model. Such a request
+	// asks for a list of models or a number of tokens. If the dialect does not know the request, fixed
+	// returns nil.
 	fixed(method, path string, body []byte) any
 	decode(body []byte) (Turn, error)
-	// addressed adds the data in the path of the request to t, and returns t.
+	// addressed returns t with the data that the path of the request contains.
 	addressed(t Turn, path string) Turn
-	// stream returns an encoder that sends a reply in pieces. Some dialects report the tokens of
-	// the request already in the first piece, and find them in the usage.
+	// stream returns an encoder that sends a reply in pieces. u contains the tokens of the request,
+	// which some dialects report in the first piece.
 	stream(o *httpWriter, t Turn, u Usage) encoder
 	// whole returns a complete reply as one JSON document.
 	whole(t Turn, c collected, u Usage) any
@@ -30,7 +30,7 @@ type dialect interface {
 
 func dialects() []dialect { return []dialect{anthropic{}, chat{}, responses{}, gemini{}} }
 
-// encoder encodes one reply. Errors are stored in the encoder's httpWriter.
+// encoder encodes one reply. It stores errors in its httpWriter.
 type encoder interface {
 	text(s string)
 	thinking(s string)
@@ -73,8 +73,8 @@ var (
 	// each name in that text (Qwen Code 0.24.4).
 	reachableTools = regexp.MustCompile(`tools are reachable through [^<]*`)
 	quotedTool     = regexp.MustCompile(`(?m)^- "([A-Za-z0-9_.-]+)": `)
-	// turnNotice finds the notice in the text with which an agent CLI begins a turn by itself, because a
-	// task in the background has ended (Claude Code 2.1.329).
+	// turnNotice finds the notice in a text with which an agent CLI begins a turn by itself. It does so
+	// if a background task has ended (Claude Code 2.1.329).
 	turnNotice = regexp.MustCompile(`(?s)^\s*<system-reminder>\s*\[SYSTEM NOTIFICATION - NOT USER INPUT\].*?` +
 		`(<task-notification>.*</task-notification>)\s*</system-reminder>\s*$`)
 	addedText = regexp.MustCompile(`(?s)^\s*(?:<system-reminder>|<local-command-|<command-name>|\[Request ` +
@@ -82,8 +82,7 @@ var (
 		`<permissions|<session_context>|<turn_aborted>|# AGENTS\.md|This is the Gemini CLI\.)`)
 )
 
-// folderIn returns the working folder that a text names. If the text names no working folder, it
-// returns "".
+// folderIn returns the work folder that a text names, or "".
 func folderIn(text string) string {
 	if m := workingFolder.FindStringSubmatch(text); m != nil {
 		return m[1] + m[2] + m[3]
@@ -95,19 +94,18 @@ func folderIn(text string) string {
 // order.
 type turnReader struct {
 	turn       Turn
-	newMessage bool // the next text of the user begins a new message
-	answered   bool // a tool has answered the last reply of the model, so the next request continues the turn
+	newMessage bool // the user's next text begins a new message
+	answered   bool // a tool has answered the model's last reply, so that the next request continues the turn
 }
 
-// beginMessage is called before the texts of each message of the user.
+// beginMessage must be called before the texts of each message of the user.
 func (r *turnReader) beginMessage() { r.newMessage = true }
 
-// reply is called for each reply of the model in the conversation.
+// reply must be called for each reply of the model in the conversation.
 func (r *turnReader) reply() { r.answered = false }
 
-// user reads one text from a message of the user. If the agent CLI has added the text, the text
-// does not become the prompt. There is one exception: a notice that begins a turn is the prompt of
-// that turn.
+// user reads one text from a message of the user. If the agent CLI has added the text, it does not
+// become the prompt. A notice that begins a turn is an exception: it is the prompt of that turn.
 func (r *turnReader) user(text string) {
 	notice := turnNotice.FindStringSubmatch(text)
 	if notice != nil {

@@ -74,8 +74,8 @@ func (c anthropicContent) text() string {
 	return strings.Join(parts, "\n")
 }
 
-// result returns the text of a tool's result without notices, and the number of notices. Claude Code puts
-// a notice into the result of a tool if the task has ended while the tool ran.
+// result returns the text of a tool's result without notices, and the number of notices. Claude Code adds
+// a notice to a tool's result if a background task has ended while the tool ran.
 func (c anthropicContent) result() (text string, notices int) {
 	var own anthropicContent
 	for _, b := range c {
@@ -113,8 +113,8 @@ func (anthropic) decode(body []byte) (Turn, error) {
 	return r.finish(), nil
 }
 
-// read adds a message to the turn. Some agent CLIs send instructions with the role system among the
-// messages.
+// read adds a message to the turn. Among the messages, some agent CLIs send instructions with the role
+// system.
 func (m anthropicMessage) read(r *turnReader) {
 	switch m.Role {
 	case "system":
@@ -163,8 +163,8 @@ func (anthropic) failure(f Failure) any {
 
 func (anthropic) reported(u Usage) Usage { return u }
 
-// anthropicUsage returns a usage in the form of the API. In this form, input_tokens does not include
-// the tokens of caches.
+// anthropicUsage returns a usage in the format of the API, in which input_tokens does not include the
+// tokens of caches.
 func anthropicUsage(u Usage) fields {
 	return fields{
 		"input_tokens": u.Input - u.Cached - u.Written, "output_tokens": u.Output,

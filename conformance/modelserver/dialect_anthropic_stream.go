@@ -1,7 +1,6 @@
 package modelserver
 
-// thinkingSignature takes the place of the signature that the real API puts into
-// thinking blocks.
+// thinkingSignature replaces the signature that the real API puts into thinking blocks.
 const thinkingSignature = "c2NyaXB0ZWQ="
 
 // anthropicStream sends a message as events. The content blocks are sent one after
@@ -9,7 +8,7 @@ const thinkingSignature = "c2NyaXB0ZWQ="
 type anthropicStream struct {
 	out     *httpWriter
 	turn    Turn
-	usage   Usage // of the request, as the first event reports it
+	usage   Usage // the request's tokens, which the first event reports
 	begun   bool
 	index   int
 	open    string // the kind of the open block; "" if no block is open
@@ -96,7 +95,7 @@ func (s *anthropicStream) end(u Usage) {
 	s.close()
 	s.send("message_delta", fields{
 		"delta": fields{"stop_reason": s.stopped, "stop_sequence": nil},
-		"usage": anthropicUsage(u), // the sums of the whole reply
+		"usage": anthropicUsage(u), // the totals of the whole reply
 	})
 	s.send("message_stop", fields{})
 }

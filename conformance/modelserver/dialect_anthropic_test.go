@@ -57,8 +57,8 @@ func TestAnthropicPromptIsTheUsersLastText(t *testing.T) {
 	}
 }
 
-// Claude Code sends the same notice in three ways. A notice after the model's last word begins a turn. A notice
-// beside the result of a tool, or within it, is added to the running turn.
+// Claude Code sends the same notice in three ways. If the notice comes after the model's last word, it begins a
+// turn. If it comes beside or within the result of a tool, it belongs to the running turn.
 func TestAnthropicANoticeBeginsATurnIfNoToolHasAnswered(t *testing.T) {
 	t.Parallel()
 	const notice = `<task-notification>\n<result>It is done.</result>\n</task-notification>`
@@ -141,7 +141,7 @@ func eventsOf(t *testing.T, stream string) []event {
 	return list
 }
 
-// at follows keys and indexes into a document.
+// at returns the value to which the keys and indexes in path lead.
 func at(v any, path ...any) any {
 	for _, p := range path {
 		switch key := p.(type) {
@@ -159,7 +159,7 @@ func at(v any, path ...any) any {
 	return v
 }
 
-// everything thinks, writes text and calls two tools, one of them wrongly.
+// everything is a script whose reply thinks, writes text and calls two tools. One of the calls is malformed.
 var everything = Script{Rules: []Rule{{Reply: []Step{
 	{Thinking: "hm hm"}, {Text: "I will "}, {Text: "do it."},
 	{Tool: &Call{Name: "Bash", Args: map[string]any{"command": "ls"}}},
@@ -235,7 +235,8 @@ func TestAFailureInMidStreamIsAnEvent(t *testing.T) {
 	}
 }
 
-// Claude Code mentions tools whose schemas it sends only when the model asks for them.
+// Claude Code only mentions some tools. It sends their schemas when the model asks for them. The record must
+// contain the names of these tools.
 func TestToolsThatAreOnlyMentionedAreRecorded(t *testing.T) {
 	t.Parallel()
 	got, err := anthropic{}.decode([]byte(`{"model":"m","max_tokens":9,"tools":[{"name":"Bash"}],"messages":[` +

@@ -17,8 +17,7 @@ func (chat) name() string { return chatDialect }
 
 func (chat) serves(path string) bool { return path == "/v1/chat/completions" }
 
-// modelListed is the only model in the list of models. A request can name any other
-// model.
+// modelListed is the only model in the list of models. Requests may name any other model.
 const modelListed = "mock-model"
 
 func (chat) fixed(method, path string, _ []byte) any {
@@ -118,11 +117,11 @@ func (m chatMessage) read(r *turnReader) {
 }
 
 // repeatedAtLeast is the smallest size of a repeated text that withoutRepeat removes, in bytes. It
-// is more than a user would quote, but less than the reminders of all agent CLIs.
+// is longer than a user's quotation, but shorter than the reminders of all agent CLIs.
 const repeatedAtLeast = 200
 
-// withoutRepeat removes the end of a prompt if the system text contains the same text. This is
-// needed because some agent CLIs add an empty line and a copy of their rules to each prompt.
+// withoutRepeat removes the end of a prompt if the system text contains the same text. Some agent
+// CLIs append an empty line and a copy of their rules to each prompt.
 func withoutRepeat(prompt, system string) string {
 	for at := 0; ; {
 		i := strings.Index(prompt[at:], "\n\n")

@@ -27,8 +27,8 @@ func (gemini) fixed(method, path string, body []byte) any {
 	return nil
 }
 
-// addressed reads two things from the path: the model, and whether the reply is streamed. In this
-// dialect, the body of a request does not contain them.
+// addressed reads two values from the path, because the body of the request does not contain them:
+// the model, and whether to stream the reply.
 func (gemini) addressed(t Turn, path string) Turn {
 	if m := geminiPath.FindStringSubmatch(path); m != nil {
 		t.Model, t.Stream = m[1], m[2] == "streamGenerateContent"
@@ -66,8 +66,7 @@ type geminiPart struct {
 	} `json:"functionResponse"`
 }
 
-// UnmarshalJSON reads a content in one of its two forms: a string, or an object with
-// parts.
+// UnmarshalJSON reads a content that is a string or an object with parts.
 func (c *geminiContent) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '"' {
 		c.Parts = []geminiPart{{}}
@@ -135,13 +134,13 @@ func (gemini) failure(f Failure) any {
 	return fields{"error": fields{"code": f.Status, "message": f.Message, "status": status}}
 }
 
-// reported leaves out Written, for which the API has no field.
+// reported omits Written, for which the API has no field.
 func (gemini) reported(u Usage) Usage {
 	u.Written = 0
 	return u
 }
 
-// geminiUsage returns a usage in the form of the API. In this form, candidatesTokenCount does not
+// geminiUsage returns a usage in the format of the API, in which candidatesTokenCount does not
 // include the thoughts.
 func geminiUsage(u Usage) fields {
 	out := fields{"promptTokenCount": u.Input, "candidatesTokenCount": u.Output - u.Reasoning,
@@ -155,8 +154,8 @@ func geminiUsage(u Usage) fields {
 	return out
 }
 
-// geminiChunk returns a document that is a whole reply or a piece of a stream. finishReason says
-// why the reply ended. It is "" in all pieces except the last one.
+// geminiChunk returns a document that is a whole reply or a piece of a stream. finishReason is why
+// the reply ended, and "" in all pieces except the last.
 func geminiChunk(t Turn, id string, parts []fields, finishReason string) fields {
 	c := fields{"content": fields{"role": "model", "parts": parts}, "index": 0}
 	if finishReason != "" {
@@ -165,9 +164,9 @@ func geminiChunk(t Turn, id string, parts []fields, finishReason string) fields 
 	return fields{"candidates": []fields{c}, "modelVersion": t.Model, "responseId": id}
 }
 
-// geminiCall returns a tool call as a part of a reply. This dialect needs a JSON object
-// as the arguments. If the arguments are not JSON, the object has a single field "raw"
-// with the text of the arguments.
+// geminiCall returns a tool call as a part of a reply. In this dialect, the arguments must be a
+// JSON object. If they are not JSON, the object has a single field "raw" with the text of the
+// arguments.
 func geminiCall(c toolCall) fields {
 	args := json.RawMessage(c.args)
 	if !json.Valid(args) {
@@ -192,13 +191,13 @@ func (gemini) whole(t Turn, c collected, u Usage) any {
 	return doc
 }
 
-// geminiStream sends a reply as events without names. The data of each event are a
-// complete document.
+// geminiStream sends a reply as events without names. The data of each event is a complete
+// document.
 type geminiStream struct {
 	out   *httpWriter
 	turn  Turn
 	id    string
-	usage Usage // of the request; each piece reports it, and the last piece reports the whole reply
+	usage Usage // usage of the request for all pieces; the last piece reports that of the whole reply
 	begun bool
 }
 

@@ -14,8 +14,8 @@ func (responses) name() string { return responsesDialect }
 
 func (responses) serves(path string) bool { return path == "/v1/responses" }
 
-// fixed always returns nil. Requests with a fixed answer go to the chat dialect, because the real
-// API has one host for both dialects.
+// fixed always returns nil. The chat dialect handles requests with a fixed response, because the
+// real API has one host for both dialects.
 func (responses) fixed(string, string, []byte) any { return nil }
 
 func (responses) addressed(t Turn, _ string) Turn { return t }
@@ -38,8 +38,8 @@ type responsesTool struct {
 	Tools      []responsesTool `json:"tools"`
 }
 
-// responsesInput contains the items of a conversation. In JSON, it is a list of items or a string.
-// A string is the only message of the user.
+// responsesInput contains the items of a conversation. In JSON, it is a list of items, or a string
+// that is the user's only message.
 type responsesInput []responsesItem
 
 type responsesItem struct {

@@ -71,7 +71,8 @@ func TestResponsesCallsOfEachKind(t *testing.T) {
 	}
 }
 
-// A tool that is called by its own name is called in the way in which it is offered.
+// If a script calls a tool by its name, the call must have the kind with which the agent CLI has
+// offered the tool.
 func TestAToolCalledByItsNameKeepsItsKind(t *testing.T) {
 	t.Parallel()
 	turn := Turn{Tools: []Tool{{Name: "apply_patch", custom: true}, {Name: "echo", namespace: "probe"}}}

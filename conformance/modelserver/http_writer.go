@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// httpWriter writes a reply to the client. After the first error, it writes nothing.
+// httpWriter writes a reply to the client. After an error, it writes nothing more.
 type httpWriter struct {
 	w           http.ResponseWriter
 	now         func() time.Time
@@ -47,8 +47,8 @@ func (o *httpWriter) flush() {
 	}
 }
 
-// json sends a value as a JSON document. If the reply has already begun, json does
-// nothing. The value comes from this package, so it can always be encoded.
+// json sends a value as a JSON document, unless the reply has already begun. The value can always be
+// encoded, because it comes from this package.
 func (o *httpWriter) json(status int, v any) {
 	if o.status != 0 {
 		return
@@ -58,8 +58,8 @@ func (o *httpWriter) json(status int, v any) {
 	o.flush()
 }
 
-// fail sends the failure f with its status and its Retry-After header. The body is a JSON document:
-// f.Body if it is set, otherwise v.
+// fail sends the failure f with its status and its Retry-After header. The body is the JSON document
+// f.Body or, if that is not set, v.
 func (o *httpWriter) fail(f Failure, v any) {
 	if f.Body != nil {
 		v = f.Body
@@ -70,7 +70,7 @@ func (o *httpWriter) fail(f Failure, v any) {
 	o.json(f.Status, v)
 }
 
-// event sends a server-sent event. If name is "", the event has no name.
+// event sends a server-sent event. It has no name if name is "".
 func (o *httpWriter) event(name string, v any) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -92,8 +92,8 @@ func (o *httpWriter) line(name, data string) {
 	o.write([]byte(head + "data: " + data + "\n\n"))
 }
 
-// half sends the first half of an event, or of a JSON document if the client wants no stream. It then
-// closes the connection.
+// half sends the first half of an event and closes the connection. If the client does not want a
+// stream, half sends the first half of a JSON document instead.
 func (o *httpWriter) half(stream bool) {
 	switch {
 	case o.status != 0:
@@ -109,7 +109,7 @@ func (o *httpWriter) half(stream bool) {
 	o.cut()
 }
 
-// cut closes the connection, so that the client gets only a part of the reply.
+// cut closes the connection, so that the client receives only a part of the reply.
 func (o *httpWriter) cut() {
 	o.flush()
 	conn, _, err := http.NewResponseController(o.w).Hijack()

@@ -14,7 +14,7 @@ type player struct {
 	enc     encoder
 	out     *httpWriter
 	release func() <-chan struct{}
-	called  func(Made)  // called with each call of a tool before it is sent
+	called  func(Made)  // called with each tool call before it is sent
 	used    func(Usage) // called with the usage when the whole reply has been sent
 	stalled func(bool)  // called with true when a stall begins, and with false when it ends
 	output  int         // number of bytes of text, thoughts and arguments of calls
@@ -22,8 +22,8 @@ type player struct {
 
 var errCut = errors.New("connection cut by the script")
 
-// play carries out all steps. It returns an error if the reply was not sent completely. This also
-// applies if the script itself cuts the connection.
+// play carries out all steps. It returns an error if the reply was not sent completely, even if the
+// script itself has cut the connection.
 func (p *player) play(steps []Step) error {
 	for _, s := range steps {
 		done, err := p.step(s)
@@ -110,8 +110,8 @@ func (p *player) wait(ms int) error {
 
 func (p *player) stall() error {
 	p.out.flush()
-	// This line must come before p.stalled(true). After that call, another goroutine can release
-	// the stall at any time. A release closes only a channel that was taken before the release.
+	// This line must come before p.stalled(true), because another goroutine can release the stall
+	// at any time after that call. A release closes only a channel that was fetched before it.
 	release := p.release()
 	p.stalled(true)
 	defer p.stalled(false)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Request is one HTTP request, and how the server has answered it.
+// Request is one HTTP request together with the server's response.
 type Request struct {
 	N         int       `json:"n"` // number of the request, from 1
 	At        time.Time `json:"at"`
@@ -22,16 +22,16 @@ type Request struct {
 
 	Turn // empty if the request does not ask for a reply of the model
 
-	// Rule says what has chosen the reply: "rule 2 (name)", "side" or "words". It is ""
-	// if the request does not ask for a reply of the model.
+	// Rule is what has chosen the reply: "rule 2 (name)", "side" or "words". It is "" if the
+	// request does not ask for a reply of the model.
 	Rule    string    `json:"rule,omitempty"`
 	Reply   []Step    `json:"reply,omitempty"`   // the chosen steps, with their placeholders replaced
-	Calls   []Made    `json:"calls,omitempty"`   // the calls of tools in the reply, as they were sent
+	Calls   []Made    `json:"calls,omitempty"`   // the tool calls in the reply, as they were sent
 	Status  int       `json:"status,omitempty"`  // HTTP status that was sent; 0 until then
 	Stalled bool      `json:"stalled,omitempty"` // the reply is waiting for a release
 	Aborted bool      `json:"aborted,omitempty"` // the client disconnected before the reply was complete
-	Error   string    `json:"error,omitempty"`   // why the reply differs from the script
-	Usage             // as the reply has reported it; 0 until the reply is complete
+	Error   string    `json:"error,omitempty"`   // the reason if the reply differs from the script
+	Usage             // the usage that the reply has reported; 0 until the reply is complete
 	Done    bool      `json:"done"`
 	First   time.Time `json:"first,omitzero"` // time of the first byte of the reply
 	Last    time.Time `json:"last,omitzero"`  // time of the last byte of the reply
@@ -39,17 +39,17 @@ type Request struct {
 
 // Made is a tool call that the model has made.
 type Made struct {
-	ID        string `json:"id"` // a client of the chat dialect or the Gemini dialect can use ids of its own
+	ID        string `json:"id"` // a client of the chat dialect or the Gemini dialect may use other ids
 	Name      string `json:"name"`
-	Arguments string `json:"arguments,omitempty"` // as they were sent, which need not be JSON
+	Arguments string `json:"arguments,omitempty"` // the text that was sent, which need not be JSON
 }
 
 // record stores the requests that the server has received. It is safe for concurrent use.
 type record struct {
 	mu      sync.Mutex
 	list    []Request
-	minKept int           // smallest number of requests that the list keeps; 0: all
-	dropped int           // number of the oldest requests that are not in the list any more
+	minKept int           // smallest number of requests that are kept; 0 keeps all
+	dropped int           // number of oldest requests that were dropped from the list
 	changed chan struct{} // closed and replaced after each change
 	log     io.Writer     // may be nil
 	logErr  error
@@ -59,8 +59,8 @@ func newRecord(log io.Writer) *record {
 	return &record{changed: make(chan struct{}), log: log}
 }
 
-// add adds a request to the record and returns its number. If the record then has more
-// than twice minKept requests, add drops the oldest ones.
+// add adds a request to the record and returns its number. If the record now has more than twice
+// minKept requests, add drops the oldest ones.
 func (r *record) add(q Request) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,8 +86,8 @@ func (r *record) update(n int, change func(*Request)) {
 	r.announce(*q)
 }
 
-// announce is called after each change of a request. It wakes everybody who waits for a request,
-// and writes the request to the log.
+// announce must be called after each change of a request. It wakes everybody who waits for a
+// request, and writes the request to the log.
 func (r *record) announce(q Request) {
 	close(r.changed)
 	r.changed = make(chan struct{})
@@ -120,7 +120,7 @@ func (r *record) count(matches func(Request) bool) int {
 var errClosed = errors.New("model server closed")
 
 // wait returns the first request for which matches returns true. If there is no such request yet,
-// wait waits until there is one. It returns an error if the server is closed or ctx ends.
+// it waits for one. It returns an error if the server is closed or ctx ends.
 func (r *record) wait(ctx context.Context, closed <-chan struct{}, matches func(Request) bool) (Request, error) {
 	for {
 		r.mu.Lock()

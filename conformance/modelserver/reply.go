@@ -11,8 +11,8 @@ type Reply struct {
 	Steps []Step `json:"steps"`
 }
 
-// Step is one action of the scripted model. Exactly one field is set. The only
-// exception is Pace, which belongs to Text or Thinking.
+// Step is one action of the scripted model. Exactly one field is set, except that Pace can be set
+// together with Text or Thinking.
 //
 // Text, Thinking and the arguments of Tool can contain placeholders:
 //   - ${prompt} is the user's prompt.
@@ -25,28 +25,27 @@ type Step struct {
 	Tool     *Call    `json:"tool,omitempty"`
 	Pause    int      `json:"pause_ms,omitempty"` // pause in which nothing is sent, in ms
 	Stall    bool     `json:"stall,omitempty"`    // sends nothing until Release is called or the client disconnects
-	Fail     *Failure `json:"fail,omitempty"`     // sends an HTTP status, or an error event if a stream has begun
+	Fail     *Failure `json:"fail,omitempty"`     // sends an HTTP status or, if a stream has begun, an error event
 	Cut      bool     `json:"cut,omitempty"`      // closes the connection
 	Half     bool     `json:"half,omitempty"`     // sends the first half of an event, and closes the connection
-	Usage    *Usage   `json:"usage,omitempty"`    // sends nothing by itself; the reply reports these tokens
+	Usage    *Usage   `json:"usage,omitempty"`    // sends nothing by itself, but makes the reply report these tokens
 }
 
 // Call asks the agent CLI to use one of its tools.
 type Call struct {
-	// Name is the name of a tool. A script can also name a tool that the agent CLI does
-	// not have.
+	// Name is the name of a tool. It may be a tool that the agent CLI does not have.
 	Name string `json:"name,omitempty"`
-	// Does is the purpose of the tool. It is set if Name is not set. The server looks
-	// for an offered tool with this purpose, and for the names of that tool's
-	// arguments. Args must have these names:
+	// Does is the purpose of the tool. It is set instead of Name. The server looks for an offered
+	// tool with this purpose, and for the names of that tool's arguments. Args must have these
+	// names:
 	//
 	//	write  path, content
 	//	run    command
 	//	ask    question, options (a list of strings), more (a list of other questions, as objects)
 	//	mcp    tool (the end of the tool's name), text
 	Does Purpose `json:"does,omitempty"`
-	// Args contains the arguments of the tool. If Name is set, the arguments have the names that
-	// the tool uses. If Does is set, they have the names that are listed at Does.
+	// Args contains the arguments of the tool. With Name, they have the names that the tool uses.
+	// With Does, they have the names that are listed at Does.
 	Args map[string]any `json:"args,omitempty"`
 	// Raw is sent instead of the encoded Args. It can be invalid JSON.
 	Raw string `json:"raw,omitempty"`
@@ -55,7 +54,7 @@ type Call struct {
 // Purpose is the purpose of a tool.
 type Purpose string
 
-// The values of Purpose.
+// These are the purposes.
 const (
 	Write Purpose = "write"
 	Run   Purpose = "run"
@@ -66,10 +65,10 @@ const (
 // Failure is an answer with an HTTP status that reports an error.
 type Failure struct {
 	Status     int    `json:"status"`                // from 400 to 599
-	RetryAfter int    `json:"retry_after,omitempty"` // header Retry-After, in seconds; 0 for none
+	RetryAfter int    `json:"retry_after,omitempty"` // value of the header Retry-After, in seconds; 0 omits the header
 	Message    string `json:"message,omitempty"`
-	// Body replaces the JSON document with which the API of the agent CLI reports an error. If a
-	// stream has already begun, Body is not used.
+	// Body replaces the JSON document with which the agent CLI's API reports an error. It is
+	// ignored if a stream has already begun.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 

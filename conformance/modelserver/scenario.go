@@ -35,7 +35,7 @@ import (
 type scenario struct {
 	turn        Turn
 	failed      func(prompt string) int // how many times the server has answered a prompt with a failure or a cut
-	closingText string                  // the word after "then say", or ""
+	closingText string                  // the word after "then say"; "" if there is none
 }
 
 // verbs maps each verb to the method that makes its reply.
@@ -68,8 +68,8 @@ func obey(t Turn, failed func(string) int) Reply {
 	return textReply("ECHO: " + t.Prompt)
 }
 
-// unquoted returns a prompt without the quotes around the prompt. Some agent CLIs put quotes around
-// a prompt that comes from their command line.
+// unquoted returns a prompt without the quotes around it. Some agent CLIs add such quotes to a prompt from
+// their command line.
 func unquoted(prompt string) string {
 	if n := len(prompt); n > 1 && prompt[0] == '"' && prompt[n-1] == '"' {
 		return prompt[1 : n-1]
@@ -77,8 +77,7 @@ func unquoted(prompt string) string {
 	return prompt
 }
 
-// endWith returns a step that sends the closing text of the prompt. If the prompt asks for no
-// closing text, the step sends the default text.
+// endWith returns a step that sends the prompt's closing text or, if there is none, the default text.
 func (s scenario) endWith(defaultText string) Step {
 	if s.closingText != "" {
 		return Step{Text: s.closingText}
@@ -86,8 +85,7 @@ func (s scenario) endWith(defaultText string) Step {
 	return Step{Text: defaultText}
 }
 
-// headOfResult is the largest number of bytes of a tool's result that the model repeats. The model
-// repeats them in its answer after the tool call.
+// headOfResult is how much of a tool's result the model repeats in its answer after the call, in bytes.
 const headOfResult = 80
 
 func (s scenario) afterTool() []Step {
@@ -148,8 +146,7 @@ func (s scenario) mcp(rest string) []Step {
 	return s.call(Call{Does: MCP, Args: map[string]any{"tool": tool, "text": text}}, "")
 }
 
-// call returns the steps that make a tool call. If textBefore is not empty, the first step sends
-// this text.
+// call returns the steps that make a tool call. If textBefore is not empty, the first step sends this text.
 func (s scenario) call(c Call, textBefore string) []Step {
 	if textBefore == "" {
 		return []Step{{Tool: &c}}
@@ -160,7 +157,7 @@ func (s scenario) call(c Call, textBefore string) []Step {
 // These constants are used if the prompt gives no value.
 const (
 	countEvery = 200 * time.Millisecond // slow enough for a person to see: 5 tokens a second
-	countTo    = 300                    // a minute of output
+	countTo    = 300                    // enough for a minute of output
 	thinkFor   = 2 * time.Second        // longer than any agent CLI waits before it shows that it is busy
 )
 

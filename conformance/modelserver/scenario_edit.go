@@ -2,17 +2,15 @@ package modelserver
 
 import "strings"
 
-// These are the formats in which some agent CLIs take edits. Such an agent CLI offers
-// no tools to the model. It takes edits from the model's text, and explains their
-// format in the system text.
+// These are the formats in which some agent CLIs accept edits. Such an agent CLI offers no tools.
+// It reads edits from the model's text, and explains the format in the system text.
 const (
 	editWhole   = "whole"
 	editDiff    = "diff"
 	editUnified = "udiff"
 )
 
-// editFormat returns the edit format that the system text asks for. If the system text asks for
-// none, it returns "".
+// editFormat returns the edit format for which the system text asks, or "".
 func editFormat(t Turn) string {
 	switch {
 	case len(t.Tools) > 0:
@@ -27,7 +25,7 @@ func editFormat(t Turn) string {
 	return ""
 }
 
-// editText returns a text that creates a file. The text is in the given edit format.
+// editText returns a text that creates a file in the given edit format.
 func editText(format, path, content string) string {
 	switch format {
 	case editDiff:

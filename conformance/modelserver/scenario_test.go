@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// offered returns the tools of an agent CLI, as the agent CLI describes them.
+// offered parses the tools of an agent CLI from the agent CLI's own description.
 func offered(t *testing.T, tools string) []Tool {
 	t.Helper()
 	turn, err := chat{}.decode([]byte(`{"tools":` + tools + `,"messages":[{"role":"user","content":"x"}]}`))
@@ -74,7 +74,8 @@ func TestToolsAreCalledAsTheyAreOffered(t *testing.T) {
 	}
 }
 
-// sameJSON compares JSON documents, and as plain text those that are not JSON.
+// sameJSON reports whether two JSON documents are equal. It compares texts that are not JSON as
+// plain text.
 func sameJSON(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {

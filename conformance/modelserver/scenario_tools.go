@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// use handles "use TOOL ARGUMENTS". If the arguments are not a JSON object, they are sent
-// unchanged. They can be left out.
+// use handles "use TOOL ARGUMENTS". ARGUMENTS may be missing. If they are not a JSON object, they
+// are sent unchanged.
 func (s scenario) use(rest string) []Step {
 	name, args, _ := strings.Cut(rest, " ")
 	if name == "" {

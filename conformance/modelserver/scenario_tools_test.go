@@ -25,7 +25,7 @@ func TestToolsAreCalledByName(t *testing.T) {
 	}
 }
 
-// The record has the calls of a reply with the ids that were sent.
+// The record must contain the calls of a reply with the ids that were sent.
 func TestSeveralCallsInOneReplyAreRecorded(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{})

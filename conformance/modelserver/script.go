@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Script is a list of rules. The first matching rule chooses the reply to a request. If
-// no rule matches, a side request gets a fixed reply, and a main request gets the reply
-// of the built-in scenario.
+// Script is a list of rules. The first matching rule chooses the reply to a request. If no rule
+// matches a side request, the reply is fixed. If no rule matches a main request, the built-in
+// scenario chooses the reply.
 type Script struct {
 	Rules []Rule `json:"rules"`
 }
@@ -21,25 +21,25 @@ type Script struct {
 type Rule struct {
 	Name  string `json:"name,omitempty"`
 	When  When   `json:"when"`
-	Times int    `json:"times,omitempty"` // how many times the rule can be used; 0: no limit
+	Times int    `json:"times,omitempty"` // how many times the rule may be used; 0 means no limit
 	Reply []Step `json:"reply"`
 }
 
-// When says which requests a rule matches. Fields that are not set have no effect. The
-// only exception is Side: a rule without Side matches only main requests.
+// When describes which requests a rule matches. Fields that are not set have no effect, except that
+// a rule without Side matches only main requests.
 type When struct {
-	Contains   string      `json:"contains,omitempty"`    // text that the prompt must contain
-	Matches    string      `json:"matches,omitempty"`     // regular expression (RE2) that matches in the prompt
-	ToolResult *bool       `json:"tool_result,omitempty"` // true: a tool result must follow the prompt; false: none
+	Contains string `json:"contains,omitempty"` // text that the prompt must contain
+	Matches  string `json:"matches,omitempty"`  // regular expression (RE2) that matches in the prompt
+	// If true, a tool result must follow the prompt; if false, none may follow.
+	ToolResult *bool       `json:"tool_result,omitempty"`
 	Dialect    string      `json:"dialect,omitempty"`
-	Side       SideRequest `json:"side,omitempty"` // SideAny for all requests
+	Side       SideRequest `json:"side,omitempty"` // SideAny matches all requests
 }
 
 // SideAny is a value of When.Side. It matches main requests and all side requests.
 const SideAny SideRequest = "any"
 
-// LoadScript reads a script from a JSON file. The error names the file, and the entry
-// that is wrong.
+// LoadScript reads a script from a JSON file. Its error names the file and the wrong entry.
 func LoadScript(path string) (Script, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -113,8 +113,8 @@ func (r Rule) check() error {
 	return nil
 }
 
-// match reports whether a request meets the condition. It also returns what the groups of the
-// pattern match, or nil without a pattern.
+// match reports whether a request meets the condition. groups contains the matches of the pattern's
+// groups, or is nil without a pattern.
 func (w When) match(t Turn) (groups []string, ok bool) {
 	if w.Side != SideAny && w.Side != t.Side ||
 		w.Dialect != "" && w.Dialect != t.Dialect ||
@@ -127,7 +127,7 @@ func (w When) match(t Turn) (groups []string, ok bool) {
 	}
 	re, err := regexp.Compile(w.Matches)
 	if err != nil {
-		return nil, false // check has already refused a wrong pattern
+		return nil, false // impossible, because check refuses a wrong pattern
 	}
 	groups = re.FindStringSubmatch(t.Prompt)
 	return groups, groups != nil

@@ -1,13 +1,14 @@
-// Package modelserver answers agent CLIs in the place of a model. It follows a script and records
-// each request. Coleo's tests rely on the record: if the record contains a prompt byte for byte,
-// the prompt was delivered. Otherwise the prompt was not delivered.
+// Package modelserver answers agent CLIs in place of a model. It follows a script and records each
+// request. Coleo's tests rely on the record: a prompt was delivered if and only if the record
+// contains it byte for byte.
 //
 // A dialect decodes a request into a [Turn]. The first matching rule of the script chooses the
 // [Reply]. If no rule matches, a built-in scenario chooses the reply by the words of the prompt.
 // The dialect encodes the reply as a stream or as one JSON document.
 //
 // There are four dialects: the Anthropic Messages API (version 2023-06-01), the OpenAI Chat
-// Completions API, the OpenAI Responses API, and the Gemini API. Each dialect has its own files.
+// Completions API, the OpenAI Responses API, and the Gemini API. Each dialect is in files of its
+// own.
 //
 // The server listens only on loopback addresses and on unix sockets. It neither checks nor stores
 // credentials. The record contains only the kind of credential that was sent.
@@ -28,10 +29,10 @@ import (
 // Config is the configuration of a Server.
 type Config struct {
 	Addr    string // TCP address on loopback; "" means "127.0.0.1:0"
-	Control string // path of a unix socket for the same requests, mode 0600; "" for none
-	Log     string // file that gets a line of JSON for each change of the record; "" for none
+	Control string // path of a unix socket for the same requests, with mode 0600; "" for none
+	Log     string // path of a file for a line of JSON at each change of the record; "" for none
 	Script  Script // if it is empty, the built-in scenario answers
-	Keep    int    // the record keeps this number of requests, and up to twice as many; 0: all
+	Keep    int    // number of requests that the record keeps at least; it keeps at most twice as many; 0 keeps all
 }
 
 // Server is a running model server.
@@ -43,7 +44,7 @@ type Server struct {
 	https   []*http.Server
 	ctx     context.Context // canceled by Close
 	cancel  context.CancelFunc
-	serving sync.WaitGroup // counts the listeners and the requests that are being served
+	serving sync.WaitGroup // counts the listeners and the requests in progress
 
 	mu      sync.Mutex
 	closed  bool
@@ -81,8 +82,7 @@ func Start(c Config) (*Server, error) {
 	return s, nil
 }
 
-// listen opens a listener for TCP. If c.Control is set, listen also opens a second listener for the
-// control socket. It returns the listeners.
+// listen opens a TCP listener and, if c.Control is set, a listener for the control socket.
 func (c Config) listen() ([]net.Listener, error) {
 	addr := c.Addr
 	if addr == "" {
@@ -112,7 +112,7 @@ func (c Config) listen() ([]net.Listener, error) {
 func closeAll(ls []net.Listener) {
 	for _, l := range ls {
 		if l != nil {
-			_ = l.Close() // no connection has been accepted
+			_ = l.Close() // no connection was accepted yet
 		}
 	}
 }
@@ -143,22 +143,22 @@ func (s *Server) serve(l net.Listener) {
 	s.serving.Go(func() { _ = h.Serve(l) }) // ends with http.ErrServerClosed
 }
 
-// URL returns the address of the server, "http://127.0.0.1:PORT". For the chat dialect,
-// the base address of a client is URL + "/v1".
+// URL returns the address of the server, "http://127.0.0.1:PORT". A client of the chat dialect uses
+// the base address URL + "/v1".
 func (s *Server) URL() string { return s.url }
 
 // Record returns a copy of the recorded requests, in order of arrival.
 func (s *Server) Record() []Request { return s.rec.from(1) }
 
-// Wait returns the first request for which matches returns true. If there is no such request yet,
-// Wait calls matches again after each change of the record. It returns an error if ctx ends or the
-// server is closed.
+// Wait returns the first request for which matches returns true. If there is none yet, Wait calls
+// matches again after each change of the record. It returns an error if ctx ends or the server is
+// closed.
 func (s *Server) Wait(ctx context.Context, matches func(Request) bool) (Request, error) {
 	return s.rec.wait(ctx, s.ctx.Done(), matches)
 }
 
-// SetScript replaces the script. A reply that has already begun does not change. The
-// error says what is wrong with the script.
+// SetScript replaces the script. It does not change a reply that has already begun. The error
+// describes what is wrong with the script.
 func (s *Server) SetScript(script Script) error {
 	if err := script.check(); err != nil {
 		return fmt.Errorf("script: %w", err)
@@ -194,8 +194,8 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-// Close closes all connections and waits for the end of all requests. It returns all errors that
-// occur while it closes something, and the first error in writing the log.
+// Close closes all connections and waits until all requests have ended. It returns the errors of
+// closing, and the first error in writing the log.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// start runs a server for the time of a test.
+// start runs a server until the test ends.
 func start(t *testing.T, c Config) *Server {
 	t.Helper()
 	s, err := Start(c)
@@ -28,7 +28,7 @@ func start(t *testing.T, c Config) *Server {
 	return s
 }
 
-// within returns a context for what must happen soon.
+// within returns a context with a time limit for something that must happen soon.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -36,7 +36,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// post sends a body and returns the status and the whole answer.
+// post sends a body and returns the status and the whole response.
 func post(url, body string) (int, string, error) {
 	answer, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
@@ -47,7 +47,7 @@ func post(url, body string) (int, string, error) {
 	return answer.StatusCode, string(data), err
 }
 
-// ask is post for answers that must come.
+// ask is like post, but fails the test on an error.
 func ask(t *testing.T, url, body string) (int, string) {
 	t.Helper()
 	status, answer, err := post(url, body)
@@ -57,7 +57,7 @@ func ask(t *testing.T, url, body string) (int, string) {
 	return status, answer
 }
 
-// asking is ask in the background; the channel receives the answer.
+// asking calls ask in the background. The returned channel receives the response.
 func asking(t *testing.T, url, body string) <-chan string {
 	got := make(chan string, 1)
 	go func() {
@@ -255,7 +255,7 @@ func TestEveryRequestIsRecordedAndLogged(t *testing.T) {
 	}
 }
 
-// lastLogged returns the last line of each request in a log.
+// lastLogged returns the last line for each request in a log.
 func lastLogged(t *testing.T, path string) map[int]Request {
 	t.Helper()
 	f, err := os.Open(path)

@@ -2,8 +2,8 @@ package modelserver
 
 import "strings"
 
-// SideRequest is a kind of side request. An agent CLI makes a side request for itself,
-// and not for a prompt of the user.
+// SideRequest is a kind of side request. An agent CLI makes side requests for itself instead of for
+// a prompt of the user.
 type SideRequest string
 
 // These are the values of SideRequest.
@@ -12,20 +12,20 @@ const (
 	SideSummary SideRequest = "summary" // a shorter form of the conversation, for compaction
 	SideCommit  SideRequest = "commit"  // a commit message for a diff
 	SideProbe   SideRequest = "probe"   // a single token, which shows whether the endpoint answers
-	SideForm    SideRequest = "form"    // an answer in a given JSON form, for example to classify something
+	SideForm    SideRequest = "form"    // an answer in a given JSON format, for example to classify something
 	SideOther   SideRequest = "other"   // any other request without tools, in the Anthropic dialect
 )
 
-// sideMark identifies a kind of side request by words. The words are in the system
-// text, or near the beginning of the user's text.
+// sideMark identifies a kind of side request by words in the system text, or near the beginning of
+// the user's text.
 type sideMark struct {
 	kind     SideRequest
 	inSystem bool
-	words    string // lower case
+	words    string // in lower case
 }
 
-// markHead is the number of bytes at the beginning of the user's text that are searched for the
-// words of a sideMark. After these bytes, the words can be a quotation by the user.
+// markHead is how much of the beginning of the user's text is searched for the words of a sideMark,
+// in bytes. Later in the text, the words can be a quotation by the user.
 const markHead = 200
 
 func sideMarks() []sideMark {
@@ -72,8 +72,7 @@ func sideRequestOf(t Turn) SideRequest {
 	return ""
 }
 
-// replyToSideRequest returns the fixed reply to a side request. It is used if no rule
-// matches.
+// replyToSideRequest returns the fixed reply to a side request that no rule matches.
 func replyToSideRequest(t Turn) Reply {
 	switch t.Side {
 	case SideTitle:

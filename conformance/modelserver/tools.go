@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// schema contains the parts of a JSON schema that are needed to make the arguments of a tool.
+// schema contains the parts of a JSON schema that are needed to create the arguments of a tool.
 type schema struct {
 	Type       any               `json:"type"` // a string, or a list of strings
 	Properties map[string]schema `json:"properties"`
@@ -30,8 +30,8 @@ func (s *schema) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// These are the names of tools and arguments in agent CLIs. Each list contains the lower-case names
-// for one purpose. The names come from the tool lists of ten agent CLIs in November 2026.
+// These are the names of tools and arguments in agent CLIs, in lower case. Each list is for one
+// purpose. The names come from the tool lists of ten agent CLIs in November 2026.
 var (
 	writeTools = []string{"write", "apply_patch", "write_file", "write_to_file", "create_file", "create", "editor"}
 	runTools   = []string{"bash", "exec_command", "shell_command", "shell", "run_shell_command", "execute_command",
@@ -76,8 +76,8 @@ func resolve(c Call, t Turn) (toolCall, error) {
 	return out, nil
 }
 
-// asCommand turns a call that writes a file into a call that runs a command. The command writes the
-// file. This is for agent CLIs that have no tool to write files.
+// asCommand turns a call that writes a file into a call of a command that writes the file. It is
+// for agent CLIs that have no tool to write files.
 func asCommand(c Call) Call {
 	quote := func(v any) string { return "'" + strings.ReplaceAll(str(v), "'", `'\''`) + "'" }
 	command := "printf %s " + quote(c.Args["content"]) + " > " + quote(c.Args["path"])
@@ -108,9 +108,9 @@ func find(c Call, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("none of the %d tools offered serves to %s", len(t.Tools), c.Does)
 }
 
-// findMCP returns the MCP tool whose name ends with the given name. Some agent CLIs do
-// not list their MCP tools in the request. They only mention mcp__server__tool in a
-// text, and accept calls of this tool.
+// findMCP returns the MCP tool whose name ends with the given name. Some agent CLIs do not list
+// their MCP tools in the request. They only mention mcp__server__tool in a text, and accept calls
+// of this tool.
 func findMCP(name string, t Turn) (Tool, error) {
 	for _, tool := range t.Tools {
 		if tool.Name == name || strings.HasSuffix(tool.Name, "_"+name) || strings.HasSuffix(tool.Name, "-"+name) {
@@ -127,8 +127,8 @@ func findMCP(name string, t Turn) (Tool, error) {
 	return Tool{}, fmt.Errorf("no MCP tool whose name ends in %q is offered or mentioned", name)
 }
 
-// arguments returns the arguments for a call of a tool. If the tool requires an argument that the
-// call does not give, the argument gets a sample value.
+// arguments returns the arguments for a call of a tool. It uses sample values for required
+// arguments that the call does not contain.
 func arguments(c Call, tool Tool, t Turn) map[string]any {
 	props := tool.schema.Properties
 	args := map[string]any{}
@@ -159,8 +159,8 @@ func arguments(c Call, tool Tool, t Turn) map[string]any {
 	return args
 }
 
-// argument returns the name that a tool uses for an argument. The possible names are in lower case.
-// If the tool uses none of them, argument returns the first one.
+// argument returns the name that a tool uses for an argument. names contains the possible names in
+// lower case. If the tool uses none of them, argument returns the first one.
 func argument(props map[string]schema, names []string) string {
 	for _, want := range names {
 		for name := range props {
@@ -172,9 +172,8 @@ func argument(props map[string]schema, names []string) string {
 	return names[0]
 }
 
-// textArgument returns the name of the argument for a text. If the tool has an argument with the
-// name "text", textArgument returns "text". Otherwise it returns the first argument, in
-// alphabetical order, that takes a string.
+// textArgument returns the name of a text argument: "text" if the tool has such an argument, and
+// otherwise the first string argument in alphabetical order.
 func textArgument(props map[string]schema) string {
 	if _, ok := props["text"]; ok || len(props) == 0 {
 		return "text"
@@ -189,9 +188,8 @@ func textArgument(props map[string]schema) string {
 	return append(names, "text")[0]
 }
 
-// question returns the arguments for a question tool. Most question tools take a list of questions.
-// The options of these questions have labels. Other question tools take one question. The options
-// of this question are strings.
+// question returns the arguments for a question tool. Most question tools take a list of questions,
+// whose options have labels. Others take a single question, whose options are strings.
 func question(c Call, s schema) map[string]any {
 	if _, ok := s.Properties["question"]; ok {
 		return map[string]any{"question": c.Args["question"], "options": c.Args["options"]}
@@ -210,8 +208,8 @@ func question(c Call, s schema) map[string]any {
 	return map[string]any{"questions": questions}
 }
 
-// listed returns a question for a tool that takes a list of questions. If the schema of a question
-// requires other fields, listed adds a sample value for each of them.
+// listed returns a question for a tool that takes a list of questions. It adds a sample value for
+// each further field that the schema of a question requires.
 func listed(args map[string]any, want schema) map[string]any {
 	q := map[string]any{"question": str(args["question"]), "header": "Question"}
 	list, _ := args["options"].([]any)
@@ -270,9 +268,8 @@ func str(v any) string {
 	return s
 }
 
-// newID returns a random id. Agent CLIs save these ids in their conversations, and can
-// resume a conversation after a restart of the server. So an id must never be used
-// twice.
+// newID returns a random id. An id must never be used twice. Agent CLIs save ids in their
+// conversations, and can resume a conversation after a restart of the server.
 func newID(prefix string) string {
 	var b [10]byte
 	_, _ = rand.Read(b[:]) // never fails

@@ -10,8 +10,7 @@ const (
 	geminiDialect    = "gemini-content"
 )
 
-// Turn is a request for a reply of the model, in a form that does not depend on the
-// dialect.
+// Turn is a request for a reply of the model, in a form that does not depend on the dialect.
 type Turn struct {
 	Dialect string `json:"dialect"`
 	Model   string `json:"model,omitempty"`
@@ -19,17 +18,16 @@ type Turn struct {
 
 	// System is the system text. In the record, it is at most 512 bytes long.
 	System string `json:"system,omitempty"`
-	// Folder is the working folder that the agent CLI names in its texts. If the agent CLI names
-	// none, Folder is "".
+	// Folder is the work folder that the agent CLI names in its texts, or "".
 	Folder string `json:"folder,omitempty"`
-	// Prompt is the last text of the user, byte for byte as the agent CLI sent it.
-	// Texts that the agent CLI itself has added do not count as texts of the user.
+	// Prompt is the last text of the user, byte for byte as the agent CLI sent it. Texts that the agent
+	// CLI itself has added do not count as texts of the user.
 	Prompt string `json:"prompt"`
-	// Notice is true if no user has sent Prompt. The agent CLI has begun the turn by itself, and Prompt
-	// is the notice that tells the model why.
+	// Notice is true if Prompt does not come from a user. The agent CLI has then begun the turn by
+	// itself, and Prompt is the notice that explains the reason to the model.
 	Notice bool `json:"notice,omitempty"`
-	// Notices is the number of such notices in the conversation. It includes the notices that did not
-	// begin a turn, because the agent CLI has added them to a running turn.
+	// Notices is the number of such notices in the conversation. It includes notices that the agent CLI
+	// has added to a running turn.
 	Notices int `json:"notices,omitempty"`
 	// Texts contains all texts of the user's last message. The last text is Prompt.
 	Texts []string `json:"texts,omitempty"`
@@ -44,8 +42,8 @@ type Turn struct {
 	// Deferred lists the names of tools whose schemas are not in the request. The agent CLI sends a
 	// schema when the model asks for it.
 	Deferred []string `json:"deferred,omitempty"`
-	// Side is the kind of a side request. For a main request, Side is "". An agent CLI makes a main
-	// request for the user's prompt.
+	// Side is the kind of a side request. It is "" for a main request, which the agent CLI makes for
+	// the user's prompt.
 	Side SideRequest `json:"side,omitempty"`
 
 	maxTokens  int
@@ -64,8 +62,8 @@ type Tool struct {
 	namespace string // namespace in which the tool must be called, or ""
 }
 
-// maxRecordedSystem is the largest number of bytes of a system text that the record keeps. They are
-// enough to recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with each request.
+// maxRecordedSystem is how much of a system text the record keeps, in bytes. This is enough to
+// recognize the agent CLI. Agent CLIs send 10 to 60 kB of system text with each request.
 const maxRecordedSystem = 512
 
 // recorded returns the part of t that the record keeps.
@@ -81,6 +79,5 @@ func (t Turn) recorded() Turn {
 	return t
 }
 
-// inputTokens returns an estimate of the request's tokens: one token for each four
-// bytes.
+// inputTokens returns an estimate of the request's tokens: one token per four bytes.
 func (t Turn) inputTokens() int { return t.size/4 + 1 }

@@ -25,8 +25,7 @@ func (u Usage) check() error {
 }
 
 // usageOf returns the usage that a step of the reply sets. If no step sets it, usageOf estimates
-// the usage: one token for each four bytes. sentBytes is the number of bytes of texts, thoughts and
-// arguments.
+// one token per four bytes. sentBytes is the size of the sent texts, thoughts and arguments.
 func usageOf(t Turn, steps []Step, sentBytes int) Usage {
 	for _, s := range steps {
 		if s.Usage != nil {

@@ -8,8 +8,8 @@ import (
 
 var someUsage = Usage{Input: 1000, Cached: 600, Written: 100, Output: 50, Reasoning: 20}
 
-// reportedAs says where each dialect reports someUsage. A path begins in the last event or document
-// that has a usage.
+// reportedAs contains where each dialect reports someUsage, as paths in the last event or document
+// with a usage.
 var reportedAs = []struct {
 	dialect, path, body, streamed string
 	want                          map[string]float64
@@ -82,7 +82,8 @@ func keys(path string) (out []any) {
 	return out
 }
 
-// The first event of this dialect reports the tokens of the request, before the reply is known.
+// In this dialect, the first event must report the tokens of the request. The reply is not known
+// then.
 func TestTheFirstAnthropicEventReportsTheRequest(t *testing.T) {
 	t.Parallel()
 	s := start(t, Config{Script: Script{Rules: []Rule{{Reply: []Step{{Text: "words"}, {Usage: &someUsage}}}}}})

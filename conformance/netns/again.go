@@ -8,16 +8,15 @@ import (
 )
 
 // RunAgain runs the command line of this process in a new process with its own network namespace.
-// The environment of the new process is environ plus variable. RunAgain returns the exit code of
-// the new process. If the new process cannot be started, or if a signal ends it, RunAgain returns
-// 1.
+// The new process's environment is environ plus variable. RunAgain returns the exit code of the new
+// process, or 1 if it cannot be started or a signal ends it.
 //
 // Test binaries call RunAgain so that the programs that they start have no network.
 func RunAgain(environ []string, variable string) int {
 	cmd := exec.Command(os.Args[0], os.Args[1:]...)
 	cmd.Env = append(environ, variable)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	runtime.LockOSThread() // the new process would get SIGTERM if this thread ended
+	runtime.LockOSThread() // the new process would receive SIGTERM if this thread ended
 	Isolate(cmd)
 	err := cmd.Run()
 	if cmd.ProcessState == nil {

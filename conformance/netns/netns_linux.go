@@ -1,6 +1,6 @@
-// Package netns runs programs that have no network except loopback. Tests run real
-// agent CLIs in this way. Such an agent CLI cannot send anything to other machines, and
-// cannot reach any key of the user.
+// Package netns runs programs that have no network except loopback. Tests run real agent CLIs in
+// this way, so that they cannot send anything to other machines and cannot reach any key of the
+// user.
 package netns
 
 //platform:linux Network namespaces for `--model scripted` and the suites = loopback alone
@@ -31,10 +31,10 @@ func Isolated() bool {
 }
 
 // Isolate makes cmd start its program in a new network namespace. Without root, the program also
-// gets its own user namespace. The program must call LoopbackUp before it uses the network.
+// has its own user namespace. The program must call LoopbackUp before it uses the network.
 //
-// The program gets SIGTERM when the thread that started it ends. So the caller must call
-// runtime.LockOSThread before it starts cmd.
+// The kernel sends SIGTERM to the program when the thread that started it ends. So the caller must
+// call runtime.LockOSThread before it starts cmd.
 func Isolate(cmd *exec.Cmd) {
 	attr := cmd.SysProcAttr
 	if attr == nil {
@@ -69,10 +69,10 @@ func LoopbackUp() error {
 	return nil
 }
 
-// Own returns arguments that are put before the command line of a program. They make the program
-// run in its own network namespace, without another process in between. Without root, the program
-// also gets its own user namespace. The program must call LoopbackUp before it uses the network. If
-// the command unshare (from util-linux) is missing, Own returns an error.
+// Own returns arguments to put before the command line of a program. They make the program run in
+// its own network namespace, without another process in between. Without root, the program also has
+// its own user namespace. The program must call LoopbackUp before it uses the network. If the
+// command unshare (from util-linux) is missing, Own returns an error.
 func Own() ([]string, error) {
 	path, err := exec.LookPath("unshare")
 	if err != nil {
@@ -85,9 +85,9 @@ func Own() ([]string, error) {
 	return append(argv, "--"), nil
 }
 
-// Enter returns arguments that are put before the command line of a program, for example as
-// SpawnConfig.Wrap. They make the program run in the network namespace of the process with the id
-// pid. If the command nsenter (from util-linux) is missing, Enter returns an error.
+// Enter returns arguments to put before the command line of a program, for example as
+// SpawnConfig.Wrap. They make the program run in the network namespace of the process pid. If the
+// command nsenter (from util-linux) is missing, Enter returns an error.
 func Enter(pid int) ([]string, error) {
 	path, err := exec.LookPath("nsenter")
 	if err != nil {

@@ -1,7 +1,7 @@
 //go:build !linux
 
-// Package netns runs programs that have no network except loopback. This is possible
-// only on Linux. On this system, nothing is isolated, and the functions report that.
+// Package netns runs programs that have no network except loopback. This is possible only on Linux.
+// On this system, the functions isolate nothing, and report that.
 package netns
 
 //platform:macos Network namespaces for `--model scripted` and the suites = are refused

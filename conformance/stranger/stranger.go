@@ -22,8 +22,8 @@ const UID = 65534
 // part that a process runs.
 const partVariable = "COLEO_TEST_STRANGER"
 
-// Play does nothing if Start did not start this process. If Start did, Play runs the part that
-// Start named, and exits with the part's result. If the part is unknown, Play exits with 2.
+// Play runs the part that Start named, and exits with the part's result. If Start did not start this
+// process, Play does nothing. If the part is unknown, Play exits with 2.
 func Play(parts map[string]func(args []string) int) {
 	name := os.Getenv(partVariable)
 	if name == "" {
@@ -38,8 +38,8 @@ func Play(parts map[string]func(args []string) int) {
 }
 
 // Start runs the test binary again, as the user stranger. In the new process, Play runs the part with
-// the given name and arguments. Start returns the process, and a reader for its standard output. Its
-// standard error goes to that of the test. When the test ends, the process is killed.
+// the given name and arguments. Start returns the process, and a reader for its standard output. The
+// standard error of the process is that of the test. When the test ends, the process is killed.
 //
 // Start skips the test unless root runs it, because only root can become another user.
 func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Reader) {
@@ -63,10 +63,9 @@ func Start(t testing.TB, part string, args ...string) (cmd *exec.Cmd, out io.Rea
 	return cmd, out
 }
 
-// write writes a program to a file. It holds syscall.ForkLock, so that no process is
-// started during the write. A process that is started during the write would keep the
-// file open until the process runs its own program. The kernel does not run a file that
-// is open for writing.
+// write writes a program to a file. It holds syscall.ForkLock, so that no process is started
+// meanwhile. Such a process would keep the file open until it runs its own program. The kernel does
+// not run a file that is open for writing.
 func write(path string, program []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

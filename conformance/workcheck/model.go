@@ -9,26 +9,26 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// Unfinished is the outcome of a call that the agent CLI did not run. The events must contain no
-// end of this call.
+// Unfinished is the outcome of a call that the agent CLI did not run. The events must not contain
+// an end of this call.
 const Unfinished coleo.ToolOutcome = ""
 
 // Made is a call that the model made, with the outcome that the call must have.
 type Made struct {
 	modelserver.Made
-	Prompt  string // of the turn in which the model has made it
-	Notice  bool   // the agent CLI has begun that turn by itself, with the notice Prompt
+	Prompt  string // prompt of the turn in which the model has made the call
+	Notice  bool   // the agent CLI has begun that turn by itself, with the notice in Prompt
 	Outcome coleo.ToolOutcome
 }
 
 // Sent is the text of one reply of the model.
 type Sent struct {
-	Prompt string // of the turn in which the model has sent it
-	Notice bool   // the agent CLI has begun that turn by itself, with the notice Prompt
+	Prompt string // prompt of the turn in which the model has sent the text
+	Notice bool   // the agent CLI has begun that turn by itself, with the notice in Prompt
 	Text   string
 }
 
-// MadeIn returns the calls that the model made in the given requests. The calls are in order. They
+// MadeIn returns the calls that the model made in its replies to the given requests, in order. They
 // have no outcomes yet.
 func MadeIn(requests []modelserver.Request) (out []Made) {
 	for _, q := range requests {
@@ -42,8 +42,8 @@ func MadeIn(requests []modelserver.Request) (out []Made) {
 }
 
 // WithOutcomes sets the outcomes that the calls must have, in order. It returns an error if the
-// number of calls differs from the number of outcomes. In that case, the agent CLI has not done
-// what the prompts said, and nothing can be compared.
+// numbers of calls and outcomes differ, because then the agent CLI has not done what the prompts
+// asked.
 func WithOutcomes(made []Made, want []coleo.ToolOutcome) ([]Made, error) {
 	if len(made) != len(want) {
 		return nil, fmt.Errorf("the model has made %d calls, and the prompts lead to %d: %+v", len(made), len(want), made)
@@ -55,7 +55,7 @@ func WithOutcomes(made []Made, want []coleo.ToolOutcome) ([]Made, error) {
 }
 
 // SentIn returns the texts that the model sent in its replies to the given requests, in order. It
-// leaves out replies without a text.
+// skips replies without a text.
 func SentIn(requests []modelserver.Request) (out []Sent) {
 	for _, q := range requests {
 		text := ""
@@ -73,7 +73,7 @@ func SentIn(requests []modelserver.Request) (out []Sent) {
 func withoutBlanks(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // CheckCalls compares the calls in the log with the calls that the model made. Each call must have
-// the right id, name, place and outcome. The log must contain no other call.
+// the right id, name, place and outcome. The log must not contain other calls.
 func (l Log) CheckCalls(made []Made) error {
 	var wrong []error
 	for i := range max(len(made), len(l.Calls)) {
@@ -97,12 +97,12 @@ func (l Log) CheckCalls(made []Made) error {
 	return errors.Join(wrong...)
 }
 
-// is checks that a call in the log is the given call of the model.
+// is returns an error unless a call in the log is the given call of the model.
 func (c Call) is(m Made) error {
 	switch {
 	case c.Name != m.Name:
 		return fmt.Errorf("its name is reported as %s, the model has called %s", c.Name, m.Name)
-	case c.ID != m.ID && c.ID != m.Name+"__"+m.ID: // some agent CLIs put the name before the model's id
+	case c.ID != m.ID && c.ID != m.Name+"__"+m.ID: // some agent CLIs put the tool's name before the model's id
 		return fmt.Errorf("its id is reported as %s, the model's is %s", c.ID, m.ID)
 	case c.End == nil && m.Outcome == Unfinished:
 		return nil

@@ -9,10 +9,10 @@ import (
 	"coleo.dev/conformance/modelserver"
 )
 
-// Task is a task for a subagent. Its two words show whether a request belongs to the arm's own
-// conversation or to the subagent.
+// Task is a task for a subagent. Its two words distinguish requests of the arm's own conversation
+// from those of the subagent.
 type Task struct {
-	Above string // a word in the prompt of the arm
+	Above string // a word in the arm's prompt
 	Below string // a word in the task
 }
 
@@ -23,8 +23,8 @@ func (t Task) Prompt() string { return "start it " + t.Above }
 func (t Task) Answer() string { return "It is done: " + t.Below }
 
 // Script returns a script in which the model starts a subagent after the prompt. The subagent calls
-// a tool that does not exist, and then answers. Some agent CLIs give this answer to the model in a
-// separate turn. In that turn, the model says a few words.
+// a tool that does not exist, and then answers. Some agent CLIs send this answer to the model in a
+// separate turn, in which the model answers with a few words.
 func (t Task) Script(w coleo.ReportedWork) modelserver.Script {
 	yes, no := true, false
 	rule := func(word string, after *bool, step modelserver.Step) modelserver.Rule {
@@ -63,8 +63,8 @@ func (t Task) Apart(requests []modelserver.Request) (own, below []modelserver.Re
 }
 
 // CheckSubagents compares the subagents in the log with the calls that started them. Each subagent
-// must have one start and one end. The log must contain no other subagent. The log must also
-// contain none of the calls that the subagents themselves made.
+// must have one start and one end. The log must contain neither other subagents nor the calls that
+// the subagents themselves made.
 func (l Log) CheckSubagents(started, below []Made) error {
 	var wrong []error
 	if len(l.Subagents) != len(started) || len(l.ended) != len(started) {

@@ -1,5 +1,5 @@
-// Package workcheck compares the events of an arm with the record of the model server. It compares calls
-// of tools, texts and subagents. The package is pure, and reports what is wrong, but not why.
+// Package workcheck compares the events of an arm with the record of the model server. It compares tool
+// calls, texts and subagents. Its functions are pure. They report what is wrong, but not why.
 package workcheck
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // Log contains what the events of one arm report about the arm's runs.
 type Log struct {
-	Calls     []Call           // in the order in which they began
+	Calls     []Call           // tool calls, in the order in which they began
 	Replies   []Reply          // the replies of the model that have a text, in order
 	Subagents []coleo.ToolCall // the calls whose events report the start of a subagent, in order
 
@@ -23,7 +23,7 @@ type Log struct {
 	runs  map[string]coleo.Receipt     // how each run began, by the id of the run
 }
 
-// Call is one call of a tool, and its end.
+// Call is one tool call and its end.
 type Call struct {
 	coleo.ToolCall
 	Run string
@@ -34,13 +34,13 @@ type Call struct {
 type Reply struct {
 	Run  string
 	Turn int
-	Text string // all texts of the reply, one after the other
+	Text string // all texts of the reply, one after another
 }
 
-// inRunOf reports whether work that belongs to the given prompt may be in the given run. It may be
-// there if the run has this prompt. If the prompt is the notice of a turn that the agent CLI has
-// begun by itself, the run must also say so. If no run has the prompt, and it is no such notice,
-// the agent CLI made the prompt itself, and the work may be in any run.
+// inRunOf reports whether work for the given prompt may be in the given run. It may if the run has this
+// prompt. If the prompt is a notice with which the agent CLI began the turn by itself, the run must be
+// marked accordingly. If no run has the prompt and it is no notice, the agent CLI made the prompt
+// itself. Then the work may be in any run.
 func (l Log) inRunOf(run, prompt string, notice bool) bool {
 	same := func(r coleo.Receipt) bool { return strings.TrimSpace(r.Text) == strings.TrimSpace(prompt) }
 	if notice {
@@ -57,8 +57,8 @@ type reader struct {
 	wrong []error
 }
 
-// Read sorts the events of one arm. The events must be in the order of the log. The error lists
-// each broken rule:
+// Read sorts the events of one arm, which must be in the order of the log. The error lists each broken
+// rule:
 //
 //   - run_start is the first event of a run, and run_end is the last event.
 //   - Each call, text and subagent belongs to a run.
@@ -89,7 +89,7 @@ func (r *reader) fail(format string, args ...any) {
 	r.wrong = append(r.wrong, fmt.Errorf(format, args...))
 }
 
-// checkPlace checks that an event is allowed at its position in the run.
+// checkPlace checks that an event is allowed at its place in the run.
 func (r *reader) checkPlace(e coleo.Event) {
 	switch {
 	case e.Run == "" && judged(e.Kind):
@@ -116,8 +116,7 @@ func (r *reader) checkPlace(e coleo.Event) {
 	}
 }
 
-// endRun checks the calls that the end of a run names. They must be exactly those calls of the run
-// that have no end.
+// endRun checks that the end of a run names exactly those calls of the run that have no end.
 func (r *reader) endRun(e coleo.Event) {
 	end, err := coleo.DecodeRunEnd(e)
 	if err != nil {
@@ -173,7 +172,7 @@ func (r *reader) take(e coleo.Event, w coleo.Work) {
 	}
 }
 
-// call returns the call with an id, or nil.
+// call returns the call with the given id, or nil.
 func (r *reader) call(id string) *Call {
 	for i := range r.log.Calls {
 		if r.log.Calls[i].ID == id {

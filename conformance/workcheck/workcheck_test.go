@@ -20,8 +20,8 @@ func event(t *testing.T, run string, kind coleo.EventKind, payload any) coleo.Ev
 	return coleo.Event{Run: run, Kind: kind, Payload: raw}
 }
 
-// run returns the events of a run with the prompt "do it": a text, a call of bash, a subagent
-// and a text.
+// run returns the events of a run with the prompt "do it". They contain a text, a call of bash, a subagent and
+// another text.
 func run(t *testing.T) []coleo.Event {
 	text := func(s string) coleo.AssistantText {
 		return coleo.AssistantText{Block: coleo.Block{Text: s, Done: true}}
@@ -111,7 +111,8 @@ func TestTheEventsAreComparedWithTheRecord(t *testing.T) {
 	}
 }
 
-// An agent CLI may drop a call and ask the model again. The end of the run names the call.
+// An agent CLI may drop a call and ask the model again. Such a call has no end, but the end of the run must name
+// it.
 func TestACallThatWasNeverCarriedOutHasNoEnd(t *testing.T) {
 	t.Parallel()
 	events := slices.Delete(run(t), 5, 6)
@@ -134,8 +135,8 @@ func TestACallThatWasNeverCarriedOutHasNoEnd(t *testing.T) {
 	}
 }
 
-// A turn that the agent CLI begins by itself is a run of its own. Neither the run before nor the run after may have
-// its text.
+// A turn that the agent CLI begins by itself is a run of its own. Its text must be neither in the run before nor in
+// the run after.
 func TestTheTextOfATurnThatBeganByItselfIsInARunOfItsOwn(t *testing.T) {
 	t.Parallel()
 	const notice = "<task-notification>\nIt is done.\n</task-notification>"
@@ -164,7 +165,7 @@ func TestTheTextOfATurnThatBeganByItselfIsInARunOfItsOwn(t *testing.T) {
 			e.Turn = i + 1
 			events = append(events, e)
 		}
-		log, _ := Read(events) // the runs have no ends
+		log, _ := Read(events) // the events contain no ends of runs
 		if err := log.CheckTexts(sent); (err == nil) != tt.sound {
 			t.Errorf("in %s: the judgement is %v", tt.name, err)
 		}

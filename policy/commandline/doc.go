@@ -2,11 +2,11 @@
 // which arguments. It runs nothing.
 //
 // Parse applies the shell's rules only where the result is certain. Otherwise it returns an error
-// that names the uncertain part. A caller must refuse every line for which Parse returns an error.
-// Then the caller never allows a command that it has not seen in full.
+// that names the uncertain part. A caller must refuse every line for which Parse returns an error,
+// so that it never allows an unseen command.
 //
 // Parse understands simple commands, pipes, lists, groups, subshells, `if`, and `for` over known
 // words. It also understands variables that the line itself sets, file name patterns of * and ?,
-// command substitutions, and short here-documents. It understands redirections only if they write
-// nowhere or to /dev/null.
+// command substitutions, and short here-documents. It accepts a redirection of output only to
+// /dev/null or to another descriptor.
 package commandline

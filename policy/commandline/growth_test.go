@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestALineThatGrowsIsRefused: the words of a short line can be larger than the memory of the machine. The
-// test would not end if Parse expanded them.
+// TestALineThatGrowsIsRefused parses short lines whose words expand to more than the memory of the
+// machine. Parse must refuse them without expanding them, or else the test does not end.
 func TestALineThatGrowsIsRefused(t *testing.T) {
 	t.Parallel()
 	doubled := "x=aaaaaaaa" + strings.Repeat("; x=$x$x", 15)
@@ -24,7 +24,8 @@ func TestALineThatGrowsIsRefused(t *testing.T) {
 	}
 }
 
-// TestARowOfPipesIsBounded: each command in a row of pipes can print twice what it reads.
+// TestARowOfPipesIsBounded: each command of a pipe can print twice as much as it reads, so Parse must
+// refuse a long pipe.
 func TestARowOfPipesIsBounded(t *testing.T) {
 	t.Parallel()
 	row := "cat a.go" + strings.Repeat(" | sed p", mostPiped-1)

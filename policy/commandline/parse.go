@@ -9,20 +9,22 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// This file follows the syntax tree of a command line.
+
 const (
 	// MaxLine is the largest size of a command line that Parse accepts, in bytes. People
 	// write shorter lines, and the time of parsing grows faster than the length.
 	MaxLine = 10_000
-	// mostCommands is the largest number of commands that a line may start. A loop starts the
-	// commands of its body many times.
+	// mostCommands is the largest number of commands that a line may start. Without a bound, nested
+	// loops could start the commands of their bodies any number of times.
 	mostCommands = 500
-	// deepest is the deepest allowed nesting of groups, loops and substitutions.
+	// deepest is the deepest nesting of groups, loops and substitutions that Parse accepts.
 	deepest = 20
-	// mostExpanded is the largest size of all words after their expansion, in bytes. A line such as
-	// x=$x$x can double a word again and again.
+	// mostExpanded is the largest size of all words after their expansion, in bytes. Without a bound,
+	// a line that repeats x=$x$x would double a word each time.
 	mostExpanded = 1 << 20
-	// mostPiped is the largest number of commands in a row of pipes. Many programs can print more than
-	// they read, and each command can do that again.
+	// mostPiped is the largest number of commands in one pipe. Many programs can print more than they
+	// read, so the output of a long pipe could be very large.
 	mostPiped = 10
 )
 
@@ -33,7 +35,7 @@ type Shell string
 const (
 	Bash  Shell = "bash"
 	POSIX Shell = "sh"  // dash, BusyBox and every other shell called sh
-	Zsh   Shell = "zsh" // Parse understands only plain words, lists and pipes
+	Zsh   Shell = "zsh" // Parse accepts only plain words, lists and pipes of zsh
 )
 
 // ShellOf returns the kind of shell of a program such as /bin/bash. If Parse does not know the
@@ -52,7 +54,7 @@ func ShellOf(program string) (Shell, bool) {
 type Command struct {
 	Words  []Word // the program's name, followed by its arguments
 	Inputs []Word // files that the shell opens for its standard input
-	Dir    string // absolute path of the folder in which it runs
+	Dir    string // absolute path of the folder in which the command runs
 }
 
 // Word is one word of a command, as the program receives it.
@@ -62,9 +64,9 @@ type Word struct {
 	// Text is "". If an unknown word is not in quotes, the shell can split it into several words.
 	Unknown bool
 	// Variable is true if the text depends on a variable of the environment, which can contain a
-	// secret. Unknown is then true, too.
+	// secret. Unknown is then also true.
 	Variable bool
-	// Matched is true if the shell has made the word from a file name pattern.
+	// Matched is true if the word is a name that a file name pattern matched.
 	Matched bool
 }
 
@@ -128,26 +130,26 @@ type walker struct {
 	shell Shell
 	names Names
 	out   []Command
-	count *int // commands so far, also those of substitutions
+	count *int // the number of commands so far, including those of substitutions
 	// expanded is the size of all words so far.
 	expanded *int
 	depth    int
-	// piped is how many pipes there are around the present command.
+	// piped is the number of pipes around the current command.
 	piped int
-	// substituted is how many substitutions enclose the present part of the line.
+	// substituted is the number of substitutions around the current part of the line.
 	substituted int
 
 	dir   string
 	moved bool // a cd has changed the folder for the rest of the first statement
-	// set has the variables of the line whose values are known.
+	// set contains the variables that the line sets to known values.
 	set map[string]string
-	// conditional means that the shell may skip the present command. Such a command must
-	// not change anything that later commands depend on.
+	// conditional means that the shell may skip the current command. Such a command must not change
+	// anything on which later commands depend.
 	conditional bool
 }
 
-// inside follows a part of the line. The part must not change anything that the rest of the
-// line depends on.
+// inside follows a part of the line. The part must not change anything on which the rest of the line
+// depends.
 func (w *walker) inside(part func(*walker) error) error {
 	w.depth++
 	if w.depth > deepest {
@@ -266,9 +268,9 @@ func (w *walker) walkInFolder(dir string, s *syntax.Stmt) error {
 
 func plain(s *syntax.Stmt) bool { return !s.Negated && len(s.Redirs) == 0 && !s.Background }
 
-// changedDir returns the target of a statement such as `cd FOLDER`. The commands after &&
-// run in that folder. After the && list, the folder is uncertain, because cd can fail. So
-// Parse accepts a cd only at the beginning of a line.
+// changedDir returns the target of a statement such as `cd FOLDER`. Parse accepts a cd only at the
+// beginning of an && list at the beginning of the line. The commands after && run in the target. After
+// the list the folder is uncertain, because cd can fail.
 func (w *walker) changedDir(s *syntax.Stmt) (string, bool, error) {
 	c, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 || c.Args[0].Lit() != "cd" {
@@ -331,7 +333,7 @@ func (w *walker) loop(c *syntax.ForClause) error {
 			return err
 		}
 	}
-	delete(w.set, name) // the value after the loop depends on whether the loop has run
+	delete(w.set, name) // the variable's value after the loop depends on whether the loop has run
 	return nil
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// folder has the names of /w.
+// folder is a Names function for a machine that has only the folder /w.
 func folder(dir string) ([]string, error) {
 	if dir != "/w" {
 		return nil, errors.New("no such folder")
@@ -14,8 +14,8 @@ func folder(dir string) ([]string, error) {
 	return []string{"a.go", "b.go", ".env", "-x", "sub"}, nil
 }
 
-// shown returns the commands in one line: words with | between them, ? for an unknown
-// word, and the folder where it is not /w.
+// shown returns the commands in one line. It separates words by |, shows an unknown word as ?, and
+// adds the folder unless it is /w.
 func shown(cmds []Command) string {
 	var lines []string
 	for _, c := range cmds {

@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// nowhere is the device that discards its input.
+// nowhere is the device that discards everything that is written to it.
 const nowhere = "/dev/null"
 
 // redirections returns the files that the shell opens for reading. It refuses redirections
@@ -40,8 +40,8 @@ func (w *walker) redirections(rs []*syntax.Redirect) ([]Word, error) {
 	return inputs, nil
 }
 
-// target returns the word after the operator of a redirection. For a here-document, target returns
-// no word. Instead it collects the commands in the text of the here-document.
+// target returns the word after the operator of a redirection. For a here-document, it returns no
+// word, but collects the commands in the text of the here-document.
 func (w *walker) target(r *syntax.Redirect) (Word, error) {
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc {
 		if w.substituted > 0 {
@@ -67,8 +67,8 @@ func (w *walker) target(r *syntax.Redirect) (Word, error) {
 	return words[0], nil
 }
 
-// document collects the commands in the text of a here-document. If the end word is quoted, the
-// shell runs nothing in the text.
+// document collects the commands in the text of a here-document. There are none if the end word is
+// quoted, because the shell then expands nothing in the text.
 func (w *walker) document(r *syntax.Redirect) error {
 	var p pieces
 	if text := r.Hdoc.Lit(); text != "" && r.Word.Lit() == "" {
@@ -85,7 +85,7 @@ func (w *walker) document(r *syntax.Redirect) error {
 	return nil
 }
 
-// plainEnd reports whether the word that ends a here-document is a name. The name may be in quotes.
+// plainEnd reports whether the end word of a here-document is a name, with or without quotes.
 func plainEnd(word *syntax.Word) bool {
 	if len(word.Parts) != 1 {
 		return false

@@ -10,11 +10,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// This file expands the words of a command line as a shell does.
+
 const (
 	// mostMatches is the largest number of names that a file name pattern may match.
 	mostMatches = 500
-	// mostDocument is the largest size of a here-document, in bytes. Shells pass a longer
-	// here-document to the command through a file.
+	// mostDocument is the largest size of a here-document, in bytes. Shells write a longer
+	// here-document to a file to pass it to the command.
 	mostDocument = 512
 )
 
@@ -27,8 +29,9 @@ var notOwn = []string{"path", "cdpath", "fpath", "manpath", "mailpath", "prompt"
 
 func isOwn(name string) bool { return ownName.MatchString(name) && !slices.Contains(notOwn, name) }
 
-// plainLanguage matches the values that a line may assign to the variables in languageNames. A value
-// with a slash would name a file. In some character sets, a backslash can be a part of a character.
+// plainLanguage matches the values that a line may assign to the variables in languageNames. It matches
+// no slash, because the value would then name a file. It matches no backslash, because some character
+// sets use it as a part of a character.
 var plainLanguage = regexp.MustCompile(`(?i)^(C|POSIX|en_[A-Z]{2}|(C|[a-z]{2,3}_[A-Z]{2})\.UTF-?8)?$`)
 
 // plainValue matches the values that a line may assign to NO_COLOR.
@@ -97,8 +100,8 @@ func (w *walker) words(ws []*syntax.Word) ([]Word, error) {
 	return out, nil
 }
 
-// word expands one word of the line as the shell does. The result is one word. For a file name
-// pattern, the result can be several words.
+// word expands one word of the line as the shell does. The result is one word, except that a file name
+// pattern can give several words.
 func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	p, err := w.parts(word.Parts, false)
 	switch {
@@ -114,8 +117,8 @@ func (w *walker) word(word *syntax.Word) ([]Word, error) {
 	return []Word{{Text: p.text()}}, nil
 }
 
-// pieces collects the parts of a word. For each byte of the field `raw`, the field `special` says
-// whether the byte is a pattern character.
+// pieces collects the parts of a word. For each byte of raw, special reports whether the byte is a
+// pattern character.
 type pieces struct {
 	raw     []byte
 	special []bool
@@ -191,8 +194,8 @@ var plainInteger = regexp.MustCompile(`^[0-9]{1,9}$`)
 // plainOperators lists the operators of a calculation without side effects.
 var plainOperators = []syntax.BinAritOperator{syntax.Add, syntax.Sub, syntax.Mul, syntax.Quo, syntax.Rem}
 
-// isPlainArithmetic reports whether a calculation has only numbers. The value of a variable can be a
-// calculation that starts a program.
+// isPlainArithmetic reports whether a calculation contains only numbers. Variables are refused, because
+// a variable's value can itself be a calculation that starts a program.
 func isPlainArithmetic(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
@@ -205,7 +208,8 @@ func isPlainArithmetic(x syntax.ArithmExpr) bool {
 	return false
 }
 
-// checkSize refuses a line if the words so far and the given number of further bytes are too large.
+// checkSize refuses a line if its expanded words, together with more further bytes, exceed
+// mostExpanded.
 func (w *walker) checkSize(more int) error {
 	if *w.expanded+more > mostExpanded {
 		return unclear("the words of the line have more than %d bytes", mostExpanded)
@@ -226,7 +230,7 @@ func opensAfterDollar(part syntax.WordPart) bool {
 
 // literal adds literal text of the line. It removes the backslashes that quote characters.
 func (p *pieces) literal(s string, quoted bool) error {
-	if s == "!" || s == "!=" || s == "[" || s == "]" { // alone, these are commands and operators
+	if s == "!" || s == "!=" || s == "[" || s == "]" { // as whole words, these are commands and operators
 		p.add(s, false)
 		return nil
 	}
@@ -247,7 +251,7 @@ func (p *pieces) literal(s string, quoted bool) error {
 		case quoted:
 			p.add(s[i:i+1], false)
 		case (c == '~' || c == '^') && i > 0 && afterName.MatchString(s[i-1:i]):
-			p.add(s[i:i+1], false) // HEAD~1 and HEAD^^
+			p.add(s[i:i+1], false) // the ~ and ^ of HEAD~1 and HEAD^^ are plain characters
 		case strings.IndexByte("~{}[]!^", c) >= 0:
 			return unclear("the shell can replace the word with %q", string(c))
 		default:
@@ -257,10 +261,10 @@ func (p *pieces) literal(s string, quoted bool) error {
 	return nil
 }
 
-// tellable lists variables of the environment that do not hold secrets.
+// tellable lists the variables of the environment whose values are not secret.
 var tellable = []string{"HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "SHELL", "PATH", "LANG", "TERM", "HOSTNAME"}
 
-// isSecret reports whether a parameter is a variable that can hold a secret.
+// isSecret reports whether name is a variable that can hold a secret.
 func isSecret(name string) bool {
 	return isName.MatchString(name) && !slices.Contains(tellable, name)
 }
@@ -273,7 +277,7 @@ var afterName = regexp.MustCompile(`[A-Za-z0-9~^]`)
 // plainParameter matches parameters whose expansion has no side effect.
 var plainParameter = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*|[0-9?#$!@*-])$`)
 
-// parameter follows $NAME and ${NAME}.
+// parameter expands $NAME and ${NAME}.
 func (w *walker) parameter(p *pieces, x *syntax.ParamExp, quoted bool) error {
 	bare := syntax.ParamExp{Dollar: x.Dollar, Rbrace: x.Rbrace, Short: x.Short, Param: x.Param}
 	if x.Param == nil || !reflect.DeepEqual(*x, bare) || !plainParameter.MatchString(x.Param.Value) {
@@ -296,7 +300,7 @@ func (w *walker) parameter(p *pieces, x *syntax.ParamExp, quoted bool) error {
 	return nil
 }
 
-// substitution follows the commands whose output becomes a part of the line.
+// substitution follows the commands of a substitution such as $(COMMAND).
 func (w *walker) substitution(x *syntax.CmdSubst) error {
 	if x.TempFile || x.ReplyVar || x.Backquotes {
 		return unclear("the line has a substitution that is not followed: write $(…)")
@@ -306,8 +310,8 @@ func (w *walker) substitution(x *syntax.CmdSubst) error {
 	return w.inside(func(w *walker) error { return w.list(x.Stmts) })
 }
 
-// match returns the names that a file name pattern matches. If there are none, it returns
-// the pattern itself, as the shell does.
+// match returns the names that a file name pattern matches. If nothing matches, it returns the pattern
+// itself, as the shell does.
 func (w *walker) match(p pieces) ([]Word, error) {
 	raw := p.text()
 	last := strings.LastIndexByte(raw, '/') + 1
@@ -350,24 +354,24 @@ func (w *walker) match(p pieces) ([]Word, error) {
 	return out, nil
 }
 
-// wild reports whether a name matches a pattern of * and ?. A leading dot in a name matches
-// only a dot in the pattern.
+// wild reports whether a name matches a pattern of * and ?. A leading dot of the name matches only a
+// dot in the pattern.
 func wild(pattern []byte, special []bool, name string) bool {
 	if strings.HasPrefix(name, ".") && (len(pattern) == 0 || pattern[0] != '.') {
 		return false
 	}
 	var expr strings.Builder
-	expr.WriteString(`(?is)^`) // an option of the shell makes patterns ignore case
+	expr.WriteString(`(?is)^`) // an option of the shell can make patterns ignore case
 	for i, c := range pattern {
 		switch {
 		case special[i] && c == '*':
 			expr.WriteString(`.*`)
 		case special[i]:
-			expr.WriteString(`.{1,4}`) // some shells take a byte for a character
+			expr.WriteString(`.{1,4}`) // some shells take each byte for a character
 		default:
 			expr.WriteString(regexp.QuoteMeta(string([]byte{c})))
 		}
 	}
 	re, err := regexp.Compile(expr.String() + `$`)
-	return err != nil || re.MatchString(name) // an extra name does no harm: it is judged too
+	return err != nil || re.MatchString(name) // an extra name is harmless, because it is judged as well
 }

@@ -29,10 +29,9 @@ type Paths struct {
 	GrantFile string // the user's grants; "" if none
 }
 
-// Scopes returns the rules for an arm that works in the folder workdir. The user's rules get the
-// given preset. A missing file counts as a file without rules. If a file is unusable, Scopes
-// returns an error. The caller must then ask about everything, because the unusable file may
-// contain rules that deny.
+// Scopes returns the rules for an arm that works in the folder workdir. The user's scope gets the
+// given preset. A missing file counts as a file without rules. If Scopes returns an error, the
+// caller must ask about everything, because the unusable file may contain rules that deny.
 func (p Paths) Scopes(workdir, preset string) ([]policy.Scope, error) {
 	var out []policy.Scope
 	for _, own := range []struct{ name, path string }{{"host", p.Host}, {"user", p.User}} {
@@ -102,8 +101,8 @@ func projectFolders(workdir string) []string {
 	}
 }
 
-// readProject reads a project's rules. Anybody may have written the file, so readProject refuses
-// pipes and very large files.
+// readProject reads a project's file of rules. It refuses pipes and very large files, because
+// anybody may have written the file.
 func readProject(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -120,8 +119,8 @@ func readProject(path string) ([]byte, error) {
 	return data, err
 }
 
-// Parse parses a file of rules. The result is a scope with the given name. The path appears in
-// errors.
+// Parse parses the content of a file of rules. It returns a scope with the given name. path appears
+// only in error messages.
 func Parse(name, path string, data []byte) (policy.Scope, error) {
 	var file struct {
 		Preset string        `toml:"preset"`

@@ -12,7 +12,7 @@ import (
 
 const allowsMake = "preset = \"read\"\n[[rule]]\ncommand = \"make *\"\ndecision = \"allow\"\n"
 
-// place is a folder with rules of a host, of a user and of a project.
+// place contains the rules of a host, a user and a project.
 type place struct {
 	t       *testing.T
 	dir     string
@@ -139,7 +139,7 @@ func TestATrustedProjectIsTrustedUntilItChanges(t *testing.T) {
 	}
 }
 
-// A link to a project reaches the same file.
+// A project's rules are also found if the folder's path contains a symbolic link to the project.
 func TestAProjectIsFoundThroughALink(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

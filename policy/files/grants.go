@@ -13,22 +13,24 @@ import (
 	"coleo.dev/policy"
 )
 
+// This file stores the user's grants.
+
 const (
-	// MaxGrant is the longest duration of a grant. For a longer duration a rule is better, because
-	// people see the rule when they read their rules.
+	// MaxGrant is the longest duration of a grant. For longer, the user should write a rule,
+	// because people see it when they read their rules.
 	MaxGrant = 30 * 24 * time.Hour
-	// mostGrants is the largest number of grants at one time.
+	// mostGrants is the largest number of grants at the same time, so that the file stays small.
 	mostGrants = 1000
 )
 
-// Grant is a permission that the user has given for a limited time: to an arm, to one start of an
-// arm, or to a conversation. A Grant names a command or a tool: see policy.Rule.
+// Grant is a permission that the user has given for a limited time. It is for an arm, for one start
+// of an arm, or for a conversation. It allows a command or a tool: see policy.Rule.
 type Grant struct {
 	ID      string    `json:"id"`
 	Arm     string    `json:"arm,omitempty"`    // the arm's id; "" for a conversation
-	ArmName string    `json:"arm_name"`         // the arm's name when it was granted
-	Start   int       `json:"start,omitempty"`  // the number of the one start; 0 for every start
-	Thread  string    `json:"thread,omitempty"` // the agent CLI's id of the conversation
+	ArmName string    `json:"arm_name"`         // the name that the arm had when the user gave the grant
+	Start   int       `json:"start,omitempty"`  // the start to which the grant applies; 0 for every start
+	Thread  string    `json:"thread,omitempty"` // the conversation's id, as the agent CLI reports it
 	Command string    `json:"command,omitempty"`
 	Tool    string    `json:"tool,omitempty"`
 	Made    time.Time `json:"made"`
@@ -51,7 +53,7 @@ func (g Grant) check() error {
 	return nil
 }
 
-// Grants returns the grants that are valid at the time now, oldest first.
+// Grants returns the grants that are valid at the given time, oldest first.
 func (p Paths) Grants(now time.Time) ([]Grant, error) {
 	out := []Grant{}
 	if p.GrantFile == "" {
@@ -73,7 +75,7 @@ func (p Paths) Grants(now time.Time) ([]Grant, error) {
 	return slices.DeleteFunc(out, func(g Grant) bool { return !now.Before(g.Ends) }), nil
 }
 
-// ForDecide converts grants to those of package policy.
+// ForDecide converts grants to the type that policy.Decide takes.
 func ForDecide(list []Grant) []policy.Grant {
 	var out []policy.Grant
 	for _, g := range list {
@@ -83,8 +85,8 @@ func ForDecide(list []Grant) []policy.Grant {
 	return out
 }
 
-// Give adds a grant. If the grant is malformed or lasts too long, the error is EInvalid. If there
-// are too many grants, the error is EConflict.
+// Give adds a grant. It returns EInvalid if the grant is malformed or lasts too long, and EConflict
+// if there are too many grants.
 func (p Paths) Give(g Grant, now time.Time) error {
 	if err := g.check(); err != nil {
 		return err
@@ -103,7 +105,7 @@ func (p Paths) Give(g Grant, now time.Time) error {
 	return writeJSON(p.GrantFile, append(list, g))
 }
 
-// Revoke removes a grant. It returns ENotFound if there is no grant with the id.
+// Revoke removes the grant with the given id. If there is none, the error is ENotFound.
 func (p Paths) Revoke(id string, now time.Time) error {
 	list, err := p.Grants(now)
 	if err != nil {

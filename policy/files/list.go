@@ -1,7 +1,7 @@
 package files
 
-// List is the path of a file that lists files. The user trusts the files in the list. The list
-// contains the hash of each file's trusted content. Other packages keep separate lists for other
+// List is the path of a file in which Coleo stores the files that the user trusts. For each trusted
+// file, it stores the hash of the trusted content. Other packages use a List of their own for other
 // files of projects.
 type List string
 
@@ -11,7 +11,7 @@ func (l List) Hash(path string) (string, error) {
 	return trusted[path], err
 }
 
-// Set makes a file trusted. The user trusts the content with the given hash.
+// Set makes the file at path trusted, as long as the hash of its content is the given one.
 func (l List) Set(path, hash string) error {
 	return l.paths().change(func(trusted map[string]string) { trusted[path] = hash })
 }
@@ -23,11 +23,13 @@ func (l List) Forget(path string) error {
 
 func (l List) paths() Paths { return Paths{TrustFile: string(l)} }
 
-// HashOf returns the hash of a file's content, in hexadecimal digits.
+// HashOf returns the hash that a List stores for a file with the given content, in hexadecimal
+// digits.
 func HashOf(content []byte) string { return hashOf(content) }
 
-// ReadProject reads a file of a project. Anybody may have written the file. If the file is not a
-// regular file, or has more than MaxSize bytes, the error is EInvalid.
+// ReadProject reads a file of a project. The error is EInvalid if the file is not a regular file or
+// has more than MaxSize bytes. These checks are necessary because anybody may have written the
+// file.
 func ReadProject(path string) ([]byte, error) { return readProject(path) }
 
 // ProjectFolders returns the folder dir and the folders above it, up to the root of the repository.

@@ -17,10 +17,10 @@ import (
 // Project is a project's file of rules.
 type Project struct {
 	Path    string `json:"path"`
-	Hash    string `json:"sha256"` // of the content
+	Hash    string `json:"sha256"` // the hash of the content
 	Content string `json:"content"`
-	Trusted bool   `json:"trusted"` // this content is trusted
-	// Changed is true if the user has trusted other content of this file.
+	Trusted bool   `json:"trusted"` // the user trusts this content
+	// Changed is true if the user trusts the file, but with other content.
 	Changed bool `json:"changed"`
 }
 
@@ -73,7 +73,7 @@ func (p Paths) Trust(seen Project) error {
 func (p Paths) Distrust(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		real = dir // the folder may be gone
+		real = dir // the folder may no longer exist
 	}
 	if real, err = filepath.Abs(real); err != nil {
 		return "", err
@@ -89,7 +89,7 @@ func (p Paths) Distrust(dir string) (string, error) {
 	return path, p.change(func(trusted map[string]string) { delete(trusted, path) })
 }
 
-// change reads the list of trusted files, calls fn to change the list, and writes the list.
+// change reads the list of trusted files, passes it to fn, and writes the list that fn has changed.
 func (p Paths) change(fn func(map[string]string)) error {
 	trusted, err := p.trusted()
 	if err != nil {

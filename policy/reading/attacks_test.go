@@ -8,7 +8,7 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// embeddings put a line into another one.
+// embeddings are the ways in which a test puts one line into another line.
 var embeddings = []string{
 	"%s", "ls; %s", "ls && %s", "ls || %s", "false || %s", "! %s", "ls | %s", "%s | cat", "%s; ls", "%s && " +
 		"ls", "(%s)", "{ %s; }",
@@ -17,11 +17,12 @@ var embeddings = []string{
 	"q=1; %s", "ls >/dev/null; %s", "cat <<E\nx\nE\n%s", "true && { ls; (%s); }",
 }
 
-// leap is how many embeddings are left out between two for the same line. All of them for each
-// line would take a minute.
+// leap thins out the cases: each line is tried in only every leap-th embedding, because trying each
+// line in all of them takes a minute.
 const leap = 13
 
-// TestNoAttackIsAllowed: no line with an attack in it is allowed, in any shell.
+// TestNoAttackIsAllowed embeds lines that must be refused in other lines. No shell's dialect may
+// allow the result.
 func TestNoAttackIsAllowed(t *testing.T) {
 	t.Parallel()
 	w := newTree(t)

@@ -9,63 +9,66 @@ import (
 	"strings"
 )
 
+// This file bounds the memory that an awk script can need.
+
 const (
-	// mostGrowth is how many times as long a program may make one record of its input.
+	// mostGrowth is the largest factor by which a program may lengthen one record of its input.
 	mostGrowth = 1000
-	// mostNamed is how often one expression may name the same value.
+	// mostNamed is the largest number of times that one expression may name the same value.
 	mostNamed = 10
-	// mostAdded is how many bytes a script may keep of each record beside the record itself, and mostOnce
-	// how many it may make in BEGIN and END.
+	// mostAdded is the largest number of bytes that a script may keep for each record, in addition to the
+	// record's own text. mostOnce is the largest number of bytes that it may make in BEGIN and END.
 	mostAdded, mostOnce = 1000, 200_000
-	// ofMember is what a member of an array costs, in bytes.
+	// ofMember is the estimated memory of one member of an array, in bytes.
 	ofMember = 20
 )
 
-// awkUse is a place of a script that makes or keeps a value.
+// awkUse is a statement or an expression in a script that makes or keeps a value.
 type awkUse struct {
 	kind    awkUseKind
-	target  string    // the variable or the array that is set, or $ for a field
-	words   []awkWord // the words of the value
-	isOnce  bool      // it is in BEGIN or END
+	target  string    // the variable or array that is set; $ for a field
+	words   []awkWord // the words of the expression that gives the value
+	isOnce  bool      // the use is in BEGIN or END
 	loops   []awkLoop
-	fresh   map[string]bool // the variables that hold only parts of the present record
-	literal int             // the bytes of the texts in the value
-	joins   bool            // the value consists of parts
-	ofMade  bool            // one of these parts is a variable that the script has made
+	fresh   map[string]bool // the variables that hold only parts of the current record
+	literal int             // the total size of the string literals in the value, in bytes
+	joins   bool            // the value is concatenated from several parts
+	ofMade  bool            // one of the parts is a variable that the script assigns
 }
 
 type awkUseKind int
 
 const (
-	setsName   awkUseKind = iota + 1 // a variable or a field gets the value
-	setsMember                       // a member of an array gets the value
-	isIndex                          // the value names a member of an array
+	setsName   awkUseKind = iota + 1 // assigns the value to a variable or a field
+	setsMember                       // assigns the value to a member of an array
+	isIndex                          // uses the value as the index of an array
 	substitutes
 	splitsText
 )
 
-// awkLoop is a loop around a place of a script.
+// awkLoop is a loop that encloses an awkUse.
 type awkLoop struct {
-	name  string // its variable
-	steps int    // how often a loop up to a number runs; otherwise 1
-	bound string // the variable that is the bound; "" if there is none
-	keys  bool   // it goes through the keys of an array
+	name  string // the loop's variable
+	steps int    // the number of steps of a loop with a constant bound; otherwise 1
+	bound string // the variable that is the loop's bound; "" if the bound is no variable
+	keys  bool   // the loop goes through the keys of an array
 }
 
-// awkGrowth finds out whether a script makes texts that grow without a bound. A text that the script
-// keeps from record to record may grow by parts of each record, but not by itself or by another kept text.
+// awkGrowth checks that a script makes no text that grows without a bound. A text that the script keeps from
+// record to record may grow by parts of each record. It must not grow by a copy of itself or of another kept
+// text.
 type awkGrowth struct {
 	uses []awkUse
-	// long has the variables that can hold a part of an earlier record, and joined those of them that the
-	// script has made of several parts.
+	// long contains the variables that can hold a part of an earlier record. joined contains the variables that
+	// can hold a text that the script has concatenated or changed.
 	long, joined map[string]bool
-	factor       int // how many times as long a record can become
-	added, once  int // how many bytes the script adds to what it keeps
+	factor       int // the largest factor by which a record can become longer
+	added, once  int // the number of bytes that the script adds per record, and in BEGIN and END
 }
 
 func (g *awkGrowth) check() error {
 	g.long, g.joined, g.factor = map[string]bool{}, map[string]bool{}, 1
-	made := map[string]bool{} // the variables that the script sets to more than a text of its own
+	made := map[string]bool{} // the variables that the script sets to something other than a literal or a number
 	for _, u := range g.uses {
 		made[u.target] = made[u.target] || u.target != "$" && !isCalculated(u.words) && len(awkValues(u.words)) > 0
 	}
@@ -102,7 +105,7 @@ func (u awkUse) String() string {
 	return strconv.Quote(shortened(text))
 }
 
-// mark records what the target of a use can hold.
+// mark records in long and joined what the target of a use can hold.
 func (g *awkGrowth) mark(u awkUse) {
 	if u.kind == isIndex || isCalculated(u.words) {
 		return
@@ -114,7 +117,8 @@ func (g *awkGrowth) mark(u awkUse) {
 	isJoined := u.joins && isLong || u.kind == substitutes || slices.ContainsFunc(values, func(v awkValue) bool {
 		return g.joined[v.name]
 	})
-	if u.target == "$" { // a field is a part of the record, unless it gets a part of an earlier one
+	// A field holds a part of the current record, unless the script assigns a part of an earlier record to it.
+	if u.target == "$" {
 		isLong = slices.ContainsFunc(values, func(v awkValue) bool { return v.name != "$" && g.long[v.name] && !u.fresh[v.name] })
 		isJoined = isLong
 	}
@@ -124,7 +128,7 @@ func (g *awkGrowth) mark(u awkUse) {
 	maps.DeleteFunc(g.joined, func(_ string, is bool) bool { return !is })
 }
 
-// isBounded reports whether a use keeps no more than a part of the record.
+// isBounded reports whether a use keeps at most a bounded multiple of the record.
 func (g *awkGrowth) isBounded(u awkUse) bool {
 	values := awkValues(u.words)
 	switch {
@@ -146,7 +150,8 @@ func (g *awkGrowth) isBounded(u awkUse) bool {
 	return g.mayRepeat(u) && g.partsAreBounded(u, values)
 }
 
-// partsAreBounded looks at the values of which another value consists.
+// partsAreBounded reports whether a value that is concatenated from the given values stays bounded. It
+// multiplies g.factor by the number of copies of the record in the value.
 func (g *awkGrowth) partsAreBounded(u awkUse, values []awkValue) bool {
 	kept, ofRecord := 0, 0
 	for _, v := range values {
@@ -154,7 +159,7 @@ func (g *awkGrowth) partsAreBounded(u awkUse, values []awkValue) bool {
 		case g.isStepOfLoop(u, v):
 		case v.name == "$" && !g.long["$"]:
 			if len(u.loops) > 0 {
-				return false // each step of the loop would take the whole record
+				return false // each step of the loop would append the whole record
 			}
 			if u.target == "$" {
 				ofRecord++
@@ -180,7 +185,8 @@ func (g *awkGrowth) partsAreBounded(u awkUse, values []awkValue) bool {
 	return kept <= 1 || !u.joins
 }
 
-// mayRepeat reports whether a use may be in its loops, and adds up what it keeps.
+// mayRepeat reports whether a use may stand in the loops around it. It adds the bytes that the use keeps to
+// g.once or g.added.
 func (g *awkGrowth) mayRepeat(u awkUse) bool {
 	if len(u.loops) > 1 {
 		return false
@@ -203,7 +209,8 @@ func (g *awkGrowth) mayRepeat(u awkUse) bool {
 	return true
 }
 
-// isBoundedSubstitution looks at a call of sub or gsub. Its words are the name, the pattern and what is put in.
+// isBoundedSubstitution reports whether a call of sub or gsub makes a bounded text. The words of the use are
+// the function's name, the pattern and the replacement.
 func (g *awkGrowth) isBoundedSubstitution(u awkUse) bool {
 	n := len(u.words)
 	if n < 3 || u.words[n-1].kind != awkText {
@@ -221,10 +228,12 @@ func (g *awkGrowth) isBoundedSubstitution(u awkUse) bool {
 	return len(u.loops) == 0 && (u.isOnce || u.target == "$" && !g.long["$"] || g.isFresh(u, u.target))
 }
 
-// needsText matches a pattern that matches no empty text: it has a plain character that must be there.
+// needsText matches the patterns that cannot match an empty text, because they contain a plain character that
+// must occur.
 var needsText = regexp.MustCompile(`^\^?[^][\\^$.*+?(){}|&](?:\+|[^][\\^$.*+?(){}|]|\\[./"-]|` + bracketed + `|[ ]\*|\$$)*$`)
 
-// growthBy returns how many times as long a text can become if its matches of a pattern are replaced.
+// growthBy returns the largest factor by which a text can become longer if its matches of pattern are replaced
+// by the text in by.
 func growthBy(pattern, by string, all bool) int {
 	refs := strings.Count(by, "&") + strings.Count(by, `\`)
 	switch {
@@ -240,13 +249,14 @@ func growthBy(pattern, by string, all bool) int {
 
 func (u awkUse) runsOnce() bool { return u.isOnce && len(u.loops) == 0 }
 
-// isFresh reports whether a variable holds only parts of the present record. A loop can keep parts of its
-// earlier steps.
+// isFresh reports whether a variable holds only parts of the current record. It returns false within a loop,
+// because a variable there can hold text from earlier steps.
 func (g *awkGrowth) isFresh(u awkUse, name string) bool {
 	return u.fresh[name] && len(u.loops) == 0 && !g.long["$"]
 }
 
-// isStepOfLoop reports whether a value is another part of the text in each step of the loop, such as $i.
+// isStepOfLoop reports whether a value stands for a different part of the text in each step of the loop. An
+// example is $i.
 func (g *awkGrowth) isStepOfLoop(u awkUse, v awkValue) bool {
 	if len(u.loops) != 1 || g.long["$"] {
 		return false

@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// shortLoop matches a number of steps that takes little time.
+// shortLoop matches a number of at most three digits, because a loop with so few steps takes little time.
 var shortLoop = regexp.MustCompile(`^[0-9]{1,3}$`)
 
-// loop reads a loop over the keys of an array, or a loop that counts.
+// loop reads a `for` loop. It accepts a loop over the keys of an array, and a loop that counts up or down.
 func (r *awkReader) loop() error {
 	if !r.take("(") {
 		return r.wrong()
@@ -54,11 +54,12 @@ func (r *awkReader) loop() error {
 	return r.statement()
 }
 
-// isBound reports whether a loop around the statement would not end if the statement set the name.
+// isBound reports whether name is the variable or the bound of an enclosing loop. If the statement set such a
+// variable, the loop might never end.
 func (r *awkReader) isBound(name string) bool { return slices.Contains(r.loops, name) }
 
-// counting reads the rest of the head of a loop that counts up or down by one, such as
-// `= 1; i <= NF; i++)`. It returns the bound.
+// counting reads the rest of the head of a counting loop, such as `= 1; i <= NF; i++)`. It returns the loop's
+// bound, and false if the loop does not count up or down by one.
 func (r *awkReader) counting(name string) (string, bool) {
 	if !r.take("=") {
 		return "", false
@@ -86,7 +87,7 @@ func (r *awkReader) counting(name string) (string, bool) {
 	return limit.text, stepped && r.take(")") && isPlain && r.isLimit(limit)
 }
 
-// isLimit reports whether a word can be the larger end of a loop that counts.
+// isLimit reports whether a word is acceptable as the larger end of a counting loop.
 func (r *awkReader) isLimit(limit awkWord) bool {
 	switch {
 	case limit.kind == awkNumber:
@@ -102,10 +103,11 @@ func (r *awkReader) isLimit(limit awkWord) bool {
 	return true
 }
 
-// assigns are the signs that set a variable.
+// assigns lists the operators that set a variable.
 var assigns = []string{"=", "+=", "-=", "*=", "%=", "++", "--"}
 
-// expression reads an expression, as parts does. It must not name the same value very often.
+// expression reads an expression as parts does. It refuses an expression that names the same value more than
+// mostNamed times.
 func (r *awkReader) expression(prints bool) error {
 	begin := r.at
 	if err := r.parts(prints); err != nil {
@@ -117,8 +119,9 @@ func (r *awkReader) expression(prints bool) error {
 	return nil
 }
 
-// parts reads the words of an expression up to the end of the statement, to a block, or to a
-// parenthesis that the expression has not opened. In the expression of print, > would write a file.
+// parts reads the words of an expression. The expression ends at the end of the statement, at a block, or at a
+// closing parenthesis that it has not opened itself. If prints is true, parts refuses >, because > after print
+// writes a file.
 func (r *awkReader) parts(prints bool) error {
 	var open []string
 	for begin := r.at; ; r.at++ {
@@ -173,8 +176,8 @@ func (r *awkReader) continues() bool {
 	}
 }
 
-// isWhole reports whether an expression can end with the last word. After any other word, some awk programs
-// continue on the next line: gawk after ? and :, and BusyBox after every sign between two values.
+// isWhole reports whether an expression may end with the last word. After any other word, some awk programs
+// continue on the next line: gawk after ? and :, and BusyBox after every binary operator.
 func (r *awkReader) isWhole() bool {
 	last := r.look(-1)
 	switch last.kind {
@@ -189,7 +192,7 @@ func (r *awkReader) isWhole() bool {
 	return false
 }
 
-// name looks at a name in an expression.
+// name checks a variable or a function call in an expression, and records what a call sets.
 func (r *awkReader) name(begin int) error {
 	name, called := r.look(0).text, r.isAt(1, "(")
 	switch {
@@ -199,7 +202,7 @@ func (r *awkReader) name(begin int) error {
 		return nil
 	case slices.Contains(awkFunctions, name) && called:
 		if (name == "sub" || name == "gsub") && r.inFor > 0 {
-			return r.wrong() // it could set the variable of a loop, or make more fields
+			return r.wrong() // such a call could set the loop's variable, or add fields
 		}
 		if name == "sub" || name == "gsub" {
 			r.setsThird()
@@ -222,7 +225,7 @@ func (r *awkReader) name(begin int) error {
 	return nil
 }
 
-// setsThird records the names in the third argument of a call. The functions sub and gsub set it.
+// setsThird records the variables in the third argument of sub or gsub, because these functions set it.
 func (r *awkReader) setsThird() {
 	depth, commas := 0, 0
 	for i := 1; r.at+i < len(r.words); i++ {
@@ -241,9 +244,9 @@ func (r *awkReader) setsThird() {
 	}
 }
 
-// isField reports whether a small number, the number of fields, the variable of a loop that counts, or a variable
-// that the script never sets follows the sign $, or a sum of these in parentheses. Some awk programs make all
-// fields up to a large number.
+// isField reports whether a field that the script may name follows the sign $. The field's number must be a small
+// number, NF, the variable of a counting loop, or a variable that the script never sets. It can also be a sum of
+// these in parentheses. Large numbers are refused because some awk programs create all fields up to the number.
 func (r *awkReader) isField() bool {
 	if !r.isAt(1, "(") {
 		return r.isSmall(r.look(1))
@@ -256,7 +259,8 @@ func (r *awkReader) isField() bool {
 	return true
 }
 
-// isSmall reports whether a word is a number that is small enough for a field.
+// isSmall reports whether a word stands for a number that is small enough for a field. If the word is a variable,
+// isSmall also records in r.fixed that the script must not set it.
 func (r *awkReader) isSmall(word awkWord) bool {
 	switch {
 	case word.kind == awkNumber:
@@ -269,8 +273,9 @@ func (r *awkReader) isSmall(word awkWord) bool {
 	return true
 }
 
-// mayAssign looks at what a sign sets. It can be a variable, a member of an array, or a field with a
-// small number. It must not be a bound of a loop.
+// mayAssign reports whether the script may assign to the target of the current operator. The target can be a
+// variable, a member of an array, or a field with a small number. It must not be the variable or the bound of an
+// enclosing loop.
 func (r *awkReader) mayAssign() bool {
 	before, after := r.look(-1), r.look(1)
 	isStep := r.is("++") || r.is("--")
@@ -287,10 +292,11 @@ func (r *awkReader) mayAssign() bool {
 	case r.isAt(-1, "]"):
 		return !r.isFieldOfArray()
 	}
-	return ofNext && !r.isAt(-1, ")") // $(NF+1)++ x makes a field
+	// In `$(NF+1)++ x`, the ++ belongs to the field before it, and would create that field.
+	return ofNext && !r.isAt(-1, ")")
 }
 
-// onlySplits reports whether a call of split follows, and nothing after the call.
+// onlySplits reports whether the value of the assignment is a single call of split and nothing more.
 func (r *awkReader) onlySplits() bool {
 	depth := 0
 	for i := 2; r.isAt(1, "split") && r.at+i < len(r.words); i++ {
@@ -306,7 +312,8 @@ func (r *awkReader) onlySplits() bool {
 	return false
 }
 
-// setsVariable records that a variable is set. It returns false if the script must not set it.
+// setsVariable records that the script sets a variable, and reports whether it may. If counts is true, the value
+// is a result of split.
 func (r *awkReader) setsVariable(name string, counts bool) bool {
 	switch {
 	case counts:
@@ -319,7 +326,7 @@ func (r *awkReader) setsVariable(name string, counts bool) bool {
 	return isSettable(name) && !r.isBound(name)
 }
 
-// isFieldOfArray reports whether the member of an array that ends before the next word names a field, as in
+// isFieldOfArray reports whether the array member before the current word is really the number of a field, as in
 // $a[1] = 2.
 func (r *awkReader) isFieldOfArray() bool {
 	depth := 0

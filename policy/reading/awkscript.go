@@ -7,48 +7,50 @@ import (
 	"strings"
 )
 
+// This file reads the statements of an awk script.
+
 const (
-	// mostLoops is how many loops may be inside of each other. More would take too long.
+	// mostLoops is the deepest nesting of loops that a script may have. Deeper loops could take too long.
 	mostLoops = 2
-	// mostDeep is how many statements may be inside of each other.
+	// mostDeep is the deepest nesting of statements that a script may have.
 	mostDeep = 50
 )
 
-// awkReader reads the statements of an awk script, and refuses those that do more than calculate and
-// print. Each loop of the script must end.
+// awkReader reads the statements of an awk script. It refuses statements that do more than calculate and
+// print, and loops that might not end.
 type awkReader struct {
 	words []awkWord
 	at    int
 	deep  int
-	// loops has the variable and the bound of each loop around the statement.
+	// loops contains the variable and the bound of each counting loop that encloses the current statement.
 	loops  []string
-	inFor  int       // how many loops that count are around the statement
-	inAny  int       // how many loops of both kinds are around it
-	around []awkLoop // these loops
-	isOnce bool      // the statement is in BEGIN or END
-	// fresh has the variables that hold only parts of the present record.
+	inFor  int       // the number of counting loops that enclose the current statement
+	inAny  int       // the number of all loops that enclose it
+	around []awkLoop // these loops, outermost first
+	isOnce bool      // the current statement is in BEGIN or END
+	// fresh contains the variables that hold only parts of the current record.
 	fresh  map[string]bool
 	growth awkGrowth
-	// given has the variables that the command sets, fixed lists the variables that the script must not set,
-	// and patterns lists those of them that are patterns.
+	// given contains the variables that the command sets with -v. fixed lists variables that the script must
+	// not set. patterns lists variables that the script uses as patterns, and must not set either.
 	given           map[string]bool
 	fixed, patterns []string
-	large           []string // the given variables that can be a large number
+	large           []string // the variables in given whose value can be a large number
 	bounds          []awkBound
-	// counted has the variables that split sets, stepped has those that ++ sets outside of loops, and set has
-	// those that are set otherwise.
+	// counted contains the variables that are set to the result of split. stepped contains those that ++
+	// increments outside of loops. set contains the variables that are set in any other way.
 	counted, stepped, set map[string]bool
-	isCount               bool // the present sign is such a ++
+	isCount               bool // the current operator is ++ outside of loops
 }
 
-// awkBound is a variable that is the bound of a loop.
+// awkBound is a variable that is the bound of a counting loop.
 type awkBound struct {
 	name   string
-	isOnce bool // the loop is in END or BEGIN, and not in another loop
+	isOnce bool // the loop is in BEGIN or END, and no other loop encloses it
 }
 
-// readAwk returns an error if an awk script can do more than calculate and print. Given is the list
-// of variables that the command sets, with their values.
+// readAwk returns an error if an awk script can do more than calculate and print. Each entry of given is a
+// NAME=VALUE that the command sets with -v.
 func readAwk(script string, given []string) error {
 	words, err := awkSplit(script)
 	if err != nil {
@@ -93,7 +95,7 @@ func (r *awkReader) look(ahead int) awkWord {
 	return awkWord{}
 }
 
-// is reports whether the next word is a sign or a name with the given text.
+// is reports whether the current word is a sign or a name with the given text.
 func (r *awkReader) is(text string) bool { return r.isAt(0, text) }
 
 func (r *awkReader) isAt(ahead int, text string) bool {
@@ -116,7 +118,7 @@ func (r *awkReader) wrong() error {
 	return fmt.Errorf("%q in its script is not known to only print", shortened(r.look(0).text))
 }
 
-// ends skips the ends of statements and of lines.
+// ends skips newlines and semicolons.
 func (r *awkReader) ends() {
 	for r.look(0).kind == awkLine || r.is(";") {
 		r.at++
@@ -129,7 +131,7 @@ func (r *awkReader) lines() {
 	}
 }
 
-// script reads pairs of a pattern and a block.
+// script reads the script's pairs of a pattern and a block.
 func (r *awkReader) script() error {
 	for r.ends(); r.at < len(r.words); r.ends() {
 		r.isOnce, r.fresh = false, nil
@@ -233,10 +235,10 @@ func (r *awkReader) inParens() error {
 	return nil
 }
 
-// awkFormats matches a format of printf in which each directive prints one value.
+// awkFormats matches a format of printf in which each directive prints exactly one value.
 var awkFormats = regexp.MustCompile(`^"([^"\\%]|\\[\\"nrt]|%%|%[-+ 0]*[0-9]{0,3}(\.[0-9]{1,3})?[sdioxXucfgeEG])*"$`)
 
-// format looks at the format after printf or after the parenthesis of sprintf.
+// format checks the format that follows printf or the opening parenthesis of sprintf.
 func (r *awkReader) format() error {
 	i := 0
 	if r.is("(") {

@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// awkValue is a value that a part of a script names.
+// awkValue is a variable, an array member or a field that an expression names.
 type awkValue struct {
 	name string // the variable or the array; $ for a field
-	of   string // the only word that says which member or which field it is; "" if there are several
+	of   string // the single word that is the array's index or the field's number; "" if there are several words
 }
 
 // toNumber lists the functions of awk whose result is a number.
@@ -19,7 +19,8 @@ var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp
 // ownNumbers lists the variables of awk that are numbers.
 var ownNumbers = []string{"NF", "NR", "FNR", "RSTART", "RLENGTH"}
 
-// closing returns the place of the sign that closes the sign at a place. It returns the last place if no sign does.
+// closing returns the index of the sign that closes the bracket at words[open]. If nothing closes the bracket, it
+// returns the last index.
 func closing(words []awkWord, open int) int {
 	depth := 0
 	for i := open; i < len(words); i++ {
@@ -40,7 +41,7 @@ func closing(words []awkWord, open int) int {
 	return len(words) - 1
 }
 
-// awkValues returns the values that the words name, except those of which only a number is used.
+// awkValues returns the values that an expression names. It omits values that are used only as numbers.
 func awkValues(words []awkWord) []awkValue {
 	var out []awkValue
 	for i := 0; i < len(words); i++ {
@@ -76,9 +77,10 @@ func awkValues(words []awkWord) []awkValue {
 	return out
 }
 
-// joinsParts reports whether the words have two values beside each other, which awk joins to one text.
+// joinsParts reports whether two values stand beside each other in the words. awk concatenates such values to one
+// text.
 func joinsParts(words []awkWord) bool {
-	ends := false // the last word ends a value
+	ends := false // the previous word ends a value
 	for i, word := range words {
 		isFunction := word.kind == awkName && slices.Contains(awkFunctions, word.text)
 		switch {
@@ -108,7 +110,7 @@ func joinsParts(words []awkWord) bool {
 	return false
 }
 
-// calculates lists the signs whose result is a number.
+// calculates lists the operators whose result is a number.
 var calculates = []string{"+", "-", "*", "/", "%", "^", "==", "!=", "<", ">", "<=", ">=", "~", "!~", "&&", "||", "!", "in", "+=",
 	"-=", "*=", "%="}
 
@@ -136,7 +138,7 @@ func isCalculated(words []awkWord) bool {
 	return found
 }
 
-// valueFrom returns the words of the value that begins at a place.
+// valueFrom returns the words of the value that begins at r.words[from].
 func (r *awkReader) valueFrom(from int) []awkWord {
 	depth, end := 0, from
 	for ; end < len(r.words); end++ {
@@ -156,10 +158,10 @@ func (r *awkReader) valueFrom(from int) []awkWord {
 	return r.words[from:min(end, len(r.words))]
 }
 
-// widths matches the widths of a format.
+// widths matches the numbers in a format, which are the widths of its fields.
 var widths = regexp.MustCompile(`[0-9]{1,3}`)
 
-// choices returns the two values of `CONDITION ? VALUE : VALUE`. If the words are no such choice, both are nil.
+// choices returns the two values of `CONDITION ? VALUE : VALUE`. If the words have no such form, both are nil.
 func choices(words []awkWord) (yes, no []awkWord) {
 	for len(words) > 2 && words[0].kind == awkSign && words[0].text == "(" && closing(words, 0) == len(words)-1 {
 		words = words[1 : len(words)-1]
@@ -188,7 +190,8 @@ func choices(words []awkWord) (yes, no []awkWord) {
 	return nil, nil
 }
 
-// uses records a value that the script makes or keeps.
+// uses records a use of the given kind, unless the words are a CONDITION ? VALUE : VALUE. Then it records one use
+// for each of the two values.
 func (r *awkReader) uses(kind awkUseKind, target string, words []awkWord) {
 	if yes, no := choices(words); yes != nil && kind != isIndex {
 		r.uses(kind, target, yes)
@@ -212,7 +215,7 @@ func (r *awkReader) uses(kind awkUseKind, target string, words []awkWord) {
 	r.growth.uses = append(r.growth.uses, u)
 }
 
-// sets records that the sign at the present place sets a variable, a field or a member of an array.
+// sets records that the current operator sets a variable, a field or a member of an array.
 func (r *awkReader) sets(begin int) {
 	words := r.valueFrom(r.at + 1)
 	switch {
@@ -245,8 +248,8 @@ func (r *awkReader) sets(begin int) {
 	}
 }
 
-// freshen records whether a variable now holds only parts of the present record. A statement that
-// always runs is enough.
+// freshen updates r.fresh after name was set to the words in from. If these words hold text from an earlier record,
+// name is no longer fresh. name becomes fresh only through a statement that always runs.
 func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 	for _, v := range awkValues(from) {
 		if v.name != "$" && !r.fresh[v.name] && !isSettingOfAwk(v.name) {
@@ -259,8 +262,9 @@ func (r *awkReader) freshen(name string, from []awkWord, always bool) {
 	}
 }
 
-// isPattern reports whether the words begin with a pattern that the command itself contains: a pattern, a text,
-// or a variable that only the option -v sets. Other patterns could need very much memory.
+// isPattern reports whether words begin with a pattern whose text the command itself contains. Such a pattern is a
+// regular expression, a string literal, or a variable that only the option -v sets. Any other pattern could need
+// very much memory.
 func (r *awkReader) isPattern(words []awkWord) bool {
 	if len(words) == 0 || len(words) > 1 && joinsParts(words[:2]) || words[0].kind == awkSign || words[0].kind == awkNumber {
 		return false
@@ -272,7 +276,8 @@ func (r *awkReader) isPattern(words []awkWord) bool {
 	return isVariable(words[0].text) && (len(words) == 1 || words[1].text != "[")
 }
 
-// calls records what a call of sub, gsub or split sets. It returns false if the pattern of the call is not known.
+// calls records what a call of sub, gsub or split sets. It returns false if the command does not contain the text
+// of the call's pattern.
 func (r *awkReader) calls(name string, begin int) bool {
 	var args [][]awkWord
 	for at := r.at + 2; ; at++ {
@@ -304,7 +309,7 @@ func (r *awkReader) calls(name string, begin int) bool {
 	return true
 }
 
-// splits records that a call of split fills an array.
+// splits records that a call of split fills an array with parts of a text.
 func (r *awkReader) splits(args [][]awkWord, begin int) {
 	if len(args) < 2 || len(args[1]) != 1 {
 		return
@@ -318,7 +323,8 @@ func (r *awkReader) splits(args [][]awkWord, begin int) {
 	r.freshen(array, args[0], r.deep == 1 && isFirst)
 }
 
-// namesOften reports whether the words name the same value very often. Such a text is far longer than the value.
+// namesOften reports whether the words name the same value more than mostNamed times. The result of such an
+// expression can be far longer than the value.
 func namesOften(words []awkWord) bool {
 	often := map[awkValue]int{}
 	for _, v := range awkValues(words) {

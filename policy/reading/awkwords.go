@@ -28,12 +28,12 @@ type awkWord struct {
 var (
 	// plainScript matches a script in which a byte has the same meaning in every character set.
 	plainScript = regexp.MustCompile(`^[\t\n -~]*$`)
-	// awkForbidden matches names that read other files, start programs, tell the environment or change
-	// how numbers are printed. They are refused anywhere, also in a text.
+	// awkForbidden matches names that read other files, start programs, show the environment or change
+	// how numbers are printed. A script is refused even if such a name is part of a text.
 	awkForbidden = regexp.MustCompile(`\b(system|getline|close|fflush|ENVIRON|PROCINFO|ARGV|ARGC|SYMTAB|FUNCTAB|OFMT|` +
 		`CONVFMT)\b`)
 	awkNumbers = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6})?`)
-	// afterNumber matches what makes a number another number or a name.
+	// afterNumber matches a character that would make the number before it another number or a name.
 	afterNumber = regexp.MustCompile(`^[A-Za-z0-9_.]`)
 	awkTexts    = regexp.MustCompile(`^"([^"\\\n]|\\[\\"nrt])*"`)
 	awkPatterns = regexp.MustCompile(`^/([^][/\\\n]|\\[.*+?^$(){}|tswSWdb/"[\]-]|` + bracketed + `)+/`)
@@ -44,17 +44,17 @@ var (
 // awkSplitter divides an awk script into words.
 type awkSplitter struct {
 	words []awkWord
-	// parens has an entry for each open parenthesis and bracket. The entry is true for the parenthesis
-	// of if or for.
+	// parens contains one entry for each open parenthesis and bracket. An entry is true for the
+	// parenthesis of `if` or `for`.
 	parens []bool
-	// closed is true if the last word is the closing parenthesis of if or for.
+	// closed is true if the last word is the closing parenthesis of `if` or `for`.
 	closed bool
-	// divides is true if the script has the sign of a division.
+	// divides is true if the script contains the division operator.
 	divides bool
 }
 
-// awkSplit returns the words of an awk script. It refuses a script if awk programs can differ in
-// what its words are.
+// awkSplit returns the words of an awk script. It refuses a script that different awk programs could
+// split into different words.
 func awkSplit(script string) ([]awkWord, error) {
 	if !plainScript.MatchString(script) {
 		return nil, fmt.Errorf("its script has unusual characters")
@@ -85,7 +85,7 @@ func awkSplit(script string) ([]awkWord, error) {
 	return s.words, nil
 }
 
-// next returns the first word of the rest of a script.
+// next returns the first word of rest.
 func (s *awkSplitter) next(rest string) (awkWord, error) {
 	if rest[0] == '\n' {
 		return awkWord{awkLine, "\n"}, nil
@@ -94,7 +94,7 @@ func (s *awkSplitter) next(rest string) (awkWord, error) {
 		return s.slash(rest)
 	}
 	if strings.HasPrefix(rest, "::") || strings.HasPrefix(rest, "**") {
-		return awkWord{}, fmt.Errorf("its script has %q", rest[:2]) // not every awk has these signs
+		return awkWord{}, fmt.Errorf("its script has %q", rest[:2]) // not every awk has these operators
 	}
 	for _, try := range []struct {
 		kind  awkKind
@@ -149,7 +149,7 @@ func (s *awkSplitter) last() awkWord {
 	return s.words[len(s.words)-1]
 }
 
-// nest records the parentheses that a word opens or closes.
+// nest updates parens and closed for a word that opens or closes a parenthesis.
 func (s *awkSplitter) nest(word awkWord) {
 	last := s.last()
 	s.closed = false
@@ -174,7 +174,7 @@ var (
 		return switch case default nextfile BEGINFILE ENDFILE`)
 	awkSettable = strings.Fields(`FS OFS RS ORS SUBSEP`)
 	awkReadable = strings.Fields(`FS OFS RS ORS SUBSEP NF NR FNR FILENAME RSTART RLENGTH`)
-	// ownVariable matches a name that no awk program uses for something of its own.
+	// ownVariable matches a name that has no special meaning in any awk program.
 	ownVariable = regexp.MustCompile(`^([a-z_][A-Za-z0-9_]*|[A-Z])$`)
 )
 

@@ -115,8 +115,8 @@ func condition(w Workspace, dir string, words []commandline.Word) error {
 	return fmt.Errorf("this condition is not known to only read")
 }
 
-// These are the words of find's expression that only select and print files. They are grouped by
-// the kind of their argument.
+// These lists contain the words of find's expression that only select and print files. They are
+// grouped by the kind of their argument.
 var (
 	findAlone = strings.Fields(`-print -print0 -ls -prune -quit -depth -xdev -mount -noleaf -daystart -empty -true
 		-false -readable -writable -executable -o -or -a -and -not ! ( ) ,`)
@@ -166,11 +166,11 @@ func find(w Workspace, dir string, words []commandline.Word) error {
 	return nil
 }
 
-// opensKernel reports whether find opens a file of the kernel for a part of a format.
+// opensKernel reports whether find opens a file of the kernel to print the given part of a format.
 func opensKernel(part string) bool { return part[len(part)-1] != 'm' }
 
-// refusePrivateNames refuses a test of find that looks for private names. The value of the test is
-// words[i]. A test may exclude private names: `! -name .git`, or `-name .git -prune`.
+// refusePrivateNames refuses a test of find that looks for private names. words[i] is the pattern
+// of the test. A test may exclude private names: `! -name .git`, or `-name .git -prune`.
 func refusePrivateNames(words []commandline.Word, i int) error {
 	text := words[i].Text
 	isName := strings.HasSuffix(words[i-1].Text, "name") || strings.HasSuffix(words[i-1].Text, "path")

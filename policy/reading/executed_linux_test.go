@@ -24,16 +24,16 @@ var (
 )
 
 const (
-	// leastAllowed is the least share of the made lines that are allowed. With fewer, the test
-	// would say little.
+	// leastAllowed is the smallest share of the generated lines that the judge must allow. If it allowed
+	// fewer, the test would prove little.
 	leastAllowed = 0.3
-	// leastJudged is how many lines are judged at least, also if fewer are run. In a small sample,
-	// the share of the allowed lines is left to chance.
+	// leastJudged is the smallest number of lines that are judged, even if -lines runs fewer. In a
+	// smaller sample, the share of allowed lines varies too much.
 	leastJudged = 2000
 )
 
-// TestWhatIsAllowedOnlyReads makes command lines out of known ones, runs those that are
-// allowed, and looks at what they open, start and change by strace.
+// TestWhatIsAllowedOnlyReads generates command lines from known lines and runs those that are allowed. A
+// trace by strace then shows what they open, start and change.
 func TestWhatIsAllowedOnlyReads(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		if strings.Contains(os.Getenv("COLEO_REQUIRE"), "strace") {
@@ -85,7 +85,8 @@ func TestWhatIsAllowedOnlyReads(t *testing.T) {
 	}
 }
 
-// TestTheTraceSeesWhatIsWrong: lines that do what must not happen are told.
+// TestTheTraceSeesWhatIsWrong runs lines that do something forbidden. The trace must report each of
+// them.
 func TestTheTraceSeesWhatIsWrong(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed")
@@ -103,11 +104,11 @@ func TestTheTraceSeesWhatIsWrong(t *testing.T) {
 type shell struct {
 	program string
 	dialect commandline.Shell
-	run     []string // the lines that are allowed
+	run     []string // the allowed lines, which are run
 }
 
-// newShells returns the shells of this machine. Bash with the name sh reads a line as
-// neither bash nor dash does.
+// newShells returns the shells of this machine. One of them is bash under the name sh, because its
+// dialect is neither that of bash nor that of dash.
 func newShells(t *testing.T) []*shell {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -128,7 +129,7 @@ func newShells(t *testing.T) []*shell {
 	return out
 }
 
-// constructs are the ways in which lines are put together. Each makes one line of two.
+// constructs contains the ways to put two lines together, by name.
 var constructs = map[string]string{
 	"pipe": "%s | %s", "and": "%s && %s", "or": "%s || %s", "list": "%s; %s", "substitution": "echo $(%s); %s",
 	"quoted substitution": "echo \"$(%s)\" && %s", "backquotes": "echo \"`%s`\"; %s", "group": "{ %s; %s; }",
@@ -141,7 +142,7 @@ var constructs = map[string]string{
 	"folder": "cd ./sub && %s; %s", "environment": "LC_ALL=C %s; %s",
 }
 
-// maker makes command lines.
+// maker generates command lines.
 type maker struct {
 	r    *rand.Rand
 	used map[string]int
@@ -149,7 +150,7 @@ type maker struct {
 
 func (m *maker) pick(list []string) string { return list[m.r.IntN(len(list))] }
 
-// line returns a line: one known line, changed or not, or two in a construct.
+// line returns one known line, perhaps with changes, or two known lines in a construct.
 func (m *maker) line() string {
 	switch m.r.IntN(9) {
 	case 0, 1, 2:
@@ -172,7 +173,7 @@ func (m *maker) line() string {
 	return line
 }
 
-// pieces of syntax, with a command that shows when it runs.
+// torn contains pieces of syntax, and commands that leave a trace if they run.
 var torn = []string{"'", `"`, `\\`, "$", "`", "$(", ")", "(", "((", "))", "<<E\n", "\nE\n", "\nE)", "<<'E'\n", "\n",
 	"#", " # ", ";", "; ",
 	"&&", "||", "|", "&", "{", "}", "{ ", "; }", "[", "]", "!", "~", "*", "?", "=", ">", "<", ">&", "<(", "$'", `$"`,
@@ -181,12 +182,12 @@ var torn = []string{"'", `"`, `\\`, "$", "`", "$(", ")", "(", "((", "))", "<<E\n
 		"", "$x", `"$x"`,
 	"\\\n", "esac", "done", " in ", "do ", "fi", "then ", "-eq ", "%d ", "\t", "<<<", "2>&1", "/dev/null", "case a in " +
 		"a) ", "function f ",
-	// Pieces of awk and jq, and options of git.
+	// These are pieces of awk and jq scripts, and options of git.
 	`> "new"`, `>> "new"; `, `| "touch new"`, `; system("touch new")`, ` getline `, `print > "new"; `, "print ", "printf ",
 	"/", ",",
 	"env", "$ENV", "input", "\\(", "map(", "++", "in ", "if (", "for(i=1;i<=NF;i++) ", " -- ", " -p ", " -r ", "^{}", ":"}
 
-// torn puts pieces of syntax anywhere into a line.
+// torn inserts pieces of syntax at random positions of a line.
 func (m *maker) torn(line string) string {
 	for range 1 + m.r.IntN(4) {
 		i := m.r.IntN(len(line) + 1)
@@ -195,8 +196,8 @@ func (m *maker) torn(line string) string {
 	return line
 }
 
-// simple returns a known line. In half of the cases, words of other lines replace, follow
-// or precede some of its words.
+// simple returns a known line. In half of the cases it replaces some words of the line by words of other
+// lines, or adds such words.
 func (m *maker) simple() string {
 	line := m.pick(allowed)
 	if m.r.IntN(8) == 0 {
@@ -224,16 +225,17 @@ func (m *maker) simple() string {
 	return strings.Join(words, " ")
 }
 
-// runner runs the lines of its standard input, which end with a zero byte. Some lines
-// wait for their input, and some never end.
+// runner is a bash script. It reads lines from standard input, each ended by a zero byte, and runs each
+// with the shell in $0. The time-out of 5 seconds ends lines that wait for input or never end.
 const runner = `while IFS= read -r -d '' line; do timeout 5 "$0" -c "$line" </dev/null >/dev/null 2>&1; done; :`
 
-// calls are the system calls that are looked at: those that open, start, connect or change.
+// calls lists the system calls that strace records: those that open, start, connect or change something.
 const calls = "trace=execve,execveat,open,openat,openat2,creat,mkdir,mkdirat,unlink,unlinkat,rmdir,rename,renameat," +
 	"renameat2,link,linkat,symlink,symlinkat,chmod,fchmod,fchmodat,chown,fchown,fchownat,lchown,truncate,ftruncate," +
 	"mknod,mknodat,utimensat,setxattr,socket,connect,clock_settime,settimeofday,sethostname,mount"
 
-// traced runs the lines and returns what they did that no line may do.
+// traced runs the lines with the given shell. It returns those of their system calls that no allowed
+// line may make.
 func (w Workspace) traced(t *testing.T, shell string, lines []string) []string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "trace")
@@ -252,7 +254,7 @@ func (w Workspace) traced(t *testing.T, shell string, lines []string) []string {
 	}
 	var wrong []string
 	n := 0
-	program := map[string]string{} // of a process
+	program := map[string]string{} // the program that each process runs, by process id
 	begins := fmt.Sprintf(`["timeout", "5", %q, "-c", `, shell)
 	shells := 0
 	for _, call := range wholeCalls(string(data)) {
@@ -270,39 +272,40 @@ func (w Workspace) traced(t *testing.T, shell string, lines []string) []string {
 			wrong = append(wrong, fmt.Sprintf("%q %s: %s", lines[max(0, min(n-1, len(lines)-1))], why, call))
 		}
 	}
-	// The runner starts the shell once for each line, and is one itself.
+	// The shell that executes the runner is itself counted, in addition to one shell for each line.
 	if shells != len(lines)+1 {
 		wrong = append(wrong, fmt.Sprintf("%d shells were started for %d lines", shells, len(lines)))
 	}
 	return wrong
 }
 
-// ofRunner are the programs that run the lines.
+// ofRunner lists the programs that the runner itself uses.
 var ofRunner = []string{"bash", "dash", "sh", "zsh", "timeout"}
 
 var (
-	// succeeded matches a call with its result, which is no error. Group 1 is the name of
-	// the call, group 2 its arguments, group 3 the path of the opened file.
+	// succeeded matches a system call without an error. Group 1 is the name of the call, group 2 its
+	// arguments, group 3 the path of the opened file.
 	succeeded = regexp.MustCompile(`^\d+ +(\w+)\((.*)\) += \d+(?:<(.*)>)?\s*$`)
 	started   = regexp.MustCompile(`^"([^"]*)"`)
-	// ofSystem matches files that libraries open in each program, or that zsh opens at its start.
+	// ofSystem matches files that the libraries of each program open, or that zsh opens when it starts.
 	ofSystem = regexp.MustCompile(`^(/usr/|/lib|/etc/(ld\.so|localtime|passwd|group|nsswitch|selinux|locale|zsh/zshenv)|` +
 		`/proc/(self|filesystems|\d+/(maps|status|loginuid))|/dev/(null|tty|urandom)|/sys/|pipe:)`)
 )
 
-// ofRg matches files that rg opens by itself: to count the processors, and to learn which files to skip.
+// ofRg matches files that rg opens by itself. It counts the processors, and reads which files to skip.
 var ofRg = regexp.MustCompile(`^/proc/(self|\d+)/(cgroup|mountinfo)$|^/sys/fs/cgroup/|/\.git/info/exclude$`)
 
-// execution matches a call that has started a program, with the program.
+// execution matches a successful execve. Group 1 is the path of the program.
 var execution = regexp.MustCompile(`^\d+ +execve\("([^"]*)", .*= 0$`)
 
-// resumed matches the second half of a call during which another process made one.
+// resumed matches the second half of a call. strace splits a call in two if another process makes a call
+// meanwhile.
 var resumed = regexp.MustCompile(`^(\d+) +<\.\.\. \w+ resumed>(.*)$`)
 
-// wholeCalls returns the calls of a trace, each in one line.
+// wholeCalls returns the system calls of a trace, and puts calls that strace has split together again.
 func wholeCalls(trace string) []string {
 	var out []string
-	begun := map[string]string{} // by process
+	begun := map[string]string{} // the first halves of split calls, by process id
 	for line := range strings.SplitSeq(strings.TrimSpace(trace), "\n") {
 		pid, _, _ := strings.Cut(line, " ")
 		if first, ok := strings.CutSuffix(line, "<unfinished ...>"); ok {
@@ -317,7 +320,8 @@ func wholeCalls(trace string) []string {
 	return out
 }
 
-// wrong says what is wrong with a call of a program, a line of strace, or "".
+// wrong returns why a system call of the program is forbidden, or "" if it is allowed. The call is a
+// line of strace's output.
 func (w Workspace) wrong(program, call string) string {
 	m := succeeded.FindStringSubmatch(call)
 	if m == nil {
@@ -333,7 +337,7 @@ func (w Workspace) wrong(program, call string) string {
 	case "open", "openat", "openat2":
 		return w.wrongOpen(program, args, path)
 	case "socket":
-		if !strings.HasPrefix(args, "AF_UNIX") { // asking for the name of a user
+		if !strings.HasPrefix(args, "AF_UNIX") { // programs connect to a unix socket to ask for a user's name
 			return "opens a socket"
 		}
 	default:
@@ -359,7 +363,7 @@ func (w Workspace) wrongOpen(program, args, path string) string {
 	return ""
 }
 
-// listing returns names, sizes and times of all files of the workspace and beside it.
+// listing returns the names, sizes and times of all files in the workspace and beside it.
 func (w Workspace) listing(t *testing.T) string {
 	t.Helper()
 	var out strings.Builder
@@ -375,7 +379,8 @@ func (w Workspace) listing(t *testing.T) string {
 	return out.String()
 }
 
-// FuzzALineIsJudgedWithoutAPanic: any text is allowed or not.
+// FuzzALineIsJudgedWithoutAPanic judges arbitrary text. The judge may allow or refuse it, but must not
+// panic.
 func FuzzALineIsJudgedWithoutAPanic(f *testing.F) {
 	for _, line := range slices.Concat(allowed, asked) {
 		f.Add(line)

@@ -12,10 +12,11 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// mostBelow is the largest number of files below the folders that a command reads as a whole.
+// mostBelow is the largest number of files that a command may read below the folders on its line. Checking
+// more would take too long.
 const mostBelow = 20_000
 
-// selection says which files a recursive command reads.
+// selection describes which files a recursive command reads.
 type selection struct {
 	// hidden reports whether the command reads a file or a folder whose name begins with a dot.
 	hidden func(name string) bool
@@ -107,11 +108,11 @@ func (w Workspace) walk(dir string, s selection, dirIsPrivate bool, filesLeft *i
 	return nil
 }
 
-// plainName matches a name that is no pattern.
+// plainName matches a name that contains no pattern characters.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// diffFolders checks all files below the folders that diff compares. Without -r, diff reads only the
-// files directly in the folders, and more files than necessary are checked.
+// diffFolders checks all files below the folders that diff compares. Without -r, this is stricter than
+// necessary, because diff then reads only the files directly in the folders.
 func diffFolders(w Workspace, dir string, a arguments) error {
 	excluded := slices.Concat(a.values["x"], a.values["exclude"])
 	s := everything
@@ -133,14 +134,14 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 	if !a.given["r"] && !a.given["recursive"] {
 		return nil
 	}
-	// If --include and --exclude are both given, the last option that matches a file decides. So
-	// neither option is sure to exclude a file, and both are ignored.
+	// If both --include and --exclude are given, the last option that matches a file decides. So neither
+	// option is sure to exclude a file, and grepFolders ignores both.
 	var included []string
 	if !a.given["exclude"] {
 		included = a.values["include"]
 	}
 	s := everything
-	s.links = true // the grep of BusyBox and of toybox
+	s.links = true // the greps of BusyBox and toybox follow links
 	s.leaves = func(name string, folder bool) bool {
 		if folder {
 			return slices.Contains(a.values["exclude-dir"], name)
@@ -150,10 +151,11 @@ func grepFolders(w Workspace, dir string, a arguments) error {
 	return w.checkFolders(dir, a.searchedPaths(), s)
 }
 
-// largestPatterns is the largest size of a list of patterns for grep, in bytes. A long list takes much memory.
+// largestPatterns is the largest size of a file of patterns for grep, in bytes. Grep needs much memory for a
+// longer list.
 const largestPatterns = 20_000
 
-// checkPatterns refuses a file of patterns with which grep would need very much memory.
+// checkPatterns refuses a file of patterns that is so long that grep would need very much memory.
 func (w Workspace) checkPatterns(dir, path string) error {
 	resolved, err := w.readable(dir, path)
 	if err != nil {
@@ -184,10 +186,10 @@ func canMatch(glob, name string) bool {
 	return err != nil || re.MatchString(name)
 }
 
-// ignoreLists contains the names of the files from which rg learns which files to skip.
+// ignoreLists contains the names of the files in which rg finds the names of files to skip.
 var ignoreLists = []string{".gitignore", ".ignore", ".rgignore"}
 
-// typeGlobs contains file types of rg. For each type, it contains the type's globs.
+// typeGlobs contains the globs of each of rg's file types.
 var typeGlobs = map[string][]string{
 	"go": {"*.go"}, "py": {"*.py", "*.pyi"}, "python": {"*.py", "*.pyi"}, "rust": {"*.rs"}, "java": {"*.java", "*.jsp*",
 		"*.properties"},
@@ -235,8 +237,8 @@ func rgFolders(w Workspace, dir string, a arguments) error {
 	return w.checkFolders(dir, a.searchedPaths(), s)
 }
 
-// checkAbove checks the ignore lists that rg reads although it does not search in their folders. These are
-// lists in the folders above the paths, and git's lists of the user.
+// checkAbove checks the ignore lists that rg reads outside of the searched folders. These are the lists in the
+// folders above paths, and the user's ignore lists of git.
 func (w Workspace) checkAbove(dir string, paths []commandline.Word) error {
 	if len(paths) == 0 {
 		paths = []commandline.Word{{Text: "."}}
@@ -272,7 +274,7 @@ func (w Workspace) checkAbove(dir string, paths []commandline.Word) error {
 	return w.checkUserLists()
 }
 
-// checkUserLists checks the user's ignore list of git. A setting of git can name another list.
+// checkUserLists checks the user's ignore list of git. It refuses settings of git that name another list.
 func (w Workspace) checkUserLists() error {
 	home := w.Machine.Env("HOME")
 	if home == "" {
@@ -299,19 +301,19 @@ func (w Workspace) checkUserLists() error {
 	return nil
 }
 
-// exists reports whether a file or a folder may exist at the path. If this is not known, exists
-// returns true.
+// exists reports whether a file or a folder exists at the path. If the machine cannot find out, exists returns
+// true.
 func (w Workspace) exists(path string) bool {
 	_, err := w.Machine.Text(path)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// takesBack matches a line of an ignore list that begins with ! and cannot name a hidden file. In the
-// list, braces and brackets can stand for a dot.
+// takesBack matches a line of an ignore list that begins with ! and cannot name a hidden file. It does not
+// match a line with a brace or a bracket, because these can stand for a dot.
 var takesBack = regexp.MustCompile(`^!([^{[]*/)?[A-Za-z0-9_][^/{[]*/?\s*$`)
 
-// checkList refuses an ignore list that can make rg read a hidden file, and a list that is a link. At the
-// path of a folder .git, it checks the list in that folder. It accepts every other path.
+// checkList refuses an ignore list that can make rg read a hidden file, and a list that is a symbolic link. If
+// the path is a folder .git, checkList checks the ignore list in that folder. It accepts every other path.
 func (w Workspace) checkList(path string) error {
 	name := filepath.Base(path)
 	switch {
@@ -333,7 +335,7 @@ func (w Workspace) checkList(path string) error {
 	return checkIgnored(path, text)
 }
 
-// checkIgnored refuses the text of an ignore list that can make rg read a hidden file.
+// checkIgnored returns an error if the text of the ignore list at path can make rg read a hidden file.
 func checkIgnored(path, text string) error {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(line, "\ufeff")

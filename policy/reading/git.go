@@ -10,7 +10,7 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// git judges a git command. Settings of git can name programs, so this function accepts only known
+// git judges a git command. Settings of git can name programs, so git accepts only a repository with known
 // settings.
 func git(w Workspace, dir string, words []commandline.Word) error {
 	for len(words) > 0 && (words[0].Text == "--no-pager" || words[0].Text == "-P") {
@@ -49,8 +49,8 @@ func git(w Workspace, dir string, words []commandline.Word) error {
 	return w.gitSettings(dir)
 }
 
-// gitName returns the name of a git command, and the words after it. The name of a command that has
-// commands of its own consists of two words.
+// gitName returns the name of a git command, and the words after the name. The name of a subcommand, such as
+// `stash list`, consists of two words.
 func gitName(words []commandline.Word) (string, []commandline.Word) {
 	name, rest := words[0].Text, words[1:]
 	if name == "--version" {
@@ -62,8 +62,8 @@ func gitName(words []commandline.Word) (string, []commandline.Word) {
 	return name, rest
 }
 
-// gitShows checks which files the command shows the content of. Old commits can contain private
-// files. So a command that shows patches must name its files.
+// gitShows checks the files whose content the command shows. A command that shows patches must name its files,
+// because old commits can contain private files.
 func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 	for _, format := range slices.Concat(a.values["format"], a.values["pretty"]) {
 		if !c.texts && startsGPG.MatchString(format) {
@@ -127,17 +127,19 @@ func (w Workspace) gitShows(c gitCommand, dir string, a arguments) error {
 	return nil
 }
 
-// namePattern matches a pattern of git for names of files below the folder of the command.
+// namePattern matches a pattern of git that selects names of files below the command's folder.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_*?][A-Za-z0-9_./*?+-]*$`)
 
-// isNamePattern reports whether a path is a pattern for the files of which a command tells the names. It must
-// not show their content, because a pattern matches private files, too.
+// isNamePattern reports whether a path is a pattern and the command prints only the names of the matching
+// files. A command that shows their content must not use a pattern, because a pattern also matches private
+// files.
 func (a arguments) isNamePattern(c gitCommand, path commandline.Word) bool {
 	return !path.Unknown && strings.ContainsAny(path.Text, "*?") && namePattern.MatchString(path.Text) &&
 		!strings.Contains(path.Text, "..") && (!c.patches || !a.showsContent(c)) && !a.given["follow"]
 }
 
-// onlyPlainRevisions refuses operands that are not revisions, and private files of a revision.
+// onlyPlainRevisions refuses operands that are not revisions. It also refuses REVISION:FILE if the file is
+// private.
 func (w Workspace) onlyPlainRevisions(dir string, a arguments) error {
 	for _, o := range a.operands {
 		rev, file, isFile := strings.Cut(o.Text, ":")
@@ -158,8 +160,9 @@ func (w Workspace) onlyPlainRevisions(dir string, a arguments) error {
 	return nil
 }
 
-// checkRevisionFile checks the file of an operand REVISION:FILE. Git reads the lists of attributes beside the
-// file, from the top of the work tree or, after ./ or ../, from the folder dir.
+// checkRevisionFile checks the file of an operand REVISION:FILE. It checks the lists of attributes in all
+// folders on the way to the file. A path that begins with ./ or ../ is relative to dir, and every other path is
+// relative to the top of the work tree.
 func (w Workspace) checkRevisionFile(dir, rev, file string) error {
 	if err := w.checkCommit(dir, rev); err != nil {
 		return err
@@ -174,8 +177,8 @@ func (w Workspace) checkRevisionFile(dir, rev, file string) error {
 	return w.checkAttributes(dir, file)
 }
 
-// onlyCommits refuses revisions that may be the content of a file or of a folder. Without an operand, git takes
-// HEAD.
+// onlyCommits refuses revisions that may be a file or a folder instead of a commit. If c always shows content
+// and has no operand, onlyCommits checks HEAD, because git then shows HEAD.
 func (w Workspace) onlyCommits(c gitCommand, dir string, a arguments) error {
 	operands := a.operands
 	if c.always && len(operands) == 0 {
@@ -183,7 +186,7 @@ func (w Workspace) onlyCommits(c gitCommand, dir string, a arguments) error {
 	}
 	for _, o := range operands {
 		if strings.Contains(o.Text, ":") {
-			continue // its revision is checked with its file
+			continue // checkRevisionFile checks this revision
 		}
 		for rev := range strings.SplitSeq(strings.ReplaceAll(o.Text, "...", ".."), "..") {
 			if rev == "" {
@@ -197,7 +200,7 @@ func (w Workspace) onlyCommits(c gitCommand, dir string, a arguments) error {
 	return nil
 }
 
-// readsAttributes reports whether the command reads lists of attributes to compare files.
+// readsAttributes reports whether the command compares files, because git then reads lists of attributes.
 func (a arguments) readsAttributes() bool {
 	return slices.ContainsFunc([]string{"stat", "shortstat", "numstat", "dirstat", "compact-summary", "S", "G", "p",
 		"patch", "U", "unified"}, func(option string) bool { return a.given[option] })
@@ -222,8 +225,8 @@ func (a arguments) showsContent(c gitCommand) bool {
 	return true
 }
 
-// onlyFiles reports whether all operands have the form REVISION:FILE, and no option adds revisions. Two dots
-// can be a part of a range of commits.
+// onlyFiles reports whether all operands have the form REVISION:FILE and no option adds revisions. An operand
+// with two dots does not count, because it can be a range of commits.
 func (a arguments) onlyFiles() bool {
 	adds := func(option string) bool { return a.given[option] }
 	return len(a.operands) > 0 && !slices.ContainsFunc([]string{"all", "branches", "tags", "remotes"}, adds) &&
@@ -233,8 +236,8 @@ func (a arguments) onlyFiles() bool {
 }
 
 var (
-	// startsGPG matches a format of git that can start a program to check a signature. A sign after %
-	// adds a line or a blank.
+	// startsGPG matches a format with which git can start a program to check a signature. A sign -, + or a
+	// blank can stand between % and G.
 	startsGPG = regexp.MustCompile(`%[-+ ]*[G(]`)
 	revision  = regexp.MustCompile(`^[A-Za-z0-9_@^~{][A-Za-z0-9_.@^~{}/-]*(:[^:]+)?$`)
 	// plainFile matches a path that contains no special characters of git's patterns.

@@ -10,18 +10,21 @@ import (
 	"strings"
 )
 
+// This file reads git's index.
+
 const (
-	// largestIndex is the largest size of git's index that is read, in bytes. The index of a repository with
+	// largestIndex is the largest size of a git index that is read, in bytes. The index of a repository with
 	// 100,000 files has about 10 megabytes.
 	largestIndex = 1 << 26
-	// indexHead is the size of the head of the index, and indexEntry the size of an entry before its name.
+	// indexHead is the size of the index's header, in bytes. indexEntry is the size of an entry before its
+	// name.
 	indexHead, indexEntry = 12, 62
-	// indexStep is the size of which the size of each entry is a multiple.
+	// indexStep is the alignment of the entries, in bytes: the size of each entry is a multiple of indexStep.
 	indexStep = 8
 )
 
-// indexed returns the paths of the files in git's index. The paths are relative to the top of the work tree.
-// There are none if the repository has no index.
+// indexed returns the paths of the files in git's index, relative to the top of the work tree. If the
+// repository has no index, indexed returns an empty map.
 func (w Workspace) indexed(repository string) (map[string]bool, error) {
 	path := filepath.Join(repository, "index")
 	data, err := w.Machine.Part(path, 0, largestIndex)
@@ -60,8 +63,8 @@ func (w Workspace) indexed(repository string) (map[string]bool, error) {
 	return out, nil
 }
 
-// inIndex reports whether git's index has a file at a path that is relative to dir. A link on the way to the
-// file makes it another path.
+// inIndex reports whether git's index contains the file at path. The path is relative to dir. Links in path
+// are not followed, because the index contains a linked file only under its real path.
 func (w Workspace) inIndex(dir, path string) (bool, error) {
 	resolved, err := w.readable(dir, ".")
 	if err != nil {
@@ -76,8 +79,9 @@ func (w Workspace) inIndex(dir, path string) (bool, error) {
 	return isBelow && names[below], err
 }
 
-// checkAllAttributes refuses lists of attributes that are no plain files. Git reads the list in each folder in
-// which a shown commit changes a file. Folders without files of the index are left out.
+// checkAllAttributes refuses a repository in which a list of attributes is not a plain file. Git reads the
+// list in each folder in which a shown commit changes a file. The check covers only the folders that contain
+// files of the index.
 func (w Workspace) checkAllAttributes(dir string) error {
 	repository, err := w.repository(dir)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// revisionParts matches a revision without a file. Group 1 is a name, and group 2 has what follows it, such
-// as ~2 and ^{commit}.
+// revisionParts matches a revision that names no file. Group 1 is the name, and group 2 is what follows the
+// name, such as ~2 or ^{commit}.
 var revisionParts = regexp.MustCompile(`^\^?(@|[A-Za-z0-9_][A-Za-z0-9_./-]*)` +
 	`((?:~[0-9]*|\^[0-9]*|\^\{[^{}]*\}|@\{[^{}]*\}|\^@|\^-[0-9]*)*)$`)
 
-// revisionStep matches one of the steps from a name to a commit.
+// revisionStep matches one of the suffixes that follow the name of a revision, such as ~2.
 var revisionStep = regexp.MustCompile(`[~^@](\{[^{}]*\}|[0-9]*|@|-[0-9]*)`)
 
-// checkCommit refuses a revision that may be no commit. The name of a tree or of a file can show private
-// content under a harmless name.
+// checkCommit refuses a revision unless it is certainly a commit. The name of a tree or of a file could
+// show private content under a harmless name.
 func (w Workspace) checkCommit(dir, rev string) error {
 	m := revisionParts.FindStringSubmatch(rev)
 	if m == nil {
@@ -58,13 +58,14 @@ func (w Workspace) checkCommit(dir, rev string) error {
 
 var (
 	wholeHash = regexp.MustCompile(`^[0-9a-fA-F]{40}$`)
-	// endsInHash matches a name that git takes for a hash if there is no ref with this name.
+	// endsInHash matches a name that git takes for an abbreviated hash if no ref has this name.
 	endsInHash = regexp.MustCompile(`^(?:.*-g)?([0-9a-fA-F]{4,40})$`)
-	// refText matches the beginning of a file with a ref.
+	// refText matches the content of a file that contains a ref: the name of another ref, or a hash.
 	refText = regexp.MustCompile(`^(?:ref: (refs/\S+)\n?$|([0-9a-f]{40})(?:\s|$))`)
 )
 
-// namesCommit returns an error unless a name, or each ref with this name, is a commit.
+// namesCommit returns an error unless name certainly is a commit. If several refs have this name, each of
+// them must be a commit, because git could choose any of them.
 func (w Workspace) namesCommit(repository, name string) error {
 	if name == "@" {
 		name = "HEAD"
@@ -101,10 +102,12 @@ func (w Workspace) namesCommit(repository, name string) error {
 	return w.isCommit(repository, hash, mostSteps)
 }
 
-// mostSteps is how many refs or objects may lead to each other.
+// mostSteps is the longest chain of refs or tags that is followed. A longer chain is refused, because it
+// could be a circle.
 const mostSteps = 5
 
-// refHash returns the hash in a ref. If there is no such ref, the error is fs.ErrNotExist.
+// refHash returns the hash in a ref. It follows at most the given number of refs that contain the name of
+// another ref. If there is no such ref, the error is fs.ErrNotExist.
 func (w Workspace) refHash(repository, ref string, steps int) (string, error) {
 	path := filepath.Join(repository, ref)
 	if strings.Contains(ref, "..") || steps == 0 {
@@ -119,7 +122,7 @@ func (w Workspace) refHash(repository, ref string, steps int) (string, error) {
 	}
 	if err != nil {
 		if w.exists(filepath.Dir(path)) && !w.Machine.IsFolder(filepath.Dir(path)) {
-			return w.packedRef(repository, ref) // a part of the path is a file
+			return w.packedRef(repository, ref) // a part of the path is a file, not a folder
 		}
 		return "", err
 	}
@@ -150,7 +153,8 @@ func (w Workspace) packedRef(repository, ref string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// wholeHash returns the hash of the only object whose hash has the given beginning.
+// wholeHash returns the full hash of an object from the beginning of its hash. It returns an error unless
+// exactly one object matches.
 func (w Workspace) wholeHash(repository, beginning string) (string, error) {
 	objects := filepath.Join(repository, "objects")
 	var all []string
@@ -183,7 +187,8 @@ func (w Workspace) wholeHash(repository, beginning string) (string, error) {
 	return all[0], nil
 }
 
-// isCommit returns an error unless an object is a commit, or a tag of a commit.
+// isCommit returns an error unless an object is a commit or a tag of a commit. It follows at most the given
+// number of tags that name another tag.
 func (w Workspace) isCommit(repository, hash string, steps int) error {
 	if steps == 0 {
 		return fmt.Errorf("too many objects lead to %s", hash)
@@ -202,16 +207,18 @@ func (w Workspace) isCommit(repository, hash string, steps int) error {
 }
 
 var (
-	// tagOf matches the content of a tag of a commit or of another tag. Group 1 is the hash.
+	// tagOf matches the content of a tag that names a commit or another tag. Group 1 is the hash of the
+	// named object.
 	tagOf = regexp.MustCompile(`^object ([0-9a-f]{40})\ntype (?:commit|tag)\n`)
-	// looseHead matches the beginning of an object that has a file of its own.
+	// looseHead matches the beginning of a loose object, which is an object in a file of its own.
 	looseHead = regexp.MustCompile(`(?s)^(commit|tree|blob|tag) [0-9]+\x00(.*)$`)
 )
 
-// firstBytes is how many bytes of an object are read. A tag begins with what it names.
+// firstBytes is how many bytes of an object are read. They are enough, because a tag names its object in
+// its first line.
 const firstBytes = 1024
 
-// object returns the kind of an object, and the beginning of its content.
+// object returns the kind of an object and the beginning of the object's content.
 func (w Workspace) object(repository, hash string) (kind, content string, err error) {
 	packs, err := w.packs(repository)
 	if err != nil {
@@ -238,7 +245,7 @@ func (w Workspace) object(repository, hash string) (kind, content string, err er
 	return m[1], m[2], nil
 }
 
-// inflated returns the first bytes of what was compressed to data. The data can be cut off.
+// inflated decompresses the first bytes of data. The end of data may be missing.
 func inflated(data []byte) (string, error) {
 	z, err := zlib.NewReader(bytes.NewReader(data))
 	if err != nil {

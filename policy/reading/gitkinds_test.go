@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// git runs git in the workspace, and returns what it prints.
+// git runs git in the workspace and returns what git prints.
 func (w Workspace) git(t *testing.T, args ...string) string {
 	t.Helper()
 	c := exec.Command("git", args...)
@@ -23,7 +23,7 @@ func (w Workspace) git(t *testing.T, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// newSecretTree makes a workspace in which a folder with a private name was committed.
+// newSecretTree makes a workspace with a git history that contains a folder with a private name.
 func newSecretTree(t *testing.T) Workspace {
 	t.Helper()
 	w := newTree(t)
@@ -41,7 +41,7 @@ func newSecretTree(t *testing.T) Workspace {
 	return w
 }
 
-// kinds calls a test twice: with objects and refs in files of their own, and with packed ones.
+// kinds runs a test twice: with loose objects and refs, and with packed ones.
 func kinds(t *testing.T, test func(*testing.T, Workspace)) {
 	t.Helper()
 	for _, packed := range []bool{false, true} {
@@ -115,8 +115,9 @@ func TestACommitIsShown(t *testing.T) {
 	})
 }
 
-// TestALogNeedsAFileOfTheIndex: git log -p -- NAME shows all files below an earlier folder NAME. A file with this
-// name can be put into the work tree, but not into the index.
+// TestALogNeedsAFileOfTheIndex: `git log -p -- NAME` also shows the files of an earlier folder NAME. An agent CLI
+// could put a file NAME into the work tree to make the path look harmless. So the judge must allow NAME only if
+// the index contains it.
 func TestALogNeedsAFileOfTheIndex(t *testing.T) {
 	t.Parallel()
 	w := newTree(t)
@@ -142,7 +143,8 @@ func TestALogNeedsAFileOfTheIndex(t *testing.T) {
 	}
 }
 
-// TestAPipeOfAttributesIsSeen: git would wait for the pipe.
+// TestAPipeOfAttributesIsSeen makes .gitattributes a named pipe. The judge must refuse, because git would wait
+// for the pipe forever.
 func TestAPipeOfAttributesIsSeen(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"git show HEAD:sub/c.go", "git log --stat", "git show --stat", "git log --numstat -3",

@@ -1,12 +1,12 @@
 package reading
 
 // gitCommands contains the git commands that only read git's database, with their options. Commands
-// that can write the index, such as status, are not in this list.
+// that can write the index, such as status, are missing.
 var gitCommands = map[string]gitCommand{
 	"log":  {options: gitLog, patches: true, paths: true},
 	"show": {options: gitLog, patches: true, always: true, named: true, paths: true, check: shownCommits},
 	"diff": {options: gitLog, patches: true, always: true, paths: true, check: onlyRevisions},
-	// A stash list is the log of refs/stash. Git starts itself for it.
+	// git starts itself for a stash list, which is the log of refs/stash.
 	"stash list": {options: options{counts: "n", digits: true, long: map[string]value{"oneline": none, "stat": optional,
 		"name-only": none, "name-status": none, "date": text, "format": optional, "pretty": optional, "no-color": none}},
 		check: noNames},
@@ -61,7 +61,7 @@ var gitLog = options{flags: "pszwbi", counts: "n", joined: "U", texts: "SG", dig
 	"compact-summary": none, "abbrev": optional, "remotes": none, "ignore-all-space": none, "ignore-space-change": none,
 	"left-right": none, "source": none, "boundary": none, "ancestry-path": none}}
 
-// withCommits adds the options that select refs by the commits that belong to them.
+// withCommits adds the options that select refs by a commit, such as --contains.
 func (o options) withCommits() options {
 	for _, name := range refsOf {
 		o.long[name] = lastText
@@ -74,8 +74,8 @@ type gitCommand struct {
 	options
 	patches bool // the command can show the content of files
 	always  bool // the command shows content even without an option
-	named   bool // the command shows only this file for REVISION:FILE
+	named   bool // for an operand REVISION:FILE, the command shows only this file
 	paths   bool // the words after -- are paths
-	texts   bool // check judges the operands and the words after --
+	texts   bool // the command prints only names or settings, so that check judges its operands and the words after --
 	check   func(w Workspace, dir string, a arguments) error
 }

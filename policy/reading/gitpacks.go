@@ -11,7 +11,7 @@ import (
 // gitPack is a file of git that contains many objects.
 type gitPack struct {
 	machine Machine
-	path    string // path without the end .pack or .idx
+	path    string // path of the pack's files without .pack or .idx
 }
 
 // packs returns the packs of a repository.
@@ -36,11 +36,14 @@ func (w Workspace) packs(repository string) ([]gitPack, error) {
 const (
 	// hashSize is the size of a hash of git, in bytes.
 	hashSize = 20
-	// packTable is where the hashes begin in the index of a pack, after a head of 8 bytes and 256 numbers.
+	// packTable is the offset of the first hash in the index of a pack. A header of 8 bytes and a table of 256
+	// numbers come before it.
 	packTable = 8 + 256*4
-	// largestBucket is how many objects of a pack may have hashes that begin with the same byte.
+	// largestBucket is the largest number of objects of a pack whose hashes begin with the same byte. It
+	// bounds the memory for a damaged index.
 	largestBucket = 1 << 20
-	// farOffset marks an offset that is in a table of its own.
+	// farOffset is the bit that marks an offset as an index into a second table. The second table contains the
+	// offsets of 2 gigabytes and more.
 	farOffset = 1 << 31
 )
 
@@ -50,7 +53,7 @@ type packedObject struct {
 	offset int64
 }
 
-// find returns the objects of a pack whose hashes have the given beginning.
+// find returns the objects of a pack whose hashes begin with the given digits.
 func (p gitPack) find(beginning string) ([]packedObject, error) {
 	head, err := p.machine.Part(p.path+".idx", 0, packTable)
 	if err != nil {
@@ -90,7 +93,8 @@ func (p gitPack) find(beginning string) ([]packedObject, error) {
 	return out, nil
 }
 
-// offset returns where an object is in the pack. It is the object with the given number of all objects.
+// offset returns the position of an object in the pack. number is the object's place in the index, and all is
+// how many objects the index contains.
 func (p gitPack) offset(number, all int64) (int64, error) {
 	table := packTable + all*(hashSize+4)
 	data, err := p.machine.Part(p.path+".idx", table+4*number, 4)
@@ -108,12 +112,12 @@ func (p gitPack) offset(number, all int64) (int64, error) {
 	return int64(binary.BigEndian.Uint64(data)), nil
 }
 
-// mostDeltas is how many objects of a pack may be stored as differences to each other. Git has at most 4095
-// of them in a row.
+// mostDeltas is the longest chain of objects that a pack stores as differences from each other. Git allows at
+// most 4095 in a chain.
 const mostDeltas = 4095
 
-// object returns the kind of the object at an offset of the pack. It also returns the beginning of its content
-// if git has stored the content whole.
+// object returns the kind of the object at an offset of the pack. For a tag that git has stored whole, object
+// also returns the beginning of its content. It follows at most the given number of deltas.
 func (p gitPack) object(offset int64, deltas int) (kind, content string, err error) {
 	data, err := p.machine.Part(p.path+".pack", offset, firstBytes)
 	if err != nil {
@@ -121,10 +125,10 @@ func (p gitPack) object(offset int64, deltas int) (kind, content string, err err
 	}
 	at := 0
 	for at < len(data) && data[at] >= 0x80 {
-		at++ // the rest of the object's size
+		at++ // skips the rest of the object's size
 	}
 	at++
-	if at+hashSize > len(data) || deltas == 0 { // the pack itself ends with a hash
+	if at+hashSize > len(data) || deltas == 0 { // a pack ends with a hash, so an object cannot begin in the last bytes
 		return "", "", fmt.Errorf("an object of %s.pack cannot be read", p.path)
 	}
 	switch data[0] >> 4 & 7 {
@@ -137,7 +141,7 @@ func (p gitPack) object(offset int64, deltas int) (kind, content string, err err
 	case 4:
 		content, err = inflated(data[at:])
 		if content != "" {
-			err = nil // the end of the data is cut off
+			err = nil // the compressed data may be cut off
 		}
 		return "tag", content, err
 	case 6:

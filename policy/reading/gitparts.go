@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// checkRepository refuses a repository that has parts in other folders, and a folder that git does not take for
-// a repository. Git would look for another repository in the folders above it.
+// checkRepository refuses a repository that has parts in other folders. It also refuses a folder that git does
+// not accept as a repository, because git would then use a repository in a folder above.
 func (w Workspace) checkRepository(path string) (string, error) {
 	for _, part := range []string{"", "config", "HEAD", "objects", "objects/pack", "objects/info", "refs", "refs/heads",
 		"packed-refs", "index"} {
@@ -47,10 +47,11 @@ func (w Workspace) checkRepository(path string) (string, error) {
 // plainHead matches the content of the file HEAD of a repository.
 var plainHead = regexp.MustCompile(`^(ref: refs/\S+|[0-9a-f]{40}|[0-9a-f]{64})\n?$`)
 
-// filesBeside lists files that git reads beside the folder .git. Their paths are relative to this folder.
+// filesBeside lists the files beside the folder .git that git reads, relative to .git.
 var filesBeside = strings.Fields(`../.mailmap ../.gitattributes ../.gitmodules`)
 
-// noReplacements refuses refs by which git shows other objects than the named ones.
+// noReplacements refuses a repository with refs/replace, because git then shows other objects than the named
+// ones.
 func (w Workspace) noReplacements(path string) error {
 	packed, err := w.Machine.Text(filepath.Join(path, "packed-refs"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -62,12 +63,12 @@ func (w Workspace) noReplacements(path string) error {
 	return nil
 }
 
-// mostParts is the largest number of files in the folder .git. Looking at more would take too long. Git itself
-// packs many objects and many tags into one file.
+// mostParts is the largest number of files in the folder .git. Checking more would take too long. Git's own
+// folders stay small, because git packs many objects and many tags into one file.
 const mostParts = 20_000
 
-// plainBelow refuses a folder of a repository that has links or pipes below it. Git would open what a link leads
-// to: any file in the folder .git can be read as a ref, and some say what git is about to do.
+// plainBelow refuses a repository that has links or pipes below dir. Git would open the target of a link,
+// because it can read any file below .git as a ref. left is how many more files may be checked.
 func (w Workspace) plainBelow(repository, dir string, left *int) error {
 	names, err := w.Machine.Names(dir)
 	if err != nil {
@@ -91,8 +92,9 @@ func (w Workspace) plainBelow(repository, dir string, left *int) error {
 	return nil
 }
 
-// plainPart looks at one file or folder of a repository. A clone of a folder can share its objects with the
-// first repository, as hard links. A hook can be a link to a file of the workspace.
+// plainPart refuses a part of a repository that is neither a plain file nor a folder. It has exceptions: objects
+// can be hard links, because a clone of a folder shares its objects. A hook can be a link to a readable file of
+// the workspace.
 func (w Workspace) plainPart(repository, path string) error {
 	part := strings.TrimPrefix(path, repository+"/")
 	names := strings.Split(part, "/")
@@ -116,7 +118,7 @@ func (w Workspace) isReadableFile(path string) bool {
 	return err == nil && !w.Machine.IsFolder(resolved)
 }
 
-// plainOrMissing refuses a path at which something else than a plain file or a folder is.
+// plainOrMissing refuses a path unless it is a plain file, a folder, or missing.
 func (w Workspace) plainOrMissing(path string) error {
 	resolved, err := w.Machine.Resolve(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// gitVariables lists variables that make git read other settings or start programs.
+// gitVariables lists environment variables with which git reads other settings or starts programs.
 var gitVariables = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE GIT_OBJECT_DIRECTORY
 	GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_EXEC_PATH GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_CONFIG_GLOBAL
 	GIT_CONFIG_SYSTEM GIT_EXTERNAL_DIFF GIT_DIFF_OPTS GIT_TRACE GIT_TRACE2 GIT_TRACE2_EVENT GIT_TRACE2_PERF GIT_TRACE_SETUP
@@ -18,7 +18,7 @@ var gitVariables = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDE
 	GIT_TRACE_PACKFILE GIT_TRACE_FSMONITOR GIT_ATTR_SOURCE GIT_NAMESPACE GIT_PAGER PAGER LESSOPEN LESS XDG_CONFIG_HOME
 	GIT_REPLACE_REF_BASE GIT_GRAFT_FILE GIT_SHALLOW_FILE GIT_DISCOVERY_ACROSS_FILESYSTEM`)
 
-// plainPagers are values of PAGER that only show text.
+// plainPagers lists the values of PAGER that only show text.
 var plainPagers = []string{"cat", "less", "more"}
 
 // gitSettings refuses a repository outside of the workspace. It also refuses a repository
@@ -50,12 +50,13 @@ func (w Workspace) gitSettings(dir string) error {
 	return nil
 }
 
-// hasName reports whether a name is in the list. On some systems, letters of both cases are the same.
+// hasName reports whether a name is in the list. It ignores case, because the file systems of some
+// machines do.
 func hasName(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// settingsFiles returns the paths of the files in which git has its settings.
+// settingsFiles returns the paths of git's settings files.
 func (w Workspace) settingsFiles(dir string) ([]string, error) {
 	repository, err := w.repository(dir)
 	if err != nil {
@@ -96,8 +97,8 @@ var (
 	settingsLine = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9-]*)\s*(=\s*([^"\\;#]*|"[^"\\]*"))?$`)
 )
 
-// safeSettings lists, by section, the git settings with which the known commands start no program.
-// If the list of a section is nil, every setting in the section is safe.
+// safeSettings lists git settings by section. With these settings, the known commands start no
+// program. A nil list means that every setting of the section is safe.
 var safeSettings = map[string][]string{
 	"core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode",
 		"symlinks", "autocrlf", "eol", "editor", "quotepath", "abbrev", "safecrlf"},

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// noNames refuses operands, because with an operand the command makes or changes something.
+// noNames refuses operands, because with an operand the command creates or changes something.
 func noNames(_ Workspace, _ string, a arguments) error {
 	if len(a.operands) > 0 {
 		return fmt.Errorf("it would make or change %s", shortened(a.operands[0].Text))
@@ -16,13 +16,14 @@ func noNames(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// sortKeys matches the keys by which branches and tags can be sorted. Other keys can start gpg or
+// sortKeys matches the keys by which branches and tags may be sorted. With other keys, git can start gpg or
 // another git.
 var sortKeys = regexp.MustCompile(`^-?(refname|creatordate|committerdate|authordate|taggerdate|version:refname|` +
 	`v:refname)$`)
 
-// onlyListed returns a check for a command that lists names. An operand is a pattern if one of the
-// given options makes the command list names. Without these options, the command would make a name.
+// onlyListed returns a check for a command that lists names, such as branch. An operand is accepted only
+// together with one of the given options, because the operand is then a pattern. Without such an option,
+// the command would create a name.
 func onlyListed(options ...string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
 		if err := a.checkRefs(); err != nil {
@@ -35,20 +36,21 @@ func onlyListed(options ...string) func(Workspace, string, arguments) error {
 	}
 }
 
-// refsOf lists the options that select branches and tags by a commit. The commit is the next word.
+// refsOf lists the options that select branches and tags by a commit. The commit is the word after the
+// option.
 var refsOf = []string{"contains", "no-contains", "merged", "no-merged", "points-at"}
 
 var (
-	// plainCommit matches a revision that is no file of a revision.
+	// plainCommit matches a revision that does not have the form REVISION:FILE.
 	plainCommit = regexp.MustCompile(`^[A-Za-z0-9_@][A-Za-z0-9_.@^~{}/-]*$`)
-	// refFormat matches a format whose words start no program, and show nothing of a file.
+	// refFormat matches a format that starts no program and shows no content of a file.
 	refFormat = regexp.MustCompile(`^([^%]|%%|%\((HEAD|(refname|upstream)(:short)?|objecttype|objectname(:short)?|subject|` +
 		`(author|committer)name|(author|committer|creator)date(:(short|iso|relative|unix|iso8601))?)\))*$`)
 	// refPattern matches a pattern for the names of refs.
 	refPattern = regexp.MustCompile(`^refs(/[A-Za-z0-9_*-][A-Za-z0-9_.*-]*)*/?$`)
 )
 
-// checkRefs checks the values of the options with which branches, tags and other refs are listed.
+// checkRefs checks the values of the options that list branches, tags and other refs.
 func (a arguments) checkRefs() error {
 	for _, key := range a.values["sort"] {
 		if !sortKeys.MatchString(key) {
@@ -80,8 +82,8 @@ func onlyRefs(_ Workspace, _ string, a arguments) error {
 	return a.checkRefs()
 }
 
-// onlyNames returns a check for a command that has exactly one of the given names as its operand. With a
-// second operand, the command would set something.
+// onlyNames returns a check for a command whose only operand must be one of the given names. With a second
+// operand, the command would set something.
 func onlyNames(names ...string) func(Workspace, string, arguments) error {
 	return func(_ Workspace, _ string, a arguments) error {
 		if len(a.operands) != 1 || !slices.Contains(names, a.operands[0].Text) {
@@ -91,13 +93,13 @@ func onlyNames(names ...string) func(Workspace, string, arguments) error {
 	}
 }
 
-// secretURL matches an address with a name or a word in it that can be a password. The name before
-// the @ of an address for ssh is no secret.
+// secretURL matches an address that can contain a password: before an @ or after a ?. The name before the @
+// of an address for ssh is not secret, so secretURL does not match it.
 var secretURL = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://[^/\s"]*@|://[^\s"]*\?`)
 
 var sshURL = regexp.MustCompile(`(?i)\b(git\+)?ssh://[a-z0-9._-]+@`)
 
-// noAddresses refuses a list of addresses if one of git's settings has an address that can contain a
+// noAddresses refuses a command that lists addresses if an address in git's settings can contain a
 // password.
 func noAddresses(w Workspace, dir string, a arguments) error {
 	if err := noNames(w, dir, a); err != nil || !a.given["v"] && !a.given["verbose"] {
@@ -116,7 +118,8 @@ func noAddresses(w Workspace, dir string, a arguments) error {
 	return nil
 }
 
-// filePattern matches a pattern of git for names of files, without git's special words such as :(attr).
+// filePattern matches a pattern of git for names of files. It does not match git's special words, such as
+// :(attr).
 var filePattern = regexp.MustCompile(`^[A-Za-z0-9_./*?+@-]+$`)
 
 // onlyPatterns accepts patterns for the names that the index contains.
@@ -129,8 +132,9 @@ func onlyPatterns(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// oneBlamed checks the file of git blame, which prints the whole file. The file is after --, or it
-// is one of at most two operands. Git itself finds out which of the two is the revision.
+// oneBlamed checks the file of git blame, which prints the whole file. The file follows --, or it is one of
+// at most two operands. Both operands are checked as files, because git itself decides which of them is the
+// revision.
 func oneBlamed(w Workspace, dir string, a arguments) error {
 	files, revisions := a.files, a.operands
 	if len(files) == 0 {
@@ -153,8 +157,8 @@ func oneBlamed(w Workspace, dir string, a arguments) error {
 	return w.onlyPlainRevisions(dir, arguments{operands: revisions})
 }
 
-// checkAttributes refuses lists of attributes that are no plain files. Git reads such a list in each
-// folder from the top of the work tree down to the file.
+// checkAttributes refuses a list of attributes that is not a plain file. Git reads the lists in all folders
+// from the top of the work tree down to the file.
 func (w Workspace) checkAttributes(dir, file string) error {
 	at := filepath.Join(dir, filepath.Dir(file))
 	for len(at) >= len(w.Root) {
@@ -166,7 +170,7 @@ func (w Workspace) checkAttributes(dir, file string) error {
 	return nil
 }
 
-// oneObject accepts a git cat-file that prints one object of which the name is known to be a commit,
+// oneObject accepts a git cat-file that prints one object. With -p, the object must certainly be a commit
 // or a file of a commit.
 func oneObject(w Workspace, dir string, a arguments) error {
 	modes := 0
@@ -184,7 +188,8 @@ func oneObject(w Workspace, dir string, a arguments) error {
 	return w.onlyCommits(gitCommand{}, dir, a)
 }
 
-// shownCommits refuses what may be no commit, because git show prints objects of any kind, including files.
+// shownCommits refuses a git show unless its operands are certainly commits. Git show prints objects of any
+// kind, including files.
 func shownCommits(w Workspace, dir string, a arguments) error {
 	return w.onlyCommits(gitCommand{always: true}, dir, a)
 }
@@ -192,7 +197,8 @@ func shownCommits(w Workspace, dir string, a arguments) error {
 // wholeBraces matches a revision in which each brace that opens is closed.
 var wholeBraces = regexp.MustCompile(`^[^{}]*(\{[^{}]*\}[^{}]*)*$`)
 
-// isNamed reports whether there can be a file with the given path, also a link that leads nowhere.
+// isNamed reports whether a file may exist at the path. A link counts as a file, even if its target is
+// missing.
 func (w Workspace) isNamed(dir, path string) bool {
 	at := dir
 	for name := range strings.SplitSeq(path, "/") {
@@ -200,7 +206,7 @@ func (w Workspace) isNamed(dir, path string) bool {
 			continue
 		}
 		if name == ".." || !w.Machine.IsFolder(at) {
-			return true // behind a link, it is not known what the rest of the path means
+			return true // behind a link, the meaning of the rest of the path is unknown
 		}
 		names, err := w.Machine.Names(at)
 		if err != nil {
@@ -214,8 +220,8 @@ func (w Workspace) isNamed(dir, path string) bool {
 	return true
 }
 
-// onlyRevisions refuses a diff of the work tree, because such a diff can write the index and start
-// filters.
+// onlyRevisions accepts only a diff between revisions or with --cached. A diff of the work tree can write
+// the index and start filters.
 func onlyRevisions(w Workspace, dir string, a arguments) error {
 	revisions := 0
 	for _, o := range a.operands {

@@ -12,13 +12,15 @@ import (
 	"syscall"
 )
 
+// This file answers a judgement's questions about the machine on which Coleo runs.
+
 const (
 	// mostLinks is the largest number of symbolic links in one path. Linux has the same limit.
 	mostLinks = 40
 	// largestText is the largest size of a file that Text returns, in bytes. Ignore lists and git
-	// settings are usually a few kilobytes long. A file with 50,000 packed refs has 4 megabytes.
+	// settings usually have a few kilobytes. A file with 50,000 packed refs has 4 megabytes.
 	largestText = 1 << 22
-	// isHardLink is what Special says of a file with more than one name.
+	// isHardLink is the text that Special returns for a file with more than one name.
 	isHardLink = "has another name, as a hard link"
 )
 
@@ -39,7 +41,7 @@ func (Here) Resolve(path string) (string, error) {
 	for rest := strings.Split(path, "/"); len(rest) > 0; {
 		name := rest[0]
 		rest = rest[1:]
-		next := filepath.Join(at, name) // also for "..": at has no links
+		next := filepath.Join(at, name) // also right for "..", because at has no links
 		if ofKernel.MatchString(next) {
 			return "", fmt.Errorf("it leads to %s, which is no file of a disk", next)
 		}
@@ -75,8 +77,8 @@ func (Here) IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Special says what is special about a file: see Machine. Reading a pipe would wait for
-// another program. A file with a second name can be private under that name.
+// Special implements Machine. A pipe is special because reading it waits for another program. A
+// file with a second name is special because it can be private under that name.
 func (Here) Special(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil || info.IsDir() {
@@ -93,7 +95,7 @@ func (Here) Special(path string) string {
 
 // Text returns the content of a small file.
 func (Here) Text(path string) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not stop us
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +109,7 @@ func (Here) Text(path string) (string, error) {
 
 // Part returns up to size bytes of a file from an offset.
 func (Here) Part(path string, offset int64, size int) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not stop us
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +127,7 @@ func (Here) Names(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// Program returns the resolved path of the program that a shell starts for a name.
+// Program returns the resolved path of the program that a shell starts for the name.
 func (Here) Program(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {

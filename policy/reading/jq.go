@@ -9,8 +9,10 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
+// This file reads the filters of jq.
+
 var (
-	// jqNames lists the words and functions of jq that only calculate, and that end.
+	// jqNames lists the words and functions of jq that only calculate and always end.
 	jqNames = strings.Fields(`length keys keys_unsorted values type map map_values select has in to_entries from_entries
 		with_entries sort sort_by group_by unique unique_by min max min_by max_by add any all flatten reverse first
 		last nth contains inside startswith endswith ltrimstr rtrimstr split join ascii_downcase ascii_upcase tostring
@@ -18,27 +20,30 @@ var (
 		floor ceil round sqrt test as reduce try arrays objects iterables booleans numbers strings nulls scalars limit range sub
 		leaf_paths IN utf8bytelength`)
 	jqFormats = strings.Fields(`@text @json @csv @tsv @html @uri @sh @base64 @base64d`)
-	// jqWords matches the first word of a filter, except a text. Group 1 is a field, and group 2 a name.
+	// jqWords matches the first word of a filter if the word is not a text. Group 1 is a field, and group 2
+	// is a name.
 	jqWords = regexp.MustCompile(`^(?:[ \t\n]+|\.([A-Za-z_][A-Za-z0-9_]*)|([A-Za-z_][A-Za-z0-9_]*)|\$[a-z][a-z0-9_]*|` +
 		`@[a-z0-9]+|[0-9]{1,6}(\.[0-9]{1,6})?|\.\.|\?//|//|==|!=|<=|>=|[.?|,:;<>()\[\]{}+%*/-])`)
 	jqPlainText = regexp.MustCompile(`^([^"\\\x00-\x1f]|\\["\\/nrt])+`)
 	jqAfterWord = regexp.MustCompile(`^[A-Za-z0-9_]`)
-	// slowPattern matches a text that can take a regular expression very long.
+	// slowPattern matches a text that can be slow to match as a regular expression.
 	slowPattern = regexp.MustCompile(`\(|[*+{?].*[*+{?].*[*+{?]`)
 )
 
-// jqReader reads a filter of jq.
+// jqReader reads a filter of jq, word by word.
 type jqReader struct {
 	rest string
-	last string   // the last word, without blanks
-	open []string // the signs that close what is open
-	// words has all words so far, without blanks. A text begins with ", and a filter within a text with \(.
+	last string   // the previous word that is not blank
+	open []string // the closing signs of the brackets, texts and `if` words that are still open
+	// words contains all words so far, without blanks. A text begins with ", and a filter within a text
+	// begins with \(.
 	words []string
-	// slow is true if a text of the filter can be a slow pattern, and searches if the filter uses patterns.
+	// slow is true if a text of the filter matches slowPattern. searches is true if the filter uses regular
+	// expressions.
 	slow, searches bool
 }
 
-// readJQ returns an error if a filter of jq can do more than to calculate from its input.
+// readJQ returns an error if a filter of jq can do more than calculate from its input.
 func readJQ(filter string) error {
 	r := jqReader{rest: filter}
 	for r.rest != "" {
@@ -88,14 +93,14 @@ func (r *jqReader) word() error {
 	return r.nest(word)
 }
 
-// isKey reports whether the next name is the name of a member in an object that the filter makes.
+// isKey reports whether the next name is the name of a member of an object that the filter makes.
 func (r *jqReader) isKey() bool {
 	n := len(r.open)
 	return n > 0 && r.open[n-1] == "}" && (r.last == "{" || r.last == ",")
 }
 
-// nest records what a sign or a word opens or closes. A parenthesis can close a filter within a text. A comma
-// between if and end does not belong to the object around them.
+// nest updates open for a sign or a word that opens or closes something. A closing parenthesis can end a
+// filter within a text. A comma between `if` and `end` does not separate members of the object around them.
 func (r *jqReader) nest(word string) error {
 	closes := map[string]string{"(": ")", "[": "]", "{": "}", "if": "end"}
 	if closing := closes[word]; closing != "" {
@@ -116,7 +121,7 @@ func (r *jqReader) nest(word string) error {
 	return nil
 }
 
-// text reads the rest of a text, up to its end or to a filter within the text.
+// text reads the rest of a text up to its end, or up to a filter within the text.
 func (r *jqReader) text() error {
 	plain := jqPlainText.FindString(r.rest)
 	r.rest = r.rest[len(plain):]

@@ -7,45 +7,46 @@ import (
 	"strings"
 )
 
-// jqKey stands for the name of a member of an object that the filter makes.
+// jqKey replaces the name of a member of an object that the filter makes.
 const jqKey = "key"
 
-// ofStep is how many times as long a number is in the memory of jq.
+// ofStep is the estimated factor by which a number takes more memory in jq than in a text.
 const ofStep = 10
 
-// jqTimes says how many times as long as its input the result of a word of jq can be.
+// jqTimes contains words of jq. For each word, it has the largest factor by which the word's result can be
+// longer than the input.
 var jqTimes = map[string]int{"tojson": 4, "tostring": 4, "@json": 4, "@text": 4, "@sh": 4, "@html": 6, "@uri": 3, "@csv": 2,
 	"@tsv": 2, "@base64": 2, "split": 2, "to_entries": 2, "with_entries": 2, "..": 100, "paths": 100, "leaf_paths": 100, "fromjson": 2}
 
-// jqInput lists the words of jq whose result has parts of their input, although the filter does not name it.
+// jqInput lists the words of jq whose result contains parts of the input without naming the input.
 var jqInput = strings.Fields(`values select to_entries from_entries sort sort_by group_by unique unique_by min max min_by
 	max_by add flatten reverse first last nth tostring tojson fromjson ascii_downcase ascii_upcase ltrimstr rtrimstr split
 	join del paths leaf_paths keys arrays objects iterables strings scalars sub @text @json @csv @tsv @html @uri @sh @base64 @base64d`)
 
-// jqPlain lists the words of jq that need a plain text or a plain number as their first argument.
+// jqPlain lists the words of jq whose first argument must be a text or a number in the filter itself.
 var jqPlain = strings.Fields("flatten join split range limit nth sub")
 
-// jqMixes lists the signs that make one value of each pair of two streams, and the words that make a text or
-// an array of many values.
+// jqMixes lists the signs that combine two streams and make a value of each pair. jqMakes lists the words that
+// make a text or an array of many values.
 var (
 	jqMixes = strings.Fields(`+ - / % == != < > <= >= and or // : ;`)
 	jqMakes = strings.Fields(`add flatten join tojson tostring + @text @json @csv @tsv @html @uri @sh @base64 \(`)
 	// jqGoesOn lists the words that go through many values.
 	jqGoesOn = strings.Fields(`.. map map_values with_entries paths leaf_paths range scalars`)
-	// jqInStep lists the words that may be in a step of reduce, besides signs.
+	// jqInStep lists the words that the step of a reduce may contain, in addition to signs.
 	jqInStep = strings.Fields(`length not if then elif else end and or null true false empty has select tonumber`)
 )
 
-// jqGrowth adds up how much longer than its input the result of a filter can become.
+// jqGrowth estimates the factor by which the result of a filter can be longer than its input.
 type jqGrowth struct {
 	words  []string
 	factor int
-	bound  bool // a variable was set with `as`
-	many   bool // the variable goes through many values
-	repeat bool // the filter goes through many values while the variable is set
+	bound  bool // the filter has set a variable with `as`
+	many   bool // such a variable takes many values
+	repeat bool // the filter goes through many values while a variable is set
 }
 
-// checkGrowth refuses a filter that can make very much of a small input.
+// checkGrowth refuses a filter that can make a very large value from a small input.
 func (r *jqReader) checkGrowth() error {
 	g := jqGrowth{words: slices.Clone(r.words), factor: 1}
 	refused := fmt.Errorf("its filter can make a value that fills the memory")
@@ -78,7 +79,7 @@ func (r *jqReader) checkGrowth() error {
 	return nil
 }
 
-// isPath reports whether a word ends a path, so that the next .name or [ belongs to it.
+// isPath reports whether a word can end a path, so that a .name or [ after it continues this path.
 func isPath(word string) bool {
 	return len(word) > 1 && word[0] == '.' || word == "." || word == "]" || word == "?" || word == ")" || word == "}" ||
 		strings.HasPrefix(word, "$") || strings.HasPrefix(word, `"`) || slices.Contains(jqInput, word)
@@ -87,17 +88,17 @@ func isPath(word string) bool {
 // jqSegment describes the words between two pipes of a filter.
 type jqSegment struct {
 	words      []string
-	named      map[string]int // how often each path of the input and each variable is there
-	whole      int            // how often the whole input is there, or a word whose result has parts of it
-	paths      int            // how often the input or a variable is there at all
-	iterations int            // how often the segment goes through the members of one value
+	named      map[string]int // how often the segment names each path of the input and each variable
+	whole      int            // how often it names the whole input, or uses a word of jqInput
+	paths      int            // how often it names the input or a variable at all
+	iterations int            // how often it goes through the members of one value
 	goesOn     int            // how many of its words go through many values
-	mixes      bool           // it makes one value of each pair of two streams
+	mixes      bool           // it combines two streams, and makes a value of each pair
 	makes      bool           // it makes a text or an array of many values
-	inSource   bool           // the present word is in the source of reduce
+	inSource   bool           // the current word is in the source of a reduce
 }
 
-// at returns a word of the segment, or "" if there is none.
+// at returns the word with index i, or "" if there is none.
 func (s *jqSegment) at(i int) string {
 	if i < 0 || i >= len(s.words) {
 		return ""
@@ -109,24 +110,26 @@ func (s *jqSegment) isIteration(i int) bool {
 	return s.at(i) == "[" && s.at(i+1) == "]" && isPath(s.at(i-1))
 }
 
-// namesInput reports whether a word stands for the input or for a part of it.
+// namesInput reports whether the word with index i stands for the input or for a part of it.
 func (s *jqSegment) namesInput(i int) bool {
 	return s.words[i][0] == '.' && !isPath(s.at(i-1)) || slices.Contains(jqInput, s.words[i])
 }
 
-// usesVariable reports whether a word is a variable that is not set here.
+// usesVariable reports whether the word with index i reads a variable. After `as` or a semicolon, the segment
+// sets the variable instead.
 func (s *jqSegment) usesVariable(i int) bool {
 	before := s.at(i - 1)
 	return s.words[i][0] == '$' && before != "as" && before != ";"
 }
 
-// takesWhole reports whether a word names the input, but not just one of its members by a variable.
+// takesWhole reports whether the word with index i names the input, other than as .[$VARIABLE], which names
+// only one member.
 func (s *jqSegment) takesWhole(i int) bool {
 	isMember := s.words[i] == "." && s.at(i+1) == "[" && strings.HasPrefix(s.at(i+2), "$")
 	return s.namesInput(i) && !isMember
 }
 
-// count adds one word to the counts.
+// count updates the counts for the word with index i.
 func (s *jqSegment) count(i int) {
 	word := s.words[i]
 	if s.namesInput(i) || s.usesVariable(i) {
@@ -150,7 +153,7 @@ func (s *jqSegment) count(i int) {
 	s.makes = s.makes || slices.Contains(jqMakes, word)
 }
 
-// mostOften returns how often the same part of the input is there.
+// mostOften returns how often the segment uses the part of the input that it uses most.
 func (s *jqSegment) mostOften() int {
 	most := s.whole
 	for _, n := range s.named {
@@ -164,17 +167,18 @@ func (s *jqSegment) isBounded() bool {
 	return (s.goesOn <= 1 || !s.mixes) && (s.iterations == 0 || s.paths <= s.iterations || !s.makes)
 }
 
-// segment looks at the words between two pipes. A word of the input may be there several times, and the
-// result is as many times as long.
+// segment multiplies g.factor by how much longer the words between two pipes can make a value. If they use the
+// input n times, their result can be n times as long. segment returns false if the words can make a value
+// without a bound.
 func (g *jqGrowth) segment(words []string) bool {
 	s := jqSegment{words: words, named: map[string]int{}}
 	for i, word := range words {
 		if g.many && s.takesWhole(i) {
-			return false // the whole input would be there for each value of the variable
+			return false // the result would contain the whole input once for each value of the variable
 		}
 		s.count(i)
 		g.times(jqTimes[word])
-		if word == "*" { // a text times a number is the text so many times
+		if word == "*" { // jq repeats a text that is multiplied by a number
 			n, err := strconv.Atoi(s.at(i + 1))
 			if err != nil {
 				return false
@@ -189,13 +193,14 @@ func (g *jqGrowth) segment(words []string) bool {
 	return g.variables(&s) && s.isBounded()
 }
 
-// times notes that the result becomes n times as long.
+// times multiplies g.factor by n. A value of n below 1 counts as 1.
 func (g *jqGrowth) times(n int) {
 	n = min(max(1, n), mostGrowth+1) // a larger product could overflow
 	g.factor = min(g.factor*n, mostGrowth+1)
 }
 
-// variables follows what variables a segment sets, and what it does while others are set.
+// variables records which variables a segment sets. It returns false if the segment goes through many values
+// while a variable already does.
 func (g *jqGrowth) variables(s *jqSegment) bool {
 	wasBound := g.bound
 	if slices.Contains(s.words, "as") {
@@ -210,8 +215,8 @@ func (g *jqGrowth) variables(s *jqSegment) bool {
 	return !g.repeat || !s.makes
 }
 
-// hasPlainArgument looks at the first argument of a function. A text that is put between or in place of others
-// makes the result longer.
+// hasPlainArgument reports whether the first argument of a function is a plain text or number in the filter.
+// It also multiplies g.factor, because a text between values or in place of others makes the result longer.
 func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 	if len(words) < 2 {
 		return false
@@ -226,7 +231,7 @@ func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 	case "join":
 		g.times(len(first) - 1)
 		return isText
-	case "sub": // with a third argument, it can replace all matches, which takes jq very much memory
+	case "sub": // with a third argument, sub can replace all matches, which needs very much memory
 		return isText && len(words) > 3 && words[2][0] == '"' && words[3] == ")"
 	case "split":
 		return isText
@@ -245,7 +250,8 @@ func (g *jqGrowth) hasPlainArgument(name string, words []string) bool {
 	return err == nil
 }
 
-// lists multiplies by the number of values in each list with commas, except in objects.
+// lists multiplies g.factor by the number of values in each list with commas. Commas between the members of an
+// object do not count.
 func (g *jqGrowth) lists() {
 	open := []string{"("}
 	commas := []int{0}
@@ -276,14 +282,14 @@ func (g *jqGrowth) lists() {
 	}
 }
 
-// steps looks at `reduce SOURCE as $x (BEGIN; STEP)`. A step may name its input once, and nothing that was set
-// outside.
+// steps checks `reduce SOURCE as $x (BEGIN; STEP)`. The step may name its input only once, and must not use
+// variables that are set outside.
 func (g *jqGrowth) steps(at int) bool {
 	as := slices.Index(g.words[at:], "as")
 	if as < 0 || at+as+3 >= len(g.words) || g.words[at+as+2] != "(" {
 		return false
 	}
-	g.words[at+as] = ";" // this variable ends with the expression
+	g.words[at+as] = ";" // the variable is set only within this expression
 	variable, begin := g.words[at+as+1], at+as+3
 	depth, part, inputs := 1, 0, 0
 	for i := begin; i < len(g.words); i++ {

@@ -127,8 +127,8 @@ func (w Workspace) checkProgram(name string, builtin bool) error {
 	return nil
 }
 
-// checkFile refuses a path that must not be read. The path - means standard input for most programs,
-// and a file with this name for a few, and for the shell.
+// checkFile refuses a path that must not be read. It checks - as the name of a file, because the shell and a few
+// programs open a file with this name. Most programs read standard input instead.
 func (w Workspace) checkFile(dir, path string) error {
 	if path == "/dev/null" {
 		return nil
@@ -145,7 +145,7 @@ func (w Workspace) checkFiles(dir string, paths []commandline.Word) error {
 	return nil
 }
 
-// judge judges the words after the program's name by the tables for this program.
+// judge judges the words after the program's name by the program's tables.
 func (p program) judge(w Workspace, dir string, words []commandline.Word) error {
 	a, err := p.divide(words)
 	if err != nil {
@@ -209,8 +209,8 @@ func onlyFormat(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// noFolders refuses folders as operands, because nobody checks the files that the program would
-// read in these folders.
+// noFolders refuses folders as operands, because the judge does not check the files that the program would read in
+// them.
 func noFolders(w Workspace, dir string, a arguments) error {
 	for _, o := range a.operands {
 		if resolved, err := w.readable(dir, o.Text); err == nil && w.Machine.IsFolder(resolved) {
@@ -220,7 +220,7 @@ func noFolders(w Workspace, dir string, a arguments) error {
 	return nil
 }
 
-// onlyNamed refuses standard input. The program would write it to a file for a time.
+// onlyNamed refuses to read standard input, because the program would save its input in a temporary file.
 func onlyNamed(_ Workspace, _ string, a arguments) error {
 	if len(a.operands) == 0 || slices.ContainsFunc(a.operands, func(w commandline.Word) bool { return w.Text == "-" }) {
 		return fmt.Errorf("it writes its standard input to a file")
@@ -228,11 +228,11 @@ func onlyNamed(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// tellsMounts matches a format of stat or find that tells where a disk is mounted, of which kind it is, or which
-// label a file has. For these, the programs open files of the kernel.
+// tellsMounts matches a format of stat or find that prints a mount point, the kind of a file system, or a file's
+// security label. To print these, the programs open files of the kernel.
 var tellsMounts = regexp.MustCompile(`%[-+ #0-9.']*[mFZ]`)
 
-// noMounts refuses the format %m of stat.
+// noMounts refuses the format %m of stat, because stat would open files of the kernel.
 func noMounts(_ Workspace, _ string, a arguments) error {
 	for _, format := range slices.Concat(a.values["c"], a.values["format"], a.values["printf"]) {
 		if slices.ContainsFunc(tellsMounts.FindAllString(format, -1), func(m string) bool { return m[len(m)-1] == 'm' }) {
@@ -253,9 +253,8 @@ func noFollowing(_ Workspace, _ string, a arguments) error {
 	return nil
 }
 
-// deepNames returns a check for a program that can list the names in hidden folders. The program
-// lists them if it gets both deepOption and one of hiddenOptions. If deepOption is "", one of
-// hiddenOptions is enough.
+// deepNames returns a check for a program that can list the names in hidden folders. The program lists them if its
+// options include deepOption and one of hiddenOptions. If deepOption is "", one of hiddenOptions is enough.
 func deepNames(hiddenOptions, deepOption string) func(Workspace, string, arguments) error {
 	return func(w Workspace, dir string, a arguments) error {
 		if !strings.ContainsFunc(hiddenOptions, func(r rune) bool { return a.given[string(r)] }) && !a.given["all"] &&
@@ -272,8 +271,8 @@ var smallNumber = regexp.MustCompile(`^-?[0-9]{1,6}(\.[0-9]{1,3})?$`)
 // mostLines is the largest number of lines that seq may print.
 const mostLines = 1_000_000
 
-// shortSequence refuses large numbers, many steps, and steps of zero. With them, seq would print an endless or very
-// long sequence.
+// shortSequence refuses large numbers, many steps, and steps of zero, because seq would then print a very long or
+// endless sequence.
 func shortSequence(_ Workspace, _ string, a arguments) error {
 	var numbers []float64
 	for _, o := range a.operands {

@@ -13,15 +13,15 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// elsewhere is this machine with the HOME of a test. The programs of fakePrograms seem to be
-// there, because judging runs none.
+// elsewhere is this machine with a test's own HOME. It pretends that the programs of fakePrograms
+// exist, which is enough because the judge runs no program.
 type elsewhere struct {
 	Here
 	home string
 }
 
-// Text hides the settings of git that this machine has for all users. They can name programs, such as
-// those of git-lfs.
+// Text hides this machine's git settings for all users, because they can name programs, such as
+// git-lfs.
 func (e elsewhere) Text(path string) (string, error) {
 	if path == "/etc/gitconfig" {
 		return "", fs.ErrNotExist
@@ -45,7 +45,8 @@ func (e elsewhere) Program(name string) (string, error) {
 	return e.Here.Program(name)
 }
 
-// newTree makes a workspace with files of all kinds, a repository, and a folder beside it.
+// newTree makes a workspace with files of all kinds and a git repository. It also makes a folder
+// beside the workspace.
 func newTree(t testing.TB) Workspace {
 	t.Helper()
 	top := diskFolder(t)
@@ -84,8 +85,8 @@ func newTree(t testing.TB) Workspace {
 	return w
 }
 
-// diskFolder makes a folder that no symbolic link leads to. If the folder for temporary files is in
-// /dev, where no workspace may be, diskFolder takes /var/tmp instead.
+// diskFolder makes a folder whose path contains no symbolic link. A workspace must not be below /dev,
+// so if the folder for temporary files is there, diskFolder uses /var/tmp.
 func diskFolder(t testing.TB) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -104,7 +105,7 @@ func diskFolder(t testing.TB) string {
 	return top
 }
 
-// makeRepository makes two commits.
+// makeRepository makes a git repository with two commits.
 func makeRepository(t testing.TB, root string) {
 	t.Helper()
 	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "a.go", "b.txt"}, {"commit", "-qm", "one"},
@@ -143,8 +144,8 @@ func TestWhatDoesMoreIsNotAllowed(t *testing.T) {
 	}
 }
 
-// TestAFileThatLooksLikeAnOptionIsNone: a pattern can match a file whose name begins with
-// a dash.
+// TestAFileThatLooksLikeAnOptionIsNone: a pattern can match a file whose name begins with a dash. The
+// judge must treat that name as the program does, as an option.
 func TestAFileThatLooksLikeAnOptionIsNone(t *testing.T) {
 	t.Parallel()
 	w := newTree(t)

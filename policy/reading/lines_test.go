@@ -12,11 +12,12 @@ import (
 //go:embed testdata/lines.txt
 var linesText string
 
-// allowed are command lines that only read, and asked are those that do more, or are not
-// known to only read.
+// allowed contains the command lines that the judge must allow. asked contains the lines that it
+// must refuse, because they do more than read or are not known to only read.
 var allowed, asked = readLines(linesText)
 
-// leastLines is how many lines there must be. With fewer, too little is tried.
+// leastLines is the smallest number of lines that the file must contain. With fewer lines, the
+// tests would try too little.
 const leastLines = 1000
 
 func TestThereAreManyLines(t *testing.T) {
@@ -34,7 +35,7 @@ func TestThereAreManyLines(t *testing.T) {
 	}
 }
 
-// readLines reads the lines of the file, which says how.
+// readLines reads the lines of the file. The file itself explains its format.
 func readLines(text string) (allow, ask []string) {
 	list := &allow
 	for line := range strings.Lines(text) {
@@ -52,7 +53,7 @@ func readLines(text string) (allow, ask []string) {
 	return allow, ask
 }
 
-// alternatives returns all lines that a line of the file stands for.
+// alternatives returns all command lines that one line of the file stands for.
 func alternatives(line string) []string {
 	before, rest, found := strings.Cut(line, "«")
 	if !found {

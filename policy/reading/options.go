@@ -15,41 +15,41 @@ type value int
 
 const (
 	none     value = iota + 1 // the option has no value
-	text                      // it is no path
-	count                     // it is a number
+	text                      // the value is no path
+	count                     // the value is a number
 	file                      // the value is a path that the program reads
 	optional                  // the value is optional, comes after =, and is no path
-	lastText                  // it is no path, and is optional if the option is the last word
+	lastText                  // the value is no path, and is missing if the option is the last word
 )
 
-// options lists those options of a program that change only the program's output.
+// options lists the harmless options of a program: those that change only what the program prints.
 type options struct {
 	flags  string // letters of options without a value
 	texts  string // letters of options whose value is no path
 	counts string // letters of options whose value is a number
 	files  string // letters of options whose value is a path to read
-	// joined has letters of options with an optional number. The number is in the same word, and the next
+	// joined contains letters of options with an optional number. The number is in the same word, so the next
 	// word is an operand.
 	joined string
-	digits bool // -5 is an option
-	// single is true if the program has its own way to read options. Then each word has one letter, and
-	// its value is the next word.
+	digits bool // an option such as -5 is allowed
+	// single is true if the program does not read options in the usual way. Then each option is a word with
+	// one letter, and its value is the next word.
 	single bool
 	// anywhere is true if options may follow operands on every system.
 	anywhere bool
 	long     map[string]value
 }
 
-// arguments contains the words of a command, divided into options and operands.
+// arguments contains the words of a command, sorted into options and operands.
 type arguments struct {
 	operands []commandline.Word
 	files    []commandline.Word // values of options that are paths
 	// behind contains all words after the first operand. On some systems, options among these words
 	// count as operands.
 	behind []commandline.Word
-	given  map[string]bool // the options of the command, without dashes
+	given  map[string]bool // the options that the command has, without dashes
 	values map[string][]string
-	last   string // the option that was given last
+	last   string // the last option so far
 }
 
 // divide sorts the words after a program's name into options and operands. It refuses
@@ -114,8 +114,8 @@ func allKnown(words []commandline.Word) error {
 	return nil
 }
 
-// option records the options in one word. If the next word is the value of an option, it returns
-// the kind of that value. Otherwise it returns 0.
+// option records the options in one word. If the next word is the value of an option, option returns the kind of
+// the value. Otherwise it returns 0.
 func (o options) option(a *arguments, word string) (value, error) {
 	if name, isLong := strings.CutPrefix(word, "--"); isLong {
 		return o.longOption(a, name)
@@ -177,22 +177,22 @@ var (
 	// wideField matches a field of a format with a width of five digits or more, such as %99999s, and
 	// %w(99999) in git. One such field can fill the memory of the machine.
 	wideField = regexp.MustCompile(`%([A-Za-z]+\([^)%]*|[^%A-Za-z\s]*)[0-9]{5,}`)
-	// wideOption matches a word with such a number alone, or behind an option.
+	// wideOption matches a word that is only such a wide number, or an option with one.
 	wideOption = regexp.MustCompile(`^(-[A-Za-z]+|--[a-z-]+=)?[0-9,+/\s]*[0-9]{5,}[0-9,+/\s]*$`)
-	// widened lists the programs with an option for a width of what they write.
+	// widened lists the programs that have an option for the width of their output.
 	widened = []string{"diff", "expand", "nl", "unexpand"}
-	// repeats matches how often a pattern repeats its last part. Group 1 is not empty if this part is a group or
-	// repeats something itself. Groups 2 and 3 are the numbers.
+	// repeats matches a repetition such as {2,5} in a pattern. Group 1 is not empty if the repeated part is a
+	// group, or contains a repetition itself. Groups 2 and 3 are the numbers.
 	repeats = regexp.MustCompile(`(?:^|[^@])([)}*+?]?)(?:\\?\{)([0-9]*)(?:,([0-9]*))?\\?\}`)
-	// matching lists the programs that read patterns with repetitions.
+	// matching lists the programs that accept patterns with repetitions.
 	matching = []string{"grep", "rg", "sed", "awk", "find", "nl", "git", "jq", "tac"}
 )
 
-// mostRepeated is how many parts a pattern may have after its repetitions. Programs make tables of the parts,
-// and with 30,000 parts such a table takes gigabytes.
+// mostRepeated is the largest number of parts that a pattern may have after its repetitions are written out.
+// Programs keep a table of the parts, and a table of 30,000 parts takes gigabytes.
 const mostRepeated = 2000
 
-// repeatsTooOften reports whether the repetitions of a pattern make it too large.
+// repeatsTooOften reports whether the repetitions of a pattern make more than mostRepeated parts.
 func repeatsTooOften(pattern string) bool {
 	parts, times := 0, 1
 	for at := 0; at < len(pattern); {
@@ -215,12 +215,13 @@ func repeatsTooOften(pattern string) bool {
 		} else {
 			parts = min(parts+n, mostRepeated+1)
 		}
-		at += m[1] - 1 // the last sign of one repetition can be the first of the next one
+		at += m[1] - 1 // the last sign of one repetition can begin the next match
 	}
 	return max(1, parts)*times > mostRepeated
 }
 
-// checkWidths refuses a width with which a program writes far more than it reads.
+// checkWidths refuses words with which a program would print far more than it reads, or would need very much
+// memory.
 func checkWidths(name string, words []commandline.Word) error {
 	for _, w := range words {
 		if slices.Contains(matching, name) && strings.Contains(w.Text, "{") && repeatsTooOften(w.Text) {

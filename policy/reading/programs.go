@@ -1,24 +1,24 @@
 package reading
 
-// operandKind is the kind of operands that a program has.
+// operandKind is what the operands of a program are.
 type operandKind int
 
 const (
-	toFiles        operandKind = iota + 1 // all are paths to read
-	toTexts                               // none is a path
-	toPatternFiles                        // a pattern, and then paths
-	toOneFile                             // at most one path: the program would write to a second one
-	toNothing                             // there must be none
+	toFiles        operandKind = iota + 1 // each operand is a path to read
+	toTexts                               // no operand is a path
+	toPatternFiles                        // the first operand is a pattern, and the others are paths
+	toOneFile                             // at most one operand, a path: the program would write to a second one
+	toNothing                             // no operands are allowed
 )
 
 // program describes one known program.
 type program struct {
 	options
 	operands operandKind
-	builtin  bool // each shell has it, so no program is started
+	builtin  bool // every shell has the command built in, so no program is started
 	// check refuses arguments that the tables cannot describe. It can be nil.
 	check func(w Workspace, dir string, a arguments) error
-	// own judges all words after the program's name. If own is set, the tables are not used.
+	// own judges all words after the program's name. If own is set, the other fields are not used.
 	own judge
 }
 
@@ -33,7 +33,7 @@ func longOptions(flags, texts []string) map[string]value {
 	return m
 }
 
-// withLongOption adds one long option to the options, and returns the options.
+// withLongOption returns the options with one more long option.
 func (o options) withLongOption(name string, v value) options {
 	o.long[name] = v
 	return o
@@ -42,8 +42,8 @@ func (o options) withLongOption(name string, v value) options {
 // plainLong contains the options that every GNU program has.
 var plainLong = longOptions(nil, nil)
 
-// programs lists the programs that can be allowed. The options of each program are those of its GNU
-// version. On other systems, these options write nothing either.
+// programs lists the programs that can be allowed. The options of each program are the harmless
+// ones of its GNU version. They are harmless in the versions of other systems, too.
 var programs = map[string]program{
 	"true":   {operands: toTexts, builtin: true},
 	"false":  {operands: toTexts, builtin: true},

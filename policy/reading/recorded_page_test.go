@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "make docs/policy-commands.md anew")
 
-// judgedHarnesses says which agent CLIs report a command whole before they ask.
+// judgedHarnesses maps a harness to whether its agent CLI reports the whole command before it asks
+// for approval.
 var judgedHarnesses = map[string]string{"claudecode": "yes", "opencode": "yes, over HTTP"}
 
 const recordedHead = `# What the preset "read" saves
@@ -31,7 +32,8 @@ must answer.
 
 `
 
-// TestRecordedCommandsAreOnThePage makes the page of what the preset saves.
+// TestRecordedCommandsAreOnThePage judges the recorded commands and writes the page of results. The
+// committed page must be the same.
 func TestRecordedCommandsAreOnThePage(t *testing.T) {
 	w := newTree(t)
 	files, err := filepath.Glob("../../harnesses/*/testdata/*.calls.jsonl")
@@ -84,7 +86,7 @@ func TestRecordedCommandsAreOnThePage(t *testing.T) {
 	}
 }
 
-// cell returns a text that fits into one cell of a table.
+// cell returns the text in a form that fits into one cell of a table.
 func cell(text string) string {
 	return strings.NewReplacer("\n", " ␊ ", "|", `\|`).Replace(text)
 }
@@ -106,7 +108,7 @@ func commandsOf(t *testing.T, path string) (out []string) {
 			Cmd     string `json:"cmd"`
 		}
 		if json.Unmarshal(lines.Bytes(), &call) != nil || json.Unmarshal([]byte(call.Arguments), &input) != nil {
-			continue // a call with other inputs
+			continue // the call has no command
 		}
 		if command := input.Command + input.Cmd; command != "" {
 			out = append(out, command)

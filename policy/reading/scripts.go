@@ -10,12 +10,13 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
-// bracketed matches a bracket expression of a pattern. In some programs [/] matches a slash, and in others
-// this slash ends the pattern. So a bracket expression must not contain a slash. After [ and [^ a ] is a
-// plain character, so the expression [^] is not yet whole.
+// bracketed matches a bracket expression of a pattern. The expression must not contain a slash, because
+// the slash in [/] ends the pattern in some programs but not in others. Directly after [ or [^ the sign ]
+// is a plain character, so [^] alone is not a whole expression.
 const bracketed = `\[\^?(?:\[:[a-z]+:\]|[^]^[/\\;\n])(?:\[:[a-z]+:\]|[^][/\\;\n])*\]`
 
-// sedText returns an expression for a pattern, or for what replaces it, that ends with the given sign.
+// sedText returns a regular expression for the pattern or the replacement of a sed command. The given sign
+// ends the pattern.
 func sedText(end string) string {
 	if end == "/" {
 		return `(?:[^][/\\;\n]|\\[^;\n]|` + bracketed + `)*`
@@ -23,10 +24,10 @@ func sedText(end string) string {
 	return `(?:[^][` + end + `\\;\n]|\\[^` + end + `;\n]|` + strings.ReplaceAll(bracketed, `/\\`, end+`/\\`) + `)*`
 }
 
-// sedScript matches a sed script that prints, leaves out or changes lines of sed's output. It does
-// not match the commands w, e and r, nor the flags of s with these letters. They would write, start
-// a program or read another file. It does not match the commands that keep text from line to line either.
-// sedCommand matches one command of such a script.
+// sedScript matches a sed script that only prints, deletes or changes lines of sed's output. It does not
+// match the commands w, e and r, and the flags w and e of s. These would write a file, start a program or
+// read another file. It does not match commands that keep text from line to line either. sedCommand
+// matches a single command.
 var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
 	text := sedText("/")
 	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + text + `/I?)`
@@ -39,7 +40,7 @@ var sedScript, sedCommand = func() (*regexp.Regexp, *regexp.Regexp) {
 	return regexp.MustCompile(`^(` + command + `(;|$))+\s*$`), regexp.MustCompile(`^` + command + `$`)
 }()
 
-// sedGrowth returns how many times as long a line can become by the substitutions of a script.
+// sedGrowth returns the largest factor by which the substitutions of a sed script can lengthen a line.
 func sedGrowth(script string) int {
 	times := 1
 	for command := range strings.SplitSeq(script, ";") {
@@ -75,8 +76,8 @@ func sed(w Workspace, dir string, words []commandline.Word) error {
 	return w.checkFiles(dir, append(files, a.behind...))
 }
 
-// awkScript matches an awk script that prints some fields of some lines. It does not match
-// functions, pipes, files or variables of the environment.
+// awkScript matches a simple awk script that prints fields of selected lines. It matches no functions,
+// pipes, files or variables of the environment.
 var awkScript = func() *regexp.Regexp {
 	const field = `(\$[0-9]{1,3}|\$NF|NF|NR|FNR|FILENAME|"[^"\\\n]*")`
 	const compare = `((NR|FNR)(\s*%\s*[0-9]+)?|NF|\$[0-9]{1,3}|length(\(\$0\))?)\s*(==|!=|>=|<=|>|<)\s*([0-9]+|"[^"\\\n]*")`
@@ -86,13 +87,15 @@ var awkScript = func() *regexp.Regexp {
 		field + `)*)?\s*;?\s*\})?\s*$`)
 }()
 
-// longestPlain is the length up to which a script is matched with awkScript. A longer one can print a line very often.
+// longestPlain is the largest size of a script that awkScript may accept, in bytes. A longer script could
+// print the same line very often.
 const longestPlain = 200
 
-// awkGiven matches a variable that the option -v sets, and its value.
+// awkGiven matches the beginning of NAME=VALUE, which the option -v sets. Group 1 is the name.
 var awkGiven = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 
-// awkOperand matches an operand that sets a variable. In gawk the name can have a namespace.
+// awkOperand matches an operand that sets a variable. In gawk, the name of the variable can have a
+// namespace.
 var awkOperand = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_:]*=`)
 
 func awk(w Workspace, dir string, words []commandline.Word) error {
@@ -128,8 +131,8 @@ func awk(w Workspace, dir string, words []commandline.Word) error {
 	return w.checkFiles(dir, files)
 }
 
-// refuseHomeFiles returns an error if one of the named files exists in HOME, because a program would
-// read this file.
+// refuseHomeFiles returns an error if one of the named files exists in HOME, because the program would
+// read it.
 func (w Workspace) refuseHomeFiles(names ...string) error {
 	home := w.Machine.Env("HOME")
 	if home == "" {
@@ -146,8 +149,8 @@ func (w Workspace) refuseHomeFiles(names ...string) error {
 // programName matches the name of a program.
 var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 
-// whereIs judges the shell's built-in `command`. With -v, `command` only describes a name. Without
-// -v, it starts a program.
+// whereIs judges the shell's built-in `command`. With -v, `command` only describes a name. Without -v, it
+// starts a program.
 func whereIs(w Workspace, dir string, words []commandline.Word) error {
 	if len(words) < 2 || words[0].Text != "-v" {
 		return fmt.Errorf("without -v it starts a program")
@@ -155,7 +158,7 @@ func whereIs(w Workspace, dir string, words []commandline.Word) error {
 	return whatIs(w, dir, words[1:])
 }
 
-// whatIs judges type.
+// whatIs judges the shell's built-in `type`.
 func whatIs(_ Workspace, _ string, words []commandline.Word) error {
 	if err := allKnown(words); err != nil {
 		return err

@@ -10,12 +10,14 @@ import (
 	"coleo.dev/policy/commandline"
 )
 
+// This file finds aliases and functions in the start files of shells.
+
 const (
-	// largestStart is how many bytes of a start file are searched. Such files are usually a few
-	// kilobytes long.
+	// largestStart is how many bytes of a start file are searched. Start files usually have a few
+	// kilobytes.
 	largestStart = 1 << 20
-	// mostStarts is the largest number of start files that are searched. A start file can read
-	// other files.
+	// mostStarts is the largest number of start files that are searched. There can be many, because
+	// a start file can read other files.
 	mostStarts = 50
 )
 
@@ -28,8 +30,8 @@ var startFiles = []string{".profile", ".bash_profile", ".bash_login", ".bashrc",
 var sourced = regexp.MustCompile(`(?:^|[\s;&|({])(?:\.|source)\s+["']?([^\s;"'&|)]+)`)
 
 // Shadowed returns the names of known programs for which a shell's start files define aliases or
-// functions. It searches the text of these files. It does not see definitions that come from a line
-// such as `eval "$(PROGRAM)"`.
+// functions. It only searches the text of these files. So it misses definitions that come from a
+// line such as `eval "$(PROGRAM)"`.
 func Shadowed(home string) []string {
 	var text strings.Builder
 	var next []string
@@ -46,7 +48,7 @@ func Shadowed(home string) []string {
 		seen[path] = true
 		data, err := os.ReadFile(path)
 		if err != nil {
-			continue // most users have few of these files
+			continue // most of these files are missing
 		}
 		data = data[:min(len(data), largestStart)]
 		text.Write(data)
@@ -75,8 +77,8 @@ func expanded(path, home string) string {
 // comment matches a line that is a comment.
 var comment = regexp.MustCompile(`(?m)^\s*#.*$`)
 
-// changesAny matches text that can change the meaning of any word: zsh's global aliases,
-// and bash's options for file name patterns.
+// changesAny matches text that can change the meaning of any word: zsh's global aliases, and bash's
+// options for file name patterns.
 var changesAny = regexp.MustCompile(`\balias\s+-\w*g|` +
 	`\b(dotglob|globstar|nullglob|nocaseglob|extglob|GLOBIGNORE|CDPATH|cdpath)\b`)
 

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// surrounding is a change of the workspace or of the environment, with a line that is allowed only
-// without this change.
+// surrounding is a change of the workspace or of the environment, together with a line. The line is allowed
+// before the change, and refused after it.
 type surrounding struct {
 	line  string
-	files map[string]string // content by path; the content of a link is -> and its target
+	files map[string]string // content by path; for a link, -> and its target
 	env   map[string]string
 }
 
-// surroundings lists the changes by what they do.
+// surroundings contains the changes, by a description of each change.
 var surroundings = map[string]surrounding{
 	"the shell reads a link -":        {line: "cat < -", files: map[string]string{"-": "->../outside/plain.txt"}},
 	"a program reads a link -":        {line: "rev -", files: map[string]string{"-": "->../outside/plain.txt"}},
@@ -86,7 +86,8 @@ var surroundings = map[string]surrounding{
 	"a function of the environment":    {line: "ls", env: map[string]string{"BASH_FUNC_ls%%": "() { id; }"}},
 }
 
-// TestTheSurroundingsOfALineMatter: the same line is allowed before the change, and not after it.
+// TestTheSurroundingsOfALineMatter judges each line before and after its change. The line must be allowed
+// before, and refused after.
 func TestTheSurroundingsOfALineMatter(t *testing.T) {
 	t.Parallel()
 	for name, s := range surroundings {
@@ -110,7 +111,8 @@ func TestTheSurroundingsOfALineMatter(t *testing.T) {
 	}
 }
 
-// TestRgIsAllowedBesideUsualSettings: most users have settings of git and an ignore list.
+// TestRgIsAllowedBesideUsualSettings sets up the git settings and the ignore list that most users have. rg must
+// still be allowed.
 func TestRgIsAllowedBesideUsualSettings(t *testing.T) {
 	t.Parallel()
 	w := newTree(t)
@@ -121,8 +123,8 @@ func TestRgIsAllowedBesideUsualSettings(t *testing.T) {
 	}
 }
 
-// TestUsualRepositoriesAreRead: a clone of a folder shares its objects, a hook is a file of the project, and the
-// repository has a second work tree.
+// TestUsualRepositoriesAreRead sets up a clone that shares its objects, a hook that is a file of the project,
+// and a second work tree. Git commands that read must be allowed in all of them.
 func TestUsualRepositoriesAreRead(t *testing.T) {
 	t.Parallel()
 	w := newTree(t)
@@ -139,7 +141,8 @@ func TestUsualRepositoriesAreRead(t *testing.T) {
 	}
 }
 
-// TestAnAddressWithoutAPasswordIsListed: the name before the @ of an address for ssh is no secret.
+// TestAnAddressWithoutAPasswordIsListed: the name before the @ of an address for ssh is not secret, so such an
+// address may be listed.
 func TestAnAddressWithoutAPasswordIsListed(t *testing.T) {
 	t.Parallel()
 	w := newTree(t)
@@ -150,7 +153,7 @@ func TestAnAddressWithoutAPasswordIsListed(t *testing.T) {
 	}
 }
 
-// place writes a file, or a link if the text begins with ->.
+// place writes a file. If the text begins with ->, it makes a symbolic link to the path after the arrow.
 func (w Workspace) place(t *testing.T, path, text string) {
 	t.Helper()
 	err := os.MkdirAll(filepath.Dir(path), 0o755)
@@ -164,7 +167,7 @@ func (w Workspace) place(t *testing.T, path, text string) {
 	}
 }
 
-// withVariables is a machine with more variables in its environment.
+// withVariables is a machine with additional environment variables.
 type withVariables struct {
 	Machine
 	variables map[string]string

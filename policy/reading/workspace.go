@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// Machine answers a judgement's questions about files, programs and variables.
+// Machine answers the judge's questions about files, programs and variables.
 type Machine interface {
 	// Resolve returns the path without symbolic links. The last name in the path need not exist.
 	Resolve(path string) (string, error)
 	// IsFolder reports whether there is a folder at a resolved path.
 	IsFolder(path string) bool
-	// Special says what is special about a file at a resolved path, such as that it is a pipe. It
-	// returns "" for a folder, for a plain file, and if nothing exists at the path.
+	// Special returns what is special about the file at a resolved path, such as that it is a pipe.
+	// It returns "" for a folder, for a plain file, and for a path at which nothing exists.
 	Special(path string) string
 	// Text returns the content of a small file.
 	Text(path string) (string, error)
-	// Part returns up to size bytes of a file from an offset.
+	// Part returns at most size bytes of a file, beginning at offset.
 	Part(path string, offset int64, size int) ([]byte, error)
 	// Names returns the names in a folder.
 	Names(dir string) ([]string, error)
-	// Program returns the resolved path of the program that a shell starts for a name.
+	// Program returns the resolved path of the program that a shell starts for the name.
 	Program(name string) (string, error)
 	// Env returns the value of a variable in the environment in which commands run.
 	Env(name string) string
 }
 
-// Workspace is a folder whose files may be read.
+// Workspace is a folder whose files commands may read.
 type Workspace struct {
 	Root    string // absolute path without symbolic links
 	Machine Machine
@@ -67,7 +67,7 @@ func (w Workspace) readable(dir, path string) (string, error) {
 	}
 	full := path
 	if !filepath.IsAbs(full) {
-		full = dir + "/" + path // not cleaned: x/.. means another folder if x is a link
+		full = dir + "/" + path // the path is not cleaned, because x/.. is another folder if x is a link
 	}
 	resolved, err := w.Machine.Resolve(full)
 	if err != nil {
@@ -116,7 +116,7 @@ func privateName(path string) string {
 }
 
 // Remembering returns a copy of the workspace that asks the machine each question only once. Use
-// the copy for one judgement only, because the machine can change.
+// the copy for a single judgement, because the machine's answers can change later.
 func (w Workspace) Remembering() Workspace {
 	w.Machine = &remembering{Machine: w.Machine, resolved: memory[string]{}, programs: memory[string]{},
 		names: memory[[]string]{}, texts: memory[string]{}, folders: memory[bool]{}, specials: memory[string]{}}

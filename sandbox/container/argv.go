@@ -8,19 +8,19 @@ import (
 	"coleo.dev"
 )
 
-// The labels of a container.
+// These are the labels of a container.
 const (
 	armLabel   = "dev.coleo.arm"   // the id of the arm
 	startLabel = "dev.coleo.start" // the mark of the start
 )
 
-// identity says to which start of which arm a container belongs.
+// identity contains the arm and the start to which a container belongs.
 type identity struct{ arm, mark string }
 
-// markForm is the form of a mark: see process.Mark.
+// markForm matches the mark of a start: see process.Mark.
 var markForm = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]*)/[0-9]+/[0-9a-f]+$`)
 
-// identify returns the identity of the start with a mark.
+// identify returns the identity of the start with the given mark.
 func identify(mark string) (identity, error) {
 	found := markForm.FindStringSubmatch(mark)
 	if found == nil {
@@ -29,23 +29,23 @@ func identify(mark string) (identity, error) {
 	return identity{found[1], mark}, nil
 }
 
-// name is the name of the container. No other start has the same name.
+// name returns the name of the container. No other start has the same name.
 func (i identity) name() string { return "coleo-" + strings.ReplaceAll(i.mark, "/", "-") }
 
-// user is the user of the processes in a container, with numbers as on this machine.
+// user is the user that runs the processes in a container, by its ids on this machine.
 type user struct{ uid, gid int }
 
 func (u user) String() string { return strconv.Itoa(u.uid) + ":" + strconv.Itoa(u.gid) }
 
-// own are the options of an empty folder in memory. Everybody can write there, because docker gives
-// such a folder to root. There is one user in the container.
+// own contains the options of an empty folder in memory. Everybody may write there, because docker makes root
+// the owner of such a folder. That is safe, because the container has only one user.
 const own = ":rw,exec,nosuid,nodev,mode=1777"
 
-// run returns the arguments with which the engine starts the container. The engine does not wait for its end.
+// run returns the arguments with which the engine starts the container in the background.
 //
-// The root folder is read-only, so nothing that the arm writes stays in the engine's storage. SELinux
-// would keep the arm from its work folder: the alternative to label=disable is to change the labels of
-// the user's files.
+// The root folder is read-only, so that nothing that the arm writes stays in the engine's storage.
+// label=disable is necessary because SELinux would otherwise keep the arm from its work folder. The
+// alternative would be to change the labels of the user's files.
 func (p Plan) run(id identity, u user) []string {
 	argv := []string{"run", "--detach", "--rm", "--pull=never", "--name", id.name(),
 		"--label", armLabel + "=" + id.arm, "--label", startLabel + "=" + id.mark, "--env", "COLEO_ARM=" + id.mark,
@@ -75,7 +75,7 @@ func (p Plan) run(id identity, u user) []string {
 	return append(argv, "--entrypoint", p.Coleo, p.Image, InitVerb, Linked)
 }
 
-// String returns the mount in the words of --mount.
+// String returns the mount in the format of the option --mount.
 func (m Mount) String() string {
 	out := "type=bind,source=" + m.Source + ",target=" + m.Target
 	if m.Readonly {
@@ -87,7 +87,7 @@ func (m Mount) String() string {
 func (p Plan) limits() (out []string) {
 	if l := p.Limits.Memory; l > 0 {
 		bytes := strconv.FormatInt(l, 10)
-		out = append(out, "--memory", bytes, "--memory-swap", bytes) // so there is no swap
+		out = append(out, "--memory", bytes, "--memory-swap", bytes) // equal values mean that there is no swap
 	}
 	if l := p.Limits.PIDs; l > 0 {
 		out = append(out, "--pids-limit", strconv.Itoa(l))

@@ -14,7 +14,8 @@ func planOf(kind coleo.SandboxKind) Plan {
 			{"/home/u/.x/s", "/home/u/.x/s", true}}}
 }
 
-// has reports whether the words are in the command line, one after the other.
+// has reports whether the command line contains the words in this order, without others between
+// them.
 func has(argv []string, words ...string) bool {
 	return strings.Contains("\x00"+strings.Join(argv, "\x00")+"\x00", "\x00"+strings.Join(words, "\x00")+"\x00")
 }

@@ -1,21 +1,21 @@
-// Package container runs an agent CLI in a container of docker or podman. The two programs get nearly
+// Package container runs an agent CLI in a container of docker or podman. Both programs receive nearly
 // the same command lines.
 //
-// StartVerb is the arm's program outside. It asks the engine for a detached container whose first
-// process is InitVerb, and waits for that process on a socket, the link. Over the link, StartVerb
-// sends what to run, the environment, and its own terminal. So the engine, its records and its
-// command line contain no variable of the arm, and the agent CLI has the holder's terminal, as it has
-// without a container. The engine makes no second terminal.
+// StartVerb is the arm's program outside of the container. It makes the engine start a detached
+// container whose first process is InitVerb, and waits until InitVerb connects to a socket, the link.
+// Over the link, StartVerb sends the command line, the environment, and its own terminal. So the engine,
+// its records and its command line contain no variable of the arm. The agent CLI has the holder's
+// terminal, as without a container, and the engine makes no second terminal.
 //
-// The link is also the life of the container. If StartVerb ends, the kernel closes the link. InitVerb
-// then ends, and the kernel ends all processes of the container. No process of the container can stop
-// InitVerb or read its memory. So nothing stays if somebody kills the holder, its guard, StartVerb or
-// the engine's program.
+// The link also limits the life of the container. If StartVerb ends, the kernel closes the link. Then
+// InitVerb ends, and the kernel ends all other processes of the container. No process of the container
+// can stop InitVerb or read its memory. So no process is left over if somebody kills the holder, its
+// guard, StartVerb or the engine's program.
 //
-// A container has the arm, the generation and the id of the start in its name and in its labels. Only
-// a container with exactly these is ever removed.
+// The name and the labels of a container identify the arm, the generation and the start. Coleo removes
+// only containers with exactly these names and labels.
 //
-// Package container pulls no image, and installs nothing.
+// Package container pulls no image and installs nothing.
 package container
 
 //platform:linux Containers of arms = docker or podman, if the engine runs on this machine
@@ -31,49 +31,49 @@ import (
 
 // These are verbs of a Coleo program.
 const (
-	// StartVerb starts a container and stays as long as the container runs. After the verb come the
-	// path of a file with a Plan, "--", and the command line of the agent CLI.
+	// StartVerb starts a container and runs until the container has ended. Its arguments are the path of
+	// a file with a Plan, "--", and the command line of the agent CLI.
 	StartVerb = "container-start"
-	// InitVerb is the first process of a container. After the verb comes the path of the link.
+	// InitVerb is the first process of a container. Its argument is the path of the link.
 	InitVerb = "container-init"
-	// CleanVerb removes the container of a start that has ended in another way than by itself. After the
-	// verb come the path of a file with a Plan, and the mark of the start.
+	// CleanVerb removes the container of a start that did not end by itself. Its arguments are the path
+	// of a file with a Plan, and the mark of the start.
 	CleanVerb = "container-clean"
 )
 
 // Linked is the path of the link inside of a container.
 const Linked = "/run/coleo.link"
 
-// Plan says how a container is made. A Plan contains no secret.
+// Plan describes how to make a container. It contains no secret.
 type Plan struct {
 	Kind    coleo.SandboxKind `json:"kind"`
 	Program string            `json:"program"` // path of docker or podman
-	Environ []string          `json:"environ"` // of Program: see Environ
+	Environ []string          `json:"environ"` // environment of Program: see Environ
 	Image   string            `json:"image"`
-	Coleo   string            `json:"coleo"` // path of a program of Coleo, inside and outside
-	Link    string            `json:"link"`  // path of the link outside
-	Home    string            `json:"home"`  // an empty folder inside, except for the mounts below
+	Coleo   string            `json:"coleo"` // path of a Coleo program; the same inside and outside
+	Link    string            `json:"link"`  // path of the link outside of the container
+	Home    string            `json:"home"`  // an empty folder, except for mounts that lie within it
 	Workdir string            `json:"workdir"`
 	Mounts  []Mount           `json:"mounts"`
-	// Network is true if the container has the network in which Program runs. Otherwise it has only
-	// loopback.
+	// Network is true if the container has the network in which Program runs. Otherwise the container
+	// has only the loopback interface.
 	Network bool `json:"network,omitempty"`
-	// Rules is the path of a file with a proxy.Config, or "". The container then has only loopback, and
-	// a proxy.
+	// Rules is the path of a file with a proxy.Config, or "". With Rules, the container has only the
+	// loopback interface and a proxy.
 	Rules  string              `json:"rules,omitempty"`
 	Limits coleo.SandboxLimits `json:"limits"`
-	// Dropped lists variables of StartVerb that the agent CLI does not get.
+	// Dropped lists variables of StartVerb's environment that the agent CLI must not receive.
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-// Mount shows a file or a folder of the machine inside.
+// Mount is a file or a folder of the machine that the container shows.
 type Mount struct {
-	Source   string `json:"source"` // outside, without symbolic links
-	Target   string `json:"target"` // inside
+	Source   string `json:"source"` // path outside, without symbolic links
+	Target   string `json:"target"` // path inside of the container
 	Readonly bool   `json:"readonly,omitempty"`
 }
 
-// Check returns EUnsupported if an engine cannot express the plan.
+// Check returns EUnsupported if the plan cannot be expressed in an engine's options.
 func (p Plan) Check() error {
 	paths := []string{p.Coleo, p.Link, p.Home, p.Workdir}
 	for _, m := range p.Mounts {

@@ -16,15 +16,16 @@ import (
 	"coleo.dev"
 )
 
-// askTimeout limits a question to an engine. An answer takes up to some hundred milliseconds.
+// askTimeout is the time limit for one call of an engine. An engine needs up to some hundred
+// milliseconds.
 const askTimeout = 20 * time.Second
 
-// engineEnv lists the variables of the user's environment that an engine gets. A name that ends in _
-// is a prefix. They say where the engine, its storage and its settings are.
+// engineEnv lists the variables of the user's environment that an engine receives. They determine
+// where the engine, its storage and its settings are. A name that ends with _ is a prefix.
 var engineEnv = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TMPDIR", "XDG_", "DBUS_SESSION_BUS_ADDRESS",
 	"DOCKER_", "CONTAINER_", "CONTAINERS_", "STORAGE_"}
 
-// Environ returns the part of an environment that an engine needs.
+// Environ returns the part of an environment that an engine may receive.
 func Environ(environ []string) (out []string) {
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
@@ -53,8 +54,8 @@ type engine struct {
 	environ []string
 }
 
-// Find returns the path of the program of a kind. It looks in the PATH of an environment. The error is
-// EUnsupported.
+// Find returns the path of the engine's program. It looks in the PATH of environ. If there is no such
+// program, the error is EUnsupported.
 func Find(kind coleo.SandboxKind, environ []string) (string, error) {
 	if runtime.GOOS != "linux" {
 		return "", coleo.Errorf(coleo.EUnsupported, "Coleo makes sandboxes only on Linux")
@@ -69,7 +70,7 @@ func Find(kind coleo.SandboxKind, environ []string) (string, error) {
 }
 
 // Usable returns EUnsupported with the reason if this user cannot run containers of a kind on this
-// machine. It starts no container. The environment is the user's.
+// machine. It starts no container. environ is the user's environment.
 func Usable(ctx context.Context, kind coleo.SandboxKind, environ []string) error {
 	program, err := Find(kind, environ)
 	if err != nil {
@@ -82,7 +83,7 @@ func Usable(ctx context.Context, kind coleo.SandboxKind, environ []string) error
 	return e.usablePodman(ctx)
 }
 
-// HasImage returns ENotFound if the engine has no such image. Coleo never pulls one.
+// HasImage returns ENotFound if the engine does not have the image. Coleo never pulls an image.
 func HasImage(ctx context.Context, kind coleo.SandboxKind, environ []string, image string) error {
 	program, err := Find(kind, environ)
 	if err != nil {
@@ -109,7 +110,8 @@ func (e engine) usablePodman(ctx context.Context) error {
 	return nil
 }
 
-// usableDocker asks docker where its daemon is, and what it is like.
+// usableDocker asks docker where its daemon is and how it is configured. It returns EUnsupported if
+// containers of arms cannot run there.
 func (e engine) usableDocker(ctx context.Context) error {
 	host, err := e.ask(ctx, "context", "inspect", "--format", "{{.Endpoints.docker.Host}}")
 	if err != nil {
@@ -147,8 +149,8 @@ func (e engine) usableDocker(ctx context.Context) error {
 	return nil
 }
 
-// ask runs the engine's program and returns its output without the line break at the end. The error
-// contains what the program says.
+// ask runs the engine's program, and returns its output without the line break at the end. The error
+// contains the program's own message.
 func (e engine) ask(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -165,7 +167,7 @@ func (e engine) ask(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), err
 }
 
-// maxSaid limits the words of an engine in an error, in bytes.
+// maxSaid is how much of an engine's message an error contains, in bytes.
 const maxSaid = 500
 
 func cut(text string) string {
@@ -175,11 +177,11 @@ func cut(text string) string {
 	return text
 }
 
-// removeTimeout limits the removal of a container.
+// removeTimeout is the time limit for the removal of a container.
 const removeTimeout = 10 * time.Second
 
-// remove ends and removes the container of a start. It touches no container with another name or
-// another label. It returns nil if there is no such container.
+// remove ends and removes the container of a start. It leaves containers with other names or other
+// labels alone. If the container does not exist, remove returns nil.
 func (e engine) remove(ctx context.Context, id identity) error {
 	deadline := time.Now().Add(removeTimeout)
 	for {
@@ -191,7 +193,7 @@ func (e engine) remove(ctx context.Context, id identity) error {
 			if one.name != id.name() || one.mark != id.mark {
 				return coleo.Errorf(coleo.EConflict, "the container %s is not of this start: Coleo leaves it alone", one.name)
 			}
-			_, err = e.ask(ctx, e.removal(one.id)...) // the engine may be about to remove it itself
+			_, err = e.ask(ctx, e.removal(one.id)...) // the engine may be removing the container itself at this moment
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%s cannot remove the container %s: %w", e.kind, id.name(), err)
@@ -202,13 +204,14 @@ func (e engine) remove(ctx context.Context, id identity) error {
 
 // removal returns the arguments that end and remove a container at once.
 func (e engine) removal(container string) []string {
-	if e.kind == coleo.SandboxPodman { // podman would wait for the end of the first process
+	if e.kind == coleo.SandboxPodman { // podman would wait until the first process ends by itself
 		return []string{"rm", "--force", "--volumes", "--time", "0", container}
 	}
 	return []string{"rm", "--force", "--volumes", container}
 }
 
-// Clean removes the container of a start (see CleanVerb). It does nothing if there is none.
+// Clean removes the container of a start (see CleanVerb). If the container does not exist, Clean does
+// nothing.
 func Clean(args []string) error {
 	if len(args) != 2 {
 		return coleo.Errorf(coleo.EInvalid, "%s needs a file and a mark", CleanVerb)
@@ -224,7 +227,7 @@ func Clean(args []string) error {
 	return engine{p.Kind, p.Program, p.Environ}.remove(context.Background(), id)
 }
 
-// sweep removes the containers that earlier starts of the arm have left.
+// sweep removes the containers that earlier starts of the arm have left behind.
 func (e engine) sweep(ctx context.Context, arm string) error {
 	found, err := e.list(ctx, "label="+armLabel+"="+arm)
 	all := []error{err}
@@ -239,7 +242,7 @@ func (e engine) sweep(ctx context.Context, arm string) error {
 // listed is a container as the engine lists it.
 type listed struct{ id, name, mark string }
 
-// list returns the containers, also stopped ones, to which a filter applies.
+// list returns the containers that match a filter, including stopped ones.
 func (e engine) list(ctx context.Context, filter string) (out []listed, err error) {
 	text, err := e.ask(ctx, "ps", "--all", "--quiet", "--no-trunc", "--filter", filter)
 	if err != nil {
@@ -247,7 +250,7 @@ func (e engine) list(ctx context.Context, filter string) (out []listed, err erro
 	}
 	for _, id := range strings.Fields(text) {
 		text, err := e.ask(ctx, "container", "inspect", "--format", `{{.Name}} {{index .Config.Labels "`+startLabel+`"}}`, id)
-		if name, mark, ok := strings.Cut(text, " "); err == nil && ok { // else it has just gone
+		if name, mark, ok := strings.Cut(text, " "); err == nil && ok { // otherwise the container has just been removed
 			out = append(out, listed{id, strings.TrimPrefix(name, "/"), mark})
 		}
 	}

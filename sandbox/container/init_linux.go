@@ -14,18 +14,19 @@ import (
 	"coleo.dev/sandbox/inside"
 )
 
-// Init is the first process of a container (see InitVerb). It ends with the exit code of the program,
-// or returns an error.
+// Init runs as the first process of a container (see InitVerb). It ends the process with the exit code
+// of the program, or returns an error.
 func Init(args []string) error {
 	if len(args) != 1 {
 		return coleo.Errorf(coleo.EInvalid, "%s needs the path of a socket", InitVerb)
 	}
-	// The agent CLI has the same user id. It must not trace this process, or take its descriptors.
+	// The agent CLI has the same user id. With this setting, it cannot trace this process or take its
+	// descriptors.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("protect the first process of the container: %w", err)
 	}
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals) // all of them: the engine may send TERM, and the agent CLI anything
+	signal.Notify(signals) // all signals, because the engine may send SIGTERM, and the agent CLI can send any
 	conn, err := connect(args[0])
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func Init(args []string) error {
 	return nil
 }
 
-// pass gives the signals that end a program to all other processes.
+// pass forwards the signals that end a program to all other processes.
 func pass(signals <-chan os.Signal) {
 	for s := range signals {
 		if s == syscall.SIGTERM || s == syscall.SIGHUP {
@@ -56,8 +57,8 @@ func pass(signals <-chan os.Signal) {
 	}
 }
 
-// obey does what StartVerb says. Without StartVerb, this process ends, and the kernel then ends all
-// others.
+// obey carries out the messages of StartVerb. When StartVerb ends, this process ends too, and then the
+// kernel ends all others.
 func obey(conn, child int) {
 	for {
 		var m signalled
@@ -65,16 +66,16 @@ func obey(conn, child int) {
 			os.Exit(128 + int(unix.SIGKILL))
 		}
 		switch m.Signal {
-		case unix.SIGTERM, unix.SIGHUP: // the arm ends
+		case unix.SIGTERM, unix.SIGHUP: // these signals end the arm
 			_ = unix.Kill(-1, m.Signal)
-		default: // of a terminal, for its group
+		default: // the other signals come from a terminal, and are for its process group
 			_ = unix.Kill(-child, m.Signal)
 		}
 	}
 }
 
-// start starts the program, and returns its process. The program becomes the agent CLI after it has set
-// the same filter as in a sandbox of bubblewrap.
+// start starts the program, and returns its process id. The started process first sets the same filter
+// as in a bubblewrap sandbox, and then becomes the agent CLI.
 func (o order) start(fds []int) (pid int, err error) {
 	if err := checkLimits(o.Limits, "/sys/fs/cgroup"); err != nil {
 		return 0, err
@@ -110,7 +111,7 @@ func (o order) start(fds []int) (pid int, err error) {
 	return pid, nil
 }
 
-// merged returns an environment with the variables of another one on top.
+// merged returns the variables of env and top. If both contain a variable, the value in top wins.
 func merged(env, top []string) (out []string) {
 	set := map[string]bool{}
 	for _, kv := range top {
@@ -125,7 +126,7 @@ func merged(env, top []string) (out []string) {
 	return append(out, top...)
 }
 
-// reap collects ended processes until the program has ended, and returns its exit code.
+// reap collects ended processes until the program child has ended, and returns the program's exit code.
 func reap(child int) int {
 	for {
 		var status unix.WaitStatus

@@ -10,8 +10,9 @@ import (
 	"coleo.dev"
 )
 
-// checkLimits returns EUnsupported if the control group of this process does not have the limits. Some
-// engines only warn if they cannot set a limit. The folder is where the container shows the group.
+// checkLimits returns EUnsupported unless the limits apply to the control group of this process. The
+// check is necessary because some engines only warn if they cannot set a limit. folder is the folder
+// in which the container shows the group.
 func checkLimits(l coleo.SandboxLimits, folder string) error {
 	number := func(names ...string) float64 {
 		for _, name := range names {
@@ -36,7 +37,7 @@ func checkLimits(l coleo.SandboxLimits, folder string) error {
 		quota, period := number("cpu/cpu.cfs_quota_us"), number("cpu/cpu.cfs_period_us")
 		text, _ := os.ReadFile(filepath.Join(folder, "cpu.max"))
 		if parts := strings.Fields(string(text)); len(parts) == 2 {
-			q, err := strconv.ParseFloat(parts[0], 64) // "max" if there is no limit
+			q, err := strconv.ParseFloat(parts[0], 64) // fails for "max", which means no limit
 			p, _ := strconv.ParseFloat(parts[1], 64)
 			if quota, period = q, p; err != nil {
 				quota = math.Inf(1)

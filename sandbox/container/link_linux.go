@@ -16,44 +16,45 @@ import (
 	"coleo.dev"
 )
 
-// The link is a unix socket. InitVerb connects to it once. StartVerb sends a message with the
-// descriptors: an open file with the order in JSON, standard input, output and error, and the socket
-// of the proxy if there is one. After that, StartVerb sends signals, and InitVerb sends the result.
+// The link is a unix socket, to which InitVerb connects once. First, StartVerb sends a message with
+// descriptors. They are an open file with the order in JSON, standard input, standard output and
+// standard error. If there is a proxy, they also include the proxy's socket. Later StartVerb sends
+// signals, and InitVerb sends the result.
 
-// order says what a container runs.
+// order describes what to run in a container.
 type order struct {
 	Argv    []string
-	Env     []string // on top of that of the image
+	Env     []string // added to the environment of the image
 	Workdir string
-	// Terminal means that standard input is a terminal, and becomes that of a new session.
+	// Terminal means that standard input is a terminal. It becomes the terminal of a new session.
 	Terminal bool
-	Network  bool // the descriptors contain the socket of the proxy
+	Network  bool // one of the descriptors is the socket of the proxy
 	Limits   coleo.SandboxLimits
 }
 
-// signalled is a message of StartVerb.
+// signalled is a message from StartVerb about a signal.
 type signalled struct {
 	Signal syscall.Signal
 }
 
-// result is the last message of InitVerb.
+// result is the last message from InitVerb.
 type result struct {
-	Code   int    // exit code of the program, or 128 and the signal that has ended it
-	Failed string // if set, the program has not been started
+	Code   int    // exit code of the program, or 128 plus the number of the signal that ended it
+	Failed string // the reason if the program was not started; otherwise ""
 }
 
 const (
-	maxMessage     = 64 << 10 // bytes
+	maxMessage     = 64 << 10 // size of the largest message, in bytes
 	maxDescriptors = 8
 )
 
-// listener is the end of the link that waits for the container.
+// listener is the end of the link that waits for the container to connect.
 type listener struct {
 	fd   int
 	path string
 }
 
-// listen makes the link at path. The path can have any length.
+// listen makes the link at path. The path may be longer than a unix socket's usual limit.
 func listen(path string) (l listener, err error) {
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -79,8 +80,8 @@ func (l listener) close() {
 	_ = os.Remove(l.path)
 }
 
-// accept waits until the container has connected. It gives up after a time, or if ended reports that
-// there is no container.
+// accept waits until the container connects. It gives up after the time limit, or if ended reports
+// that the container has ended.
 func (l listener) accept(limit time.Duration, ended func() bool) (int, error) {
 	deadline := time.Now().Add(limit)
 	for time.Now().Before(deadline) {
@@ -118,8 +119,8 @@ func connect(path string) (int, error) {
 	return fd, nil
 }
 
-// sendOrder sends an order with descriptors. The order itself is in a file in memory, because it can
-// be larger than a message.
+// sendOrder sends an order together with descriptors. The order itself is in a file in memory,
+// because it can be larger than a message.
 func sendOrder(conn int, o order, fds ...int) error {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -137,7 +138,7 @@ func sendOrder(conn int, o order, fds ...int) error {
 	return unix.Sendmsg(conn, []byte("{}"), unix.UnixRights(append([]int{fd}, fds...)...), nil, unix.MSG_NOSIGNAL)
 }
 
-// receiveOrder receives what sendOrder sends.
+// receiveOrder receives an order and descriptors from sendOrder.
 func receiveOrder(conn int) (o order, fds []int, err error) {
 	var empty struct{}
 	if fds, err = receive(conn, &empty); err != nil {
@@ -163,7 +164,8 @@ func send(conn int, message any) error {
 	return err
 }
 
-// receive receives a message, and returns the descriptors in it. At the end it returns io.EOF.
+// receive receives a message and the descriptors in it. When the other side has closed the link,
+// receive returns io.EOF.
 func receive(conn int, message any) (fds []int, err error) {
 	text, rights := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4*maxDescriptors))
 	var n, m int

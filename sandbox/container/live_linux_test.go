@@ -24,7 +24,7 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// The test binary is also the program of Coleo that a container needs.
+// TestMain makes the test binary also act as the Coleo program that a container needs.
 func TestMain(m *testing.M) {
 	for verb, run := range map[string]func([]string) error{container.StartVerb: container.Start,
 		container.InitVerb: container.Init, inside.EnterVerb: inside.Enter, inside.ProxyVerb: inside.Proxy} {
@@ -47,7 +47,7 @@ func eachEngine(t *testing.T, run func(t *testing.T, kind coleo.SandboxKind)) {
 	}
 }
 
-// box is a container for a test.
+// box is a test's container.
 type box struct {
 	t    *testing.T
 	plan container.Plan
@@ -58,7 +58,7 @@ type box struct {
 
 func newBox(t *testing.T, kind coleo.SandboxKind) *box {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "coleo-container-") // not below /tmp, which a container has as its own
+	dir, err := os.MkdirTemp("/var/tmp", "coleo-container-") // not below /tmp, because a container has its own /tmp
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func newBox(t *testing.T, kind coleo.SandboxKind) *box {
 		t.Fatal(err)
 	}
 	tools := containertest.Tools()
-	tools["/lib/of-the-test"] = os.Args[0] // for the libraries of the test binary
+	tools["/lib/of-the-test"] = os.Args[0] // makes Tools add the libraries of the test binary
 	b.plan = container.Plan{Kind: kind, Program: program, Environ: container.Environ(os.Environ()),
 		Image: containertest.Image(t, kind, tools), Coleo: os.Args[0], Link: b.path("state/link"), Home: b.path("home"),
 		Workdir: b.path("work"), Dropped: []string{"PATH"},
@@ -86,7 +86,7 @@ func newBox(t *testing.T, kind coleo.SandboxKind) *box {
 
 func (b *box) path(name string) string { return filepath.Join(b.dir, name) }
 
-// command returns the command of a start.
+// command returns the command that starts the container.
 func (b *box) command(ctx context.Context, argv ...string) *exec.Cmd {
 	b.t.Helper()
 	file := b.path("state/plan.json")
@@ -107,7 +107,7 @@ func (b *box) left() []string {
 	return containertest.Left(b.t, b.plan.Kind, "label=dev.coleo.arm="+b.arm)
 }
 
-// sh runs a script in the container.
+// sh runs a shell script in the container.
 func (b *box) sh(script string) (string, error) {
 	b.t.Helper()
 	out, err := b.command(b.t.Context(), "sh", "-c", script).CombinedOutput()
@@ -163,7 +163,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// until waits until a condition holds.
+// until waits until holds returns true.
 func (b *box) until(what string, holds func() bool) {
 	b.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -173,10 +173,11 @@ func (b *box) until(what string, holds func() bool) {
 	}
 }
 
-// alive reports whether a process of the arm still runs on this machine.
+// alive reports whether a process of the arm is still running on this machine.
 func (b *box) alive() bool { return len(process.Marked(b.arm)) > 0 }
 
-// TestNothingOutlivesItsStart: whatever is killed, no process of the container stays.
+// TestNothingOutlivesItsStart kills each of Coleo's processes. Each time, all processes of the container
+// must end.
 func TestNothingOutlivesItsStart(t *testing.T) {
 	t.Parallel()
 	const stubborn = `trap '' TERM HUP INT; (trap '' TERM HUP; touch begun; while :; do sleep 1; done) & wait; sleep 600`
@@ -269,13 +270,13 @@ func TestAMissingImageIsALine(t *testing.T) {
 	})
 }
 
-// TestTheTerminalIsThatOfTheHolder: the program has the terminal of the start itself, with its size, its
-// modes and its signals.
+// TestTheTerminalIsThatOfTheHolder: the program in the container must have the terminal of StartVerb,
+// with its size, its modes and its signals.
 func TestTheTerminalIsThatOfTheHolder(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, func(t *testing.T, kind coleo.SandboxKind) {
 		b := newBox(t, kind)
-		b.plan.Rules = b.path("state/network.json") // the proxy survives the change of the terminal
+		b.plan.Rules = b.path("state/network.json") // a proxy must not be disturbed by the change of the terminal
 		check(t, proxy.Config{Log: b.path("state/network.jsonl")}.Write(b.plan.Rules))
 		master, slave := openTerminal(t)
 		cmd := b.command(t.Context(), "sh", "-c",
@@ -299,7 +300,7 @@ func TestTheTerminalIsThatOfTheHolder(t *testing.T) {
 	})
 }
 
-// screen is what has come out of a terminal.
+// screen collects the output of a terminal.
 type screen struct {
 	b      *box
 	master *os.File

@@ -19,19 +19,22 @@ import (
 	"coleo.dev/sandbox/inside"
 )
 
+// This file contains StartVerb, the arm's program outside of its container.
+
 const (
-	// runTimeout limits the start of a container. The first start from a large image can take long.
+	// runTimeout is the time limit for the engine to start a container. The first start from a large
+	// image can take long.
 	runTimeout = 2 * time.Minute
-	// linkTimeout limits the time until the first process of a container has connected.
+	// linkTimeout is how long StartVerb waits for the first process of a container to connect.
 	linkTimeout = 30 * time.Second
 )
 
-// passed are the signals that the agent CLI gets, if this process gets them.
+// passed lists the signals that this process forwards to the agent CLI.
 var passed = []os.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGWINCH,
 	syscall.SIGTSTP, syscall.SIGCONT}
 
-// Start runs a program in a container (see StartVerb). It ends with the exit code of the program, or
-// returns an error if the program was not started.
+// Start runs a program in a container (see StartVerb). It ends this process with the exit code of the
+// program. If the program was not started, it returns an error.
 func Start(args []string) error {
 	if len(args) < 3 || args[1] != "--" {
 		return coleo.Errorf(coleo.EInvalid, "%s needs a file, -- and a command line", StartVerb)
@@ -53,7 +56,7 @@ func Start(args []string) error {
 	return err
 }
 
-// started is the start of a container.
+// started contains the data of one started container.
 type started struct {
 	plan    Plan
 	id      identity
@@ -61,7 +64,8 @@ type started struct {
 	signals chan os.Signal
 }
 
-// run runs the program in the container and returns its exit code. At the end there is no container.
+// run runs the program in the container and returns the program's exit code. When run returns, the
+// container no longer exists.
 func (s *started) run(argv []string) (code int, err error) {
 	ctx := context.Background()
 	if err := s.engine.sweep(ctx, s.id.arm); err != nil {
@@ -88,9 +92,9 @@ func (s *started) run(argv []string) (code int, err error) {
 	return s.serve(conn, argv)
 }
 
-// make makes the container. A holder that ends the arm sends HUP to all processes below it. Podman's own
-// process must survive that, because it has to remove the container. So make ignores HUP while it starts
-// the engine, and that process inherits this.
+// make makes the container. It ignores SIGHUP while it starts the engine, and the engine's process
+// inherits this. Otherwise podman would die when a holder ends the arm, because the holder then sends
+// SIGHUP to all processes below it. But podman's process must survive to remove the container.
 func (s *started) make(ctx context.Context) error {
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Notify(s.signals, passed...)
@@ -106,7 +110,7 @@ func (s *started) make(ctx context.Context) error {
 		cut(strings.Join(strings.Fields(string(out)), " ")))
 }
 
-// diagnose runs Coleo's program in another container and returns what it says.
+// diagnose runs a Coleo program in another container, and returns its output.
 func (s *started) diagnose(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, linkTimeout)
 	defer cancel()
@@ -118,11 +122,11 @@ func (s *started) diagnose(ctx context.Context) string {
 	return cut(strings.Join(strings.Fields(string(out)), " "))
 }
 
-// serve gives the container its order, and passes signals until the program has ended.
+// serve sends the order to the container, and forwards signals until the program has ended.
 func (s *started) serve(conn int, argv []string) (int, error) {
 	fds := []int{0, 1, 2}
 	o := order{Argv: argv, Workdir: s.plan.Workdir, Limits: s.plan.Limits, Network: s.plan.Rules != ""}
-	o.Terminal = s.releaseTerminal() // before the proxy starts, because HUP would end a new process
+	o.Terminal = s.releaseTerminal() // must come before the start of the proxy, because SIGHUP would end a new process
 	for _, kv := range os.Environ() {
 		if name, _, _ := strings.Cut(kv, "="); !slices.Contains(s.plan.Dropped, name) {
 			o.Env = append(o.Env, kv)
@@ -161,14 +165,15 @@ func (s *started) serve(conn int, argv []string) (int, error) {
 }
 
 // releaseTerminal releases the terminal of this session, so that the agent CLI can make it the terminal
-// of its own session. It reports whether it has done so. A process below a wrapper cannot do this. The
-// agent CLI then uses the terminal without owning it, and this process passes on the terminal's signals.
+// of its own session. It reports whether it has succeeded. It fails in a process below a wrapper, which
+// does not lead the session. Then the agent CLI uses the terminal without owning it, and this process
+// forwards the terminal's signals.
 func (s *started) releaseTerminal() bool {
 	session, err := unix.Getsid(0)
 	if _, tty := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || tty != nil || session != os.Getpid() {
 		return false
 	}
-	signal.Ignore(syscall.SIGHUP, syscall.SIGCONT) // the kernel sends both to the group of the terminal
+	signal.Ignore(syscall.SIGHUP, syscall.SIGCONT) // the kernel sends both signals to the terminal's process group
 	err = unix.IoctlSetInt(0, unix.TIOCNOTTY, 0)
 	signal.Notify(s.signals, passed...)
 	return err == nil

@@ -1,7 +1,7 @@
 // Package inside contains the small programs of a sandbox. The first program runs outside of the
 // sandbox and becomes the program that makes the sandbox. The second program runs inside and becomes
-// the agent CLI. The third program runs outside as long as the sandbox, if the sandbox reaches only
-// some hosts. All of them are part of Coleo's holder program.
+// the agent CLI. The third program runs outside for as long as the sandbox exists, if the sandbox
+// reaches only some hosts. All of them are part of Coleo's holder program.
 package inside
 
 import (
@@ -12,35 +12,36 @@ import (
 
 // These are verbs of a Coleo program.
 const (
-	// StartVerb makes this process ignore the signals that end or stop a program. Then this process
-	// becomes the program that makes the sandbox and waits for the agent CLI. If that program did
-	// not ignore the signals, a signal to the whole process group would end it before the agent
-	// CLI. The agent CLI would then end too. As root, StartVerb also makes the devices of the
-	// sandbox read-only. After the verb come "--" and a command line. NetworkOption and the path of
-	// a file with a proxy.Config can be before "--". Then StartVerb also starts ProxyVerb.
+	// StartVerb makes this process ignore the signals that end or stop a program. Then the process
+	// becomes the program that makes the sandbox and waits for the agent CLI. If that program did not
+	// ignore the signals, a signal to the whole process group would end it first, and the agent CLI
+	// with it. As root, StartVerb also makes the devices of the sandbox read-only.
+	//
+	// The arguments are options, "--" and a command line. With NetworkOption and the path of a file
+	// with a proxy.Config, StartVerb also starts ProxyVerb.
 	StartVerb = "sandbox-start"
-	// EnterVerb makes this process stop ignoring signals, and sets the filter for system calls.
-	// Then this process becomes the agent CLI. After the verb come "--" and a command line. If
-	// NetworkOption is before "--", EnterVerb first gives the process of ProxyVerb its listeners.
+	// EnterVerb makes this process stop ignoring signals, and sets the filter for system calls. Then
+	// the process becomes the agent CLI. The arguments are options, "--" and a command line. With
+	// NetworkOption, EnterVerb first sends listeners to the process of ProxyVerb.
 	EnterVerb = "sandbox-enter"
-	// ProxyVerb is the way out of a sandbox without a network: see package proxy. Only StartVerb
-	// starts it. It ends when its parent process ends.
+	// ProxyVerb is the way out of a sandbox without a network: see package proxy. Only StartVerb starts
+	// it. It ends when its parent process ends.
 	ProxyVerb = "sandbox-proxy"
-	// NetworkOption is for a sandbox that reaches only some hosts.
+	// NetworkOption is the option for a sandbox that reaches only some hosts.
 	NetworkOption = "--network"
-	// LimitOption sets the limits of the arm. Its value, a coleo.SandboxLimit, follows it, before "--".
-	// StartVerb sets the limits of the arm's control group, and EnterVerb sets rlimits.
+	// LimitOption sets the limits of the arm. Its value is a coleo.SandboxLimit. StartVerb sets the
+	// limits of the arm's control group, and EnterVerb sets rlimits.
 	LimitOption = "--limit"
 )
 
-// options are the options of a verb.
+// options contains the options of a verb.
 type options struct {
 	network bool
-	rules   string // of StartVerb: the path of a file with a proxy.Config
+	rules   string // only for StartVerb: the path of a file with a proxy.Config
 	limit   coleo.SandboxLimits
 }
 
-// commandLine returns the options before "--", and the command line after it.
+// commandLine separates the options from the command line after "--".
 func commandLine(verb string, args []string) (o options, argv []string, err error) {
 	at := slices.Index(args, "--")
 	if at < 0 || at == len(args)-1 {

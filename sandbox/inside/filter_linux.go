@@ -9,18 +9,18 @@ import (
 )
 
 // The filter refuses system calls that a sandboxed program does not need and that have been used to
-// escape from sandboxes. Namespaces and missing capabilities stop most of these calls too. Only the
-// filter protects the kernel's keys and sockets to a hypervisor, because these two have no
+// escape from sandboxes. Namespaces and missing capabilities also stop most of these calls. But
+// only the filter protects the kernel's keys and the sockets to a hypervisor, because they have no
 // namespace.
 
-// arches maps the architecture of a build to its number in the kernel. A sandbox is impossible on
-// an architecture that is missing here.
+// arches maps the architecture of a build to its number in the kernel. Sandboxes are impossible on
+// all other architectures.
 var arches = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}
 
 // x32Bit is set in the number of an amd64 system call in x32 mode.
 const x32Bit = 0x40000000
 
-// refusedCalls are system calls that fail with EPERM.
+// refusedCalls lists the system calls that the filter makes fail with EPERM.
 var refusedCalls = []uint32{
 	// mounts and namespaces
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN,
@@ -40,8 +40,8 @@ var refusedCalls = []uint32{
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// These are byte offsets in the data that the filter reads. They are from linux/seccomp.h, and are
-// for little-endian machines. An argument of a system call has 64 bits, and the filter reads the
+// These are byte offsets in the data that the filter reads, from linux/seccomp.h. They are for
+// little-endian machines. An argument of a system call has 64 bits, of which the filter reads the
 // low half.
 const (
 	callNumber = 0
@@ -60,8 +60,8 @@ func answer(value uint32) unix.SockFilter {
 
 func fails(errno unix.Errno) unix.SockFilter { return answer(unix.SECCOMP_RET_ERRNO | uint32(errno)) }
 
-// skipUnless compares the loaded value with k. If the comparison fails, it skips n instructions.
-// The parameter test is BPF_JEQ, BPF_JSET or BPF_JGE.
+// skipUnless compares the loaded value with k. If the comparison is false, the filter skips n
+// instructions. test is BPF_JEQ, BPF_JSET or BPF_JGE.
 func skipUnless(test uint16, k uint32, n uint8) unix.SockFilter {
 	return unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, K: k, Jf: n}
 }
@@ -70,14 +70,14 @@ func skipUnless(test uint16, k uint32, n uint8) unix.SockFilter {
 func filter(arch uint32) []unix.SockFilter {
 	out := []unix.SockFilter{
 		load(callArch), {Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 1},
-		fails(unix.ENOSYS), // a 32-bit program, whose calls have other numbers
+		fails(unix.ENOSYS), // the program has 32 bits, so its calls have other numbers
 		load(callNumber), skipUnless(unix.BPF_JGE, x32Bit, 1), fails(unix.ENOSYS),
 	}
 	for _, call := range refusedCalls {
 		out = append(out, skipUnless(unix.BPF_JEQ, call, 1), fails(unix.EPERM))
 	}
-	// clone3 takes its flags from memory, which no filter can read. If clone3 fails with ENOSYS,
-	// programs use clone instead.
+	// No filter can read the flags of clone3, because they are in memory. So clone3 fails with
+	// ENOSYS, and programs then use clone instead.
 	out = append(out, skipUnless(unix.BPF_JEQ, unix.SYS_CLONE3, 1), fails(unix.ENOSYS))
 	refuse := func(call, offset uint32, test uint16, value uint32, errno unix.Errno) {
 		out = append(out, load(callNumber), skipUnless(unix.BPF_JEQ, call, 3), load(offset), skipUnless(test, value, 1),
@@ -86,7 +86,7 @@ func filter(arch uint32) []unix.SockFilter {
 	for _, call := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
 		refuse(call, callArg0, unix.BPF_JSET, newNamespaces, unix.EPERM)
 	}
-	for _, order := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // both can type into a terminal
+	for _, order := range []uint32{unix.TIOCSTI, unix.TIOCLINUX} { // with both, a program can type into a terminal
 		refuse(unix.SYS_IOCTL, callArg1, unix.BPF_JEQ, order, unix.EPERM)
 	}
 	refuse(unix.SYS_SOCKET, callArg0, unix.BPF_JEQ, unix.AF_VSOCK, unix.EAFNOSUPPORT)

@@ -14,11 +14,11 @@ import (
 	"coleo.dev/sandbox/limits"
 )
 
-// groupSignals are the signals that a terminal or a holder sends to a whole process group.
+// groupSignals lists the signals that a terminal or a holder sends to a whole process group.
 var groupSignals = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTSTP,
 	syscall.SIGTTIN, syscall.SIGTTOU}
 
-// Start replaces this process with the program in args (see StartVerb). It returns only after an
+// Start replaces this process by the program in args (see StartVerb). It returns only after an
 // error. The error is EUnsupported if root cannot make the mounts.
 func Start(args []string) error {
 	options, argv, err := commandLine(StartVerb, args)
@@ -43,13 +43,13 @@ func Start(args []string) error {
 	return become(argv)
 }
 
-// devices are the devices of the machine that bubblewrap puts into a sandbox.
+// devices lists the devices of the machine that bubblewrap puts into a sandbox.
 var devices = []string{"null", "zero", "full", "random", "urandom", "tty"}
 
-// protectDevices makes the files of the devices read-only, in mounts of this thread alone. A
-// program can still use the devices. If the files were not read-only, a sandboxed program of root
-// could change their modes for the whole machine, because root owns them. bubblewrap itself does
-// not make devices read-only.
+// protectDevices makes the files of the devices read-only, in mounts that only this thread sees.
+// Programs can still use the devices. Otherwise a sandboxed program of root could change the modes
+// of these files for the whole machine, because root owns them. bubblewrap itself does not make
+// them read-only.
 func protectDevices() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace: %w", err)
@@ -70,8 +70,9 @@ func protectDevices() error {
 	return nil
 }
 
-// Enter sets the filter and replaces this process with the program in args (see EnterVerb). It
-// returns only after an error. The error is EUnsupported if this machine cannot have the filter.
+// Enter sets the filter and replaces this process by the program in args (see EnterVerb). It
+// returns only after an error. The error is EUnsupported if the filter cannot be set on this
+// machine.
 func Enter(args []string) error {
 	options, argv, err := commandLine(EnterVerb, args)
 	if err != nil {
@@ -82,9 +83,9 @@ func Enter(args []string) error {
 			return coleo.Errorf(coleo.EUnsupported, "the sandbox has no way to its hosts: %w", err)
 		}
 	}
-	// If a process ignores a signal, the signal stays ignored when the process becomes another
-	// program. If a process handles a signal, the signal then gets its default effect again. So
-	// this process handles these signals.
+	// If a process ignores a signal, the program that it becomes ignores it too. If a process
+	// handles a signal, that program starts with the signal's default effect. So this process
+	// handles these signals.
 	signal.Notify(make(chan os.Signal, 1), groupSignals...)
 	if err := limits.SetEach(options.limit); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the limits of the sandbox cannot be set: %w", err)
@@ -96,8 +97,8 @@ func Enter(args []string) error {
 	return become(argv)
 }
 
-// become replaces the program of this process. It looks for the new program in PATH, because a
-// script can give only the name of a program.
+// become replaces the program of this process. It looks for the new program in PATH, because the
+// command line may contain only a name.
 func become(argv []string) error {
 	path, err := exec.LookPath(argv[0])
 	if err == nil {

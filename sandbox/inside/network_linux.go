@@ -14,29 +14,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The sandbox and its proxy talk over a pair of sockets before the agent CLI starts. The proxy sends
-// the addresses on which to listen. The program in the sandbox listens there, and sends the listeners
-// with the addresses. Then the proxy sends ready. So the listeners belong to the sandbox's network,
-// and the proxy connects in the network of the machine.
+// Before the agent CLI starts, the sandbox and its proxy exchange messages over a pair of sockets.
+// First, the proxy sends the addresses at which to listen. Then the program in the sandbox listens
+// there, and sends the listeners with their addresses. At the end, the proxy sends ready. So the
+// listeners belong to the sandbox's network, but the proxy connects in the network of the machine.
 
 // ProxySocket is the descriptor of the sandbox's end of the pair. The number is fixed, because the
-// command line of the sandbox is made before the pair. This process has far fewer descriptors.
+// command line of the sandbox is made before the pair. It is free, because this process has far fewer
+// descriptors.
 const ProxySocket = 100
 
-// ready is what the proxy sends at the end.
+// ready is the proxy's last message.
 const ready = "ready"
 
 const (
-	// maxMessage limits a message between the sandbox and its proxy, in bytes.
+	// maxMessage is the size of the largest message between the sandbox and its proxy, in bytes.
 	maxMessage = 64 << 10
-	// maxListeners limits the descriptors of one message. The kernel takes 253.
+	// maxListeners is how many descriptors one message may contain. The kernel allows 253.
 	maxListeners = 200
-	// talkTimeout limits the wait for each message. Each takes some milliseconds.
+	// talkTimeout is how long to wait for each message, which usually takes some milliseconds.
 	talkTimeout = 30 * time.Second
 )
 
 // StartProxy starts the proxy with the configuration in a file. It returns the sandbox's end of the
-// pair, which the program of EnterVerb must have as ProxySocket. The proxy ends when this process
+// pair, which must become the descriptor ProxySocket of EnterVerb. The proxy ends when this process
 // ends.
 func StartProxy(file string) (int, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -57,8 +58,8 @@ func StartProxy(file string) (int, error) {
 	return pair[0], nil
 }
 
-// startProxy starts the proxy like StartProxy. The sandbox's end of the pair becomes ProxySocket, which
-// outlives the change to another program.
+// startProxy starts the proxy like StartProxy. It makes the sandbox's end of the pair the descriptor
+// ProxySocket, which stays open when this process becomes another program.
 func startProxy(file string) error {
 	socket, err := StartProxy(file)
 	if err != nil {
@@ -74,8 +75,8 @@ func startProxy(file string) error {
 	return unix.Close(socket)
 }
 
-// giveListeners listens inside the sandbox, gives the listeners to the proxy, and names the proxy in
-// the environment of this process.
+// giveListeners listens inside the sandbox and sends the listeners to the proxy. Then it sets the
+// proxy's URL in the environment of this process.
 func giveListeners() error {
 	unix.CloseOnExec(ProxySocket)
 	defer unix.Close(ProxySocket)
@@ -112,8 +113,8 @@ func giveListeners() error {
 	return setProxy("http://" + addrs[0])
 }
 
-// listen listens on addresses of the loopback interface. The first one is that of the proxy. An
-// address of IPv6 may be missing, because the machine may have none.
+// listen listens at addresses of the loopback interface, first at that of the proxy. IPv6 addresses may
+// fail, because the machine may not have IPv6.
 func listen(wanted []string) (addrs []string, files []*os.File, err error) {
 	for i, addr := range wanted {
 		l, err := net.Listen("tcp", addr)
@@ -136,8 +137,8 @@ func listen(wanted []string) (addrs []string, files []*os.File, err error) {
 	return addrs, files, nil
 }
 
-// setProxy names the proxy in the environment of this process. Programs in the sandbox reach each
-// other on loopback without it.
+// setProxy sets the proxy's URL in the environment of this process. Programs in the sandbox do not use
+// the proxy to reach each other on loopback.
 func setProxy(url string) error {
 	const direct = "localhost,127.0.0.1,::1"
 	var all []error
@@ -148,7 +149,7 @@ func setProxy(url string) error {
 	return errors.Join(append(all, os.Unsetenv("ALL_PROXY"), os.Unsetenv("all_proxy"))...)
 }
 
-// receive receives a message, and returns the descriptors in it.
+// receive receives a message and the descriptors in it.
 func receive(socket int, message any) (fds []int, err error) {
 	text, rights := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4*maxListeners))
 	var n, m int

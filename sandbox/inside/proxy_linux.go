@@ -16,13 +16,14 @@ import (
 	"coleo.dev/sandbox/proxy"
 )
 
-// pairDescriptor is the descriptor of the proxy's end of the pair: the first one of ExtraFiles.
+// pairDescriptor is the descriptor of the proxy's end of the pair, because it is the first one in
+// ExtraFiles.
 const pairDescriptor = 3
 
-// Proxy is the way out of a sandbox (see ProxyVerb). The parameter args contains the path of a file
-// with a proxy.Config and the id of the parent process. Proxy returns when the parent has ended.
+// Proxy runs the way out of a sandbox (see ProxyVerb). args contains the path of a file with a
+// proxy.Config, and the id of the parent process. Proxy returns when the parent has ended.
 func Proxy(args []string) error {
-	// The proxy is in the process group of the arm, and must live as long as the agent CLI.
+	// The proxy is in the arm's process group, but must run for as long as the agent CLI.
 	signal.Ignore(groupSignals...)
 	unix.CloseOnExec(pairDescriptor)
 	if len(args) != 2 {
@@ -70,14 +71,14 @@ func awaitEnd(pidfd int) error {
 	}
 }
 
-// entrances are the addresses on which a sandbox listens. The first one is that of the proxy.
+// entrances contains the addresses at which a sandbox listens. The first is that of the proxy.
 type entrances struct {
 	listen  []string
-	forward map[string]proxy.Rule // by the address inside
+	forward map[string]proxy.Rule // servers by the address inside
 }
 
-// waysIn returns the addresses on which a sandbox listens for the given rules. The name localhost
-// means both addresses of loopback.
+// waysIn returns the addresses at which a sandbox listens for the given rules. The name localhost
+// means both loopback addresses.
 func waysIn(rules proxy.Rules) entrances {
 	out := entrances{listen: []string{"127.0.0.1:0"}, forward: map[string]proxy.Rule{}}
 	for _, rule := range rules.Forward {
@@ -96,7 +97,7 @@ func waysIn(rules proxy.Rules) entrances {
 	return out
 }
 
-// takeListeners gets the listeners of the sandbox, by their addresses.
+// takeListeners receives the listeners of the sandbox and returns them by their addresses.
 func takeListeners(ways entrances) (map[string]net.Listener, error) {
 	defer unix.Close(pairDescriptor)
 	send := func(message any) error {

@@ -1,5 +1,5 @@
-// Package limits decides what keeps the limits of a sandboxed arm, and sets them. The holder, its guard
-// and the host agent are outside of the limits.
+// Package limits decides how the limits of a sandboxed arm are enforced, and sets them. The holder, its
+// guard and the host agent are outside of the limits.
 package limits
 
 import (
@@ -10,12 +10,14 @@ import (
 
 //platform:linux Limits of sandboxed arms = by control groups, else by rlimits
 
-// Means says what keeps each limit. A limit is in at most one of the two.
+// Means describes how each limit is enforced. A limit is in at most one of the two fields.
 type Means struct {
-	// Group has the limits that the arm's control group keeps, for all processes of the arm together.
+	// Group contains the limits of the arm's control group, which apply to all processes of the arm
+	// together.
 	Group coleo.SandboxLimits
-	// Each has the limits that rlimits keep. The limit of the memory is for each process, and counts what
-	// only this process can write (RLIMIT_DATA). The number of processes is for the sandbox.
+	// Each contains the limits that rlimits enforce. The memory limit applies to each process, and counts
+	// only memory that this process alone can write (RLIMIT_DATA). The limit for the number of processes
+	// applies to the whole sandbox.
 	Each coleo.SandboxLimits
 }
 
@@ -45,9 +47,9 @@ func (m Means) String() string {
 	return strings.Join(out, "; ")
 }
 
-// choose divides limits between the control group and rlimits. The parameter has says whether the
-// group can have a controller. The parameter root means that the arm runs as root: the kernel does not
-// count the processes of root. The error is EUnsupported.
+// choose divides limits between the control group and rlimits. has reports whether the group can have a
+// controller. root means that the arm runs as root, whose processes the kernel does not count. If a limit
+// cannot be enforced, the error is EUnsupported.
 func choose(l coleo.SandboxLimits, has func(controller string) bool, root bool) (Means, error) {
 	var m Means
 	const why = "this machine gives Coleo no control group with the controller %s (docs/operations.md says how to get " +

@@ -16,7 +16,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// tellFolder makes the test program say where a holder of it would make the groups of arms.
+// tellFolder is an environment variable. If it is set, the test program prints the folder in which
+// its holder would make the control groups of arms.
 const tellFolder = "COLEO_TEST_TELL_FOLDER"
 
 func TestMain(m *testing.M) {
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// inGroup returns a command that runs in the group with the given folder.
+// inGroup returns a command that runs in the control group of the given folder.
 func inGroup(t *testing.T, folder string, argv ...string) *exec.Cmd {
 	t.Helper()
 	fd, err := unix.Open(folder, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -40,8 +41,8 @@ func inGroup(t *testing.T, folder string, argv ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestADelegatedGroupGivesItsControllersAway uses the controller hugetlb, because it is free on
-// machines that have the others in cgroup v1.
+// TestADelegatedGroupGivesItsControllersAway uses the controller hugetlb, which is free even on
+// machines that use the other controllers in cgroup v1.
 func TestADelegatedGroupGivesItsControllersAway(t *testing.T) {
 	const controller = "hugetlb"
 	first := process.GroupsFolder()
@@ -93,7 +94,8 @@ func TestADelegatedGroupGivesItsControllersAway(t *testing.T) {
 	}
 	limit := filepath.Join(below, "hugetlb.2MB.max")
 	check(set(limit, "2097152"))
-	if err := set(limit, "2097153"); err == nil { // the kernel rounds it
+	// The kernel rounds this value, so that reading it again gives another one.
+	if err := set(limit, "2097153"); err == nil {
 		t.Error("a limit that the kernel has changed counts as set")
 	}
 }

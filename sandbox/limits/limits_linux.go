@@ -15,17 +15,17 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// Plan decides what keeps the limits of an arm that this machine starts. It changes nothing. If a limit
-// cannot be kept, the error is EUnsupported.
+// Plan decides how to enforce the limits of an arm on this machine. It changes nothing. If a limit
+// cannot be enforced, the error is EUnsupported.
 func Plan(l coleo.SandboxLimits) (Means, error) {
 	folder := process.GroupsFolder()
 	return choose(l, func(controller string) bool { return canHave(folder, controller) }, os.Geteuid() == 0)
 }
 
-// canHave reports whether the groups below the control group in folder can get a controller. The kernel
-// gives them one only if the group in folder contains no processes itself. This rule does not apply to
-// the machine's first group. If systemd has delegated the group to Coleo, its processes are no obstacle,
-// because Coleo may move them (see makeRoom).
+// canHave reports whether the groups below the control group in folder can have a controller. The kernel
+// allows that only if the group in folder itself contains no processes. The machine's first group is an
+// exception. Coleo's own processes are no obstacle if systemd has delegated the group to Coleo, because
+// Coleo may then move them (see makeRoom).
 func canHave(folder, controller string) bool {
 	if folder == "" || !slices.Contains(words(folder, "cgroup.controllers"), controller) {
 		return false
@@ -34,7 +34,7 @@ func canHave(folder, controller string) bool {
 		len(words(folder, "cgroup.procs")) == 0 || process.Delegated(folder)
 }
 
-// isFirst reports whether a group is the first one of the machine. Only the first group has no type.
+// isFirst reports whether a group is the machine's first one, which is the only one without a type.
 func isFirst(folder string) bool {
 	_, err := os.Stat(filepath.Join(folder, "cgroup.type"))
 	return errors.Is(err, os.ErrNotExist)
@@ -48,8 +48,8 @@ func words(folder, file string) []string {
 	return strings.Fields(string(raw))
 }
 
-// SetGroup sets limits of the control group to which this process belongs. This group must be one that
-// a holder has made for an arm. SetGroup checks each limit by reading it again.
+// SetGroup sets limits of the control group to which this process belongs. A holder must have made this
+// group for an arm. SetGroup reads each limit again to check it.
 func SetGroup(l coleo.SandboxLimits) error {
 	if l == (coleo.SandboxLimits{}) {
 		return nil
@@ -62,7 +62,8 @@ func SetGroup(l coleo.SandboxLimits) error {
 	files := map[string]string{}
 	if l.Memory > 0 {
 		controllers = append(controllers, "memory")
-		files["memory.max"] = strconv.FormatInt(l.Memory&^int64(os.Getpagesize()-1), 10) // the kernel counts pages
+		// A whole number of pages, because the kernel counts pages.
+		files["memory.max"] = strconv.FormatInt(l.Memory&^int64(os.Getpagesize()-1), 10)
 		if _, err := os.Stat(filepath.Join(group, "memory.swap.max")); err == nil {
 			files["memory.swap.max"] = "0"
 		}
@@ -84,7 +85,7 @@ func SetGroup(l coleo.SandboxLimits) error {
 	return nil
 }
 
-// period is the time in microseconds over which the kernel counts the use of processors.
+// period is the time over which the kernel measures the use of processors, in microseconds.
 const period = 100_000
 
 func set(path, value string) error {
@@ -97,7 +98,7 @@ func set(path, value string) error {
 	return nil
 }
 
-// enable gives controllers to the groups below a folder.
+// enable makes controllers available to the groups below a folder.
 func enable(folder string, controllers []string) error {
 	has := words(folder, "cgroup.subtree_control")
 	for _, name := range controllers {
@@ -118,8 +119,9 @@ func enable(folder string, controllers []string) error {
 	return nil
 }
 
-// makeRoom moves the processes of a delegated group into a group below it. Systemd leaves such a group
-// to the programs in it. Later holders find the groups of arms beside the new group.
+// makeRoom moves the processes of a delegated group into a new group below it. Systemd leaves the
+// management of such a group to the programs in it. Later holders make the groups of arms beside the new
+// group.
 func makeRoom(folder string) error {
 	below := filepath.Join(folder, process.OwnFolder)
 	if err := os.Mkdir(below, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
@@ -134,8 +136,8 @@ func makeRoom(folder string) error {
 	return nil
 }
 
-// SetEach sets the rlimits of this process, which its later programs and processes have too. The number
-// of processes counts those of this process's user namespace.
+// SetEach sets rlimits of this process. They also apply to the program that it becomes, and to its
+// children. The limit for processes counts those of this process's user namespace.
 func SetEach(l coleo.SandboxLimits) error {
 	if l.Memory > 0 {
 		if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: uint64(l.Memory), Max: uint64(l.Memory)}); err != nil {

@@ -15,7 +15,7 @@ func TestEachLimitHasWhatKeepsIt(t *testing.T) {
 		limits      coleo.SandboxLimits
 		controllers string
 		root        bool
-		want        string // what is said, or the beginning of the error
+		want        string // the expected description, or the beginning of the error
 		code        coleo.Code
 	}{
 		"no limits": {want: ""},

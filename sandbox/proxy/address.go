@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// kind says who can have an address.
+// kind is the use for which an address is reserved.
 type kind int
 
 const (
 	public  kind = iota // a server on the internet
 	private             // this machine or a private network
-	special             // other purposes, such as the machine's own network segment
-	never               // no server at all, or many at once
+	special             // another use, such as the machine's own network segment
+	never               // no server, or many servers at once
 )
 
 // privateRanges are the addresses of private networks and of this machine: RFC 1918, RFC 6598,
@@ -20,19 +20,20 @@ const (
 var privateRanges = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8",
 	"::1/128", "fc00::/7")
 
-// neverRanges are the addresses that no single server has: "this host", multicast and broadcast.
-// The kernel connects to this machine for the first of them.
+// neverRanges contains the addresses that no single server has: "this host", multicast and
+// broadcast. They are refused because the kernel connects to this machine for an address of "this
+// host".
 var neverRanges = prefixes("0.0.0.0/8", "224.0.0.0/4", "255.255.255.255/32", "::/128", "ff00::/8")
 
-// specialRanges are the other addresses that IANA's registries of special addresses call not
-// globally reachable. Link-local addresses are among them: clouds answer there with credentials.
+// specialRanges contains the other addresses that are not globally reachable, by IANA's registries
+// of special addresses. They include link-local addresses, at which clouds give out credentials.
 var specialRanges = prefixes("169.254.0.0/16", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
 
 // global is the only part of IPv6 in which servers on the internet have addresses (RFC 4291).
 var global = netip.MustParsePrefix("2000::/3")
 
-// translated are the IPv6 addresses that stand for IPv4 addresses in their last 32 bits (RFC 6052).
+// translated contains the IPv6 addresses whose last 32 bits are an IPv4 address (RFC 6052).
 var translated = netip.MustParsePrefix("64:ff9b::/96")
 
 func prefixes(list ...string) (out []netip.Prefix) {

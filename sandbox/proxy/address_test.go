@@ -41,7 +41,7 @@ func TestWhatRulesPermit(t *testing.T) {
 		{"model", "127.0.0.1", 443, true}, {"model", "10.0.0.1", 443, true}, {"model", "::1", 443, true},
 		{"model", "169.254.169.254", 443, false}, {"model", "0.0.0.0", 443, false}, {"model", "1.1.1.1", 443, true},
 		{"name", "127.0.0.1", 443, false}, {"name", "1.1.1.1", 443, true}, {"name", "10.0.0.6", 443, false},
-		{"name", "10.0.0.5", 443, true}, // because a person has named this address too
+		{"name", "10.0.0.5", 443, true}, // allowed, because a person has also named this address
 		{"169.254.1.1", "169.254.1.1", 80, true}, {"0.0.0.0", "0.0.0.0", 80, false},
 	} {
 		rule, ok := rules.find(c.host, c.port)

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// copyTo copies the body b from r to w, and reads nothing beyond its end. It leaves out the extensions
-// and the trailers of a body in chunks. copyTo returns an error if the body is cut off or malformed, or
-// if it cannot be written.
+// copyTo copies the body b from r to w, and reads nothing after its end. It omits the extensions and
+// trailers of a body in chunks. copyTo returns an error if the body is incomplete or malformed, or if
+// it cannot be written.
 func (b body) copyTo(w io.Writer, r *bufio.Reader) error {
 	if !b.chunked {
 		_, err := io.CopyN(w, r, b.length)
@@ -38,7 +38,7 @@ func (b body) copyTo(w io.Writer, r *bufio.Reader) error {
 			return err
 		}
 	}
-	var trailers headers // the server does not get them
+	var trailers headers // trailers are not passed on
 	left := maxHead
 	if err := trailers.read(r, &left); err != nil {
 		return err

@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// Config is what the proxy of a sandbox reads from a file.
+// Config is the configuration that the proxy of a sandbox reads from a file.
 type Config struct {
 	Rules
-	Log string `json:"log"` // path of the file that gets the decisions
+	Log string `json:"log"` // path of the file for the decisions
 }
 
 // Write writes the configuration into a file.
@@ -24,7 +24,7 @@ func (c Config) Write(path string) error {
 	return nil
 }
 
-// ReadConfig reads a configuration that Write has written.
+// ReadConfig reads a configuration from a file that Write has written.
 func ReadConfig(path string) (Config, error) {
 	var c Config
 	text, err := os.ReadFile(path)

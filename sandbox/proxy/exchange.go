@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// pair is a client in the sandbox and its server.
+// pair contains the connections to a client in the sandbox and to its server.
 type pair struct {
 	client, server net.Conn
 	fromClient     *bufio.Reader // what the client sends
-	request        *request      // the one request of the connection; nil for a tunnel
+	request        *request      // the connection's only request; nil for a tunnel
 	to             Rule
 }
 
-// exchange copies what client and server send, until both have ended or nothing was sent for a long
-// time. It records the end.
+// exchange copies data between client and server until both have ended, or until neither has sent
+// anything for a long time. It records the end of the connection.
 func (s *Server) exchange(ctx context.Context, p pair) {
 	defer context.AfterFunc(ctx, func() { _ = p.server.Close() })()
 	t := &traffic{pair: p, idle: cmp.Or(s.idleTimeout, idleTimeout)}
@@ -31,7 +31,7 @@ func (s *Server) exchange(ctx context.Context, p pair) {
 		switch err := t.send(); {
 		case err == nil:
 			closeWrite(p.server)
-		case !t.serverLost.Load(): // otherwise the client still gets what the server has sent
+		case !t.serverLost.Load(): // the server still receives, so the client may receive the rest of the answer
 			_ = p.client.Close()
 			_ = p.server.Close()
 		}
@@ -50,16 +50,16 @@ func (s *Server) exchange(ctx context.Context, p pair) {
 	s.record(Entry{Decision: Closed, Host: p.to.Host, Port: p.to.Port, Sent: t.sent.Load(), Received: t.received.Load()})
 }
 
-// traffic counts the bytes of a pair.
+// traffic contains the state of a pair and counts its bytes.
 type traffic struct {
 	pair
 	idle           time.Duration
 	sent, received atomic.Int64
 	ended          atomic.Bool // the server has ended
-	serverLost     atomic.Bool // the server takes nothing more
+	serverLost     atomic.Bool // the server accepts no more data
 }
 
-// active gives both connections the whole time again in which nothing may be sent.
+// active restarts the time limit for idle connections on both sides.
 func (t *traffic) active() {
 	if t.ended.Load() {
 		return
@@ -72,8 +72,8 @@ func (t *traffic) active() {
 // errSecond is the error for a client that sends more than one request.
 var errSecond = errors.New("the client has sent more than one request")
 
-// send copies what the client sends. Of a request, it copies one head and one body. Another byte
-// after them is an error: the server would take it for a second request.
+// send copies what the client sends. For a request, it copies one head and one body. Any byte after
+// them is an error, because the server would treat it as a second request.
 func (t *traffic) send() error {
 	to := counted{t, t.server, &t.sent, &t.serverLost}
 	if t.request == nil {
@@ -93,12 +93,12 @@ func (t *traffic) send() error {
 	return nil
 }
 
-// counted counts what is written.
+// counted counts the bytes that are written.
 type counted struct {
 	t    *traffic
 	to   io.Writer
 	sum  *atomic.Int64
-	lost *atomic.Bool // if it is not nil, it is set when nothing more can be written
+	lost *atomic.Bool // if not nil, it is set when a write fails
 }
 
 func (c counted) Write(b []byte) (int, error) {
@@ -110,7 +110,7 @@ func (c counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// closeWrite tells the other side that nothing more comes.
+// closeWrite signals the end of the data to the other side.
 func closeWrite(conn net.Conn) {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()

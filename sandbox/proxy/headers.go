@@ -16,10 +16,11 @@ func (h header) is(name string) bool { return strings.EqualFold(h.name, name) }
 // headers are the headers of one request.
 type headers struct {
 	list   []header
-	oldest bool // the request is one of HTTP/1.0, which has no chunks
+	oldest bool // the request has HTTP/1.0, which has no chunks
 }
 
-// read reads the headers and the empty line after them.
+// read reads the headers and the empty line after them. left is how many more bytes the head may
+// have.
 func (h *headers) read(r *bufio.Reader, left *int) error {
 	for {
 		line, err := readLine(r, left)
@@ -30,7 +31,7 @@ func (h *headers) read(r *bufio.Reader, left *int) error {
 			return nil
 		}
 		name, value, ok := strings.Cut(line, ":")
-		if !ok || !isToken(name) { // so a name has no blank, and a line does not continue the last one
+		if !ok || !isToken(name) { // this also refuses names with blanks, and lines that continue the line before
 			return errors.New("a header of the request has no name")
 		}
 		if h.list = append(h.list, header{name, strings.Trim(value, " \t")}); len(h.list) > maxHeaders {
@@ -49,7 +50,7 @@ func (h *headers) values(name string) (out []string) {
 	return out
 }
 
-// body returns the length of the body. It refuses a request from which two programs could read two
+// body returns the length of the body. It refuses a request in which two programs could find two
 // different lengths.
 func (h *headers) body() (body, error) {
 	lengths, codings := h.values("Content-Length"), h.values("Transfer-Encoding")
@@ -72,14 +73,13 @@ func (h *headers) body() (body, error) {
 	return body{length: n}, nil
 }
 
-// betweenTwo are the headers that concern only a client and its proxy. The proxy writes its own Host
-// and Connection.
+// betweenTwo lists the headers that concern only a client and its proxy. The proxy itself writes
+// Host and Connection.
 var betweenTwo = []string{"Host", "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authorization",
 	"Proxy-Authenticate", "TE", "Trailer", "Upgrade"}
 
-// head returns the head of the request to the server. It asks the server to close the connection
-// after its answer, because each connection carries one request. The parameter first is the request
-// line.
+// head returns the head of the request to the server. first is the request line. The head asks the
+// server to close the connection after its answer, because each connection carries only one request.
 func (h *headers) head(first, host string) []byte {
 	drop := slices.Clone(betweenTwo)
 	for _, value := range h.values("Connection") {

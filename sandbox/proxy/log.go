@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Decision says what happened to a connection.
+// Decision is what happened to a connection.
 type Decision string
 
-// The decisions.
+// These are the decisions.
 const (
 	Allowed Decision = "allowed" // the proxy has connected to the server
-	Refused Decision = "refused" // the sandbox may not reach the server, or the request was wrong
-	Failed  Decision = "failed"  // the sandbox may reach the server, but the proxy could not
+	Refused Decision = "refused" // the sandbox may not reach the server, or the request was malformed
+	Failed  Decision = "failed"  // the sandbox may reach the server, but the proxy could not connect
 	Closed  Decision = "closed"  // an allowed connection has ended
 )
 
@@ -22,20 +22,20 @@ const (
 type Entry struct {
 	Time     time.Time `json:"time"`
 	Decision Decision  `json:"decision"`
-	Host     string    `json:"host,omitempty"` // empty for a request that the proxy could not read
+	Host     string    `json:"host,omitempty"` // empty if the proxy could not parse the request
 	Port     uint16    `json:"port,omitempty"`
 	Address  string    `json:"address,omitempty"` // the IP address to which the proxy has connected
-	Reason   string    `json:"reason,omitempty"`  // of a refusal or a failure, for people
+	Reason   string    `json:"reason,omitempty"`  // reason of a refusal or a failure, for people
 	Sent     int64     `json:"sent,omitempty"`    // bytes that the sandbox has sent; only for Closed
 	Received int64     `json:"received,omitempty"`
 }
 
-// maxLog limits both files of a log together, in bytes.
+// maxLog is the largest total size of a log's two files, in bytes.
 const maxLog = 1 << 20
 
-// Log writes one line of JSON for each entry. It keeps two files, the current one and an older one.
-// Before the current file would exceed half of maxLog, it replaces the older file, and Log begins a
-// new one. So the newest entries stay.
+// Log writes one line of JSON for each entry. It keeps two files: the current one and an older one.
+// When the current file would exceed half of maxLog, it becomes the older one, and Log begins a new
+// file. So the newest entries are kept.
 type Log struct {
 	path string
 
@@ -44,7 +44,7 @@ type Log struct {
 	size int64
 }
 
-// OpenLog opens or makes the file at path. The older file has the same path with ".1" at its end.
+// OpenLog opens or makes the log file at path. The older file has the path with ".1" at its end.
 func OpenLog(path string) (*Log, error) {
 	l := &Log{path: path}
 	return l, l.open()
@@ -76,7 +76,7 @@ func (l *Log) Add(e Entry) {
 	if l.size+int64(len(line)) > maxLog/2 && l.size > 0 {
 		old := l.file
 		if os.Rename(l.path, l.path+".1") != nil || l.open() != nil {
-			return // the file must not grow
+			return // without the entry, because the file must not exceed the bound
 		}
 		_ = old.Close()
 	}

@@ -15,28 +15,28 @@ import (
 // These bounds keep a program in the sandbox from filling the proxy's memory. Real agent CLIs send
 // heads of less than 8 KiB.
 const (
-	maxLine    = 16 << 10 // bytes of one line, with its end
-	maxHead    = 64 << 10 // bytes of the request line and all headers
+	maxLine    = 16 << 10 // size of one line with its end, in bytes
+	maxHead    = 64 << 10 // size of the request line and all headers, in bytes
 	maxHeaders = 200
 )
 
-// request is the head of a request to the proxy.
+// request is the parsed head of a request to the proxy.
 type request struct {
-	host    string // a name in small letters, or an IP address
+	host    string // a name in lower case, or an IP address
 	port    uint16
 	connect bool   // the client wants a tunnel
-	head    []byte // what the server gets instead of the client's head; nil for a tunnel
+	head    []byte // the head that the proxy sends to the server; nil for a tunnel
 	body    body
 }
 
-// body says how long the body of a request is.
+// body describes how long the body of a request is.
 type body struct {
-	length  int64 // bytes
-	chunked bool  // the length is unknown, and the body consists of chunks
+	length  int64 // in bytes
+	chunked bool  // the length is unknown, because the body consists of chunks
 }
 
-// readRequest reads the head of a request. The reader must have a buffer of maxLine bytes. Any error
-// but io.EOF tells the user what is wrong with the request.
+// readRequest reads the head of a request. The reader's buffer must have maxLine bytes. Every error
+// except io.EOF describes for the user what is wrong with the request.
 func readRequest(r *bufio.Reader) (request, error) {
 	left := maxHead
 	line, err := readLine(r, &left)
@@ -69,7 +69,8 @@ func readRequest(r *bufio.Reader) (request, error) {
 	return q, nil
 }
 
-// readLine returns the next line without its end. It takes the line's bytes from left.
+// readLine returns the next line without its end. It subtracts the line's size from left, which is
+// how many more bytes the head may have.
 func readLine(r *bufio.Reader, left *int) (string, error) {
 	raw, err := r.ReadSlice('\n')
 	*left -= len(raw)
@@ -88,7 +89,7 @@ func readLine(r *bufio.Reader, left *int) (string, error) {
 	return string(text), nil
 }
 
-// parseURL takes a URL with the scheme http apart.
+// parseURL splits a URL with the scheme http into its parts.
 func parseURL(text string) (host string, port uint16, path string, err error) {
 	const scheme = "http://"
 	if len(text) < len(scheme) || !strings.EqualFold(text[:len(scheme)], scheme) {
@@ -110,8 +111,8 @@ func parseURL(text string) (host string, port uint16, path string, err error) {
 	return host, port, path, err
 }
 
-// parseAuthority takes HOST:PORT apart. Without a port, it returns usual. If usual is 0, the port is
-// required.
+// parseAuthority splits HOST:PORT. If the port is missing, it returns the port usual. If usual is 0,
+// a missing port is an error.
 func parseAuthority(text string, usual uint16) (string, uint16, error) {
 	host, port := text, ""
 	if at := strings.LastIndexByte(text, ':'); at >= 0 && !strings.HasSuffix(text, "]") {
@@ -141,7 +142,7 @@ func parseAuthority(text string, usual uint16) (string, uint16, error) {
 	return host, uint16(number), err
 }
 
-// visible reports whether a text consists of ASCII characters that print, without blanks.
+// visible reports whether a text consists of printable ASCII characters without blanks.
 func visible(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' })
 }

@@ -35,7 +35,7 @@ func TestRequestsThatAreUnderstood(t *testing.T) {
 	}
 }
 
-// wrongRequests are requests that the proxy refuses, by what is wrong with them.
+// wrongRequests contains requests that the proxy must refuse, by what is wrong with them.
 var wrongRequests = map[string]string{
 	"no version":                   "GET http://a.example/\r\n\r\n",
 	"HTTP/2":                       "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
@@ -126,8 +126,8 @@ func TestABodyIsCopiedToItsEnd(t *testing.T) {
 	}
 }
 
-// FuzzRequest checks that what the proxy understands is what another program reads from the same
-// bytes, and that nothing but one request reaches the server.
+// FuzzRequest checks that the proxy parses a request in the same way as another program does. The
+// server must receive exactly one request.
 func FuzzRequest(f *testing.F) {
 	for _, text := range wrongRequests {
 		f.Add([]byte(text))
@@ -156,7 +156,7 @@ func FuzzRequest(f *testing.F) {
 		read, err := http.ReadRequest(again)
 		if err != nil {
 			if strings.Contains(err.Error(), "invalid URI") || strings.Contains(err.Error(), "parse ") {
-				return // a path that only the server judges
+				return // only the server can judge this path
 			}
 			t.Fatalf("the server cannot read %q: %v", q.head, err)
 		}

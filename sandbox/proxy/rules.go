@@ -8,24 +8,24 @@ import (
 
 // Rule is one server that the sandbox may reach.
 type Rule struct {
-	Host string `json:"host"` // a name in small letters, or an IP address in its usual form
+	Host string `json:"host"` // a name in lower case, or an IP address in its usual form
 	Port uint16 `json:"port"`
-	// Private says that the name of the host may lead to an address of a private network or of this
-	// machine. An IP address in Host always may.
+	// Private allows the host's name to lead to an address of a private network or of this machine.
+	// For an IP address in Host, Private is not needed.
 	Private bool `json:"private,omitempty"`
 }
 
 // Rules lists everything that a sandbox may reach.
 type Rules struct {
 	Allow []Rule `json:"allow,omitempty"`
-	// Forward lists servers of this machine. Inside the sandbox, each of them has the same port on
-	// the loopback interface. So a program reaches them without knowing the proxy. Each of them
-	// also needs a rule in Allow.
+	// Forward lists servers on this machine. Each has the same port on the sandbox's loopback
+	// interface, so that programs reach it without knowing the proxy. Each also needs a rule in
+	// Allow.
 	Forward []Rule `json:"forward,omitempty"`
 }
 
-// find returns the rule for a host and a port. A rule whose name may lead to a private address comes
-// first.
+// find returns the rule for a host and a port. If several rules match, it prefers one that allows
+// private addresses.
 func (r Rules) find(host string, port uint16) (Rule, bool) {
 	var found Rule
 	ok := false
@@ -37,8 +37,8 @@ func (r Rules) find(host string, port uint16) (Rule, bool) {
 	return found, ok
 }
 
-// permits returns "" if the proxy may connect to an address of the host in rule. Otherwise it
-// returns the reason, in words for people.
+// permits returns "" if the proxy may connect to addr for the rule's host. Otherwise it returns the
+// reason for people.
 func (r Rules) permits(rule Rule, addr netip.Addr) string {
 	kind := kindOf(addr)
 	if kind == public {
@@ -52,7 +52,7 @@ func (r Rules) permits(rule Rule, addr netip.Addr) string {
 	return "its address " + addr.String() + " is no public one"
 }
 
-// authority returns the host and the port as they are written in a URL.
+// authority returns the host and the port in the form that URLs use.
 func authority(host string, port uint16) string {
 	if addr, err := netip.ParseAddr(host); err == nil && addr.Is6() {
 		host = "[" + host + "]"

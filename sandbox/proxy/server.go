@@ -14,33 +14,34 @@ import (
 	"time"
 )
 
-// These bounds hold for a proxy unless a test sets others.
+// These bounds apply to a proxy unless a test sets others.
 const (
-	// maxConnections limits the connections of each listener. The proxy closes further connections at
-	// once. An agent CLI has fewer than ten at a time.
+	// maxConnections is how many connections each listener may have. The proxy closes further
+	// connections at once. An agent CLI has fewer than ten at a time.
 	maxConnections = 128
-	// headTimeout limits the time for the head of a request. Programs send it at once.
+	// headTimeout is how long a client may take to send the head of a request. Programs send it at once.
 	headTimeout = 15 * time.Second
-	// lookUpTimeout limits the time for the look-up of a name. It is the time in which a resolver
-	// tries two servers twice.
+	// lookUpTimeout is the time limit for looking up a name. In this time, a resolver tries two servers
+	// twice.
 	lookUpTimeout = 20 * time.Second
-	// dialTimeout limits the time for each address. The kernel sends four requests in it.
+	// dialTimeout is the time limit for connecting to one address. In this time, the kernel sends four
+	// requests.
 	dialTimeout = 10 * time.Second
-	// idleTimeout ends a connection on which nothing was sent. A model may think for minutes before
-	// its first byte.
+	// idleTimeout is how long a connection may be idle before it is closed. A model may think for
+	// minutes before it sends its first byte.
 	idleTimeout = time.Hour
-	// endTimeout limits the time for which a client may keep a connection that the server has ended.
+	// endTimeout is how long a client may keep a connection that the server has ended.
 	endTimeout = 10 * time.Second
-	// maxAddresses limits the addresses of one host that the proxy tries.
+	// maxAddresses is how many addresses of one host the proxy tries.
 	maxAddresses = 8
 )
 
 // Server answers the connections of one sandbox.
 type Server struct {
 	Rules  Rules
-	Record func(Entry) // takes each decision; it may be called at the same time
+	Record func(Entry) // called with each decision, possibly by several goroutines at once
 
-	// These are the machine's own, unless a test sets others.
+	// These functions use the machine's own network, unless a test replaces them.
 	lookUp      func(ctx context.Context, host string) ([]netip.Addr, error)
 	dial        func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
 	connections int
@@ -48,12 +49,12 @@ type Server struct {
 	idleTimeout time.Duration
 }
 
-// Serve accepts connections from l, and calls answer for each one in a goroutine. Pass ServeProxy as
-// answer, or a function that calls ServeForward. If too many connections are open, Serve closes a new
-// one at once.
+// Serve accepts connections from l, and calls answer for each one in a new goroutine. The caller passes
+// ServeProxy as answer, or a function that calls ServeForward. If too many connections are open, Serve
+// closes a new one at once.
 //
-// When ctx ends or l is closed, Serve closes the listener and all connections. It returns when each call
-// of answer has returned.
+// When ctx ends or l is closed, Serve closes the listener and all connections. It returns when all calls
+// of answer have returned.
 func (s *Server) Serve(ctx context.Context, l net.Listener, answer func(context.Context, net.Conn)) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -67,7 +68,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, answer func(context.
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // the process has too many open files
+		if err != nil { // for example because the process has too many open files
 			time.Sleep(acceptPause)
 			continue
 		}
@@ -86,11 +87,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, answer func(context.
 	}
 }
 
-// acceptPause is the pause after the kernel has given no connection, so that the proxy does not use
-// a whole processor.
+// acceptPause is the pause after a failed accept, so that the proxy does not use a whole processor.
 const acceptPause = 100 * time.Millisecond
 
-// ServeForward connects a client with the server of a rule.
+// ServeForward connects a client to the server of a rule.
 func (s *Server) ServeForward(ctx context.Context, client net.Conn, to Rule) {
 	server, err := s.connect(ctx, to.Host, to.Port)
 	if err != nil {
@@ -134,10 +134,10 @@ func (s *Server) ServeProxy(ctx context.Context, client net.Conn) {
 	s.exchange(ctx, p)
 }
 
-// isNet reports whether an error is one of the connection, and not of the request.
+// isNet reports whether an error is about the connection instead of the request.
 func isNet(err error) bool { return errors.As(err, new(net.Error)) }
 
-// refuse answers a request that gets no server. The text is for people.
+// refuse answers a request that is not forwarded to any server. text is for people.
 func refuse(client net.Conn, status, text string) {
 	_ = client.SetWriteDeadline(time.Now().Add(endTimeout))
 	text = "Coleo: " + text + "\n"
@@ -150,8 +150,8 @@ type refusal struct{ text string }
 
 func (r refusal) Error() string { return r.text }
 
-// connect connects to a server, if the rules allow it. It looks up the server's name once. The error
-// is for people. It is a refusal if the rules do not allow the server.
+// connect connects to a server if the rules allow it. It looks up the server's name only once. Its error
+// is for people, and is a refusal if the rules do not allow the server.
 func (s *Server) connect(ctx context.Context, host string, port uint16) (net.Conn, error) {
 	list, err := s.addresses(ctx, host, port)
 	if err == nil {
@@ -174,8 +174,8 @@ func (s *Server) connect(ctx context.Context, host string, port uint16) (net.Con
 	return nil, err
 }
 
-// addresses returns the addresses of a host to which the proxy may connect. There is at least one
-// if the error is nil.
+// addresses returns the addresses of a host to which the proxy may connect. If the error is nil, there
+// is at least one.
 func (s *Server) addresses(ctx context.Context, host string, port uint16) ([]netip.Addr, error) {
 	rule, ok := s.Rules.find(host, port)
 	if !ok {
@@ -207,8 +207,9 @@ func (s *Server) addresses(ctx context.Context, host string, port uint16) ([]net
 	return out, nil
 }
 
-// lookUpHost returns the addresses of a name. A dot at the end of the name keeps the resolver from
-// trying the name in other domains too. A name without a dot is one of this machine or its network.
+// lookUpHost returns the addresses of a name. It adds a dot to the end of the name, so that the resolver
+// does not try the name in other domains. A name without any dot belongs to this machine or its network,
+// and is looked up unchanged.
 func (s *Server) lookUpHost(ctx context.Context, host string) ([]netip.Addr, error) {
 	if s.lookUp != nil {
 		return s.lookUp(ctx, host)

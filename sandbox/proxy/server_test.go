@@ -21,15 +21,15 @@ import (
 	"time"
 )
 
-// stage is a proxy with a listener of its own. No test has the internet, so the stage gives names
-// their addresses, and leads public addresses to servers on loopback.
+// stage is a proxy with its own listener. The tests have no internet. So the stage assigns
+// addresses to names, and connects to servers on loopback in place of public addresses.
 type stage struct {
 	*testing.T
 	server  *Server
-	addr    string                    // of the proxy
-	names   map[string][][]netip.Addr // the answers for a name, one for each look-up
-	servers map[netip.AddrPort]string // the server on loopback behind each address
-	dialled []netip.AddrPort          // where the proxy has connected to
+	addr    string                    // address of the proxy
+	names   map[string][][]netip.Addr // the addresses of each name, one list for each look-up
+	servers map[netip.AddrPort]string // the server on loopback for each address
+	dialled []netip.AddrPort          // the addresses to which the proxy has connected
 	mu      sync.Mutex
 	entries []Entry
 }
@@ -57,7 +57,7 @@ func newStage(t *testing.T, change func(s *stage)) *stage {
 	return s
 }
 
-// name gives a name its addresses for the next look-up. The last answer stays.
+// name adds a look-up's result for a name. The last result is used for all further look-ups.
 func (s *stage) name(name string, addrs ...string) {
 	var list []netip.Addr
 	for _, a := range addrs {
@@ -90,7 +90,7 @@ func (s *stage) dialLoopback(ctx context.Context, addr netip.AddrPort) (net.Conn
 	return new(net.Dialer).DialContext(ctx, "tcp", to)
 }
 
-// web makes a server behind modelAddr. Over TLS, its port is 443.
+// web starts a server behind modelAddr. With TLS, its port is 443.
 func (s *stage) web(tls bool, handler http.HandlerFunc) *httptest.Server {
 	web, port := httptest.NewServer, uint16(80)
 	if tls {
@@ -113,7 +113,7 @@ func (s *stage) client(made *httptest.Server) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// send sends a text to the proxy, and returns everything that comes back.
+// send sends a text to the proxy and returns the whole response.
 func (s *stage) send(text string) string {
 	s.Helper()
 	conn := s.open()
@@ -136,7 +136,7 @@ func (s *stage) open() net.Conn {
 	return conn
 }
 
-// told waits until the entries fulfil a condition.
+// told waits until the recorded entries meet a condition.
 func (s *stage) told(what string, has func([]Entry) bool) {
 	s.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -226,7 +226,8 @@ func TestAllElseIsRefused(t *testing.T) {
 	}
 }
 
-// The name's second answer is an address of this machine. The proxy must not ask for it.
+// The name's second look-up would give an address of this machine. The proxy must not look the name
+// up again.
 func TestANameThatChangesItsAddressLeadsNowhereElse(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, func(s *stage) {
@@ -247,7 +248,7 @@ func TestANameThatChangesItsAddressLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-// A body or a second request must not reach the server as a request for another host.
+// A body or a second request must not reach the server as another request.
 func TestOneConnectionHasOneRequest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, nil)

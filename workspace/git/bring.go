@@ -11,16 +11,18 @@ import (
 
 // This file copies objects from a repository that an arm may have written.
 
-// oldFlaws lists what `git fsck` finds in the commits of old or strange programs, and what harms nobody. Other
-// flaws are refused, such as a tree that has a name twice, and would look different in a diff and on the disk.
+// oldFlaws lists flaws that `git fsck` finds in commits of old or unusual programs, and that are harmless. All
+// other flaws are refused. An example is a tree that contains a name twice, because it looks different in a
+// diff and on the disk.
 var oldFlaws = []string{"badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail",
 	"missingNameBeforeEmail", "missingSpaceBeforeDate", "missingSpaceBeforeEmail", "multipleAuthors", "zeroPaddedDate"}
 
-// Bring copies objects from another repository on this machine, with everything that they contain. The
-// ids can be those of commits, tags, trees and files. Bring makes no ref. An arm may have written the
-// other repository. Bring returns EUnsupported if that repository uses the objects of a third one, or
-// lacks objects as a partial clone does. It returns EConflict if objects are missing there, if git
-// fsck would refuse them, or if CheckOwn refuses the repository.
+// Bring copies objects from another repository on this machine, with everything that they contain. The ids may
+// be those of commits, tags, trees and files. Bring makes no ref.
+//
+// An arm may have written the other repository. Bring returns EUnsupported if that repository uses the objects
+// of a third one, or lacks objects as a partial clone does. It returns EConflict if objects are missing there,
+// if git fsck would refuse them, or if CheckOwn refuses the repository.
 func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if len(ids) == 0 || r.hasAll(ctx, ids) == nil {
 		return nil
@@ -53,7 +55,7 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := from.checkOwn(ctx); err != nil { // the arm may have changed it meanwhile
+	if err := from.checkOwn(ctx); err != nil { // the arm may have changed the folder meanwhile
 		return err
 	}
 	if err := r.hasAll(ctx, ids); err != nil {
@@ -62,15 +64,14 @@ func (r *Repo) Bring(ctx context.Context, from *Repo, ids []string) error {
 	return nil
 }
 
-// hasAll checks that the repository has the given objects, and everything that they contain.
+// hasAll returns an error unless the repository contains the objects and everything that they contain.
 func (r *Repo) hasAll(ctx context.Context, ids []string) error {
 	_, err := r.Run(ctx, Call{Args: []string{"rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"},
 		Stdin: strings.NewReader(strings.Join(ids, "\n") + "\n")})
 	return err
 }
 
-// tipsIn returns the objects to which the refs of this repository point, if the other repository also
-// has them.
+// tipsIn returns the objects to which the refs of r point and which other also contains.
 func (r *Repo) tipsIn(ctx context.Context, other *Repo) (tips []string, err error) {
 	own, err := r.Output(ctx, "for-each-ref", "--format=%(objectname)")
 	if err != nil || len(own) == 0 {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Clone is a clone of a user's repository. An arm in a sandbox works in it, and can write to its git folder.
+// Clone describes a clone of a user's repository. An arm in a sandbox works in the clone, and can write to the
+// clone's git folder.
 type Clone struct {
 	Work, Git string
 	Main      string // the common folder of the user's repository
@@ -16,22 +17,23 @@ type Clone struct {
 	Begin     string // the commit at which that arm's work begins
 }
 
-// OpenClone opens a clone. It is like OpenAt, but the arm's settings do not change what git sees in the files.
-// Otherwise the arm could hide a file, a mode or a line end. So the user's repository says how git reads files,
-// and which attributes they have besides those in .gitattributes. Git also uses no list of commits in the
-// clone, because the arm can write a false one.
+// OpenClone opens a clone. The arm could use the clone's settings to hide a file, a mode or a line end from git.
+// So unlike OpenAt, OpenClone takes such settings and the attributes from the user's repository, in addition to
+// the .gitattributes files. Git also ignores the clone's commit-graph, because the arm can write a false one.
 func (p Program) OpenClone(ctx context.Context, c Clone) (*Repo, error) {
 	return p.openAt(ctx, c.Work, c.Git, c.Main)
 }
 
-// ofClone lists the beginnings of the settings that a clone has for itself. They say which format its git
-// folder has, and which remotes and branches there are.
+// ofClone lists the beginnings of the settings that each clone has for itself. They describe the format of its
+// git folder, its remotes and its branches.
 var ofClone = []string{"core.repositoryformatversion", "core.bare", "extensions.", "remote.", "branch."}
 
-// notInClone lists the beginnings of settings that hold in no clone. A clone always has all files.
+// notInClone lists the beginnings of settings that do not apply in a clone, because a clone always contains all
+// files.
 var notInClone = []string{"core.sparsecheckout", "index.sparse"}
 
-// cloneSettings returns the settings that hold in a clone. The parameter own are those that the arm can write.
+// cloneSettings returns the settings that apply in a clone. own are the settings in the clone's configuration,
+// which the arm can write.
 func (r *Repo) cloneSettings(ctx context.Context, own []setting) ([]setting, error) {
 	begins := func(s setting, list []string) bool {
 		return slices.ContainsFunc(list, func(begin string) bool { return strings.HasPrefix(s.key, begin) })
@@ -49,7 +51,7 @@ func (r *Repo) cloneSettings(ctx context.Context, own []setting) ([]setting, err
 	return settings, nil
 }
 
-// linkInfo makes the folder info of a clone's stand-in. The clone has its own list of ignored files there.
+// linkInfo makes the folder info in a clone's stand-in. The clone keeps its own list of ignored files there.
 func (r *Repo) linkInfo() error {
 	info := filepath.Join(r.standIn, "info")
 	if err := os.Mkdir(info, 0o700); err != nil {
@@ -63,8 +65,9 @@ func (r *Repo) linkInfo() error {
 	return nil
 }
 
-// cloneOnly lists the settings with which git runs in a clone. Git finds commits and objects itself. It takes no
-// names that another system takes for .git, because Bring refuses them.
+// cloneOnly lists settings with which git runs in a clone. With them, git does not use the clone's lists of
+// commits and objects, because the arm can write false ones. Git also refuses names that other operating systems
+// treat as .git, because Bring would refuse them later.
 var cloneOnly = []setting{
 	{"core.protectHFS", "true"},
 	{"core.protectNTFS", "true"},

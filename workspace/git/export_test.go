@@ -9,11 +9,11 @@ import (
 // Commands returns the commands that may run.
 func Commands() []string { return slices.Sorted(maps.Keys(commands)) }
 
-// LookingForPipesAfter returns a Program that looks for pipes after another time.
+// LookingForPipesAfter returns a Program that looks for pipes after the given time.
 func (p Program) LookingForPipesAfter(d time.Duration) Program {
 	p.pipesAfter = d
 	return p
 }
 
-// PipeIn returns the pipe in place of a file that git reads below a folder, or "".
+// PipeIn returns the path of a pipe in place of a file that git reads below a folder, or "".
 var PipeIn = pipeIn

@@ -11,19 +11,19 @@ import (
 	"coleo.dev"
 )
 
-// Fetch is an order to fetch one ref of another repository.
+// Fetch describes which ref to fetch from another repository.
 type Fetch struct {
 	URL string // as in Push
 	Ref string // the full name, such as refs/pull/12/head, or the id of a commit
-	// ForSubmodule means that nobody has named this repository. Git then uses only the protocols that the
-	// user's own configuration allows in this case (protocol.allow), as git submodule does.
+	// ForSubmodule means that no person has named this repository. Git then uses only the protocols that
+	// the user's own configuration allows in this case (protocol.allow), as for git submodule.
 	ForSubmodule bool
 	// Environ is the same as in Push.
 	Environ []string
 }
 
-// Fetch fetches a ref with everything that it contains, and returns its object's id. It makes no ref
-// and no FETCH_HEAD in this repository. No hook of this repository runs, and git asks nobody for a
+// Fetch fetches a ref with everything that it contains, and returns the id of its object. It makes no ref
+// and no FETCH_HEAD in this repository. It runs no hook of this repository and asks nobody for a
 // password. Fetch returns ENotFound if the other repository has no such ref.
 func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 	if err := checkURL(f.URL, "nothing was fetched"); err != nil {
@@ -33,7 +33,7 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 		strings.ContainsFunc(f.Ref, isControl) {
 		return "", coleo.Errorf(coleo.EInternal, "%.200q cannot be fetched", f.Ref)
 	}
-	own, err := os.MkdirTemp(r.standIn, "fetch-") // git writes FETCH_HEAD there
+	own, err := os.MkdirTemp(r.standIn, "fetch-") // git writes FETCH_HEAD to this folder
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (r *Repo) Fetch(ctx context.Context, f Fetch) (string, error) {
 	return id, nil
 }
 
-// IsObjectID reports whether a text is the full id of an object, as SHA-1 or SHA-256.
+// IsObjectID reports whether a text is the full id of an object, in the format SHA-1 or SHA-256.
 func IsObjectID(text string) bool {
 	const sha1, sha256 = 40, 64
 	return (len(text) == sha1 || len(text) == sha256) && strings.Trim(text, "0123456789abcdef") == ""

@@ -11,7 +11,8 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// pullOf makes a commit that only a pull request of the bare repository has, and returns it.
+// pullOf makes a commit that is only in a pull request of the bare repository, and returns the
+// commit.
 func (s *stage) pullOf(bare string) string {
 	s.Helper()
 	clone := filepath.Join(s.Root, "contributor")

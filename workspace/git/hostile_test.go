@@ -13,14 +13,14 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// stage is a repository with a submodule, whose files an attacker has changed.
+// stage is a repository with a submodule. An attacker has changed files in it.
 type stage struct {
 	*gittest.Stage
-	marks   string // each program of the attacker makes a file here
+	marks   string // folder in which each started program of the attacker makes a file
 	program git.Program
 }
 
-// withSubmodule has two branches that both change a file, and a submodule.
+// withSubmodule is a repository with a submodule, and with two branches that change the same file.
 var withSubmodule = gittest.Template{Fill: func(s *gittest.Stage) {
 	sub := filepath.Join(s.Root, "sub")
 	s.Git(s.Root, "init", "-q", sub)
@@ -30,7 +30,7 @@ var withSubmodule = gittest.Template{Fill: func(s *gittest.Stage) {
 	s.Write("file", "one\ntwo\nthree\n")
 	s.Write(".gitattributes", "* filter=evil diff=evil merge=evil\n")
 	s.Git(s.Repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub, "sub")
-	s.Git(s.Repo, "config", "-f", ".gitmodules", "submodule.sub.ignore", "none") // it wins over diff.ignoreSubmodules
+	s.Git(s.Repo, "config", "-f", ".gitmodules", "submodule.sub.ignore", "none") // overrides diff.ignoreSubmodules
 	s.Git(s.Repo, "add", ".")
 	s.Git(s.Repo, "commit", "-qm", "1")
 	s.Git(s.Repo, "checkout", "-qb", "other")
@@ -48,7 +48,7 @@ func newStage(t *testing.T) *stage {
 	s := &stage{Stage: withSubmodule.New(t)}
 	s.marks = filepath.Join(s.Root, "marks")
 	s.Check(os.Mkdir(s.marks, 0o700))
-	// The names hold in submodules too, whose configuration the tests replace.
+	// These variables also apply in submodules, whose configuration the tests replace.
 	s.Environ = append(s.Environ, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a",
 		"GIT_COMMITTER_EMAIL=a@b")
 	var err error
@@ -57,10 +57,11 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// mark returns a command that leaves a mark. It reads nothing and prints nothing.
+// mark returns a command that leaves a mark. It reads and prints nothing.
 func (s *stage) mark(name string) string { return "touch " + filepath.Join(s.marks, name) + " #" }
 
-// traps returns a configuration in which each key that starts a program leaves a mark.
+// traps returns a configuration in which each key that can start a program starts one that leaves a
+// mark.
 func (s *stage) traps() string {
 	var b strings.Builder
 	set := func(section string, pairs ...string) {
@@ -119,7 +120,7 @@ func (s *stage) hooks(dir, mark string) {
 	}
 }
 
-// fired returns the names of the programs that ran, and forgets them.
+// fired returns the names of the programs that have run since the last call.
 func (s *stage) fired() []string {
 	s.Helper()
 	entries, err := os.ReadDir(s.marks)
@@ -155,7 +156,7 @@ func (s *stage) plant(place string) {
 	s.Append(filepath.Join(dotGit, "modules", "sub", "config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/sub-"))
 	s.Write("sub/in-sub", "2\n")
 	s.Write("sub/.gitattributes", "* filter=evil diff=evil\n")
-	// A repository of the attacker in the work folder, and a bare one.
+	// The attacker also has a repository in the work folder, and a bare one.
 	s.Git(s.Repo, "init", "-q", "nested")
 	s.Append(filepath.Join(s.Repo, "nested/.git/config"), strings.ReplaceAll(traps, s.marks+"/", s.marks+"/nested-"))
 	s.Write("nested/x", "x")
@@ -182,7 +183,7 @@ func one(args ...string) operation {
 	}}
 }
 
-// onPrivateIndex stages everything in an index of Coleo's own, and makes a commit of it.
+// onPrivateIndex stages everything in an index of Coleo's own, and commits it.
 func onPrivateIndex(ctx context.Context, s *stage, r *git.Repo) error {
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(s.TempDir(), "index"), "GIT_AUTHOR_NAME=c", "GIT_AUTHOR_EMAIL=c@d",
 		"GIT_COMMITTER_NAME=c", "GIT_COMMITTER_EMAIL=c@d"}
@@ -210,7 +211,7 @@ func onPrivateIndex(ctx context.Context, s *stage, r *git.Repo) error {
 	return err
 }
 
-// worktree makes a worktree, checks files out in it, and looks at it.
+// worktree makes a worktree, checks files out in it, and reads its status.
 func worktree(ctx context.Context, s *stage, r *git.Repo) error {
 	w, err := r.AddWorktree(git.Worktree{ID: "arm", Path: filepath.Join(s.TempDir(), "w"), Head: "refs/heads/other"})
 	if err != nil {
@@ -229,7 +230,7 @@ func worktree(ctx context.Context, s *stage, r *git.Repo) error {
 	return os.RemoveAll(w.Git)
 }
 
-// operations is everything that the list of commands has a use for.
+// operations uses every command on the list of allowed commands.
 var operations = []operation{
 	one("status", "--porcelain=v2", "-z", "-uall", "--ignored"),
 	one("diff"), one("diff", "HEAD"), one("diff", "main", "other"), one("diff", "--stat", "HEAD"),
@@ -240,7 +241,7 @@ var operations = []operation{
 	one("hash-object", "-w", "file"), one("rev-list", "--all", "--not", "--remotes"), one("rev-parse", "HEAD"),
 	{"a commit by a private index", onPrivateIndex},
 	{"an object that is not there", func(ctx context.Context, _ *stage, r *git.Repo) error {
-		_, _ = r.Output(ctx, "cat-file", "-p", strings.Repeat("1", 40)) // git asks a promisor remote for it
+		_, _ = r.Output(ctx, "cat-file", "-p", strings.Repeat("1", 40)) // git asks a promisor remote
 		return nil
 	}},
 	{"a commit by fast-import", func(ctx context.Context, _ *stage, r *git.Repo) error {
@@ -302,10 +303,11 @@ func TestNoProgramOfAHostileRepositoryRuns(t *testing.T) {
 	}
 }
 
-// TestEachCommandOnTheListIsTested keeps the list of commands within what the test above runs.
+// TestEachCommandOnTheListIsTested: the test above must run every command on the list of allowed
+// commands.
 func TestEachCommandOnTheListIsTested(t *testing.T) {
 	t.Parallel()
-	// with others
+	// commands that run as a part of other operations
 	tested := map[string]bool{"write-tree": true, "commit-tree": true, "update-index": true, "fast-import": true,
 		"index-pack": true}
 	for _, o := range operations {
@@ -320,8 +322,8 @@ func TestEachCommandOnTheListIsTested(t *testing.T) {
 	}
 }
 
-// TestTheTrapsOfTheHostileRepositoryWork runs git as anybody would. Without it, a trap
-// that never works would look as if Coleo had stopped it.
+// TestTheTrapsOfTheHostileRepositoryWork runs plain git, which must start the programs. Otherwise a
+// trap that never works would look as if Coleo had prevented it.
 func TestTheTrapsOfTheHostileRepositoryWork(t *testing.T) {
 	t.Parallel()
 	for _, place := range places {

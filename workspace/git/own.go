@@ -17,17 +17,17 @@ import (
 // This file checks and disarms a git folder to which an arm in a sandbox can write.
 
 const (
-	// mostOwn is the largest number of files in a git folder that CheckOwn examines. A repository seldom has
-	// more than 10,000, because git packs its objects.
+	// mostOwn is the largest number of files in a git folder that CheckOwn examines. A repository rarely has more
+	// than 10,000, because git packs its objects.
 	mostOwn = 1_000_000
-	// ownAtOnce is the number of names that are read from a folder at once.
+	// ownAtOnce is how many names are read from a folder at once, to bound the memory.
 	ownAtOnce = 1024
 )
 
-// CheckOwn checks a git folder to which an arm in a sandbox can write. It returns EConflict if the folder
-// contains a symbolic link or a pipe. Git follows a link, also when it writes a ref or a reflog, and it
-// waits at a pipe. CheckOwn returns EUnsupported if git would read the objects of another repository. Hooks
-// do not count, because Coleo never runs them.
+// CheckOwn checks a git folder to which an arm in a sandbox can write. It returns EConflict if the folder contains
+// a symbolic link or a pipe, because git follows links even for writing, and waits at pipes. It returns
+// EUnsupported if git would read the objects of another repository. Hooks are not checked, because Coleo never runs
+// them.
 func CheckOwn(ctx context.Context, gitDir string) error {
 	if info, err := os.Lstat(gitDir); err != nil || !info.IsDir() {
 		return errors.Join(err, coleo.Errorf(coleo.EConflict, "%s is no folder: git is not run there", gitDir))
@@ -44,7 +44,7 @@ func CheckOwn(ctx context.Context, gitDir string) error {
 	return nil
 }
 
-// ownCheck is one call of CheckOwn.
+// ownCheck contains the data of one call of CheckOwn.
 type ownCheck struct {
 	hooks string
 	seen  int
@@ -53,7 +53,7 @@ type ownCheck struct {
 func (c *ownCheck) folder(ctx context.Context, dir string) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a git of the arm has deleted it meanwhile
+		return nil // the arm's git has deleted it meanwhile
 	}
 	if err != nil {
 		return err
@@ -96,8 +96,8 @@ func (c *ownCheck) entry(ctx context.Context, path string, kind fs.FileMode) err
 		"delete it, and try again", path, what)
 }
 
-// checkRefs checks the refs and the reflogs of a repository. Git writes through a symbolic link there, and it
-// waits at a pipe. checkRefs returns EInvalid for a link out of the git folder, and for a pipe.
+// checkRefs checks the refs and reflogs of a repository. It returns EInvalid for a pipe, at which git would wait.
+// It also returns EInvalid for a link out of the git folder, because git would write through the link.
 func (r *Repo) checkRefs() error {
 	var dirs []string
 	for _, name := range []string{"refs", "logs"} {
@@ -129,8 +129,8 @@ func notRegular(path string) error {
 	return coleo.Errorf(coleo.EInvalid, "%s is no regular file: git is not run in this repository", path)
 }
 
-// checkPipes checks the git folders for pipes in the folders whose files git opens first. A pipe among the objects,
-// or one that an arm makes later, ends the git that waits for it: see awaitPipe.
+// checkPipes checks the git folders for pipes that git would open first. It does not search among the objects. If
+// git waits at a pipe there, or at a pipe that an arm makes later, awaitPipe ends git.
 func (r *Repo) checkPipes() error {
 	for _, name := range []string{"", "info", "objects/info", "objects/pack"} {
 		for _, gitDir := range slices.Compact(r.gitDirs()) {
@@ -148,8 +148,8 @@ func (r *Repo) checkPipes() error {
 	return nil
 }
 
-// ReadRegular returns the first bytes of a regular file to which an arm can write. It never waits at a pipe, and
-// follows no symbolic link. The parameter most is the largest number of bytes.
+// ReadRegular returns at most the first most bytes of a regular file. An arm may be able to write to the file, so
+// ReadRegular never waits at a pipe and follows no symbolic link.
 func ReadRegular(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -162,14 +162,14 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// Disarm removes from a repository what can start a program when the user's own git runs there: hooks, all
-// settings except the harmless ones, and the file that names another repository, which has such things too. Without
-// that file, git does not run if the objects are in the other repository. The caller must have written the repository itself, because
-// Disarm does not look for symbolic links.
+// Disarm removes everything from a repository with which the user's own git would start a program. It removes
+// hooks, all settings except the harmless ones, and the file commondir, which names another repository with hooks
+// and settings. If the objects are in that other repository, git no longer runs afterwards. The caller must have
+// written the repository itself, because Disarm does not look for symbolic links.
 func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	config := filepath.Join(gitDir, "config")
 	settings, err := p.readHarmless(ctx, config)
-	if err != nil { // the settings are lost, and the repository is not
+	if err != nil { // the settings are lost, but not the repository
 		settings = nil
 	}
 	for _, name := range []string{"hooks", "config.worktree", "config", "commondir"} {
@@ -180,10 +180,9 @@ func (p Program) Disarm(ctx context.Context, gitDir string) error {
 	return os.WriteFile(config, writeSettings(append([]setting{{"core.bare", "false"}}, settings...)), 0o666)
 }
 
-// ReplaceOwn replaces a file below the git folder of a clone, as git does: it first makes the file name.lock. It
-// never follows a symbolic link out of the clone, even if the arm makes one during the call. The function check
-// is called while the lock exists. If it returns an error, nothing is replaced. ReplaceOwn returns EBusy if the
-// lock exists.
+// ReplaceOwn replaces a file below a clone's git folder in git's way: it first makes the file name.lock. It never
+// follows a symbolic link out of the clone, even if the arm makes one during the call. While the lock exists, it
+// calls check, and replaces nothing if check returns an error. ReplaceOwn returns EBusy if the lock already exists.
 func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	work, err := os.OpenRoot(r.Work)
 	if err != nil {
@@ -212,7 +211,7 @@ func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 		err = check()
 	}
 	if info, failed := root.Lstat(name); err == nil && failed == nil && info.IsDir() {
-		err = root.Remove(name) // git leaves an empty folder behind when it packs the refs in it
+		err = root.Remove(name) // when git packs the refs of a folder, it leaves the empty folder behind
 	}
 	if err == nil {
 		err = root.Rename(lock, name)
@@ -223,8 +222,8 @@ func (r *Repo) ReplaceOwn(name string, data []byte, check func() error) error {
 	return err
 }
 
-// withoutReflogs makes a stand-in for a git folder that has no reflogs. Coleo's own refs need none. Git would
-// follow a symbolic link in the place of a reflog, and an arm can make one at any moment.
+// withoutReflogs makes a stand-in for a git folder that has no reflogs. Git follows symbolic links when it writes a
+// reflog, and an arm can make such a link at any moment. Coleo's own refs need no reflogs.
 func (r *Repo) withoutReflogs() (string, error) {
 	own, err := os.MkdirTemp(r.standIn, "refs-")
 	if err != nil {

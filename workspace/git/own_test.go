@@ -10,8 +10,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// An arm can write to the git folder in which it works. Git must not be led to another place by it, also
-// where Coleo opens the repository by its work folder alone, as for a checkpoint.
+// An arm can write to the git folder in which it works. It must not lead git to another place, even if Coleo
+// knows only the work folder, as for a checkpoint.
 func TestOpenRefusesAGitFolderThatLeadsElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(s *stage, other string){
@@ -45,7 +45,8 @@ func TestOpenRefusesAGitFolderThatLeadsElsewhere(t *testing.T) {
 	}
 }
 
-// Coleo makes a checkpoint after each turn. A program of the arm can make a link in the place of its reflog.
+// Coleo makes a checkpoint after each turn, and a program of the arm can replace a reflog by a link. So
+// Coleo's refs must have no reflogs.
 func TestARefOfColeoGetsNoReflog(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -57,7 +58,7 @@ func TestARefOfColeoGetsNoReflog(t *testing.T) {
 	s.Write(outside, "mine")
 	log := filepath.Join(s.Repo, ".git/logs", ref)
 	s.Check(os.MkdirAll(filepath.Dir(log), 0o700))
-	s.Check(os.Symlink(outside, log)) // after Open has looked for links
+	s.Check(os.Symlink(outside, log)) // makes the links after Open has checked for links
 	head := s.Git(s.Repo, "rev-parse", "HEAD")
 	_, err = r.Run(t.Context(), git.Call{Args: []string{"update-ref", ref, head}, NoReflog: true})
 	s.Check(err)

@@ -6,25 +6,25 @@ import (
 	"sync"
 )
 
-// mostParsed is the largest number of configurations that are kept. A host agent works in fewer
-// repositories, and each configuration takes some kilobytes.
+// mostParsed is the largest number of configurations that are kept. Each takes some kilobytes, and a
+// host agent works in fewer repositories.
 const mostParsed = 64
 
-// parsedKey identifies a configuration by its bytes and by the git program that has read it. A
-// changed configuration has another key, so kept settings are never out of date.
+// parsedKey identifies a configuration by its bytes and by the git program that parsed it. A changed
+// configuration has a new key, so kept settings never become out of date.
 type parsedKey struct {
 	program string
 	content [sha256.Size]byte
 }
 
 // parsedConfigs keeps the harmless settings of configurations, so that opening a repository again
-// starts no git process. Several goroutines can call its methods at the same time.
+// does not start git. Several goroutines may call its methods at the same time.
 type parsedConfigs struct {
 	mu   sync.Mutex
 	kept map[parsedKey][]setting
 }
 
-// parsed is shared by all Programs of this process, because each order makes a Program of its own.
+// parsed is shared by all Programs of this process, because each order creates its own Program.
 var parsed parsedConfigs
 
 // get returns a copy of the settings that put has stored.

@@ -10,7 +10,7 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// TestOpenAgainStartsNoGit checks that a configuration is parsed once, and again after a change.
+// TestOpenAgainStartsNoGit: a configuration must be parsed only once, and again after a change.
 func TestOpenAgainStartsNoGit(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// pipesAfter is how long git runs before Coleo looks for pipes in its folders. Each pause after that is twice
-// as long, so that the looks take little of a long call. Most calls of git end within a second.
+// pipesAfter is how long git runs before Coleo looks for pipes in git's folders. Each later pause is twice as
+// long, so that the searches take little of a long call's time. Most calls of git end within a second.
 const pipesAfter = 5 * time.Second
 
-// readByGit lists the names of files that git, or the filter of Git LFS, opens in a work folder, whatever they
-// are. In an arm's folder each of them can be a pipe. Git would wait for a writer as long as its caller lets it.
+// readByGit lists the names of files in a work folder that git, or the filter of Git LFS, opens without checking
+// their type. In an arm's folder, each of them can be a pipe. Git would then wait for a writer until its caller
+// gives up.
 var readByGit = []string{".gitattributes", ".gitignore", ".gitmodules", ".lfsconfig"}
 
-// awaitPipe looks for a pipe in place of a file that git reads, again and again until ctx ends. It then
-// calls found with the path of the pipe. In the git folders, any file can be one that git reads.
+// awaitPipe searches for a pipe in place of a file that git reads, until ctx ends. If it finds one, it calls
+// found with the path of the pipe and returns. In the git folders, git may read any file.
 func (p Program) awaitPipe(ctx context.Context, dir string, gitDirs []string, found func(path string)) {
 	pause := p.pipesAfter
 	if pause == 0 {
@@ -42,7 +43,7 @@ func (p Program) awaitPipe(ctx context.Context, dir string, gitDirs []string, fo
 	}
 }
 
-// pipeInGit returns the path of a pipe in a git folder. It returns "" if there is none, or if ctx ends.
+// pipeInGit returns the path of a pipe in a git folder, or "" if there is none or ctx ends.
 func pipeInGit(ctx context.Context, gitDir string) (pipe string) {
 	_ = filepath.WalkDir(gitDir, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -57,15 +58,14 @@ func pipeInGit(ctx context.Context, gitDir string) (pipe string) {
 	return pipe
 }
 
-// pipeIn returns the path of a pipe below dir that git would open. It returns "" if there is none, or
-// if ctx ends.
+// pipeIn returns the path of a pipe below dir that git would open, or "" if there is none or ctx ends.
 func pipeIn(ctx context.Context, dir string) (pipe string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return fs.SkipAll
 		case err != nil:
-			return nil // a folder that cannot be read hides no file that git opens
+			return nil // git cannot open files in a folder that cannot be read
 		case d.IsDir() && d.Name() == ".git":
 			return fs.SkipDir
 		case d.Type()&fs.ModeNamedPipe != 0 && slices.Contains(readByGit, d.Name()):

@@ -13,7 +13,8 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// An arm can put a pipe in place of a file that git opens. Git would wait for the order's whole time.
+// An arm can replace a file that git opens by a pipe. Git must not wait there until the order's time
+// is over.
 func TestGitDoesNotWaitForAPipe(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{".gitattributes", ".gitignore", "sub2/.gitattributes", "sub2/.gitignore"} {
@@ -48,7 +49,7 @@ func TestOnlyPipesThatGitOpensAreFound(t *testing.T) {
 	}
 }
 
-// A pipe in the git folder is found when the repository is opened, or while git waits for it.
+// A pipe in the git folder must be found when the repository is opened, or while git waits at it.
 func TestGitDoesNotWaitForAPipeInTheGitFolder(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]bool{"info/exclude": true, "index": true, "objects/info/commit-graph": true,
@@ -90,7 +91,8 @@ func TestGitDoesNotWaitForAPipeInTheGitFolder(t *testing.T) {
 	}
 }
 
-// Git log reads .mailmap by default, and Coleo shows the names as the commits have them.
+// By default, git log reads .mailmap, which can be a pipe. Coleo must show the names as they are in
+// the commits instead.
 func TestGitDoesNotReadAMailmap(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

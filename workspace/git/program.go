@@ -18,25 +18,25 @@ type Program struct {
 	scratch string
 	held    *os.File
 
-	pipesAfter time.Duration // 0 stands for the constant pipesAfter
+	pipesAfter time.Duration // replaces the constant pipesAfter; 0 means no replacement
 }
 
-// Holding returns a Program that gives the open file to each git process. Each of these processes
-// keeps the file open until the process ends. If the file is locked with flock, the lock lasts
-// until the last of these processes has ended, even if the caller is killed.
+// Holding returns a Program that passes the open file to each git process. The process keeps the
+// file open until it ends. If the file is locked with flock, the lock lasts until the last of these
+// processes has ended, even if the caller is killed.
 func (p Program) Holding(file *os.File) Program {
 	p.held = file
 	return p
 }
 
-// passed lists the variables that git gets from the caller's environment. The list contains no GIT_
-// variable.
+// passed lists the variables of the caller's environment that git receives. The list contains no
+// GIT_ variable.
 var passed = []string{"HOME", "PATH", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME"}
 
 // Find returns the git program of this machine. It looks for git in the PATH of environ. Stand-ins
-// for repositories are made below the folder scratch. Only this user may write to this folder. If
-// scratch is "", they are made in the system's folder for temporary files. Find returns
-// ENotInstalled if there is no git.
+// for repositories are made below the folder scratch, to which only this user may write. If scratch
+// is "", they are made in the system's folder for temporary files. Find returns ENotInstalled if
+// there is no git.
 func Find(environ []string, scratch string) (Program, error) {
 	p := Program{scratch: scratch}
 	for _, entry := range environ {
@@ -75,9 +75,9 @@ func lookFor(program string, environ []string) string {
 	return ""
 }
 
-// environment returns the variables that every git process gets, besides the folders of its
-// repository. Their values take precedence over those of every configuration file. The settings
-// more take precedence over the settings in forced.
+// environment returns the variables that every git process receives, except the folders of its
+// repository. The settings in these variables override those of every configuration file. The
+// settings in more override those in forced.
 func (p Program) environment(more ...setting) []string {
 	settings := slices.Concat(forced, more)
 	env := slices.Clone(p.environ)
@@ -85,10 +85,10 @@ func (p Program) environment(more ...setting) []string {
 		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=false", "SSH_ASKPASS=false",
 		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_MERGE_AUTOEDIT=no",
 		"GIT_PAGER=cat", "PAGER=cat",
-		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=", // no network, and no program of a transport
+		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=", // no network, and no program for a transport
 		"GIT_NO_LAZY_FETCH=1",
-		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // git shows the objects themselves, not replacements
-		"GIT_OPTIONAL_LOCKS=0", // status does not write the index
+		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, // git shows no replacements of objects
+		"GIT_OPTIONAL_LOCKS=0", // git status must not write the index
 		fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 	for n, s := range settings {
 		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s.key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s.value))
@@ -96,8 +96,8 @@ func (p Program) environment(more ...setting) []string {
 	return env
 }
 
-// forced lists settings that apply to every git process that Coleo starts. They take precedence
-// over the user's own settings.
+// forced lists settings that apply to every git process of Coleo. They override the user's own
+// settings.
 var forced = []setting{
 	// Without these settings, git could run a program or check signatures.
 	{"core.hooksPath", os.DevNull},
@@ -108,7 +108,7 @@ var forced = []setting{
 	{"core.sshCommand", "false"},
 	{"core.gitProxy", ""},
 	{"core.alternateRefsCommand", "false"},
-	{"credential.helper", ""}, // an empty value clears the list
+	{"credential.helper", ""}, // an empty value empties the list
 	{"commit.gpgSign", "false"},
 	{"tag.gpgSign", "false"},
 	{"push.gpgSign", "false"},
@@ -121,26 +121,28 @@ var forced = []setting{
 	{"user.useConfigOnly", "true"}, // git refuses a commit instead of guessing its author
 	{"gc.auto", "0"},
 	{"maintenance.auto", "false"},
-	// An arm can write a false list of untracked files into its index. Git does not use this list.
+	// An arm can write a false list of untracked files into its index. With this setting, git
+	// ignores that list.
 	{"core.untrackedCache", "false"},
-	// Git writes a ref to the disk before it deletes anything that the ref keeps.
+	// With this setting, git writes a ref to the disk before it deletes anything that the ref
+	// keeps.
 	{"core.fsync", "reference"},
-	{"fastimport.unpackLimit", "0"}, // git writes a pack, which is on the disk before its ref
-	// These settings prevent git from running in submodules, because it would read their own
-	// configuration there.
+	{"fastimport.unpackLimit", "0"}, // makes git write a pack, which is on the disk before its ref
+	// These settings keep git from running in submodules, because it would read the configuration
+	// of each submodule there.
 	{"submodule.recurse", "false"},
 	{"diff.submodule", "short"},
 	{"diff.ignoreSubmodules", "dirty"},
 	{"status.submoduleSummary", "false"},
 	{"fetch.recurseSubmodules", "false"},
 	{"push.recurseSubmodules", "no"},
-	// These settings fix the form of the output, because Coleo reads it.
+	// These settings fix the format of the output that Coleo parses.
 	{"color.ui", "false"},
 	{"core.quotePath", "false"},
 	{"diff.noprefix", "false"},
 	{"diff.mnemonicPrefix", "false"},
 	{"diff.relative", "false"},
-	{"diff.autoRefreshIndex", "true"}, // git leaves out a file whose times alone have changed
+	{"diff.autoRefreshIndex", "true"}, // omits files of which only the times have changed
 	{"diff.colorMoved", "no"},
 	{"diff.context", "3"},
 	{"diff.interHunkContext", "0"},
@@ -149,17 +151,17 @@ var forced = []setting{
 	{"status.showStash", "false"},
 	{"log.showRoot", "true"},
 	{"log.follow", "false"},
-	{"log.mailmap", "false"}, // git would read .mailmap, which can be a pipe
+	{"log.mailmap", "false"}, // keeps git from reading .mailmap, which can be a pipe
 	{"rerere.enabled", "false"},
 }
 
-// ownIndex lists the settings for an index that belongs to Coleo alone: see Call.OwnIndex.
+// ownIndex lists settings for an index that only Coleo uses: see Call.OwnIndex.
 var ownIndex = []setting{
-	{"core.splitIndex", "false"}, // git would write a part of the index into the git folder
+	{"core.splitIndex", "false"}, // keeps git from writing a part of the index into the git folder
 }
 
-// ownLists lists more settings for such an index: see Call.OwnLists.
+// ownLists lists further settings for such an index: see Call.OwnLists.
 var ownLists = []setting{
 	{"core.untrackedCache", "true"},
-	{"status.showUntrackedFiles", "all"}, // git keeps its list only for the value of this setting
+	{"status.showUntrackedFiles", "all"}, // git keeps its list of untracked files only with this setting
 }

@@ -9,13 +9,13 @@ import (
 	"coleo.dev"
 )
 
-// Push says which commit to push to which branch of another repository.
+// Push describes which commit to push to which branch of another repository.
 type Push struct {
 	URL    string // https:// or ssh://, or the form user@host:path of ssh
 	Commit string // the full id of the commit
-	Branch string // the branch that gets the commit, without refs/heads/
-	// Environ is the user's environment. Git gets only those variables that it needs for the
-	// network and for the user's login.
+	Branch string // the branch to which the commit is pushed, without refs/heads/
+	// Environ is the user's environment. Git receives only those of its variables that it needs for
+	// the network and for the user's login.
 	Environ []string
 }
 
@@ -27,19 +27,19 @@ var network = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GIT_SSH", "GIT_SSH_COM
 	"GH_TOKEN", "GITHUB_TOKEN", "GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_HOST", "GH_CONFIG_DIR",
 	"GITLAB_TOKEN", "GITLAB_HOST", "GLAB_CONFIG_DIR"}
 
-// userNetwork lists the forced settings that a push or a fetch leaves to the user's own configuration.
-// They say how the user logs in. The repository's own configuration cannot set them.
+// userNetwork lists those forced settings that do not apply to a push or a fetch. There the user's own
+// configuration applies instead, because these settings determine how the user logs in. The
+// repository's own configuration cannot set them.
 var userNetwork = []string{"core.sshCommand", "core.gitProxy", "credential.helper"}
 
-// networkProtocols lists the protocols of a push and a fetch. The protocol file works only if the
-// user's own configuration replaces the URL by a path (url.PATH.insteadOf), because checkURL refuses
-// paths.
+// networkProtocols lists the protocols that a push and a fetch may use. The protocol file is useful
+// only if the user's own configuration replaces the URL by a path (url.PATH.insteadOf), because
+// checkURL refuses paths.
 const networkProtocols = "https:ssh:file"
 
-// Push pushes a commit, and returns git's word for the result, such as "new branch" or "up to
-// date". Push never overwrites a commit of the other repository. No hook of this repository runs,
-// and git asks nobody for a password. Push returns EConflict if the other repository has refused
-// the commit.
+// Push pushes a commit, and returns git's word for the result, such as "new branch" or "up to date".
+// It never overwrites commits of the other repository. It runs no hook of this repository and asks
+// nobody for a password. Push returns EConflict if the other repository refuses the commit.
 func (r *Repo) Push(ctx context.Context, p Push) (string, error) {
 	if err := checkURL(p.URL, "nothing was pushed"); err != nil {
 		return "", err
@@ -61,8 +61,8 @@ func (r *Repo) Push(ctx context.Context, p Push) (string, error) {
 	return word, nil
 }
 
-// networkEnvironment returns the environment of a git process that uses the network. It is the
-// environment of every git process, but with the user's login.
+// networkEnvironment returns the environment of a git process that uses the network. It adds the
+// user's login to the environment of every git process.
 func (p Program) networkEnvironment(user []string) []string {
 	env := slices.Clone(p.environ)
 	for _, entry := range user {
@@ -106,8 +106,8 @@ func checkURL(url, nothing string) error {
 
 func isControl(c rune) bool { return c <= ' ' || c == 0x7f }
 
-// readPush reads the output of git push --porcelain. It returns the flag of the branch and git's
-// word about the branch. The flag is 0 if the output has no line about a branch.
+// readPush parses the output of git push --porcelain. It returns the flag of the branch and git's word
+// about the branch. The flag is 0 if the output contains no line about a branch.
 func readPush(out string) (flag byte, word string) {
 	for line := range strings.Lines(out) {
 		fields := strings.SplitN(strings.TrimRight(line, "\n"), "\t", 3)
@@ -118,8 +118,8 @@ func readPush(out string) (flag byte, word string) {
 	return flag, word
 }
 
-// Values returns the values of a setting in the repository's own configuration. An arm can have
-// written them. A setting that is not harmless has no values here.
+// Values returns the values of a setting in the repository's own configuration, which an arm may have
+// written. A setting that is not harmless has no values.
 func (r *Repo) Values(key string) (values []string) {
 	for _, s := range r.settings {
 		if strings.EqualFold(s.key, key) {

@@ -12,7 +12,8 @@ import (
 
 const forge = "https://forge.example/"
 
-// bare makes a bare repository. The user's own configuration lets git take it for a URL.
+// bare makes a bare repository and returns a URL for it. The user's own configuration makes git use
+// the repository's path for this URL.
 func (s *stage) bare(name string) (url string) {
 	s.Helper()
 	dir := filepath.Join(s.Root, name+".git")
@@ -55,7 +56,7 @@ func TestAPushRunsNoProgramOfAHostileRepository(t *testing.T) {
 	}
 }
 
-// TestAPushNeverOverwrites: a branch that has other commits stays as it is.
+// TestAPushNeverOverwrites: a branch with other commits must not change.
 func TestAPushNeverOverwrites(t *testing.T) {
 	t.Parallel()
 	s := &stage{Stage: gittest.New(t)}

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/paths"
 )
 
-// Repo is one work folder of a repository. This is the main work folder or a worktree. Several
-// goroutines can call its methods at the same time. Close the Repo after use.
+// Repo is one work folder of a repository: the main work folder or a worktree. Several goroutines may call its
+// methods at the same time. Close the Repo after use.
 type Repo struct {
 	// Work is the top folder of the work folder. Git is the work folder's own folder for HEAD and
 	// the index. Common is the folder with the objects and the refs. All three paths are absolute
@@ -25,16 +25,15 @@ type Repo struct {
 	Work, Git, Common string
 
 	program Program
-	standIn string // the folder that git takes for Common
-	main    string // the common folder of the user's repository, if this is a clone of it; otherwise ""
+	standIn string // the folder that git uses in place of Common
+	main    string // the common folder of the user's repository, if this is a clone of that repository; otherwise ""
 
 	settings []setting // the harmless settings of the repository
 }
 
-// Open opens the repository that contains the folder dir. It looks for .git in dir and in the
-// folders above it. A folder counts only if it contains .git, so a bare repository is never opened.
-// Open returns ENotFound if dir is in no repository. It returns EInvalid if .git is broken, or
-// points to the git folder of another work folder.
+// Open opens the repository that contains the folder dir. It looks for .git in dir and in the folders above it.
+// Bare repositories are never opened, because they contain no .git. Open returns ENotFound if dir is in no
+// repository. It returns EInvalid if .git is broken, or points to the git folder of another work folder.
 func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 	work, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -60,8 +59,8 @@ func (p Program) Open(ctx context.Context, dir string) (*Repo, error) {
 	return p.OpenAt(ctx, work, gitDir)
 }
 
-// OpenAt opens a work folder whose git folder the caller knows. It does not read the .git in the
-// work folder, because an arm can change it.
+// OpenAt opens a work folder whose git folder the caller already knows. It does not read the .git of the work
+// folder, because an arm can change it.
 func (p Program) OpenAt(ctx context.Context, work, gitDir string) (*Repo, error) {
 	return p.openAt(ctx, work, gitDir, "")
 }
@@ -113,9 +112,8 @@ func followGit(work string) (string, error) {
 	return dir, checkBacklink(path, dir)
 }
 
-// checkNoCommondir checks a git folder that is not that of a worktree. It returns EInvalid if the folder shares
-// the objects and refs of another one. Git makes no such folder. But an arm can, to lead Coleo into another
-// repository.
+// checkNoCommondir returns EInvalid if a git folder that is not a worktree's shares the objects and refs of
+// another git folder. Git makes no such folder, but an arm can, to lead Coleo into another repository.
 func checkNoCommondir(dir string) error {
 	if _, err := os.Lstat(filepath.Join(dir, "commondir")); err == nil {
 		return coleo.Errorf(coleo.EInvalid, "%s names another repository in its file commondir: git is not run there", dir)
@@ -123,11 +121,11 @@ func checkNoCommondir(dir string) error {
 	return nil
 }
 
-// checkBacklink checks that a worktree's git folder names this worktree. Without this check, a
-// changed .git could lead into another repository of the user.
+// checkBacklink returns an error unless a worktree's git folder names this worktree. Without this check, a
+// changed .git could lead Coleo into another repository of the user.
 func checkBacklink(path, gitDir string) error {
 	back, err := readLine(filepath.Join(gitDir, "gitdir"))
-	if errors.Is(err, fs.ErrNotExist) { // a submodule, or a repository with a git folder elsewhere
+	if errors.Is(err, fs.ErrNotExist) { // this is a submodule, or a repository whose git folder is elsewhere
 		return checkNoCommondir(gitDir)
 	}
 	if err != nil {
@@ -145,7 +143,7 @@ func checkBacklink(path, gitDir string) error {
 	return nil
 }
 
-// commonOf returns the folder that holds the objects and refs for a git folder.
+// commonOf returns the folder with the objects and refs that belong to a git folder.
 func commonOf(gitDir string) (string, error) {
 	common, err := readLine(filepath.Join(gitDir, "commondir"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -160,7 +158,7 @@ func commonOf(gitDir string) (string, error) {
 	return filepath.EvalSymlinks(common)
 }
 
-// maxLine is the size in bytes of the largest file that contains one path. A path has at most 4096
+// maxLine is the size of the largest file that is read for a single path, in bytes. A path has at most 4096
 // bytes.
 const maxLine = 8 << 10
 
@@ -180,9 +178,9 @@ func readLine(path string) (string, error) {
 	return string(bytes.TrimRight(data, "\r\n")), nil
 }
 
-// linked lists what git finds in the common folder through the stand-in. Some of these files may be
-// missing. Git then makes them through the link. The list does not contain the configuration and
-// the hooks.
+// linked lists the files and folders of the common folder to which the stand-in has links. Some of them may be
+// missing, and then git creates them through the link. The list does not contain the configuration and the
+// hooks.
 var linked = []string{"HEAD", "objects", "refs", "packed-refs", "reftable", "logs", "shallow", "info", "worktrees",
 	"modules", "lfs", "rebase-merge", "rebase-apply", "BISECT_LOG"}
 
@@ -222,7 +220,7 @@ func (r *Repo) readSettings(ctx context.Context) ([]setting, error) {
 	return append(settings, own...), err
 }
 
-// link lets the stand-in lead to one of the names in linked.
+// link makes a link in the stand-in to one of the names in linked.
 func (r *Repo) link(name string) error {
 	target := filepath.Join(r.Common, name)
 	if err := r.stays(target); err != nil {
@@ -237,8 +235,8 @@ func (r *Repo) link(name string) error {
 	return nil
 }
 
-// stays checks that a file of the git folder is not a symbolic link to a place outside. Otherwise
-// git would write to that place.
+// stays returns an error if a file of the git folder is a symbolic link to a place outside. Git would write to
+// that place.
 func (r *Repo) stays(path string) error {
 	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return nil
@@ -251,14 +249,14 @@ func (r *Repo) stays(path string) error {
 		path)
 }
 
-// Close removes what Open made. The repository stays as it is.
+// Close removes what Open has made. It does not change the repository.
 func (r *Repo) Close() {
 	if r.standIn != "" {
 		os.RemoveAll(r.standIn)
 	}
 }
 
-// ObjectFormat returns the format of the object ids, which is sha1 or sha256.
+// ObjectFormat returns the format of the object ids: sha1 or sha256.
 func (r *Repo) ObjectFormat() string {
 	format := "sha1"
 	for _, s := range r.settings {

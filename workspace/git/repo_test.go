@@ -157,7 +157,8 @@ func TestOutputIsBoundedAndErrorsAreShort(t *testing.T) {
 	}
 }
 
-// TestACanceledGitEndsWithItsChildren has a filter of the user's that never ends.
+// TestACanceledGitEndsWithItsChildren cancels a git that runs a filter of the user. The filter
+// never ends by itself, but must end with git.
 func TestACanceledGitEndsWithItsChildren(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

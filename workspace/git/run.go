@@ -17,34 +17,36 @@ import (
 	"coleo.dev"
 )
 
+// This file starts git, and contains the list of commands that may run.
+
 const (
-	// defaultMost is the size in bytes of the largest output that Output returns.
+	// defaultMost is the size of the largest output that Output returns, in bytes.
 	defaultMost = 64 << 20
-	// maxStderr is the number of bytes of the error output that are kept.
+	// maxStderr is how many bytes of the error output are kept.
 	maxStderr = 16 << 10
-	// killGrace is the time in which a killed git process must close its pipes.
+	// killGrace is how long a killed git may take to close its pipes.
 	killGrace = 5 * time.Second
 )
 
-// Call is one start of git in a repository.
+// Call describes one start of git in a repository.
 type Call struct {
 	Args  []string // the command and its arguments, without "git"
 	Stdin io.Reader
-	// Env contains variables that are added to the environment. Only the names in callerEnv are
-	// allowed.
+	// Env contains additional variables for the environment. Only the names in callerEnv are allowed.
 	Env []string
-	// Most is the size of the largest output in bytes. If it is 0, the limit is 64 MiB.
+	// Most is the size of the largest output, in bytes. If it is 0, defaultMost applies.
 	Most int64
-	// OwnIndex is the path of an index that only Coleo writes. Git uses it in place of the index of the
-	// work folder. In this index git stores the times of the files, so that the next call is faster. With
-	// OwnLists git also stores which files are untracked. If OwnIndex is "", git writes no index by itself.
+	// OwnIndex is the path of an index that only Coleo writes. Git uses it in place of the work folder's index.
+	// Git stores the times of the files in it, so that the next call is faster. With OwnLists, git also stores
+	// which files are untracked. If OwnIndex is "", git writes no index by itself.
 	OwnIndex string
 	OwnLists bool
-	// NoReflog means that git writes no reflog. Coleo's own refs in an arm's repository need none.
+	// NoReflog makes git write no reflog. Coleo's own refs in an arm's repository need none.
 	NoReflog bool
-	// Stdout gets the output while git writes it, without a limit. It can be nil.
+	// Stdout receives the output while git writes it, without a limit. It can be nil.
 	Stdout io.Writer
-	// Warn is called with the beginning of the error output if git succeeds and has written there. It can be nil.
+	// Warn is called if git succeeds but has written to its error output. text is the beginning of that output.
+	// Warn can be nil.
 	Warn func(text string)
 }
 
@@ -53,12 +55,13 @@ var callerEnv = []string{"GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNAT
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
 	"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE", "GIT_REFLOG_ACTION"}
 
-// commands lists the commands that may run. For each command, it also lists the arguments that come
-// before the caller's arguments. A command is on the list only if a test shows that a hostile
-// repository starts no program with it. "add", "commit", "stash push", "merge", "rebase" and
-// "cherry-pick" are not on the list. They start git in submodules, whatever the configuration says.
-// Use update-index, merge-tree, commit-tree and read-tree instead. "worktree" is not on the list,
-// because it would write the path of the stand-in (see AddWorktree).
+// commands lists the commands that may run. For each command, it contains the arguments that precede the caller's
+// arguments.
+//
+// A command may be on the list only if a test shows that a hostile repository starts no program with it. "add",
+// "commit", "stash push", "merge", "rebase" and "cherry-pick" are not on the list, because they start git in
+// submodules with any configuration. Use update-index, merge-tree, commit-tree and read-tree instead. "worktree"
+// is not on the list, because it would write the path of the stand-in (see AddWorktree).
 var commands = map[string][]string{
 	"branch":           nil,
 	"cat-file":         nil,
@@ -95,7 +98,7 @@ var commands = map[string][]string{
 	"write-tree":       nil,
 }
 
-// plainDiff keeps a diff from starting programs, and from looking into submodules.
+// plainDiff keeps a diff from starting programs and from examining submodules.
 var plainDiff = []string{"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--submodule=short"}
 
 // Output runs git with these arguments and returns its output.
@@ -103,9 +106,9 @@ func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
 	return r.Run(ctx, Call{Args: args})
 }
 
-// Run runs git in the top folder of the work folder, and returns its output. If git fails, the
-// error is an *Error, and Run also returns the output so far. If the output is larger than c.Most,
-// Run ends git and returns the first c.Most bytes with ErrTooLarge.
+// Run runs git in the top folder of the work folder, and returns its output. If git fails, the error is an
+// *Error, and Run also returns the output so far. If the output is larger than c.Most, Run ends git and returns
+// the first c.Most bytes with ErrTooLarge.
 func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 	args, err := arguments(c.Args)
 	if err != nil {
@@ -150,8 +153,7 @@ func (r *Repo) Run(ctx context.Context, c Call) ([]byte, error) {
 // gitDirs returns the git folders of the repository.
 func (r *Repo) gitDirs() []string { return []string{r.Git, r.Common} }
 
-// arguments returns the given arguments together with the arguments that their git command always
-// gets.
+// arguments returns the arguments of git, with those that the command always needs.
 func arguments(args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, coleo.Errorf(coleo.EInternal, "git needs a command")
@@ -189,21 +191,21 @@ func checkOption(command, option string) error {
 	return nil
 }
 
-// call is one start of the program.
+// call describes one start of the program.
 type call struct {
 	args []string
 	dir  string
-	// gitDirs are the git folders that git reads. No file there may be a pipe.
+	// gitDirs are the git folders that git reads. Coleo searches them for pipes.
 	gitDirs []string
 	stdin   io.Reader
 	env     []string
 	most    int64
-	// stdout gets the output if stdout is set. Otherwise run returns the output.
+	// stdout receives the output. If it is nil, run returns the output.
 	stdout io.Writer
-	warn   func(text string) // see Call
+	warn   func(text string) // see Call.Warn
 }
 
-// run starts git and waits for its end. If ctx ends, it ends git and git's children.
+// run starts git and waits until it ends. If ctx ends first, run ends git and git's children.
 func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -239,8 +241,8 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	case out.cut:
 		return out.kept.Bytes(), ErrTooLarge
 	case ctx.Err() != nil:
-		// run returns this error even if the exit code is 0. If a filter of git was killed first,
-		// git continues without the filter.
+		// This error is returned even if the exit code is 0. If one of git's filters was killed first, git has
+		// continued without the filter.
 		return nil, fmt.Errorf("git %s: %w", c.args[0], ctx.Err())
 	case err == nil:
 		if text := stderr.kept.String(); c.warn != nil && text != "" {
@@ -255,14 +257,14 @@ func (p Program) run(ctx context.Context, c call) ([]byte, error) {
 	return out.kept.Bytes(), &Error{Command: c.args[0], ExitCode: exit.ExitCode(), Stderr: stderr.kept.String()}
 }
 
-// ErrTooLarge says that git's output was larger than the limit of the call.
+// ErrTooLarge means that git's output exceeded the limit of the call.
 var ErrTooLarge = errors.New("git's output is too large")
 
-// Error says that a git process ended with an exit code that is not 0.
+// Error means that git ended with an exit code other than 0.
 type Error struct {
 	Command  string // the first argument
 	ExitCode int    // -1 if a signal ended git
-	Stderr   string // its beginning
+	Stderr   string // beginning of the error output
 }
 
 // Error returns the command and the first line of the error output.
@@ -288,8 +290,7 @@ func ExitCode(err error) int {
 	return -1
 }
 
-// bounded keeps the first bytes that are written to it. If more bytes come, it calls the function
-// full.
+// bounded keeps the first bytes that are written to it. If more bytes arrive, it calls full.
 type bounded struct {
 	kept bytes.Buffer
 	most int64
@@ -297,7 +298,7 @@ type bounded struct {
 	cut  bool
 }
 
-// Write never fails. If it failed, git would end because of a closed pipe.
+// Write never returns an error, because git would end if the pipe were closed.
 func (b *bounded) Write(data []byte) (int, error) {
 	room := b.most - int64(b.kept.Len())
 	if int64(len(data)) <= room {

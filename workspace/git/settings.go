@@ -18,17 +18,17 @@ import (
 	"coleo.dev"
 )
 
-// maxConfig is the size in bytes of the largest repository configuration that is read. The
-// configuration of a repository with 1,000 branches has about 100 kB.
+// maxConfig is the size of the largest configuration of a repository that is read, in bytes. The configuration of
+// a repository with 1,000 branches has about 100 kB.
 const maxConfig = 4 << 20
 
-// setting is one line of a configuration. Its key is section.name or section.subsection.name. Only
-// the subsection distinguishes between upper and lower case.
+// setting is one line of a configuration. The key has the form section.name or section.subsection.name. Only the
+// subsection is case-sensitive.
 type setting struct{ key, value string }
 
-// harmless matches the keys that git may read from a repository's own configuration. Each key says
-// how files or refs are stored, or who commits. No key can name a program, a file or an address
-// from which git reads without being asked.
+// harmless matches the keys that git may read from a repository's own configuration. Each key determines how files
+// or refs are stored, or who commits. No key can name a program, or a file or an address that git would read
+// without being asked.
 var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`core\.(repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|protecthfs|protectntfs|symlinks)`,
 	`core\.(autocrlf|eol|safecrlf|checkroundtripencoding|logallrefupdates|sharedrepository)`,
@@ -36,15 +36,15 @@ var harmless = regexp.MustCompile(`(?s)^(` + strings.Join([]string{
 	`index\.(sparse|version|threads)`,
 	`extensions\.(objectformat|refstorage|noop|compatobjectformat|relativeworktrees|preciousobjects)`,
 	`branch\..*\.(remote|merge|rebase|pushremote|description)`,
-	`remote\.[^:]*\.(url|fetch)`, // not a name with ":": it could replace a URL
+	`remote\.[^:]*\.(url|fetch)`, // no name with ":", because it could replace a URL
 	`(user|author|committer)\.(name|email)`,
 	`init\.defaultbranch`,
 	`diff\.(algorithm|renames|renamelimit)`,
 	`merge\.(conflictstyle|renames|renamelimit)`,
 }, "|") + `)$`)
 
-// leftOut lists the extensions that a repository can work without. Any other extension says that
-// the repository has a format of its own.
+// leftOut lists the extensions without which a repository still works. Every other extension means that the
+// repository has a format of its own.
 var leftOut = []string{"extensions.worktreeconfig", "extensions.partialclone"}
 
 // readHarmless reads a configuration and returns its harmless settings. It does not follow
@@ -68,7 +68,7 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		key, value, valued := strings.Cut(entry, "\n")
 		if !valued {
-			value = "true" // a key without a value
+			value = "true" // a key without a value means true
 		}
 		switch {
 		case onlyElsewhere(key):
@@ -83,14 +83,13 @@ func (p Program) readHarmless(ctx context.Context, path string) ([]setting, erro
 	return kept, nil
 }
 
-// onlyElsewhere reports whether a setting is for a system whose file names are not those that a program has given.
-// Linux keeps names as they are. There the setting would only let an arm hide a file, such as FILE beside file.
+// onlyElsewhere reports whether a setting is only for file systems that change file names. Linux keeps names
+// unchanged, so an arm could only use the setting to hide a file, such as FILE beside file.
 func onlyElsewhere(key string) bool {
 	return runtime.GOOS == "linux" && (key == "core.ignorecase" || key == "core.precomposeunicode")
 }
 
-// readConfig reads a regular file. It refuses a pipe or a device, because reading one might never
-// end.
+// readConfig reads a regular file. It refuses pipes and devices, because reading them might never end.
 func readConfig(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +113,7 @@ func readConfig(path string) ([]byte, error) {
 	return data, nil
 }
 
-// writeSettings returns the text of a configuration with these settings, in their order.
+// writeSettings returns the text of a configuration with the given settings, in this order.
 func writeSettings(settings []setting) []byte {
 	var out bytes.Buffer
 	for _, s := range settings {

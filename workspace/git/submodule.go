@@ -16,10 +16,9 @@ import (
 	"coleo.dev"
 )
 
-// SubmoduleNames returns the names of the submodules by their paths, as the file .gitmodules of the
-// checked-out commit says. It leaves out a name that no folder for repositories can have, such as
-// "../x". The result is empty if there is no such file. SubmoduleNames returns EInvalid if git cannot
-// read the file.
+// SubmoduleNames returns the names of the submodules by their paths, from the file .gitmodules of the
+// checked-out commit. It omits a name that is unsafe as a folder's path, such as "../x". If there is no
+// .gitmodules, the result is empty. SubmoduleNames returns EInvalid if git cannot parse the file.
 func (r *Repo) SubmoduleNames(ctx context.Context) (map[string]string, error) {
 	data, err := r.Run(ctx, Call{Args: []string{"cat-file", "blob", "HEAD:.gitmodules"}, Most: maxConfig})
 	if ExitCode(err) > 0 {
@@ -45,8 +44,8 @@ func (r *Repo) SubmoduleNames(ctx context.Context) (map[string]string, error) {
 	return names, err
 }
 
-// canBeFolder reports whether a submodule's name is a path that stays in the folder of all repositories,
-// on each system.
+// canBeFolder reports whether a submodule's name, used as a path, stays in the folder of all submodules'
+// repositories. It answers for all operating systems.
 func canBeFolder(name string) bool {
 	if !filepath.IsLocal(name) || filepath.Clean(name) != name || name == "." || strings.ContainsAny(name, `\:`) ||
 		strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
@@ -58,19 +57,21 @@ func canBeFolder(name string) bool {
 	})
 }
 
-// copiedSettings lists the beginnings of the settings that a copy of a repository has too.
+// copiedSettings lists the beginnings of the settings that Copy copies.
 var copiedSettings = []string{"core.repositoryformatversion", "core.filemode", "core.ignorecase",
 	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol", "extensions.objectformat", "remote.", "user.",
 	"author.", "committer."}
 
-// Copy makes a repository in the new folder dir. It has the objects of r, its remotes with their
-// branches, its tags, and the refs that begin with one of the further texts, such as refs/heads. The
-// commit becomes its HEAD. Copy checks nothing out. The objects are copied
-// and not linked, so that nobody can change an object of r through the copy, and so that the copy stays
-// whole when r deletes objects. Copy returns EUnsupported if r itself lacks objects.
+// Copy makes a copy of r in the new folder dir. The copy has all objects of r, its remotes with their
+// branches, and its tags. It also has the refs that begin with one of the texts in further, such as
+// refs/heads. Its HEAD is the given commit. Copy checks nothing out.
+//
+// The objects are copied instead of linked, so that nobody can change an object of r through the copy.
+// The copy also stays complete if r deletes objects. Copy returns EUnsupported if r itself lacks
+// objects.
 func (r *Repo) Copy(ctx context.Context, dir, commit string, further ...string) error {
 	if _, err := packsOf(filepath.Join(r.Common, "objects")); err != nil {
-		return err // before anything is made
+		return err // nothing has been made yet
 	}
 	for _, name := range []string{"objects/pack", "refs/heads"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
@@ -111,7 +112,7 @@ func (r *Repo) Copy(ctx context.Context, dir, commit string, further ...string) 
 	return err
 }
 
-// Activate tells git, in the configuration of a repository that Copy has made, that a submodule is used.
+// Activate marks a submodule as active in the configuration of a repository that Copy has made.
 func (r *Repo) Activate(name string) error {
 	f, err := os.OpenFile(filepath.Join(r.Common, "config"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
@@ -121,12 +122,11 @@ func (r *Repo) Activate(name string) error {
 	return errors.Join(err, f.Close())
 }
 
-// mostCopies is how often the objects are copied if another git repacks them meanwhile.
+// mostCopies is how often the copying is tried, because another git may repack the objects meanwhile.
 const mostCopies = 5
 
-// copyObjects copies all objects. Another git can put objects into a new pack meanwhile, and then
-// delete them where they were. So copyObjects begins again if an object or the list of packs has
-// changed.
+// copyObjects copies all objects. Meanwhile another git can move objects into a new pack. So copyObjects
+// begins again if an object has vanished or the list of packs has changed.
 func (r *Repo) copyObjects(ctx context.Context, to string) error {
 	from := filepath.Join(r.Common, "objects")
 	for range mostCopies {
@@ -170,9 +170,9 @@ func packsOf(objects string) (names []string, err error) {
 	return names, err
 }
 
-// copyFolder copies the objects of one folder. It leaves out what git makes again by itself.
+// copyFolder copies the objects in one folder. It skips files that git can make again by itself.
 func copyFolder(ctx context.Context, from, to string) error {
-	const fanOut = 2 // the length of the names of the folders of loose objects
+	const fanOut = 2 // length of the name of a folder with loose objects
 	entries, err := os.ReadDir(from)
 	if err != nil {
 		return err
@@ -201,8 +201,8 @@ func copyFolder(ctx context.Context, from, to string) error {
 	return nil
 }
 
-// copyFile copies a file whose owner may only read it, such as an object of git. The copy gets the
-// same mode. If the file system can clone files, both share their bytes.
+// copyFile copies a file that may be read-only, such as an object of git. The copy has the same mode. If
+// the file system can clone files, the two files share their bytes.
 func copyFile(from, to string) error {
 	in, err := os.OpenFile(from, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

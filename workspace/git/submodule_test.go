@@ -8,7 +8,8 @@ import (
 	"coleo.dev"
 )
 
-// TestTheNameOfASubmoduleStaysInItsFolder: a name becomes a path.
+// TestTheNameOfASubmoduleStaysInItsFolder: a submodule's name becomes a path, which must not leave
+// its folder.
 func TestTheNameOfASubmoduleStaysInItsFolder(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -21,14 +21,14 @@ type Worktree struct {
 	Locked string
 }
 
-// Gone reports whether the work folder is gone or no longer belongs to this worktree.
+// Gone reports whether the work folder is missing or no longer belongs to this worktree.
 func (w Worktree) Gone() bool {
 	dir, err := followGit(w.Path)
 	return err != nil || dir != w.Git
 }
 
-// Worktrees returns the worktrees of the repository, sorted by id. It leaves out entries that it
-// cannot read.
+// Worktrees returns the worktrees of the repository, sorted by id. It skips entries that it cannot
+// read.
 func (r *Repo) Worktrees() ([]Worktree, error) {
 	entries, err := os.ReadDir(filepath.Join(r.Common, "worktrees"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,8 +55,7 @@ func (r *Repo) Worktrees() ([]Worktree, error) {
 	return out, nil
 }
 
-// headOf returns the branch or the commit that a git folder has as its HEAD. It returns "" if there
-// is none.
+// headOf returns the branch or the commit in the HEAD of a git folder, or "" if there is none.
 func headOf(gitDir string) string {
 	line, err := readLine(filepath.Join(gitDir, "HEAD"))
 	if err != nil {
@@ -69,15 +68,14 @@ func headOf(gitDir string) string {
 	return line
 }
 
-// AddWorktree makes the files that connect a new worktree with the repository. These are the folder
-// w.Path with its .git, and the git folder below worktrees. AddWorktree checks nothing out. w.Head
-// is a branch in the form refs/heads/NAME, or a commit. The returned Worktree contains the path of
-// the git folder. AddWorktree locks the worktree with the reason w.Locked, so that no other git
-// process prunes it in the meantime. AddWorktree returns EConflict if w.Path exists and is not
-// empty, or if the id is taken.
+// AddWorktree makes the files that connect a new worktree with the repository: the folder w.Path
+// with its .git, and the git folder below worktrees. It checks nothing out. w.Head is a branch in
+// the form refs/heads/NAME, or a commit. The returned Worktree contains the path of the git folder.
 //
-// If Coleo is killed before AddWorktree has finished, the worktree that remains lacks its work
-// folder, or its files.
+// AddWorktree locks the worktree with the reason w.Locked, so that no other git process prunes it
+// meanwhile. It returns EConflict if w.Path exists and is not empty, or if the id is taken. If
+// Coleo is killed during AddWorktree, the incomplete worktree lacks its work folder, or has one
+// without files.
 func (r *Repo) AddWorktree(w Worktree) (Worktree, error) {
 	if entries, err := os.ReadDir(w.Path); !errors.Is(err, fs.ErrNotExist) && (err != nil || len(entries) > 0) {
 		return w, coleo.Errorf(coleo.EConflict, "%s is there already: no worktree was made", w.Path)
@@ -119,11 +117,10 @@ func (w Worktree) WriteLink() error {
 	return os.WriteFile(filepath.Join(w.Path, ".git"), []byte("gitdir: "+w.Git+"\n"), 0o666)
 }
 
-// MainHead returns what is checked out in the repository's main work folder. This is a branch in
-// the form refs/heads/NAME, or a commit. For a bare repository, which has no work folder, MainHead
-// returns the repository's branch.
+// MainHead returns what is checked out in the repository's main work folder: a branch in the form
+// refs/heads/NAME, or a commit. A bare repository has no work folder, and MainHead returns its
+// branch.
 func (r *Repo) MainHead() string { return headOf(r.Common) }
 
-// Head returns what is checked out in this work folder. The result has the same form as that of
-// MainHead.
+// Head returns what is checked out in this work folder, in the same form as MainHead.
 func (r *Repo) Head() string { return headOf(r.Git) }

@@ -11,11 +11,11 @@ import (
 // File describes the file, folder or symbolic link at one path.
 type File struct {
 	Mode    fs.FileMode
-	Content string // of a regular file, or the target of a symbolic link
+	Content string // content of a regular file, or target of a symbolic link
 }
 
-// Files returns all files and folders below a folder. The keys are paths relative to that folder.
-// Files leaves out the git folder of the main work folder, and the file .git of a worktree.
+// Files returns all files and folders below dir, by their paths relative to dir. It skips the git
+// folder of the main work folder, and the file .git of a worktree.
 func (s *Stage) Files(dir string) map[string]File {
 	s.Helper()
 	files := map[string]File{}
@@ -38,7 +38,7 @@ func (s *Stage) Files(dir string) map[string]File {
 	return files
 }
 
-// WorkFiles is like Files, but it also leaves out the git folder of a clone.
+// WorkFiles is like Files, but also skips the git folder of a clone.
 func (s *Stage) WorkFiles(dir string) map[string]File {
 	s.Helper()
 	files := s.Files(dir)
@@ -69,8 +69,8 @@ func read(path string) (File, error) {
 // the person's work folder.
 var owned = []string{"index", "HEAD", "config", "logs/refs/stash"}
 
-// Owned returns what belongs to the person in the repository's git folder. This is the files that
-// owned lists, and the commits to which the branch main and the newest stash point.
+// Owned returns what belongs to the person in the repository's git folder. These are the files in
+// owned, and the commits to which the branch main and the newest stash point.
 func (s *Stage) Owned() map[string]File {
 	s.Helper()
 	files := map[string]File{"refs": {Content: s.Git(s.Repo, "for-each-ref", "refs/heads/main", "refs/stash")}}
@@ -94,8 +94,8 @@ func (s *Stage) Person() map[string]File {
 	return files
 }
 
-// Same reports whether two sets of files are the same. Each difference makes the test fail. The
-// parameter what says whose files they are.
+// Same fails the test for each difference between two sets of files, and reports whether there is
+// none. what describes whose files they are.
 func (s *Stage) Same(what string, got, want map[string]File) bool {
 	s.Helper()
 	if maps.Equal(got, want) {

@@ -1,5 +1,5 @@
-// Package gittest gives tests real git repositories, and compares their contents. Only tests import
-// it.
+// Package gittest provides tests with real git repositories, and compares their contents. Only tests
+// import it.
 package gittest
 
 import (
@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// Stage is a folder with a git repository, and with the home folder of the person who owns the
-// repository. The stage is deleted when the test ends.
+// Stage is a folder with a git repository and a home folder for a person who owns the repository. It
+// is deleted when the test ends.
 type Stage struct {
 	testing.TB
 	Root    string   // the folder; its path is absolute and has no symbolic links
 	Repo    string   // the main work folder of the repository, which is Root/project
-	Environ []string // the environment of git
+	Environ []string // the environment for git
 }
 
 // New makes a stage with an empty repository, whose branch is main.
@@ -28,9 +28,9 @@ func New(t testing.TB) *Stage {
 	return empty.New(t)
 }
 
-// settings is the person's own configuration of git. It turns off git's automatic maintenance,
-// which would be another process after each commit. It also turns off the waits for the disk: a test
-// can kill a process, but it cannot cut the power.
+// settings is the person's own configuration of git. It switches off git's automatic maintenance,
+// which would start another process after each commit. It also switches off waiting for the disk,
+// because a test can kill a process but cannot cut the power.
 const settings = `[core]
 	fsync = none
 [user]
@@ -45,12 +45,12 @@ const settings = `[core]
 	auto = false
 `
 
-// memory is a folder whose files lie in memory. Only Linux has it. Git makes many short files, and on
-// a disk they cost more than half of the processor time of a stage.
+// memory is a folder in memory, which only Linux has. Git makes many short files. On a disk, these
+// files cost more than half of a stage's processor time.
 const memory = "/dev/shm"
 
-// needed is the free space that the stages of all test programs need in memory, in bytes. A container
-// often has a folder of only 64 MB.
+// needed is how much free memory the stages of all test programs need, in bytes. A container often
+// has a folder of only 64 MB.
 const needed = 1 << 30
 
 // hasRoom reports whether a folder exists and has enough free space for stages.
@@ -59,7 +59,7 @@ func hasRoom(folder string) bool {
 	return syscall.Statfs(folder, &s) == nil && float64(s.Bavail)*float64(s.Bsize) >= needed
 }
 
-// place makes a stage without any file.
+// place makes a stage without files.
 func place(t testing.TB) *Stage {
 	t.Helper()
 	dir, err := "", error(nil)
@@ -82,8 +82,7 @@ func place(t testing.TB) *Stage {
 	return s
 }
 
-// Environ returns the environment of git for a stage. The parameter root is the folder of the
-// stage.
+// Environ returns the environment for git in the stage whose folder is root.
 func Environ(root string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "GIT_CONFIG_NOSYSTEM=1"}
 }
@@ -99,8 +98,8 @@ func (s *Stage) Check(err error) {
 	}
 }
 
-// Write writes a file of the repository, or a file with an absolute path. It makes the folders
-// above the file.
+// Write writes a file. A relative path is relative to the repository. Write makes the folders above
+// the file.
 func (s *Stage) Write(path, text string) {
 	s.Helper()
 	if !filepath.IsAbs(path) {
@@ -110,8 +109,7 @@ func (s *Stage) Write(path, text string) {
 	s.Check(os.WriteFile(path, []byte(text), 0o644))
 }
 
-// Append adds text to the end of a file. It makes the file and the folders above it if they do not
-// exist.
+// Append appends text to a file. It makes the file and the folders above it if they do not exist.
 func (s *Stage) Append(path, text string) {
 	s.Helper()
 	old, err := os.ReadFile(path)
@@ -128,7 +126,7 @@ func (s *Stage) Command(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Try runs git in a folder. It returns all output, without white space around it.
+// Try runs git in a folder. It returns git's whole output without white space around it.
 func (s *Stage) Try(dir string, args ...string) (string, error) {
 	out, err := s.Command(dir, args...).CombinedOutput()
 	return strings.TrimSpace(string(out)), err
@@ -144,13 +142,12 @@ func (s *Stage) Git(dir string, args ...string) string {
 	return out
 }
 
-// ArmID returns the ID of an arm of the stage. No other stage has this ID, not even in a test
-// program that runs at the same time. Otherwise the end of a script would end processes of another
-// stage: it ends every process of the machine whose environment contains the ID of the script's
-// arm.
+// ArmID returns the id of an arm of the stage. It differs from the ids in all other stages, even in
+// test programs that run at the same time. This is necessary because the end of an arm's script ends
+// all processes of the machine whose environment contains this id.
 func (s *Stage) ArmID(name string) string { return ArmID(s.Root, name) }
 
-// ArmID returns the ID that [Stage.ArmID] returns for the stage in the given folder.
+// ArmID returns the same id as [Stage.ArmID] for the stage in the folder root.
 func ArmID(root, name string) string {
 	sum := sha256.Sum256([]byte(root))
 	return "arm-" + name + "-" + hex.EncodeToString(sum[:4])

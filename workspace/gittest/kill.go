@@ -20,8 +20,8 @@ func (s *Stage) Kill(cmd *exec.Cmd, whole bool, within time.Duration) (ended boo
 }
 
 // KillAfter starts a program and kills it after the given time. If whole is true, it also kills the
-// program's child processes, such as git. KillAfter reports whether the program ended before it was
-// killed. If that program failed, the test fails.
+// program's child processes, such as git. It reports whether the program ended before the kill. If
+// the program failed before the kill, the test fails.
 func (s *Stage) KillAfter(cmd *exec.Cmd, whole bool, after time.Duration) (ended bool) {
 	s.Helper()
 	cmd.Stderr = os.Stderr
@@ -47,8 +47,8 @@ func (s *Stage) KillAfter(cmd *exec.Cmd, whole bool, after time.Duration) (ended
 	return false
 }
 
-// Children returns the children of a process, their children, and so on. It needs /proc, so it
-// finds none on systems other than Linux.
+// Children returns the descendants of a process. It needs /proc, so it finds none on operating
+// systems other than Linux.
 func Children(pid int) (all []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, path := range tasks {
@@ -61,8 +61,8 @@ func Children(pid int) (all []int) {
 	return all
 }
 
-// DropLocks deletes the locks that a killed git process has left. Git itself tells its users to do
-// this. No git process may run in the repository meanwhile.
+// DropLocks deletes the locks that a killed git has left, as git's own error message recommends. No
+// git process may run in the repository meanwhile.
 func (s *Stage) DropLocks() {
 	s.Helper()
 	s.Check(filepath.WalkDir(filepath.Join(s.Repo, ".git"), func(path string, _ fs.DirEntry, err error) error {

@@ -12,23 +12,23 @@ import (
 	"testing"
 )
 
-// Moment says when a FatalGit kills the program that has started it.
+// Moment is when a FatalGit kills the program that has started it.
 type Moment string
 
-// The moments, seen from the git process.
+// These are the moments, from the view of the git process.
 const (
-	BeforeGit Moment = "before" // git does not run
+	BeforeGit Moment = "before" // git does not start
 	DuringGit Moment = "during" // git has just started
-	AfterGit  Moment = "after"  // git has ended, and its caller does not know yet
+	AfterGit  Moment = "after"  // git has ended, but its caller does not know that yet
 )
 
-// FatalGit is a stand-in for git. It counts its calls, runs the real git, and kills its caller at
-// one of the calls. So a test kills a program at a known call, however slow the machine is.
+// FatalGit is a fake git. It counts its calls, runs the real git, and kills its caller at one of the calls.
+// So a test can kill a program at a known call, even on a slow machine.
 type FatalGit struct {
 	dir string
 }
 
-// NewFatalGit makes a stand-in for git in a folder of its own.
+// NewFatalGit makes a FatalGit in a folder of its own.
 func (s *Stage) NewFatalGit() FatalGit {
 	s.Helper()
 	real, err := exec.LookPath("git")
@@ -39,9 +39,9 @@ func (s *Stage) NewFatalGit() FatalGit {
 	return g
 }
 
-// fatalGit is the script of the stand-in, as a format for fmt.Appendf. The first value is the folder of
-// the stand-in, and the second is the path of the real git. The script reads a file called "plan" in
-// that folder. This file contains the number of the fatal call, the Moment, and whether git is killed too.
+// fatalGit is the script of the FatalGit, as a format for fmt.Appendf. The first value is the folder of the
+// FatalGit, and the second is the path of the real git. The script reads the file "plan" in that folder,
+// which contains the number of the fatal call, the Moment, and whether git is also killed.
 const fatalGit = `#!/bin/sh
 dir='%s'
 real='%s'
@@ -68,7 +68,7 @@ during)
 esac
 `
 
-// Environ returns an environment in which the stand-in is the first git.
+// Environ returns an environment with a PATH in which the FatalGit is the first git.
 func (g FatalGit) Environ(environ []string) []string {
 	out := make([]string, 0, len(environ))
 	for _, entry := range environ {
@@ -80,9 +80,8 @@ func (g FatalGit) Environ(environ []string) []string {
 	return out
 }
 
-// Plan makes the stand-in kill the next program at one of its calls of git, and at one moment of that
-// call. The calls count from 1; the call 0 kills nothing. With killGit, a kill at DuringGit also
-// kills git.
+// Plan makes the FatalGit kill the next program at the given moment of the given call of git. Calls are
+// counted from 1, and the call 0 means no kill. If killGit is true, a kill at DuringGit also kills git.
 func (s *Stage) Plan(g FatalGit, call int, moment Moment, killGit bool) {
 	s.Helper()
 	for _, name := range []string{"calls", "killed"} {
@@ -99,8 +98,8 @@ func (g FatalGit) Calls() int {
 	return strings.Count(string(data), "\n")
 }
 
-// Chosen returns the numbers of the calls since Plan at which a test should kill. These are all
-// calls. With -short, these are the first call, the last call, and some between them at random.
+// Chosen returns the numbers of the calls since Plan at which a test should kill. These are all calls. With
+// -short, they are only the first call, the last call, and some random calls between them.
 func (g FatalGit) Chosen() (numbers []int) {
 	calls := g.Calls()
 	for number := 1; number <= calls; number++ {
@@ -111,12 +110,12 @@ func (g FatalGit) Chosen() (numbers []int) {
 	return numbers
 }
 
-// shortPart is the part of its kills that a test does with -short. All of them take most of the time of
-// `make test-short`.
+// shortPart reduces the number of kills with -short to one in shortPart. Otherwise the kills would take
+// most of the time of `make test-short`.
 const shortPart = 6
 
-// Repeats returns how often a test kills something that it kills n times. With -short, that is a part of n,
-// and at least one.
+// Repeats returns how often a test should repeat a kill that it normally repeats n times. With -short, the
+// number is smaller than n, but at least 1.
 func Repeats(n int) int {
 	if testing.Short() {
 		return min(n, 1+n/shortPart)
@@ -124,8 +123,7 @@ func Repeats(n int) int {
 	return n
 }
 
-// Killed returns the moment and the arguments of the fatal call. It returns "" if no call was
-// fatal.
+// Killed returns the moment and the arguments of the fatal call, or "" if there was no fatal call.
 func (g FatalGit) Killed() string {
 	data, _ := os.ReadFile(filepath.Join(g.dir, "killed"))
 	return strings.TrimSpace(string(data))

@@ -9,15 +9,15 @@ import (
 	"testing/fstest"
 )
 
-// Template is a stage that a test program makes once and copies for each test. Making a repository
-// takes many git commands. A copy needs at most one.
+// Template is a stage that a test program makes once and then copies for each test. It saves time,
+// because making a repository takes many git commands, but a copy takes at most one.
 type Template struct {
-	// Fill makes the content of the stage. It must not let git store an absolute path into the stage,
-	// such as the URL of a submodule: the copies lie elsewhere.
+	// Fill makes the content of the stage. It must not make git store an absolute path in the stage,
+	// such as the URL of a submodule. The copies are in other folders.
 	Fill func(*Stage)
 
 	once  sync.Once
-	files fstest.MapFS // all files below Root; nil if making them failed
+	files fstest.MapFS // all files below Root; nil if Fill failed
 }
 
 // empty is a template with an empty repository.
@@ -43,7 +43,7 @@ func (x *Template) New(t testing.TB) *Stage {
 	s := place(t)
 	s.Check(os.CopyFS(s.Root, x.files))
 	if _, err := os.Stat(filepath.Join(s.Repo, ".git/index")); err == nil {
-		s.Git(s.Repo, "status", "--porcelain") // the index has the times of the copied files from now on
+		s.Git(s.Repo, "status", "--porcelain") // updates the file times in the index, because the copies have new times
 	}
 	return s
 }

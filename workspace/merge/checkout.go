@@ -12,9 +12,9 @@ import (
 	"coleo.dev/workspace"
 )
 
-// checkFree checks that no work folder has the branch checked out. After the merge, the files and
-// the index of such a folder would belong to an older commit. If the caller wants to update the
-// folder, checkFree instead checks that no arm owns the folder and that it has no uncommitted work.
+// checkFree returns an error if a work folder has the branch checked out. After the merge, that
+// folder's files and index would belong to an older commit. If the caller wants to update that
+// folder, checkFree instead checks that no arm owns it and that it has no uncommitted work.
 func (j *job) checkFree(ctx context.Context) error {
 	path, err := workspace.CheckedOut(j.repo, heads+j.into, "")
 	if err != nil || path == "" {
@@ -47,13 +47,14 @@ func (j *job) checkFree(ctx context.Context) error {
 	return nil
 }
 
-// updateFolder writes the merged files into the work folder that has the branch checked out. The
-// caller must call the function done after it has moved the branch, or has failed to move it. If the
-// branch did not move, done puts the old files back. Git does not overwrite a file that somebody has
-// changed meanwhile, or that git does not track.
+// updateFolder writes the merged files into the work folder that has the branch checked out. It does
+// not overwrite files that somebody has changed meanwhile, or that git does not track.
 //
-// The files change before the branch moves. A record on the disk says so. After a kill in between, the
-// next merge or prune puts the old files back.
+// The caller must call done after it has moved the branch, or has failed to move it. If moved is
+// false, done puts the old files back.
+//
+// The files change before the branch moves, and a record on the disk notes that. After a kill in
+// between, the next merge or prune puts the old files back.
 func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(moved bool) error, err error) {
 	if m.Updated == "" {
 		return func(bool) error { return nil }, nil
@@ -78,8 +79,8 @@ func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(mov
 		_, err := recoverLocked(ctx, j.trees, j.repo.Common)
 		return err
 	}
-	// Git first compares files by their times. The refresh corrects the times in the index. Its
-	// exit code only says that some files differ.
+	// Git first compares files by their times. The refresh corrects the times in the index. Its exit
+	// code does not matter, because it only reports that files differ.
 	_, _ = r.Output(ctx, "update-index", "-q", "--refresh")
 	_, err = r.Output(ctx, "read-tree", "-m", "-u", m.Before, m.After)
 	if err == nil {
@@ -89,12 +90,12 @@ func (j *job) updateFolder(ctx context.Context, m changes.Merged) (done func(mov
 	err = coleo.Errorf(coleo.EConflict, "the files in %s could not be updated: nothing was merged: %w", m.Updated,
 		leftLock(err, index))
 	if _, locked := os.Lstat(index + ".lock"); locked == nil {
-		return nil, err // the record stays until the lock is gone
+		return nil, err // the record must stay until the lock is gone
 	}
 	return nil, errors.Join(err, done(false))
 }
 
-// commitOnly commits the arm's uncommitted work on the arm's branch, and merges nothing.
+// commitOnly commits the arm's uncommitted work on the arm's branch without merging anything.
 func (j *job) commitOnly(ctx context.Context) (changes.Merged, error) {
 	m := changes.Merged{MergeFrom: changes.MergeFrom{Way: j.request.Way, Branch: j.branch, Into: j.into}}
 	work, err := j.work(ctx)

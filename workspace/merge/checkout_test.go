@@ -13,7 +13,7 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// time0 is a time that no file of a test has.
+// time0 is a time that differs from the times of all files in the tests.
 var time0 = time.Unix(1, 0)
 
 // checkedOut makes a work folder of the person in which base is checked out.
@@ -32,7 +32,8 @@ func TestM28APersonsCheckoutIsUpdatedWithTheBranch(t *testing.T) {
 	s.Write(filepath.Join(dir, "own.txt"), "untracked\n")
 	s.commit(w, "file", "changed\n", "change file")
 	s.commit(w, "new", "new\n", "add new")
-	s.Check(os.Chtimes(filepath.Join(dir, "file"), time0, time0)) // the index knows another time
+	// The file's time now differs from the time in the index.
+	s.Check(os.Chtimes(filepath.Join(dir, "file"), time0, time0))
 	for _, way := range []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase} {
 		s.commit(w, string(way), "x\n", "add "+string(way))
 		m := s.merged(w, changes.MergeRequest{Way: way, UpdateCheckout: true})
@@ -92,7 +93,8 @@ func TestM28ACheckoutWithWorkIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestACheckoutGetsItsFilesBackIfTheBranchCannotMove: the files are changed before the branch.
+// TestACheckoutGetsItsFilesBackIfTheBranchCannotMove: the files change before the branch moves. If
+// the branch cannot move, the old files must come back.
 func TestACheckoutGetsItsFilesBackIfTheBranchCannotMove(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -116,7 +118,8 @@ func TestACheckoutGetsItsFilesBackIfTheBranchCannotMove(t *testing.T) {
 	}
 }
 
-// TestWhatTheArmStagesDuringACheckIsKept: the arm may work while a check runs.
+// TestWhatTheArmStagesDuringACheckIsKept: the arm may work while a check runs. What it stages
+// meanwhile must be kept.
 func TestWhatTheArmStagesDuringACheckIsKept(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,10 +10,10 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// doInClone carries out a request for an arm that has a clone. It first commits the arm's uncommitted work in
-// the clone, if the request has a message for that. Then it fetches the commits of the clone into the arm's
-// branch, and merges that branch. So if the merge meets conflicts, the commit stays on the arm's branch. A
-// dry run reads the objects of the clone where they are.
+// doInClone carries out a request for an arm with a clone. If the request has a message for uncommitted work,
+// doInClone first commits that work in the clone. Then it fetches the clone's commits into the arm's branch, and
+// merges that branch. So if the merge has conflicts, the commit is still on the arm's branch. A dry run reads
+// the objects in the clone and fetches nothing.
 func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	var made changes.Merged
 	if j.request.Commit != "" && !j.request.DryRun {
@@ -47,8 +47,8 @@ func doInClone(ctx context.Context, j job) (changes.Merged, error) {
 	return m, err
 }
 
-// writeIndexOfClone writes the new commit into the index of a clone. Git would follow a symbolic link in the
-// place of the index, and the arm can make one at any moment.
+// writeIndexOfClone writes the new commit into a clone's index. It does not use git, because git would follow a
+// symbolic link in place of the index. The arm can make such a link at any moment.
 func (j *job) writeIndexOfClone(ctx context.Context, w work) error {
 	made := filepath.Join(j.own, "clone-index")
 	_, err := j.tree.Run(ctx, git.Call{Args: []string{"read-tree", w.tree}, Env: []string{"GIT_INDEX_FILE=" + made}})
@@ -68,8 +68,8 @@ func (j *job) writeIndexOfClone(ctx context.Context, w work) error {
 }
 
 // moveInClone moves the branch of a clone to the new commit. It does not use git, because git would follow
-// symbolic links in the place of refs and reflogs. The reflog gets no entry. moveInClone returns errMoved if the
-// branch has moved meanwhile.
+// symbolic links in place of refs and reflogs. It writes no reflog. moveInClone returns errMoved if the branch
+// has moved meanwhile.
 func (j *job) moveInClone(ctx context.Context, w work) error {
 	ref := heads + j.branch
 	return j.tree.ReplaceOwn(ref, []byte(w.made+"\n"), func() error {

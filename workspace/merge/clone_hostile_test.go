@@ -16,7 +16,7 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// An arm can write links into the git folder of its clone. Coleo's git must not write through them.
+// An arm can make links in the git folder of its clone. Coleo's git must not write through them.
 func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(s *stage, w workspace.Workspace){
@@ -63,7 +63,7 @@ func TestACommitInACloneWritesNothingOutside(t *testing.T) {
 	}
 }
 
-// A program of the arm can run while Coleo commits. It makes links after Coleo has looked for them.
+// A program of the arm can run while Coleo commits, and can make links after Coleo has checked for them.
 func TestACommitInACloneFollowsNoLinkThatAppears(t *testing.T) {
 	t.Parallel()
 	s := withClones(t, true)
@@ -79,7 +79,7 @@ func TestACommitInACloneFollowsNoLinkThatAppears(t *testing.T) {
 		for ctx.Err() == nil {
 			_ = os.Remove(log)
 			_ = os.WriteFile(log, nil, 0o600)
-			time.Sleep(time.Millisecond) // the arm's program, and not the test, waits
+			time.Sleep(time.Millisecond) // the arm's program pauses here, not the test
 			_ = os.Remove(log)
 			_ = os.Symlink(outside, log)
 			time.Sleep(time.Millisecond)
@@ -104,7 +104,7 @@ func (s *stage) link(to, at string) {
 	s.Check(os.Symlink(to, at))
 }
 
-// An arm can write pipes into the git folder of its clone. Git, and Coleo itself, would wait there for ever.
+// An arm can make pipes in the git folder of its clone. Git and Coleo must not wait there forever.
 func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"index", "HEAD", "packed-refs", "shallow", "refs/heads/x", "refs/stash", "logs/HEAD",
@@ -138,7 +138,7 @@ func TestAPipeInACloneIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// A file without blocks costs an arm nothing, whatever its size is.
+// A sparse file takes no disk space at any size, so an arm can easily make a huge index.
 func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	t.Parallel()
 	s := withClones(t, true)
@@ -149,7 +149,7 @@ func TestAHugeIndexOfACloneIsNotReadIntoMemory(t *testing.T) {
 	}
 }
 
-// The arm can read every object of its clone, so no file of the person may get there. A program of the arm replaces
+// The arm can read every object of its clone, so no file of the person may get there. The arm's program replaces
 // files by links to such a file while Coleo commits.
 func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 	t.Parallel()
@@ -170,7 +170,7 @@ func TestNoFileOfThePersonGetsIntoAClone(t *testing.T) {
 		} else {
 			_ = os.Link(filepath.Join(s.Root, "public"), draft)
 			_ = os.Rename(draft, name)
-			_ = os.Remove(draft) // the name was the same file already
+			_ = os.Remove(draft) // a rename to the same file leaves the draft
 		}
 	}
 	s.Write(filepath.Join(w.Path, "work/0"), public)

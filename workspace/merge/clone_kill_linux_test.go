@@ -12,8 +12,8 @@ import (
 	"coleo.dev/workspace/gittest"
 )
 
-// TestAKillOfAMergeOfACloneLosesNothing kills a merge at each of its git calls. So it also kills between the
-// commit in the clone, the copy of the objects, the arm's branch and the other branch.
+// TestAKillOfAMergeOfACloneLosesNothing kills a merge at each of its git calls. Among them are the commit in
+// the clone, the copying of the objects, and the moves of the two branches.
 func TestAKillOfAMergeOfACloneLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := withClones(t, true)
@@ -39,7 +39,7 @@ func TestAKillOfAMergeOfACloneLosesNothing(t *testing.T) {
 		at := s.killed(w, request, g)
 		s.settle(w)
 		s.Check(filepath.WalkDir(w.Git, func(path string, _ fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, ".lock") { // git tells its user to do so
+			if err == nil && strings.HasSuffix(path, ".lock") { // git's error message advises to delete these locks
 				return os.Remove(path)
 			}
 			return err

@@ -9,14 +9,15 @@ import (
 	"coleo.dev/changes"
 )
 
-// note is a filter of the person that writes down where git update-index reads a file.
+// note is a filter of the person. It records in which folder git update-index reads a file.
 const note = `#!/bin/sh
 cat
 parent=$(awk '/^PPid/ { print $2 }' /proc/$PPID/status)
 if cat /proc/$PPID/cmdline /proc/$parent/cmdline | tr '\0' ' ' | grep -q update-index; then pwd >> FILE; fi
 `
 
-// Git follows a link that appears while it reads a file. So it reads no file of a clone when it stores the file.
+// Git follows a link that replaces a file at the moment of reading. So git must read copies of a clone's files,
+// and never the files themselves.
 func TestGitStoresCopiesOfTheFilesOfAClone(t *testing.T) {
 	t.Parallel()
 	s := withClones(t, true)

@@ -13,7 +13,7 @@ import (
 )
 
 // compute makes the commits of a merge. No ref points to them yet. It returns the commit to which
-// the branch must move. If there are conflicts, compute sets m.Conflicts.
+// the branch must move. If there are conflicts, it sets m.Conflicts instead.
 func (j *job) compute(ctx context.Context, m *changes.Merged, tip string) (string, error) {
 	list, err := j.commits(ctx, m, tip)
 	if err != nil {
@@ -56,8 +56,8 @@ func (j *job) check(ctx context.Context, tip, tree string) error {
 	return nil
 }
 
-// commits finds the arm's commits that the branch does not contain, and stores them in m. It
-// returns their ids, newest first.
+// commits stores in m the arm's commits that the branch does not contain. It returns their ids,
+// newest first.
 func (j *job) commits(ctx context.Context, m *changes.Merged, tip string) ([]string, error) {
 	out, err := j.run(ctx, "log", "-z", "--topo-order", fmt.Sprintf("--max-count=%d", mostCommits+1), "--encoding=UTF-8",
 		"--no-patch", "--format=%H %s", m.Commit, "^"+tip)
@@ -79,7 +79,7 @@ func (j *job) commits(ctx context.Context, m *changes.Merged, tip string) ([]str
 	return ids, nil
 }
 
-// message returns the message of the new commit, as git or GitHub would write it.
+// message returns the message of the new commit, in the form that git or GitHub would use.
 func (j *job) message(ctx context.Context, m *changes.Merged, list []string) (string, error) {
 	if m.Way == changes.WayMerge {
 		return fmt.Sprintf("Merge branch '%s' into %s\n", m.Branch, m.Into), nil
@@ -96,8 +96,7 @@ func (j *job) message(ctx context.Context, m *changes.Merged, list []string) (st
 	return b.String(), nil
 }
 
-// commitTree makes a commit. The variables in env name the commit's author. Without these
-// variables, the author is the user.
+// commitTree makes a commit. Its author is the user, unless variables in env name another author.
 func (j *job) commitTree(ctx context.Context, tree, message string, env []string, parents ...string) (string, error) {
 	args := []string{"commit-tree", tree, "-F", "-"}
 	for _, p := range parents {
@@ -132,8 +131,8 @@ func (j *job) sameTree(ctx context.Context, tree, commit string) (bool, error) {
 	return tree == other, err
 }
 
-// mergeTree merges two commits. It returns the tree, or the conflicts. A rebase passes the
-// commit that it replays, and each conflict names that commit.
+// mergeTree merges two commits, and returns the tree or the conflicts. In a rebase, commit is the
+// commit that is being replayed, and each conflict names it.
 func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (string, []changes.Conflict, error) {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
 		Args: []string{"merge-tree", "--write-tree", "-z", "--messages", ours, theirs}})
@@ -152,7 +151,7 @@ func (j *job) mergeTree(ctx context.Context, ours, theirs, commit string) (strin
 	return "", conflicts, nil
 }
 
-// setConflicts sets the conflicts of a merge, within the bounds of a result.
+// setConflicts stores the conflicts of a merge in m, within the bounds of a result.
 func setConflicts(m *changes.Merged, list []changes.Conflict) {
 	size := 0
 	for n, c := range list {
@@ -176,9 +175,9 @@ func (f *fields) next() (field string) {
 	return field
 }
 
-// parseConflicts reads the part of the output of `git merge-tree -z` that follows the tree. This
-// part contains MODE ID STAGE TAB PATH for each version of a file in conflict. An empty field and
-// the messages follow. The stage of the base is 1.
+// parseConflicts parses the part of the output of `git merge-tree -z` after the tree. This part
+// contains MODE ID STAGE TAB PATH for each version of a file in conflict, then an empty field, and
+// then the messages. Stage 1 is the version in the merge base.
 func parseConflicts(out, commit string) []changes.Conflict {
 	left := fields(strings.Split(out, "\x00"))
 	var paths []string
@@ -191,7 +190,8 @@ func parseConflicts(out, commit string) []changes.Conflict {
 		inBase[path] = inBase[path] || strings.HasSuffix(head, " 1")
 	}
 	kinds, first := parseKinds(left)
-	if len(paths) == 0 && first != "" { // for example a folder that was renamed in two ways
+	// There are conflicts without files, such as a folder that was renamed in two ways.
+	if len(paths) == 0 && first != "" {
 		paths = append(paths, first)
 	}
 	conflicts := make([]changes.Conflict, 0, len(paths))
@@ -200,7 +200,7 @@ func parseConflicts(out, commit string) []changes.Conflict {
 		switch {
 		case kind == "":
 			kind = "other"
-		case kind == "contents" && !inBase[path]: // git says add/add in the text only
+		case kind == "contents" && !inBase[path]: // only the text of git's message contains add/add
 			kind = "add/add"
 		}
 		conflicts = append(conflicts, changes.NewConflict(path, kind, commit))
@@ -208,9 +208,9 @@ func parseConflicts(out, commit string) []changes.Conflict {
 	return conflicts
 }
 
-// parseKinds reads the messages of a merge. A message consists of a number of paths, these paths, a
-// kind such as CONFLICT (contents), and a text. parseKinds returns the kinds of conflicts by path.
-// It also returns the very first path.
+// parseKinds parses the messages of a merge. A message consists of a number of paths, these paths,
+// a kind such as CONFLICT (contents), and a text. parseKinds returns the kinds of conflicts by
+// path, and also the first path of all messages.
 func parseKinds(left fields) (kinds map[string]string, first string) {
 	kinds = map[string]string{}
 	for len(left) > 0 {
@@ -221,7 +221,7 @@ func parseKinds(left fields) (kinds map[string]string, first string) {
 		named := left[:count]
 		left = left[count:]
 		kind, ok := strings.CutPrefix(left.next(), "CONFLICT (")
-		left.next() // the text for people
+		left.next() // skips the text for people
 		if !ok {
 			continue
 		}

@@ -16,11 +16,13 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// This file reads the files of a clone without git. Git follows a symbolic link that replaces a file or a folder at
-// that moment. A program of the arm could so let git put a file of the person into the clone, where the arm reads it.
+// This file reads the files of a clone without git. Git would follow a symbolic link that replaces a file or folder
+// at that moment. So a program of the arm could make git store a person's file in the clone, where the arm can read
+// it.
 
-// copied opens the clone with another work folder, which has copies of the named files. The copies stay within the
-// clone, whatever its links say. A file that is gone has no copy. The folder also has the attributes of the files.
+// copied opens the clone with another work folder, which contains copies of the named files. Only files within the
+// clone are copied, even if links lead out of it. A missing file has no copy. The new work folder also contains the
+// files' .gitattributes.
 func (j *job) copied(ctx context.Context, files []changes.Entry) (*git.Repo, error) {
 	dir := filepath.Join(j.own, "files")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -53,7 +55,7 @@ func (j *job) copied(ctx context.Context, files []changes.Entry) (*git.Repo, err
 	return j.trees.OpenCloneWith(ctx, j.arm, dir)
 }
 
-// copyFile copies a regular file or a symbolic link. It copies nothing else, and no file twice.
+// copyFile copies a regular file or a symbolic link. It ignores everything else, and copies no file twice.
 func copyFile(ctx context.Context, from, to *os.Root, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -94,7 +96,7 @@ func copyFile(ctx context.Context, from, to *os.Root, name string) error {
 	return errors.Join(err, out.Close())
 }
 
-// filesAndSubmodules splits the paths of entries. Git reads only the HEAD of a submodule.
+// filesAndSubmodules separates the entries of files from those of submodules. In a submodule, git reads only HEAD.
 func filesAndSubmodules(all []changes.Entry) (files, submodules []changes.Entry) {
 	for _, e := range all {
 		if e.Submodule {
@@ -106,7 +108,7 @@ func filesAndSubmodules(all []changes.Entry) (files, submodules []changes.Entry)
 	return files, submodules
 }
 
-// list returns the paths of entries as git reads them.
+// list returns the paths of entries in the form that git reads.
 func list(entries []changes.Entry) string {
 	var out strings.Builder
 	for _, e := range entries {

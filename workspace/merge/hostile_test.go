@@ -17,7 +17,7 @@ func (s *stage) trap(name string) string {
 	return "touch " + filepath.Join(s.Root, "marks", name) + " #"
 }
 
-// marks returns the names of the traps that were sprung, and forgets them.
+// marks returns the names of the traps that have run since the last call.
 func (s *stage) marks() []string {
 	s.Helper()
 	entries, err := os.ReadDir(filepath.Join(s.Root, "marks"))
@@ -30,9 +30,9 @@ func (s *stage) marks() []string {
 	return names
 }
 
-// The function plant lets an arm put traps where it can write. These places are the repository's
-// configuration and hooks, and the arm's own git folder. There are also attributes in its worktree,
-// its commits and the git folder.
+// plant makes traps in all places to which an arm can write. They are the repository's
+// configuration and hooks, the arm's own git folder, and attributes in its worktree, its commits
+// and the git folder.
 func (s *stage) plant(w workspace.Workspace) {
 	s.Helper()
 	s.Check(os.MkdirAll(filepath.Join(s.Root, "marks"), 0o755))
@@ -62,8 +62,9 @@ func (s *stage) plant(w workspace.Workspace) {
 	}
 }
 
-// hostile makes the worktree of an arm that has committed attributes, a submodule, symbolic
-// links, names in two cases and a name with a line break. Its file needs a real merge.
+// hostile makes the worktree of an arm that has committed attributes, a submodule and symbolic
+// links. The arm has also committed names that differ only in case, and a name with a line break. A
+// merge of its file cannot be a fast-forward.
 func (s *stage) hostile() workspace.Workspace {
 	s.Helper()
 	w := s.arm("evil")
@@ -83,7 +84,7 @@ func (s *stage) hostile() workspace.Workspace {
 	s.Git(w.Path, "commit", "-qm", "the arm's")
 	s.onBase("file", "one\ntwo\nthree\nfour\nPERSON\n", "person's")
 	s.plant(w)
-	// A dirty submodule with a configuration of its own, and work that is not committed.
+	// The submodule has changes and a configuration of its own. The worktree has uncommitted work.
 	modules := s.Git(filepath.Join(w.Path, "sub"), "-c", "core.fsmonitor=false", "rev-parse", "--absolute-git-dir")
 	s.Write(filepath.Join(modules, "config"), "[core]\n\tfsmonitor = \""+s.trap("sub-fsmonitor")+"\"\n")
 	s.Write(filepath.Join(w.Path, "sub/in-sub"), "2\n")
@@ -127,8 +128,8 @@ func TestNoProgramOfAHostileArmRuns(t *testing.T) {
 	}
 }
 
-// TestTheTrapsOfTheHostileArmWork: git as anybody runs it springs them. Without this test, a
-// trap that never works would look as if Coleo had stopped it.
+// TestTheTrapsOfTheHostileArmWork runs plain git, which must start the traps. Otherwise a trap that
+// never works would look as if Coleo had prevented it.
 func TestTheTrapsOfTheHostileArmWork(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -145,8 +146,8 @@ func TestTheTrapsOfTheHostileArmWork(t *testing.T) {
 	}
 }
 
-// TestAnArmThatMovesItsGitFolderIsRefused: the .git of its worktree leads into another
-// repository of the person.
+// TestAnArmThatMovesItsGitFolderIsRefused: the .git of an arm's worktree leads into another
+// repository of the person. A merge must refuse that.
 func TestAnArmThatMovesItsGitFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -10,8 +10,8 @@ import (
 	"coleo.dev/changes"
 )
 
-// Git leaves out a file with such a name, and only its error output says so. The merge must not say that it has
-// committed all of the work.
+// Git ignores files with such names, and only warns about them. A merge must not claim that it has committed
+// all of the work.
 func TestAFileThatGitDoesNotTakeIsNotLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
@@ -37,7 +37,8 @@ func TestAFileThatGitDoesNotTakeIsNotLeftOut(t *testing.T) {
 	}
 }
 
-// A name that a Mac takes for .git is not committed in a clone, because it could not be fetched from there.
+// macOS treats this name like .git. It must be refused before a commit in a clone, because such a commit could
+// not be fetched.
 func TestAClonesNameForGitOnAMacIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	s := withClones(t, true)
@@ -71,7 +72,8 @@ func TestALinkInPlaceOfAFolderIsCommitted(t *testing.T) {
 	}
 }
 
-// The index alone can be in conflict. There is nothing to commit then, and --commit must not ask for --commit.
+// If only the index has a conflict, there is nothing to commit. A merge with --commit must not fail with the
+// advice to use --commit.
 func TestAnUnmergedIndexWithoutOtherWorkStopsNoMerge(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {
@@ -92,7 +94,7 @@ func TestAnUnmergedIndexWithoutOtherWorkStopsNoMerge(t *testing.T) {
 	}
 }
 
-// An error of git alone does not say what became of the merge.
+// An error of git alone does not show that nothing was merged.
 func TestAnErrorOfGitSaysThatNothingWasMerged(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {

@@ -21,16 +21,16 @@ import (
 
 var rounds = flag.Int("kill-rounds", 4, "how often a merge is killed at a random moment")
 
-// helperFor names the variable that makes this test program merge and end.
+// helperFor is an environment variable that makes this test program carry out a task and end.
 const helperFor = "COLEO_TEST_MERGE"
 
-// task is the value of that variable.
+// task is the value of the variable helperFor.
 type task struct {
 	Dir     string
 	Environ []string
 	Arm     workspace.Workspace
 	Request changes.MergeRequest
-	Step    string   // what is done; "" is the merge
+	Step    string   // the step to carry out; "" is the merge
 	With    []string // further repositories of the arm
 }
 
@@ -63,7 +63,7 @@ func (t task) do() error {
 	return fmt.Errorf("no step %q", t.Step)
 }
 
-// restore restores each worktree of the arm that is gone, from the newest ref that has kept it.
+// restore restores each missing worktree of the arm from the newest ref that has kept it.
 func (t task) restore(ctx context.Context, trees workspace.Workspaces) error {
 	kept, err := trees.Kept(ctx)
 	if err != nil {
@@ -105,8 +105,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killed merges in another process, which g kills. It returns the git call that was fatal, or "" if
-// the merge has ended.
+// killed merges in another process, which g kills. It returns the fatal git call, or "" if the
+// merge has ended before it.
 func (s *stage) killed(w workspace.Workspace, request changes.MergeRequest, g gittest.FatalGit) string {
 	s.Helper()
 	text, err := json.Marshal(task{Dir: s.trees.Dir, Environ: g.Environ(s.Environ), Arm: w, Request: request})
@@ -122,8 +122,8 @@ func (s *stage) killed(w workspace.Workspace, request changes.MergeRequest, g gi
 	return at
 }
 
-// settle waits until no git of a killed merge runs, and deletes the locks that a killed git
-// has left, as git tells its user to do.
+// settle waits until no git of a killed merge is running. Then it deletes the locks that a killed
+// git has left, as git's error message advises.
 func (s *stage) settle(w workspace.Workspace) {
 	s.Helper()
 	_, unlock, err := s.trees.LockRepository(s.Context(), w.Common)
@@ -132,9 +132,9 @@ func (s *stage) settle(w workspace.Workspace) {
 	s.DropLocks()
 }
 
-// TestM28AKillOfAMergeLosesNothing kills merges of all ways, with work that is committed and
-// work that is not. The kill comes at a random one of the merge's git calls: before git starts,
-// while git runs, or before the merge learns of git's end.
+// TestM28AKillOfAMergeLosesNothing kills merges in all ways, with committed and with uncommitted
+// work. The kill comes at a random git call of the merge. It comes before git starts, while git
+// runs, or before the merge learns that git has ended.
 func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -143,9 +143,9 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 	ways := []changes.MergeWay{changes.WayMerge, changes.WaySquash, changes.WayRebase}
 	g, moments := s.NewFatalGit(), []gittest.Moment{gittest.BeforeGit, gittest.DuringGit, gittest.AfterGit}
 	calls, kills := map[changes.MergeWay]int{}, map[gittest.Moment]int{}
-	// The first rounds count the git calls of each way.
+	// The first rounds only count the git calls of each way.
 	for round := -len(ways); round < gittest.Repeats(*rounds); round++ {
-		// The arm begins anew on the branch, so that a rebase meets no merge commit.
+		// In each round the arm begins at the branch again, so that a rebase meets no merge commit.
 		s.Git(w.Path, "reset", "-q", "--hard", "base")
 		name := fmt.Sprintf("file-%d", round)
 		head := s.commit(w, name, "committed\n", "add "+name)
@@ -177,8 +177,8 @@ func TestM28AKillOfAMergeLosesNothing(t *testing.T) {
 	t.Logf("merges have %v git calls; they were killed at %v", calls, kills)
 }
 
-// checkKilled checks that the branches are as before a merge or as after it, that no file of
-// the arm was changed, and that the next merge does what is left.
+// checkKilled checks that each branch is as before or as after a merge, and that no file of the arm
+// has changed. The next merge must complete the work.
 func (s *stage) checkKilled(w workspace.Workspace, before, head, name string,
 	files map[string]gittest.File) {
 	s.Helper()
@@ -193,7 +193,7 @@ func (s *stage) checkKilled(w workspace.Workspace, before, head, name string,
 	if !s.Same("the worktree", s.Files(w.Path), files) {
 		s.FailNow()
 	}
-	if base == before || own == head { // it was not merged, or only one of the branches was moved
+	if base == before || own == head { // nothing was merged, or only one of the branches was moved
 		s.merged(w, changes.MergeRequest{Commit: "the rest"})
 	}
 	s.whole("base", name)
@@ -202,7 +202,7 @@ func (s *stage) checkKilled(w workspace.Workspace, before, head, name string,
 	}
 }
 
-// whole checks that a commit has all work of a round.
+// whole checks that a commit contains all work of a round.
 func (s *stage) whole(commit, name string) {
 	s.Helper()
 	if s.show(commit, name) != "uncommitted" || s.show(commit, name+"-new") != "untracked" {

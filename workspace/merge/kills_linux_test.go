@@ -24,34 +24,35 @@ var (
 	killSeed    = flag.Uint64("kill-seed", 0, "seed of the random moments; 0 takes the time")
 )
 
-// home is a repository of which the lives have worktrees.
+// home is a repository from which the arms have worktrees.
 type home struct {
 	repo string
-	dir  string // the person's work folder, in which into is checked out
-	into string // the branch that gets the work
-	// commits lists every commit that was made, the stashes too. Each must stay reachable.
+	dir  string // the person's work folder, in which the branch into is checked out
+	into string // the branch into which the work is merged
+	// commits contains every commit that was made, including stashes. Each must stay reachable.
 	commits []string
 }
 
-// lives is the life of the worktrees of one arm after another, in which each step is killed at a random moment.
-// In some lives the arm has worktrees of two repositories.
+// lives runs the life of one arm's worktrees after another, and kills each step at a random moment. In some lives,
+// the arm has worktrees of two repositories.
 type lives struct {
 	*stage
 	random *rand.Rand
 	id     string
 	homes  []*home
 
-	times   map[string]time.Duration // how long each step takes
+	times   map[string]time.Duration // how long each step takes without a kill
 	kills   map[string]int           // how often each step was killed
-	ended   int                      // how many steps ended before their kill
-	number  int                      // of the life
-	several bool                     // the arm has worktrees of all homes
+	ended   int                      // how many steps ended before their kill came
+	number  int                      // the number of the present life
+	several bool                     // in this life, the arm has worktrees of all homes
 }
 
-// measured is how many lives only measure the times of the steps: one with one repository, and one with two.
+// measured is how many lives only measure the times of the steps: one life with one repository, and one with two.
 const measured = 2
 
-// name returns the name of a step in the maps. A step of several repositories takes longer.
+// name returns the name of a step in the maps. Steps with several repositories are separate, because they take
+// longer.
 func (l *lives) name(step string) string {
 	if l.several {
 		step += " of several"
@@ -59,7 +60,7 @@ func (l *lives) name(step string) string {
 	return step
 }
 
-// filled adds to a task what all tasks of this life have.
+// filled adds to a task the values that all tasks of this life share.
 func (l *lives) filled(t task) task {
 	t.Dir, t.Environ = l.trees.Dir, l.Environ
 	if t.Step != "merge" {
@@ -71,7 +72,7 @@ func (l *lives) filled(t task) task {
 	return t
 }
 
-// start does a step in another process, and kills that process.
+// start carries out a step in another process, and kills that process.
 func (l *lives) start(t task) {
 	l.Helper()
 	text, err := json.Marshal(l.filled(t))
@@ -98,8 +99,8 @@ func (l *lives) start(t task) {
 	l.quiet()
 }
 
-// quiet waits until no git of a killed process runs, and deletes the locks that a killed git has left,
-// as git tells its user to do.
+// quiet waits until no git of a killed process is running. Then it deletes the locks that a killed git has left, as
+// git's error message advises.
 func (l *lives) quiet() {
 	l.Helper()
 	for _, h := range l.homes {
@@ -107,7 +108,7 @@ func (l *lives) quiet() {
 		l.Check(err)
 		defer unlock()
 	}
-	l.Check(l.trees.Rename(l.Context(), l.id, "fix")) // it waits for the lock of the worktree
+	l.Check(l.trees.Rename(l.Context(), l.id, "fix")) // waits for the lock of the worktree
 	l.DropLocks()
 	l.Check(filepath.WalkDir(filepath.Join(l.homes[1].repo, ".git"), func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".lock") {
@@ -117,7 +118,8 @@ func (l *lives) quiet() {
 	}))
 }
 
-// kill kills a step, and sometimes the prune after it. Then a prune mends everything.
+// kill kills a step, and sometimes also the prune after it. Then a prune without a kill completes or undoes
+// everything.
 func (l *lives) kill(t task) {
 	l.Helper()
 	if l.start(t); l.random.IntN(3) == 0 || l.number < measured {
@@ -127,13 +129,13 @@ func (l *lives) kill(t task) {
 	l.nothingLost(t.Step)
 }
 
-// must does a step without a kill.
+// must carries out a step without a kill.
 func (l *lives) must(t task) {
 	l.Helper()
 	l.Check(l.filled(t).do())
 }
 
-// nothingLost checks that each commit can be reached, and that the person's work folders are whole.
+// nothingLost checks that each commit is reachable, and that the person's work folders are unchanged.
 func (l *lives) nothingLost(step string) {
 	l.Helper()
 	all, err := l.trees.List()
@@ -163,8 +165,8 @@ func (l *lives) nothingLost(step string) {
 	}
 }
 
-// there returns the arm's worktrees. They are as many as the homes of this life, or none. If some can be missing,
-// there does not check that.
+// there returns the arm's worktrees. It checks that there are either none or as many as this life has homes, unless
+// some is true.
 func (l *lives) there(some bool) []workspace.Workspace {
 	l.Helper()
 	all, err := l.trees.Group(l.id)
@@ -190,8 +192,8 @@ func (l *lives) homeOf(w workspace.Workspace) *home {
 	return nil
 }
 
-// work gives the worktree work of all kinds: a commit, a stash, staged, changed, untracked and
-// ignored files.
+// work makes work of all kinds in the worktree: a commit, a stash, and staged, changed, untracked and ignored
+// files.
 func (l *lives) work(w workspace.Workspace) {
 	l.Helper()
 	name, h := fmt.Sprintf("life-%d", l.number), l.homeOf(w)
@@ -211,7 +213,8 @@ func (l *lives) uncommitted(w workspace.Workspace, name string) {
 	l.Write(filepath.Join(w.Path, "env.ignored"), fmt.Sprintf("ignored %d\n", l.random.Int()))
 }
 
-// again deletes the folder of one worktree or of all, and kills their second making. Each gets its branch back.
+// again deletes the folder of one worktree or of all. It then kills the second making. Each worktree must have its
+// old branch again.
 func (l *lives) again(all []workspace.Workspace) {
 	l.Helper()
 	which, heads := l.random.IntN(len(all)+1), map[string]string{}
@@ -294,7 +297,7 @@ func (l *lives) life() {
 	}
 }
 
-// merging kills a merge of the arm's work in one repository, and then merges what is left.
+// merging kills a merge of the arm's work in one repository, and then merges the rest.
 func (l *lives) merging(w workspace.Workspace) {
 	l.Helper()
 	h := l.homeOf(w)
@@ -330,7 +333,7 @@ func (l *lives) library() *home {
 	return &home{repo: dir, dir: dir, into: "main", commits: []string{l.Git(dir, "rev-parse", "main")}}
 }
 
-// total returns the number of kills, and how many of these were in lives with several repositories.
+// total returns the number of kills, and how many of them were in lives with several repositories.
 func (l *lives) total() (all, several int) {
 	for name, n := range l.kills {
 		all += n
@@ -342,7 +345,7 @@ func (l *lives) total() (all, several int) {
 }
 
 // TestM28KillsAtRandomMomentsLoseNothing kills the making, the second making, the merging, the pruning, the removal
-// and the restoring of worktrees of one and of two repositories at random moments. A failed run tells its seed.
+// and the restoring of worktrees at random moments. It uses one and two repositories. A failed run prints its seed.
 func TestM28KillsAtRandomMomentsLoseNothing(t *testing.T) {
 	t.Parallel()
 	seed := *killSeed
@@ -363,7 +366,7 @@ func TestM28KillsAtRandomMomentsLoseNothing(t *testing.T) {
 	owns := func() map[string]gittest.File {
 		owned := s.Owned()
 		delete(owned, "refs")
-		delete(owned, ".git/logs/refs/stash") // the arm stashes too
+		delete(owned, ".git/logs/refs/stash") // skipped, because the arm stashes too
 		return owned
 	}
 	person, owned := s.Files(s.Repo), owns()

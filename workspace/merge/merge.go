@@ -1,15 +1,16 @@
 // Package merge merges the branch of an arm into another branch of its repository.
 //
-// First it writes a tree and commits, to which no ref points yet. Then it moves the branch by one
-// update-ref. The update-ref fails if somebody else has moved the branch meanwhile. The package
-// never touches the files, the index or the stash of a work folder. There are two exceptions. If it
-// commits uncommitted work, it changes the index of the arm's own worktree. With UpdateCheckout, it
-// updates the work folder that has the branch checked out. So a kill at any moment leaves either
-// the old branch or the new branch. After a kill, Recover puts the files of that work folder back.
+// First it writes a tree and commits to which no ref points yet. Then it moves the branch by one update-ref,
+// which fails if somebody else has moved the branch meanwhile. So after a kill at any moment, the branch is
+// either as before or as after the merge.
 //
-// It runs git only through package workspace/git. It never runs `git merge`, `git rebase` or `git
-// cherry-pick`, because these run hooks, and git in submodules. It does not know whether the arm
-// works. Its callers know.
+// The package does not change the files, the index or the stash of a work folder, with two exceptions. If it
+// commits uncommitted work, it changes the index of the arm's own worktree. With UpdateCheckout, it updates the
+// work folder that has the branch checked out. After a kill, Recover puts the files of that work folder back.
+//
+// The package runs git only through package workspace/git. It never runs `git merge`, `git rebase` or `git
+// cherry-pick`, because they run hooks, and git in submodules. The package does not know whether the arm is
+// working. Its callers know.
 package merge
 
 import (
@@ -28,44 +29,38 @@ import (
 
 const (
 	heads = "refs/heads/"
-	// tries is the largest number of times that one merge is computed. If somebody else has moved the branch, the
-	// merge is computed again. Coleo's own merges wait for each other, so only a person's git can
-	// move the branch meanwhile.
+	// tries is how often one merge is computed at most. It must be computed again if somebody else has moved the
+	// branch meanwhile. Only a person's git does that, because Coleo's own merges wait for each other.
 	tries = 5
-	// mostCommits is the largest number of commits that a rebase makes again, and that a result
-	// lists.
+	// mostCommits is the largest number of commits that a rebase replays, and that a result lists.
 	mostCommits = 1000
 	// mostFiles is the largest number of files, and also of conflicts, in a result.
 	mostFiles = 2000
-	// mostNames is the largest total size of the file names in a result, in bytes. mostSubject is
-	// the largest size of the subject of a commit, in bytes. So a result fits into a message of the
-	// bus.
+	// mostNames is the largest total size of the file names in a result, in bytes. mostSubject is the largest
+	// size of a commit's subject, in bytes. With both bounds, a result fits into a message of the bus.
 	mostNames   = 400 << 10
 	mostSubject = 200
 )
 
-// Options are what the caller adds to a merge. Each can be nil.
+// Options are what the caller adds to a merge. Each field can be nil.
 type Options struct {
-	// OwnFiles are patterns for the names of files and folders that the arm's agent CLI writes for itself.
-	// A merge leaves them out if git does not track them. A wrong pattern matches nothing.
+	// OwnFiles are patterns for the names of files and folders that the arm's agent CLI writes for its own use. A
+	// merge omits them if git does not track them. An invalid pattern matches nothing.
 	OwnFiles []string
-	// Check is called with the merged tree before any branch is moved. The parameter tip is the
-	// commit of the branch that gets the work. If Check returns an error, the merge ends and
-	// nothing is changed. A dry run does not call Check.
+	// Check is called with the merged tree before any branch is moved. tip is the present commit of the target
+	// branch. If Check returns an error, the merge ends and changes nothing. A dry run does not call Check.
 	Check func(ctx context.Context, tip, tree string) error
-	// Before is called with the planned merge, right before branches are moved. If Before returns
-	// an error, the merge ends and nothing is changed. If the merge is computed again, Before is
-	// called again.
+	// Before is called with the planned merge right before branches are moved. If Before returns an error, the
+	// merge ends and changes nothing. If the merge must be computed again, Before is called again.
 	Before func(ctx context.Context, m changes.Merged) error
 }
 
-// Do merges the branch that is checked out in the worktree of an arm. If git finds conflicts, the
-// result contains them, nothing is changed, and the error is nil.
+// Do merges the branch that is checked out in an arm's worktree. If git finds conflicts, the result contains
+// them, nothing is changed, and the error is nil.
 //
-// Do returns EConflict if the worktree has uncommitted work and the request has no message for it. It
-// also returns EConflict if the branch to move is checked out. It returns EInvalid if the branch is
-// unknown or cannot get the work. It also returns EInvalid if git knows no name and address of the
-// user.
+// Do returns EConflict if the branch to move is checked out, or if the worktree has uncommitted work without a
+// message in the request. It returns EInvalid if the branch is unknown, if it cannot receive the work, or if git
+// does not know the user's name and address.
 func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, request changes.MergeRequest,
 	o Options) (changes.Merged, error) {
 	if err := checkRequest(&request); err != nil {
@@ -87,7 +82,7 @@ func Do(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, 
 	return m, err
 }
 
-// doLocked is like Do, but the caller has locked the repository.
+// doLocked is like Do, for a caller that has locked the repository.
 func doLocked(ctx context.Context, j job) (changes.Merged, error) {
 	if j.arm.Clone {
 		return doInClone(ctx, j)
@@ -134,25 +129,25 @@ func checkRequest(request *changes.MergeRequest) error {
 	return nil
 }
 
-// errMoved says that a branch has moved since the merge began.
+// errMoved means that a branch has moved since the merge began.
 var errMoved = errors.New("the branch has moved")
 
-// job is one merge.
+// job contains the data of one merge.
 type job struct {
 	trees   workspace.Workspaces
 	arm     workspace.Workspace
 	request changes.MergeRequest
 	options Options
-	within  bool // the branch is that of the arm's clone, and not that of the main repository
+	within  bool // the target branch is in the arm's clone, not in the main repository
 
 	tree   *git.Repo // the arm's worktree
 	repo   *git.Repo // the repository, without a work folder
 	own    string    // a folder for temporary files
-	env    []string  // where the objects go, in a dry run
-	branch string    // of the arm, without refs/heads/
-	into   string    // without refs/heads/
+	env    []string  // in a dry run, the environment variables that send new objects to own
+	branch string    // the arm's branch, without refs/heads/
+	into   string    // the target branch, without refs/heads/
 
-	ignored []string // files that git ignores in the work folder that gets the merged files
+	ignored []string // files that git ignores in the work folder that will receive the merged files
 }
 
 func (j *job) open(ctx context.Context) error {
@@ -161,7 +156,8 @@ func (j *job) open(ctx context.Context) error {
 			j.arm.Status)
 	}
 	var err error
-	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil { // before OpenRepository, because OpenTree checks the clone
+	// OpenTree must run before OpenRepository, because it checks the clone.
+	if j.tree, err = j.trees.OpenTree(ctx, j.arm); err != nil {
 		return err
 	}
 	open := j.trees.OpenRepository
@@ -180,7 +176,7 @@ func (j *job) open(ctx context.Context) error {
 			return err
 		}
 		others := alternate(filepath.Join(j.repo.Common, "objects"))
-		if j.tree.Common != j.repo.Common { // a clone
+		if j.tree.Common != j.repo.Common { // in a clone
 			others += string(filepath.ListSeparator) + alternate(filepath.Join(j.tree.Common, "objects"))
 		}
 		j.env = []string{"GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + others}
@@ -188,7 +184,7 @@ func (j *job) open(ctx context.Context) error {
 	return j.branches(ctx)
 }
 
-// alternate quotes a path in the form that git reads in a list of folders.
+// alternate quotes a path for GIT_ALTERNATE_OBJECT_DIRECTORIES.
 func alternate(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
@@ -210,11 +206,11 @@ func (j *job) run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// branches finds the arm's branch and the branch that gets the arm's work.
+// branches determines the arm's branch and the target branch.
 func (j *job) branches(ctx context.Context) error {
 	head := j.tree.Head()
 	branch, ok := strings.CutPrefix(head, heads)
-	if j.tree.Common != j.repo.Common { // a clone, whose commits are on this branch now
+	if j.tree.Common != j.repo.Common { // in a clone, whose commits were fetched to this branch
 		branch, ok = j.arm.Branch, true
 	}
 	if !ok {
@@ -240,7 +236,7 @@ func (j *job) branches(ctx context.Context) error {
 	return j.checkBranches(ctx)
 }
 
-// checkBranches checks that the branches can be moved.
+// checkBranches returns an error if the branches must not be moved.
 func (j *job) checkBranches(ctx context.Context) error {
 	for _, name := range []string{j.branch, j.into} {
 		if _, err := j.run(ctx, "check-ref-format", heads+name); err != nil || strings.HasPrefix(name, "-") {
@@ -251,8 +247,8 @@ func (j *job) checkBranches(ctx context.Context) error {
 				"name that one with --into", name)
 		}
 	}
-	// An arm can write the name of a person's branch into its HEAD. So a merge is refused if
-	// another work folder also has this branch checked out.
+	// An arm can write the name of a person's branch into its HEAD. So a merge is refused if another work folder
+	// has this branch checked out, too.
 	path, err := workspace.CheckedOut(j.repo, heads+j.branch, j.arm.Git)
 	if err == nil && path != "" {
 		err = coleo.Errorf(coleo.EConflict, "arm %s has the branch %s checked out, and so has %s: nothing was merged; "+
@@ -271,7 +267,7 @@ func (j *job) once(ctx context.Context) (changes.Merged, error) {
 	return m, j.move(ctx, m, work)
 }
 
-// nothingMerged adds to an error of git that nothing was merged. Coleo's own errors say it.
+// nothingMerged adds to an error of git that nothing was merged. Coleo's own errors already contain this.
 func nothingMerged(err error) error {
 	var own *coleo.Error
 	var said *git.Error
@@ -281,7 +277,7 @@ func nothingMerged(err error) error {
 	return coleo.Errorf(coleo.EConflict, "nothing was merged: %w", err)
 }
 
-// prepare computes the merge for the present commit of the branch. It moves no branch.
+// prepare computes the merge for the present commit of the target branch. It moves no branch.
 func (j *job) prepare(ctx context.Context) (changes.Merged, work, error) {
 	m := changes.Merged{DryRun: j.request.DryRun, MergeFrom: changes.MergeFrom{Way: j.request.Way, Branch: j.branch,
 		Into: j.into}}
@@ -308,15 +304,15 @@ func (j *job) prepare(ctx context.Context) (changes.Merged, work, error) {
 	return m, work, j.files(ctx, &m, tip)
 }
 
-// unchanged returns the result of a merge that changes nothing. So no branch gets the commit of the
-// uncommitted work, and no work folder gets files.
+// unchanged returns the result of a merge that changes nothing. In this result, there is no commit of uncommitted
+// work and no updated work folder.
 func unchanged(m changes.Merged, w work) changes.Merged {
 	m.Commit, m.Committed, m.Updated = w.head, "", ""
 	return m
 }
 
-// target finds the commit on which the work is put. If the branch exists, target sets m.Before to
-// this commit.
+// target determines the commit on top of which the work is merged. If the target branch exists, it sets m.Before
+// to this commit.
 func (j *job) target(ctx context.Context, m *changes.Merged) (tip string, err error) {
 	if tip, err = commitOf(ctx, j.repo, heads+j.into); err == nil {
 		m.Before = tip
@@ -346,7 +342,7 @@ func commitOf(ctx context.Context, r *git.Repo, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// has reports whether the parameter other is the given commit or an ancestor of it.
+// has reports whether other is the given commit or one of its ancestors.
 func (j *job) has(ctx context.Context, commit, other string) (bool, error) {
 	_, err := j.run(ctx, "merge-base", "--is-ancestor", other, commit)
 	if git.ExitCode(err) == 1 {
@@ -355,7 +351,7 @@ func (j *job) has(ctx context.Context, commit, other string) (bool, error) {
 	return err == nil, err
 }
 
-// files stores in m which files change in the branch.
+// files stores in m the files that change in the target branch.
 func (j *job) files(ctx context.Context, m *changes.Merged, tip string) error {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env,
 		Args: []string{"diff-tree", "-r", "--raw", "--numstat", "--no-abbrev", "-z", "--find-renames", tip, m.After}})

@@ -125,7 +125,7 @@ func TestConflictsAreNamedAndNothingIsChanged(t *testing.T) {
 				}
 			}
 			want := []string{odd + " add/add", "file contents"}
-			if way == changes.WayRebase { // it ends at the first commit that conflicts
+			if way == changes.WayRebase { // a rebase ends at the first commit with a conflict
 				want = want[:1]
 			}
 			if !slices.Equal(got, want) || m.After != "" {
@@ -165,7 +165,7 @@ func TestUncommittedWorkIsRefusedOrCommittedFirst(t *testing.T) {
 				!strings.Contains(err.Error(), "--commit") {
 				t.Fatalf("the error is %v", err)
 			}
-			if clones { // only the arm's own branch has got the commits of the clone
+			if clones { // only the arm's own branch has the commits of the clone
 				refs = strings.Replace(refs, s.Git(s.Repo, "rev-parse", "base")+" commit\trefs/heads/coleo/fix",
 					head+" commit\trefs/heads/coleo/fix", 1)
 			}
@@ -285,8 +285,8 @@ func TestANewBranchGetsTheBaseAndTheWork(t *testing.T) {
 	}
 }
 
-// TestTheTreeIsCheckedBeforeTheBranchMoves, and no branch moves if the check or what comes
-// before fails.
+// TestTheTreeIsCheckedBeforeTheBranchMoves: the merged tree must be checked first. No branch may
+// move if the check fails, or the function that is called before the move.
 func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -316,7 +316,8 @@ func TestTheTreeIsCheckedBeforeTheBranchMoves(t *testing.T) {
 	}
 }
 
-// TestALostRaceIsComputedAnew lets a person commit between the computing and the move.
+// TestALostRaceIsComputedAnew: a person commits between the computing and the move. The merge must
+// be computed again.
 func TestALostRaceIsComputedAnew(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -15,11 +15,9 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// move moves the branches of a merge. It returns errMoved if somebody else has moved one of them
-// meanwhile.
-//
-// First, move writes the arm's index. A kill after this step leaves all of the arm's work staged,
-// as after `git add -A`. Then one transaction moves both branches.
+// move moves the branches of a merge. First it writes the arm's index. After a kill at this point, all of
+// the arm's work is staged, as after `git add -A`. Then it moves both branches in one transaction. move
+// returns errMoved if somebody else has moved one of them meanwhile.
 func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 	if j.options.Before != nil {
 		if err := j.options.Before(ctx, m); err != nil {
@@ -27,14 +25,14 @@ func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 		}
 	}
 	if m.Before != "" {
-		if err := j.checkFree(ctx); err != nil { // somebody may have checked it out meanwhile
+		if err := j.checkFree(ctx); err != nil { // somebody may have checked the branch out meanwhile
 			return err
 		}
 	}
 	if path, err := workspace.CheckedOut(j.repo, heads+m.Into, ""); err != nil || path != m.Updated {
 		return errors.Join(err, errMoved)
 	}
-	ctx = context.WithoutCancel(ctx) // what follows takes no time worth mentioning
+	ctx = context.WithoutCancel(ctx) // the following steps are fast, and must not be cut off
 	if err := j.writeIndex(ctx, w); err != nil {
 		return err
 	}
@@ -46,8 +44,8 @@ func (j *job) move(ctx context.Context, m changes.Merged, w work) error {
 	return errors.Join(err, done(err == nil))
 }
 
-// writeIndex writes the new commit into the arm's index. It returns errMoved if the index has
-// changed since the commit was made, because the arm may have staged something meanwhile.
+// writeIndex writes the new commit into the arm's index. It returns errMoved if the index has changed since
+// the commit was made, because the arm may have staged something.
 func (j *job) writeIndex(ctx context.Context, w work) error {
 	if w.made == "" {
 		return nil
@@ -65,10 +63,10 @@ func (j *job) writeIndex(ctx context.Context, w work) error {
 	return nil
 }
 
-// mostIndex is the number of bytes of an index that are compared. The index of two million files has fewer.
+// mostIndex is how many bytes of an index are hashed. The index of two million files is smaller.
 const mostIndex = 256 << 20
 
-// indexOf returns the hash of the index in a git folder. The arm can write to this folder.
+// indexOf returns the hash of the index in a git folder to which the arm can write.
 func indexOf(gitDir string) string {
 	data, err := git.ReadRegular(filepath.Join(gitDir, "index"), mostIndex)
 	if err != nil {
@@ -77,7 +75,7 @@ func indexOf(gitDir string) string {
 	return fmt.Sprintf("%x", sha256.Sum256(data))
 }
 
-// leftLock adds the path of the left lock file to git's error. Git's own error names a path in a
+// leftLock adds the path of the remaining lock file to git's error. The path in git's own error is in a
 // temporary folder, which the user never sees.
 func leftLock(err error, paths ...string) error {
 	for _, path := range paths {
@@ -101,7 +99,7 @@ func (j *job) moveBranches(ctx context.Context, m changes.Merged, w work) error 
 	}
 	before := m.Before
 	if before == "" {
-		before = strings.Repeat("0", len(m.After)) // the ref must not exist
+		before = strings.Repeat("0", len(m.After)) // zeros mean that the ref must not exist
 	}
 	if m.Into != m.Branch {
 		fmt.Fprintf(&b, "update %s%s %s %s\n", heads, m.Into, m.After, before)

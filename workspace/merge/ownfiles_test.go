@@ -10,8 +10,8 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// A merge takes the arm's work, and not what its agent CLI has written for itself. A user who lets git
-// track such a file gets the changes of it.
+// A merge must not contain files that the agent CLI has written for its own use. But if the user has
+// made git track such a file, the merge must contain its changes.
 func TestFilesOfTheAgentCLIItselfAreLeftOut(t *testing.T) {
 	t.Parallel()
 	for _, clones := range []bool{false, true} {

@@ -18,21 +18,21 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// pending is the record of a person's work folder that gets merged files. It is on the disk before
-// the first file changes, until the branch has moved. So after a kill, Recover knows which files to
-// put back.
+// pending is the record of a person's work folder that receives merged files. It is written to the
+// disk before the first file changes, and deleted after the branch has moved. So after a kill,
+// Recover knows which files to put back.
 type pending struct {
 	Common string `json:"common"` // the repository's folder with the objects and refs
 	Folder string `json:"folder"` // the work folder
 	Into   string `json:"into"`   // the branch that is checked out there, without refs/heads/
 	Before string `json:"before"` // the commit of the branch before the merge
-	After  string `json:"after"`  // and after it
+	After  string `json:"after"`  // the commit of the branch after the merge
 }
 
 const pendingSuffix = ".checkout.json"
 
-// pendingPath returns the path of the record of a repository. One merge into a repository runs at a
-// time, so one record is enough.
+// pendingPath returns the path of a repository's record. One record per repository is enough,
+// because merges into the same repository run one after another.
 func pendingPath(trees workspace.Workspaces, common string) string {
 	return filepath.Join(trees.Dir, fmt.Sprintf("merge-%x%s", sha256.Sum256([]byte(common)), pendingSuffix))
 }
@@ -46,15 +46,15 @@ func (p pending) write(path string) error {
 	return wholefile.Replace(path, data, wholefile.OwnerOnly)
 }
 
-// Recovered says what was done about an interrupted merge.
+// Recovered describes what was done about an interrupted merge.
 type Recovered struct {
 	Folder string `json:"folder"`
-	Text   string `json:"text"`           // for people, in one line; "" if the merge had ended
-	Left   string `json:"left,omitempty"` // why nothing was done
+	Text   string `json:"text"`           // for people, in one line; "" if the merge was already complete
+	Left   string `json:"left,omitempty"` // the reason if nothing was done
 }
 
 // Recover finishes or undoes each merge that a kill has interrupted while it updated the files of a
-// person's work folder. Files that the person has changed since then stay as they are.
+// person's work folder. It leaves files alone that the person has changed since then.
 func Recover(ctx context.Context, trees workspace.Workspaces) (all []Recovered, err error) {
 	files, err := filepath.Glob(filepath.Join(trees.Dir, "merge-*"+pendingSuffix))
 	if err != nil {
@@ -63,7 +63,7 @@ func Recover(ctx context.Context, trees workspace.Workspaces) (all []Recovered, 
 	for _, file := range files {
 		p, err := readPending(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // another process has recovered it
+			continue // another process has recovered the merge
 		}
 		out := Recovered{Folder: p.Folder}
 		if err == nil {
@@ -98,7 +98,7 @@ func readPending(path string) (p pending, err error) {
 }
 
 // recoverLocked does the work of Recover in one repository, for a caller that holds the lock. It
-// returns what it has done, or "" if nothing had to be done.
+// returns a description of what it has done, or "" if there was nothing to do.
 func recoverLocked(ctx context.Context, trees workspace.Workspaces, common string) (string, error) {
 	path := pendingPath(trees, common)
 	p, err := readPending(path)
@@ -126,7 +126,7 @@ func (p pending) recover(ctx context.Context, trees workspace.Workspaces) (strin
 	}
 	defer r.Close()
 	if _, err := r.Output(ctx, "merge-base", "--is-ancestor", p.After, heads+p.Into); err == nil {
-		return "", nil // the branch has moved, and the files had been updated before
+		return "", nil // the branch has moved, so the files are already updated
 	}
 	head, err := commitOf(ctx, r, "HEAD")
 	if r.Common != p.Common || err != nil {
@@ -151,7 +151,7 @@ func (p pending) recover(ctx context.Context, trees workspace.Workspaces) (strin
 }
 
 // checkIgnored refuses a merge whose new files would replace files that git ignores. Git itself
-// overwrites an ignored file without a word.
+// would overwrite them without a warning.
 func (j *job) checkIgnored(ctx context.Context, r *git.Repo, p pending, ignored []string) error {
 	if len(ignored) == 0 {
 		return nil
@@ -160,7 +160,7 @@ func (j *job) checkIgnored(ctx context.Context, r *git.Repo, p pending, ignored 
 	if err != nil {
 		return err
 	}
-	added := map[string]bool{} // the new files, and the folders above them
+	added := map[string]bool{} // the new files and the folders above them
 	files := map[string]bool{}
 	for name, c := range changed {
 		if c.before.id != "" || c.after.id == "" {

@@ -16,8 +16,8 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// forUpdate makes an arm whose merge changes, adds and deletes files of the person's work folder, of
-// which some have names and types that are hard to handle. It returns the arm and that folder.
+// forUpdate makes an arm whose merge changes, adds and deletes files in the person's work folder. Some of
+// them have difficult names and types. It returns the arm's worktree and the folder.
 func (s *stage) forUpdate() (w workspace.Workspace, dir string) {
 	s.Helper()
 	dir = s.checkedOut()
@@ -63,9 +63,9 @@ func (s *stage) sameFolder(at string, now, want folder) {
 	}
 }
 
-// TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge kills a merge that updates a person's work
-// folder, at each of its git calls. With -short, it leaves out most of them. Recover makes the work folder
-// whole.
+// TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge kills a merge that updates a person's work folder,
+// at each of its git calls. With -short, it skips most of them. After Recover, the work folder must be as
+// before or as after the merge.
 func TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -125,8 +125,8 @@ func TestM28AKillLeavesAPersonsCheckoutBeforeOrAfterAMerge(t *testing.T) {
 		ends[true], ends[false])
 }
 
-// halfway interrupts a merge while git writes the files of the person's work folder. A filter of the
-// person's kills git and the merge when git writes the file m.
+// halfway interrupts a merge while git is writing the files of the person's work folder. A filter of the
+// person kills git and the merge when git writes the file m.
 func (s *stage) halfway(w workspace.Workspace) {
 	s.Helper()
 	killer := filepath.Join(s.Root, "killer")
@@ -147,12 +147,13 @@ func (s *stage) halfway(w workspace.Workspace) {
 	s.settle(w)
 }
 
-// TestM28TheNextMergeEndsAnInterruptedOne: what the person has changed since then stays.
+// TestM28TheNextMergeEndsAnInterruptedOne: the person changes files after a merge was interrupted. The
+// recovery must keep these changes.
 func TestM28TheNextMergeEndsAnInterruptedOne(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		person func(s *stage, dir string)
-		own    map[string]string // the content of files after the recovery; other files are as before
+		own    map[string]string // expected content of files after the recovery; other files must be as before
 		text   string
 	}{
 		"the person does nothing": {func(*stage, string) {}, nil, "again as before it"},
@@ -208,7 +209,8 @@ func TestM28TheNextMergeEndsAnInterruptedOne(t *testing.T) {
 	}
 }
 
-// TestAnInterruptedMergeIsEndedByTheNext: the next merge needs no prune before it.
+// TestAnInterruptedMergeIsEndedByTheNext: the next merge must complete or undo the interrupted one without
+// a prune.
 func TestAnInterruptedMergeIsEndedByTheNext(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -223,7 +225,8 @@ func TestAnInterruptedMergeIsEndedByTheNext(t *testing.T) {
 	}
 }
 
-// TestM28AnIgnoredFileIsNotOverwritten: git itself overwrites ignored files.
+// TestM28AnIgnoredFileIsNotOverwritten: a merge must not overwrite ignored files, although git itself
+// would do so.
 func TestM28AnIgnoredFileIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	for own, added := range map[string]string{"secret.ignored": "secret.ignored", "d/x.ignored": "d", "e.ignored": "e.ignored/y"} {

@@ -14,10 +14,11 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// version is a file in a commit or in the index. Its fields are "" if the file is not there.
+// version is the version of a file in a commit or in the index. Both fields are "" if the file does
+// not exist there.
 type version struct{ mode, id string }
 
-// change is a file that differs between the two commits of a pending.
+// change contains the versions of a file that differs between the two commits of a pending.
 type change struct{ before, after version }
 
 // changedFiles returns the files that differ between two commits, by their paths.
@@ -45,11 +46,14 @@ func versionOf(mode, id string) version {
 	return version{mode, id}
 }
 
-// putBack gives the files and the index of the work folder the state of p.Before, where they have
-// that of p.After. It also puts back a file that git has begun to write or has deleted. It leaves any
-// other file alone, because the person has changed it, and returns the paths of such files. A kill in
-// between does no harm: the next putBack does the rest. The parameter head is the commit that is
-// checked out. Where it differs from p.Before, somebody has committed something, which stays.
+// putBack undoes the merge in the files and the index of the work folder: what is as in p.After
+// becomes as in p.Before. It also restores a file that a killed git has written in part or deleted.
+// It leaves every other file alone, because the person has changed it, and returns the paths of these
+// files.
+//
+// head is the commit that is checked out. If it differs from p.Before, somebody has committed
+// something. putBack does not touch the files of that commit. After a kill, another putBack does the
+// rest.
 func (p pending) putBack(ctx context.Context, trees workspace.Workspaces, r *git.Repo, head string) ([]string, error) {
 	changed, err := changedFiles(ctx, r, p.Before, p.After)
 	if err != nil {
@@ -86,11 +90,11 @@ func (p pending) putBack(ctx context.Context, trees workspace.Workspaces, r *git
 	if err := b.putFiles(); err != nil {
 		return nil, err
 	}
-	_, _ = r.Output(ctx, "update-index", "-q", "--refresh") // the exit code says only that files differ
+	_, _ = r.Output(ctx, "update-index", "-q", "--refresh") // the exit code only reports that files differ
 	return b.left, nil
 }
 
-// putting is one call of putBack.
+// putting contains the data of one call of putBack.
 type putting struct {
 	ctx     context.Context
 	r       *git.Repo
@@ -99,9 +103,9 @@ type putting struct {
 	root    *os.Root
 	changed map[string]change
 
-	write  []string // files that get their content of Before
-	delete []string // files that Before does not have
-	left   []string // files that the person has changed
+	write  []string // files to write as they are in p.Before
+	delete []string // files to delete, because p.Before does not contain them
+	left   []string // files to leave alone, because the person has changed them
 }
 
 // git runs git with one of the temporary indexes.
@@ -110,16 +114,16 @@ func (b *putting) git(index, stdin string, args ...string) ([]byte, error) {
 		Env: []string{"GIT_INDEX_FILE=" + filepath.Join(b.own, index)}})
 }
 
-// makeIndex makes a temporary index of a commit. Git compares the files with it by their content.
+// makeIndex makes a temporary index of a commit, with which git can compare the files.
 func (b *putting) makeIndex(commit, index string) error {
 	if _, err := b.git(index, "", "read-tree", commit); err != nil {
 		return err
 	}
-	_, _ = b.git(index, "", "update-index", "-q", "--refresh") // the exit code says only that files differ
+	_, _ = b.git(index, "", "update-index", "-q", "--refresh") // the exit code only reports that files differ
 	return nil
 }
 
-// differing returns the files that are not as in a temporary index.
+// differing returns the files in the work folder that differ from a temporary index.
 func (b *putting) differing(index string) (map[string]bool, error) {
 	out, err := b.git(index, "", "diff-files", "--name-only", "-z")
 	all := map[string]bool{}
@@ -129,7 +133,7 @@ func (b *putting) differing(index string) (map[string]bool, error) {
 	return all, err
 }
 
-// sort decides what becomes of each file.
+// sort decides for each changed file whether to write it, to delete it, or to leave it alone.
 func (b *putting) sort() error {
 	notBefore, err := b.differing("before")
 	if err != nil {
@@ -143,7 +147,7 @@ func (b *putting) sort() error {
 	for name, c := range b.changed {
 		const submodule = "160000"
 		if c.before.mode == submodule || c.after.mode == submodule {
-			continue // git changes only the index
+			continue // for submodules, git changes only the index
 		}
 		_, missing := b.root.Lstat(name)
 		switch {
@@ -157,7 +161,7 @@ func (b *putting) sort() error {
 	return b.sortUnknown(unknown)
 }
 
-// addFile adds a file to those that are put back.
+// addFile adds a file to those that are written or deleted.
 func (b *putting) addFile(name string, c change) {
 	if c.before.id == "" {
 		b.delete = append(b.delete, name)
@@ -166,8 +170,9 @@ func (b *putting) addFile(name string, c change) {
 	}
 }
 
-// sortUnknown decides about files that are neither as before the merge nor as after it. A killed git
-// leaves the beginning of a file. Any other content is the person's.
+// sortUnknown handles files that are neither as before the merge nor as after it. If a file is only
+// the beginning of the merged version, a killed git has left it, and it is put back. Otherwise the
+// person has changed it.
 func (b *putting) sortUnknown(names []string) error {
 	whole := filepath.Join(b.own, "whole") + "/"
 	var wanted strings.Builder
@@ -196,7 +201,7 @@ func (b *putting) sortUnknown(names []string) error {
 	return nil
 }
 
-// putIndex puts those entries of the person's index back that the merge has changed.
+// putIndex restores those entries of the person's index that the merge has changed.
 func (b *putting) putIndex() error {
 	out, err := b.r.Output(b.ctx, "ls-files", "--stage", "-z")
 	if err != nil {
@@ -227,15 +232,16 @@ func (b *putting) putIndex() error {
 	return leftLock(err, filepath.Join(b.r.Git, "index"))
 }
 
-// putFiles writes and deletes files. It deletes first, because a new file can have the name of a
-// folder of Before. It skips a file if a folder has its name, or if something above it is no folder.
+// putFiles deletes and writes files. It deletes first, because a deleted file's name can be the name
+// of a folder in p.Before. It leaves out a file if a folder has the file's name, or if something
+// above the file is not a folder.
 func (b *putting) putFiles() error {
 	for _, name := range b.delete {
 		if err := b.root.Remove(name); err != nil {
 			return err
 		}
 		for dir := filepath.Dir(name); dir != "." && b.root.Remove(dir) == nil; {
-			dir = filepath.Dir(dir) // it was empty
+			dir = filepath.Dir(dir) // the folder was empty, so the next one may be empty too
 		}
 	}
 	var names strings.Builder
@@ -251,7 +257,7 @@ func (b *putting) putFiles() error {
 }
 
 // blocked reports whether a folder has the name of the file, or whether something above the file is
-// no folder. Git would delete it.
+// not a folder. Git would delete them to write the file.
 func (b *putting) blocked(name string) bool {
 	if info, err := b.root.Lstat(name); err == nil && info.IsDir() {
 		return true

@@ -10,14 +10,14 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// commit is a commit that a rebase makes again on top of another commit.
+// commit is a commit that a rebase replays on top of another commit.
 type commit struct {
 	id, parent, tree string
-	author           []string // as variables for git
+	author           []string // environment variables for git that name the author
 	message          string
 }
 
-// read reads a commit with one parent.
+// read reads a commit that has one parent.
 func (j *job) read(ctx context.Context, id string) (commit, error) {
 	out, err := j.repo.Run(ctx, git.Call{Env: j.env, Args: []string{"log", "-1", "--no-patch", "--no-notes",
 		"--encoding=UTF-8", "--date=raw", "--format=%P%x00%T%x00%an%x00%ae%x00%ad%x00%B", id}})
@@ -33,7 +33,7 @@ func (j *job) read(ctx context.Context, id string) (commit, error) {
 		author: []string{"GIT_AUTHOR_NAME=" + f[2], "GIT_AUTHOR_EMAIL=" + f[3], "GIT_AUTHOR_DATE=@" + f[4]}}, nil
 }
 
-// replayAll makes all commits of the arm again on top of the commit tip. It returns the last new
+// replayAll replays all commits of the arm on top of the commit tip. It returns the last new
 // commit.
 func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (string, error) {
 	before := tip
@@ -59,8 +59,9 @@ func (j *job) replayAll(ctx context.Context, m *changes.Merged, tip string) (str
 	return tip, err
 }
 
-// checkReplay checks that the commits form a line without merge commits, and that the line is not
-// too long. A replay would lose the conflicts that a merge commit has resolved.
+// checkReplay returns an error unless the commits form a line without merge commits, and the line
+// is not too long. Merge commits are refused because a replay would lose the conflicts that they
+// have resolved.
 func (j *job) checkReplay(m *changes.Merged, c commit) error {
 	if m.Cut != "" {
 		return coleo.Errorf(coleo.EInvalid, "the branch %s has more than %d commits to rebase: nothing was merged; "+
@@ -78,17 +79,17 @@ func (j *job) checkReplay(m *changes.Merged, c commit) error {
 	return nil
 }
 
-// coleoself holds the variables that name Coleo as the author of commits to which no ref will
+// coleoself contains the variables that name Coleo as the author of commits to which no ref will
 // point.
 var coleoself = []string{"GIT_AUTHOR_NAME=Coleo", "GIT_AUTHOR_EMAIL=coleo@localhost", "GIT_AUTHOR_DATE=@0 +0000",
 	"GIT_COMMITTER_NAME=Coleo", "GIT_COMMITTER_EMAIL=coleo@localhost", "GIT_COMMITTER_DATE=@0 +0000"}
 
-// replay makes a commit again on top of the commit tip, and returns the new commit. It leaves out a
+// replay makes a commit again on top of the commit tip, and returns the new commit. It skips a
 // commit whose changes tip already contains.
 //
-// Git before 2.40 has no option for the base of a merge-tree. So git merges a stand-in for tip. The
-// stand-in has the files of tip, but the parent of the replayed commit. So this parent becomes the
-// base.
+// Git before 2.40 has no option for the merge base of merge-tree. So replay merges a stand-in for
+// tip, which has the files of tip but the parent of the replayed commit. Then this parent becomes
+// the merge base.
 func (j *job) replay(ctx context.Context, m *changes.Merged, tip string, c commit) (string, error) {
 	if c.parent == tip {
 		return c.id, nil

@@ -11,12 +11,12 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// stage is a repository with the branches main and base. The arms' worktrees are made from
-// base. The person has main checked out, with a stash, a staged file and a changed file.
+// stage is a repository with the branches main and base. The arms' worktrees are made from base.
+// The person has main checked out, and has a stash, a staged file and a changed file.
 type stage struct {
 	*gittest.Stage
 	trees  workspace.Workspaces
-	clones bool // the arms get clones in place of worktrees
+	clones bool // the arms have clones instead of worktrees
 }
 
 var twoBranches = gittest.Template{Fill: func(s *gittest.Stage) {
@@ -39,7 +39,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// withClones is like newStage, but the arms get clones.
+// withClones is like newStage, but if clones is true, the arms have clones.
 func withClones(t *testing.T, clones bool) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -47,7 +47,7 @@ func withClones(t *testing.T, clones bool) *stage {
 	return s
 }
 
-// arm makes the worktree of an arm on the branch base.
+// arm makes the worktree of an arm, from the branch base.
 func (s *stage) arm(name string) workspace.Workspace {
 	s.Helper()
 	w, err := s.trees.Make(s.Context(), workspace.Order{ID: s.ArmID(name), Name: name, Folder: s.Repo, Base: "base",
@@ -56,7 +56,7 @@ func (s *stage) arm(name string) workspace.Workspace {
 	return w
 }
 
-// commit lets an arm write a file and commit it.
+// commit writes a file in the arm's worktree and commits it.
 func (s *stage) commit(w workspace.Workspace, path, text, message string) string {
 	s.Helper()
 	s.Write(filepath.Join(w.Path, path), text)
@@ -98,13 +98,13 @@ func (s *stage) show(commit, path string) string {
 	return s.Git(s.Repo, "show", commit+":"+path)
 }
 
-// refs are all refs of the repository.
+// refs returns all refs of the repository.
 func (s *stage) refs() string {
 	s.Helper()
 	return s.Git(s.Repo, "for-each-ref")
 }
 
-// objects counts the objects of the repository, also those that nothing has.
+// objects returns the number of the repository's objects, including those to which nothing refers.
 func (s *stage) objects() string {
 	s.Helper()
 	return s.Git(s.Repo, "cat-file", "--batch-all-objects", "--batch-check")

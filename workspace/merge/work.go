@@ -15,20 +15,20 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// work describes what the arm has done.
+// work describes what the arm has committed and what it has not.
 type work struct {
-	head   string // where its branch is
-	commit string // what is merged: head, or a new commit on top of it
-	made   string // that new commit; "" if there is none
-	tree   string // of the new commit
+	head   string // the commit of the arm's branch
+	commit string // the commit to merge: head, or a new commit on top of it
+	made   string // the new commit; "" if there is none
+	tree   string // the tree of the new commit
 	index  string // the hash of the arm's index when the commit was made
 }
 
-// work finds out what the arm has done. If there is uncommitted work and a message for it, work
-// makes a commit of the uncommitted work. No ref points to this commit yet.
+// work determines what the arm has done. If there is uncommitted work and the request has a message for it, work
+// makes a commit of it. No ref points to this commit yet.
 func (j *job) work(ctx context.Context) (work, error) {
 	head, err := commitOf(ctx, j.repo, heads+j.branch)
-	if j.arm.Clone && j.request.DryRun { // nothing was fetched
+	if j.arm.Clone && j.request.DryRun { // a dry run fetches nothing from the clone
 		head, err = commitOf(ctx, j.tree, "HEAD")
 	}
 	if err != nil {
@@ -59,8 +59,8 @@ func (j *job) work(ctx context.Context) (work, error) {
 	return out, j.commitAll(ctx, &out, append(u.Uncommitted, u.Untracked...))
 }
 
-// isOwnFile reports whether the agent CLI has written a file for itself. The name is a path below the
-// worktree, with slashes.
+// isOwnFile reports whether the agent CLI has written a file for its own use. name is a path below the worktree,
+// with slashes.
 func (j *job) isOwnFile(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		for _, pattern := range j.options.OwnFiles {
@@ -72,8 +72,8 @@ func (j *job) isOwnFile(name string) bool {
 	return false
 }
 
-// commitAll makes a commit of the named files as they are now. It uses a separate index, because
-// the arm's index can mark a changed file as unchanged.
+// commitAll makes a commit of the named files as they are now. It uses a separate index, because the arm's index
+// may mark a changed file as unchanged.
 func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	if err := j.checkHidden(ctx); err != nil {
 		return err
@@ -91,9 +91,9 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	}
 	w.tree = strings.TrimSpace(string(tree))
 	if same, err := j.sameTree(ctx, w.tree, w.head); err != nil || same {
-		return err // only its index differs
+		return err // only the arm's index differs
 	}
-	if j.arm.Clone && !j.within && !j.request.DryRun { // the clone has the commit of all of its work
+	if j.arm.Clone && !j.within && !j.request.DryRun { // the clone's own commit already contains all work
 		return coleo.Errorf(coleo.EBusy, "the files of arm %s have changed since its work was committed: nothing was merged; "+
 			"try again when the arm is idle", j.arm.Name)
 	}
@@ -102,7 +102,7 @@ func (j *job) commitAll(ctx context.Context, w *work, names []string) error {
 	return err
 }
 
-// stage puts the named files as they are now into the index that env names.
+// stage adds the present versions of the named files to the index in env.
 func (j *job) stage(ctx context.Context, env, names []string) error {
 	differing, err := j.changed(ctx, env, names)
 	if err != nil {
@@ -116,8 +116,8 @@ func (j *job) stage(ctx context.Context, env, names []string) error {
 			present = append(present, e)
 		}
 	}
-	// A link can be in place of the folder of deleted files, and git looks at no file beyond a link. So the deleted
-	// ones come first, and git does not look for them.
+	// A symbolic link can be in place of a deleted file's folder, and git examines no file beyond a link. So the
+	// deleted files are removed first, with an option that does not examine them.
 	if err := j.update(ctx, j.tree, env, "--force-remove", gone); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (j *job) stage(ctx context.Context, env, names []string) error {
 	return j.checkStaged(ctx, env, names)
 }
 
-// update puts the entries as they are in a work folder into the index that env names.
+// update adds the entries to the index in env, as they are in a work folder.
 func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string, entries []changes.Entry) error {
 	_, err := r.Run(ctx, git.Call{Args: []string{"update-index", "-z", "--add", how, "--replace", "--stdin"}, Env: env,
 		Stdin: strings.NewReader(list(entries))})
@@ -150,8 +150,8 @@ func (j *job) update(ctx context.Context, r *git.Repo, env []string, how string,
 	return nil
 }
 
-// checkStaged returns EConflict if the index lacks one of the named files. Git only says on its error output that
-// it ignores a name such as .GIT.
+// checkStaged returns EConflict if the index lacks one of the named files. Git ignores names such as .GIT, and only
+// warns about them.
 func (j *job) checkStaged(ctx context.Context, env, names []string) error {
 	left, err := j.changed(ctx, env, names)
 	if err != nil {
@@ -166,8 +166,8 @@ func (j *job) checkStaged(ctx context.Context, env, names []string) error {
 	return nil
 }
 
-// changed returns those of the named files that differ from the index in env. It skips files that are not named,
-// because Coleo has put them there.
+// changed returns those of the named files that differ from the index in env. All other files are omitted, because
+// Coleo has put them into the worktree.
 func (j *job) changed(ctx context.Context, env, names []string) ([]changes.Entry, error) {
 	out, err := j.tree.Run(ctx, git.Call{Env: env,
 		Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"}})
@@ -189,8 +189,8 @@ func (j *job) changed(ctx context.Context, env, names []string) ([]changes.Entry
 	return slices.DeleteFunc(status.Entries, func(e changes.Entry) bool { return !wanted[e.Path] }), nil
 }
 
-// checkHidden refuses a worktree whose index marks files as left out of the worktree. A commit of
-// all files would delete these files.
+// checkHidden refuses a worktree whose index marks files as left out of the worktree, because a commit of all files
+// would delete them.
 func (j *job) checkHidden(ctx context.Context) error {
 	out, err := j.tree.Output(ctx, "ls-files", "-v", "-z")
 	if err != nil {

@@ -13,11 +13,11 @@ type Request struct {
 	Number int
 	URL    string
 	Merged bool
-	Closed bool   // without a merge
-	Commit string // the newest commit that the server has
+	Closed bool   // closed without a merge
+	Commit string // the newest commit that the server knows
 }
 
-// New describes a pull request that is to be made.
+// New describes a pull request to make.
 type New struct {
 	Branch, Base, Title, Body string
 	Draft                     bool
@@ -59,7 +59,7 @@ func (g gitLab) find(ctx context.Context, branch string) (Request, error) {
 
 func (g gitLab) create(ctx context.Context, n New) (Request, error) {
 	if n.Draft {
-		n.Title = "Draft: " + n.Title // GitLab marks a draft by this prefix
+		n.Title = "Draft: " + n.Title // GitLab recognizes a draft by this prefix
 	}
 	var made mergeRequest
 	err := g.program.api(ctx, g.requests, map[string]string{"source_branch": n.Branch, "target_branch": n.Base,
@@ -91,7 +91,7 @@ func (r pullRequest) request() Request {
 		Commit: r.Head.SHA}
 }
 
-// path returns the API's path of something in the repository.
+// path returns the path of a resource of the repository in the API.
 func (g gitHub) path(format string, args ...any) string {
 	return "repos/" + g.at.Path + "/" + fmt.Sprintf(format, args...)
 }

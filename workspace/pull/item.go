@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Item is a failed check or a comment. Other people and programs write its texts.
+// Item is a failed check or a comment. Its texts come from other people and programs.
 type Item struct {
 	ID     string // the kind and the server's number, such as check:7
 	Kind   string // check, review or comment
-	Author string // of a comment
-	Place  string // FILE:LINE of a comment, if it has one
-	Name   string // of a check
+	Author string // author of a comment
+	Place  string // FILE:LINE of a comment on a line; otherwise ""
+	Name   string // name of a check
 	Link   string
-	Text   string // of the comment, or the last lines of the check's log
-	job    int64  // the job with the log of a check; 0 if there is none
+	Text   string // text of a comment, or the last lines of a check's log
+	job    int64  // id of the job whose log belongs to the check; 0 if there is none
 }
 
 const (
-	// pageSize and mostPages bound the lists. A page of GitHub has at most 100 entries.
+	// pageSize and mostPages bound the lists. GitHub allows at most 100 entries per page.
 	pageSize  = 100
 	mostPages = 10
-	// logTail is how many bytes are read from the end of a log.
+	// logTail is how much is read from the end of a log, in bytes.
 	logTail = 32 << 10
 )
 
@@ -37,8 +37,8 @@ type checks struct {
 type checkRun struct {
 	ID         int64  `json:"id"`
 	Name       string `json:"name"`
-	Status     string `json:"status"`     // completed, or something before it
-	Conclusion string `json:"conclusion"` // success, failure and more
+	Status     string `json:"status"`     // completed, or an earlier status
+	Conclusion string `json:"conclusion"` // success, failure or another conclusion
 	Link       string `json:"html_url"`
 	App        struct {
 		Slug string `json:"slug"`
@@ -111,8 +111,8 @@ func (c *checks) add(r checkRun) {
 	}
 }
 
-// readLog replaces the text of a failed check with the end of its log. If the log cannot be read,
-// readLog keeps the text.
+// readLog replaces the text of a failed check by the end of the check's log. If the log cannot be
+// read, it keeps the text.
 func (g gitHub) readLog(ctx context.Context, i *Item) {
 	out, err := g.program.run(ctx, nil, logTail, "api", "--hostname", g.program.host,
 		g.path("actions/jobs/%d/logs", i.job))
@@ -141,17 +141,17 @@ type comment struct {
 	Association string `json:"author_association"`
 	Body        string `json:"body"`
 	Link        string `json:"html_url"`
-	Path        string `json:"path"`          // of a comment on a line
-	Line        int    `json:"line"`          // 0 if the line is gone
+	Path        string `json:"path"`          // file of a comment on a line
+	Line        int    `json:"line"`          // 0 if the line no longer exists
 	Original    int    `json:"original_line"` // the line when the comment was written
-	State       string `json:"state"`         // of a review
+	State       string `json:"state"`         // state of a review
 }
 
-// mayWrite lists the associations of authors with write access.
+// mayWrite lists the associations that GitHub gives to authors with write access.
 var mayWrite = []string{"OWNER", "MEMBER", "COLLABORATOR"}
 
 // comments reads the comments on lines, the reviews and the other comments, in this order. If
-// anyAuthor is false, it leaves out comments of authors without write access.
+// anyAuthor is false, it omits comments by authors without write access.
 func (g gitHub) comments(ctx context.Context, number int, anyAuthor bool) (items []Item, err error) {
 	for _, kind := range []struct{ path, id, word string }{
 		{"pulls/%d/comments", "line:", "comment"}, {"pulls/%d/reviews", "review:", "review"},
@@ -175,7 +175,7 @@ func (g gitHub) comments(ctx context.Context, number int, anyAuthor bool) (items
 	return items, nil
 }
 
-// published reports whether a comment has a text and is not a part of an unfinished review.
+// published reports whether a comment has a text and does not belong to an unfinished review.
 func (c comment) published() bool {
 	return strings.TrimSpace(c.Body) != "" && c.State != "PENDING"
 }

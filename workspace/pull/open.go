@@ -14,9 +14,9 @@ import (
 
 // OpenOptions contains the options of Open.
 type OpenOptions struct {
-	Title string // "" is made of the commits
-	Body  string // "" is made of the commits
-	Base  string // "" is the branch from which the worktree was made
+	Title string // if "", Open writes it from the commits
+	Body  string // if "", Open writes it from the commits
+	Base  string // if "", Open uses the branch from which the worktree was made
 	Draft bool
 }
 
@@ -25,26 +25,24 @@ type Opened struct {
 	Record
 	// Push is git's word for the result of the push, such as "new branch".
 	Push string `json:"push"`
-	// Made is true if Open has made the pull request. It is false if Open has only added commits to
+	// Made is true if Open has made the pull request, and false if Open has only pushed commits to an existing
 	// one.
 	Made bool `json:"made"`
 }
 
 const (
-	// pushTime is the time limit of a push. Over a slow line, pushing a large repository takes
-	// minutes.
+	// pushTime is the time limit of a push. Over a slow connection, pushing a large repository takes minutes.
 	pushTime = 10 * time.Minute
-	// bodyCommits is how many commits Coleo lists in the body, if the user gives no body.
+	// bodyCommits is how many commits the body lists, if the user gives no body.
 	bodyCommits = 50
 	heads       = "refs/heads/"
 )
 
-// Open pushes the branch of an arm's worktree, and makes a pull request of the branch. If the
-// branch has an open pull request, Open only pushes. Each error says whether the branch was pushed.
+// Open pushes the branch of an arm's worktree, and makes a pull request of it. If the branch already has an open
+// pull request, Open only pushes. Each error states whether the branch was pushed.
 //
-// Open returns EConflict if the worktree has uncommitted work, if the branch has no new commit, or
-// if the repository has no remote. It returns ENotInstalled if neither gh nor glab can call the
-// remote's host.
+// Open returns EConflict if the worktree has uncommitted work, if the branch has no new commit, or if the
+// repository has no remote. It returns ENotInstalled if neither gh nor glab can call the remote's host.
 func Open(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, options OpenOptions) (Opened, error) {
 	unlock, err := lock(trees.Dir, w.ID)
 	if err != nil {
@@ -63,20 +61,20 @@ func Open(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace
 	return p.open(ctx)
 }
 
-// proposal is one call of Open.
+// proposal contains the data of one call of Open.
 type proposal struct {
 	trees   workspace.Workspaces
 	arm     workspace.Workspace
 	repo    *git.Repo
 	options OpenOptions
 
-	before Record // the record of an earlier call; its Number is 0 if there is no pull request
+	before Record // the record of an earlier call; its Number is 0 if there was no pull request
 	record Record
 	name   string // the name of the remote
 	place  remote.Place
 	forge  forge
 	commit string   // the tip of the branch, which is pushed
-	titles []string // of the new commits, newest first
+	titles []string // subjects of the new commits, newest first
 }
 
 // prepare checks everything that can be checked before the push.
@@ -94,7 +92,7 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	if base == "" && p.before.Number != 0 {
 		base = p.before.Base
 	}
-	if base == "" { // an earlier call without a pull request decides nothing
+	if base == "" { // an earlier call that made no pull request does not decide the base
 		base = p.arm.Onto
 	}
 	switch base {
@@ -137,8 +135,8 @@ func (p *proposal) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// checkOwn refuses a branch that the remote has already, unless the worktree was made for it or Coleo has pushed
-// it. An arm can check out any branch. A push would change that branch for everybody, without a pull request.
+// checkOwn refuses a branch that the remote already has, unless the worktree was made for it or Coleo has pushed
+// it. An arm can check out any branch, and a push would change that branch for everybody without a pull request.
 func (p *proposal) checkOwn(ctx context.Context, remote, branch string) error {
 	if branch == p.arm.Branch || branch == p.before.Branch {
 		return nil
@@ -151,7 +149,7 @@ func (p *proposal) checkOwn(ctx context.Context, remote, branch string) error {
 		"let the arm work on a branch of its own, or push that branch yourself", p.arm.Name, shown(branch), shown(remote))
 }
 
-// commits finds the tip of the branch, and the commits that the base does not have.
+// commits determines the tip of the branch, and the commits that the base does not contain.
 func (p *proposal) commits(ctx context.Context) error {
 	out, err := p.repo.Output(ctx, "rev-parse", "--verify", "--quiet", heads+p.record.Branch+"^{commit}")
 	if err != nil {
@@ -176,8 +174,8 @@ func (p *proposal) commits(ctx context.Context) error {
 	return nil
 }
 
-// open pushes the branch, and then makes a pull request if the branch has no open one. A second
-// call is harmless: a push of the same commit changes nothing, and open finds the pull request.
+// open pushes the branch, and makes a pull request if the branch has no open one. It can be repeated: a push of
+// the same commit changes nothing, and open finds the existing pull request.
 func (p *proposal) open(ctx context.Context) (Opened, error) {
 	inTime, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
@@ -187,7 +185,7 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 		return Opened{}, fmt.Errorf("the branch %s was not pushed, and no pull request was made: %w", p.record.Branch, err)
 	}
 	p.record.Pushed = p.commit
-	// This ref tells git and 'coleo arm remove' that the remote has the commit.
+	// This ref shows git and 'coleo arm remove' that the remote has the commit.
 	_, refErr := p.repo.Output(ctx, "update-ref", "refs/remotes/"+p.name+"/"+p.record.Branch, p.commit)
 	out := Opened{Record: p.record, Push: word}
 	found, err := p.forge.find(ctx, p.record.Branch)
@@ -197,7 +195,7 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 	}
 	if err == nil {
 		if found.Number == p.before.Number {
-			p.record.Base = p.before.Base // a push does not change where the pull request goes
+			p.record.Base = p.before.Base // a push does not change the base of the pull request
 		}
 		p.record.setRequest(found)
 	}
@@ -213,8 +211,8 @@ func (p *proposal) open(ctx context.Context) (Opened, error) {
 	return out, refErr
 }
 
-// setRequest stores the number and the URL of a pull request. If the pull request is another one than
-// before, setRequest forgets which items the arm has received.
+// setRequest stores the number and the URL of a pull request. If it is a new pull request, setRequest forgets
+// which items the arm has received.
 func (r *Record) setRequest(found Request) {
 	if r.Number != found.Number {
 		r.Told, r.Sending, r.Last = nil, nil, ""
@@ -222,8 +220,8 @@ func (r *Record) setRequest(found Request) {
 	r.Number, r.URL = found.Number, found.URL
 }
 
-// draft returns the pull request to make. If the user gives no title or body, it writes them from
-// the commits.
+// draft returns the pull request to make. It writes the title and the body from the commits if the user gives
+// none.
 func (p *proposal) draft() New {
 	n := New{Branch: p.record.Branch, Base: p.record.Base, Title: p.options.Title, Body: p.options.Body,
 		Draft: p.options.Draft}

@@ -71,8 +71,8 @@ func TestAMergeRequestIsMadeByGlab(t *testing.T) {
 	}
 }
 
-// TestTheBaseIsThatOfThePullRequest checks that a base which the server refused is forgotten, and that a second
-// call does not say that the pull request goes elsewhere.
+// TestTheBaseIsThatOfThePullRequest: a base that the server refused must be forgotten. A second call must not claim
+// that the pull request has another base.
 func TestTheBaseIsThatOfThePullRequest(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")
@@ -146,8 +146,8 @@ func TestWhatCannotBeProposedIsNotPushed(t *testing.T) {
 	}
 }
 
-// TestTheRemoteOfThePullRequestStays checks that Open refuses another remote than before. An arm can
-// change the configuration of its repository.
+// TestTheRemoteOfThePullRequestStays: Open must refuse a remote that differs from the earlier one, because an arm
+// can change the configuration of its repository.
 func TestTheRemoteOfThePullRequestStays(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")
@@ -162,9 +162,8 @@ func TestTheRemoteOfThePullRequestStays(t *testing.T) {
 	}
 }
 
-// TestM28AKillOfAPullRequestMakesNoSecondOne kills Open at each of its calls of gh and of git, and
-// calls it again. With -short, it leaves out some calls of
-// git that only read. The records of the stand-ins show what happened.
+// TestM28AKillOfAPullRequestMakesNoSecondOne kills Open at each of its calls of gh and git, and then calls it
+// again. With -short, it skips some calls of git that only read. The records of the fakes show what happened.
 func TestM28AKillOfAPullRequestMakesNoSecondOne(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")
@@ -226,7 +225,8 @@ func TestM28AKillOfAPullRequestMakesNoSecondOne(t *testing.T) {
 	t.Logf("killed at each of %d calls of gh, twice, and at %d of %d calls of git", calls, len(chosen), gits)
 }
 
-// TestNoBranchOfOthersIsPushed: an arm can check out any branch, and a push would change it without a pull request.
+// TestNoBranchOfOthersIsPushed: an arm can check out any branch. A push must not change a branch that is not the
+// arm's.
 func TestNoBranchOfOthersIsPushed(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "gh")
@@ -246,7 +246,7 @@ func TestNoBranchOfOthersIsPushed(t *testing.T) {
 	s.Git(s.arm.Path, "checkout", "-q", "-b", "own")
 	_, err := s.open(pull.OpenOptions{})
 	s.Check(err)
-	s.Git(s.Repo, "update-ref", "refs/remotes/origin/own", "own") // as after a fetch
+	s.Git(s.Repo, "update-ref", "refs/remotes/origin/own", "own") // imitates a fetch
 	s.commit("more", "more")
 	if o, err := s.open(pull.OpenOptions{}); err != nil || o.Branch != "own" {
 		t.Errorf("the second result is %+v, %v", o, err)

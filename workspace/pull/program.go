@@ -16,14 +16,16 @@ import (
 	"coleo.dev"
 )
 
+// This file runs the programs gh and glab.
+
 const (
-	// callTime is the time limit of one call of gh or glab, which sends one request over the
+	// callTime is the time limit of one call of gh or glab, which sends a single request over the
 	// network.
 	callTime = time.Minute
-	// mostOutput is the size of the largest answer, in bytes. A page of 100 comments is smaller,
-	// because a comment of GitHub has at most 64 kB.
+	// mostOutput is the size of the largest response, in bytes. A page of 100 comments is smaller,
+	// because a comment on GitHub has at most 64 kB.
 	mostOutput = 8 << 20
-	mostErrors = 8 << 10 // bytes of the error output that are kept
+	mostErrors = 8 << 10 // how much of the error output is kept, in bytes
 	// endWait is how long a killed program may take to close its pipes.
 	endWait = 5 * time.Second
 )
@@ -36,7 +38,8 @@ type program struct {
 }
 
 // findProgram returns the program for a host: gh if the host's name contains "github", and glab if
-// it contains "gitlab". For any other host, it returns the program that is logged in there.
+// it contains "gitlab". For any other host, it returns the program with which the user is logged in
+// there.
 func findProgram(ctx context.Context, environ []string, host string) (program, error) {
 	names := []string{"gh", "glab"}
 	switch {
@@ -82,8 +85,8 @@ func lookFor(name string, environ []string) string {
 	return ""
 }
 
-// quiet returns the user's environment without git's variables. It adds variables that stop the
-// programs from asking questions and from using colours.
+// quiet returns the user's environment without git's variables. It adds variables that keep the
+// programs from asking questions and using colours.
 func quiet(environ []string) []string {
 	var out []string
 	for _, entry := range environ {
@@ -95,19 +98,18 @@ func quiet(environ []string) []string {
 		"NO_COLOR=1", "GH_PAGER=cat", "PAGER=cat")
 }
 
-// failure is the error of a program that has ended with an exit code other than 0.
+// failure is the error of a program that ended with an exit code other than 0.
 type failure struct {
 	program, text string
-	// status is the HTTP status in the error output, such as 404. It is 0 if the output has no
-	// status.
+	// status is the HTTP status in the error output, such as 404, or 0 if the output contains none.
 	status int
 }
 
 func (f *failure) Error() string { return f.program + ": " + f.text }
 
-// api calls the API of the host, and decodes the answer into out. If body is nil, the method is
+// api calls the API of the host, and decodes the response into out. If body is nil, the method is
 // GET. Otherwise the method is POST, and the program reads the body as JSON from standard input. So
-// the command line contains no text that a person wrote.
+// a text that a person wrote is never in the command line.
 func (p program) api(ctx context.Context, path string, body, out any) error {
 	args := []string{"api", "--hostname", p.host, path}
 	var input []byte
@@ -129,8 +131,8 @@ func (p program) api(ctx context.Context, path string, body, out any) error {
 	return nil
 }
 
-// run runs the program without a shell. It returns the end of the output, at most the given number
-// of bytes. If the program fails, run returns a *failure.
+// run runs the program without a shell. It returns at most the given number of bytes from the end
+// of the output. If the program fails, run returns a *failure.
 func (p program) run(ctx context.Context, input []byte, most int, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

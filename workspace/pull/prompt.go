@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// These constants bound what one prompt quotes. Typing a longer prompt takes minutes.
+	// These constants bound what one prompt quotes, because typing a longer prompt takes minutes.
 	mostItems        = 30
 	mostPromptBytes  = 24 << 10
 	mostCommentLines = 60
@@ -15,15 +15,15 @@ const (
 	mostLogBytes     = 4 << 10
 )
 
-// Prompt returns a prompt about the first items, and the ids of the items in the prompt. The items
-// that do not fit must go into the next prompt.
+// Prompt returns a prompt about the first items, and the ids of these items. The caller must put
+// the other items into later prompts.
 //
-// Each line that somebody else wrote begins with "> " in the prompt. So nobody can write a line
-// that looks like Coleo's own words.
+// In the prompt, "> " begins each line that somebody else wrote. So nobody can write a line that
+// looks like Coleo's own words.
 func Prompt(r Record, items []Item) (text string, ids []string) {
 	var b strings.Builder
 	your := "Your"
-	if r.Repo != "" { // each repository of the arm has a branch with this name
+	if r.Repo != "" { // each repository of the arm has a branch with the same name
 		your = "In the repository " + shown(r.Repo) + ", your"
 	}
 	fmt.Fprintf(&b, "%s branch %s has the pull request %d. These checks of it have failed, and these comments are "+

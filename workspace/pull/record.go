@@ -14,8 +14,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// Record is what Coleo knows about the pull request of an arm. It is stored in a file on the
-// machine of the arm's worktree.
+// Record is Coleo's record of an arm's pull request. It is stored in a file on the machine that has
+// the arm's worktree.
 type Record struct {
 	Arm     string `json:"arm"`            // the arm's id
 	Repo    string `json:"repo,omitempty"` // the name of the repository, if the arm works in several
@@ -30,9 +30,11 @@ type Record struct {
 
 	// Told contains the ids of the items that the arm has received, oldest first.
 	Told []string `json:"told,omitempty"`
-	// Sending is the prompt that is about to go into the arm's queue. It is nil if there is none.
+	// Sending is the prompt that is about to be put into the arm's queue. It is nil if there is
+	// none.
 	Sending *Sending `json:"sending,omitempty"`
-	// Last is the id of the last prompt that went into the queue. It is "" before the first prompt.
+	// Last is the id of the last prompt that was put into the queue. It is "" before the first
+	// prompt.
 	Last    string    `json:"last,omitempty"`
 	Changed time.Time `json:"changed"`
 }
@@ -40,21 +42,21 @@ type Record struct {
 // Sending is a prompt that is stored before it is sent. So after a kill, the next watch can find
 // out whether the prompt was sent.
 type Sending struct {
-	ID    string   `json:"id"` // the prompt's id, which its run gets too
+	ID    string   `json:"id"` // the id of the prompt and of its run
 	Text  string   `json:"text"`
-	Items []string `json:"items"` // the ids of the items in the prompt; they are added to Told
+	Items []string `json:"items"` // the ids of the items in the prompt; they are added to Told when it is sent
 }
 
 const (
 	recordSuffix = ".pull.json"
 	lockSuffix   = ".pull.lock"
-	// mostTold is the largest number of ids in Record.Told. A pull request with more items is rare.
-	// The oldest ids are forgotten first.
+	// mostTold is the largest number of ids in Record.Told. Few pull requests have more items. The
+	// oldest ids are forgotten first.
 	mostTold = 10_000
 )
 
-// Read returns the record of an arm. The parameter dir is the folder of the worktrees' records.
-// Read returns false if the arm has no record.
+// Read returns the record of an arm. dir is the folder of the worktrees' records. Read returns
+// false if the arm has no record.
 func Read(dir, arm string) (r Record, ok bool, err error) {
 	path := filepath.Join(dir, filepath.Base(arm)+recordSuffix)
 	data, err := os.ReadFile(path)
@@ -81,8 +83,8 @@ func (r Record) write(dir string) error {
 	return wholefile.Replace(path, append(data, '\n'), wholefile.OwnerOnly)
 }
 
-// lock reserves the pull request of an arm for this process. If another process has reserved it,
-// lock returns EBusy at once.
+// lock reserves the pull request of an arm for this process. It returns EBusy at once if another
+// process has reserved it.
 func lock(dir, arm string) (unlock func(), err error) {
 	f, err := os.OpenFile(filepath.Join(dir, filepath.Base(arm)+lockSuffix), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -94,8 +96,8 @@ func lock(dir, arm string) (unlock func(), err error) {
 			"request of this arm: nothing was done")
 	}
 	return func() {
-		// A child that this process is starting can have the file open for a moment. Closing the
-		// file would not release the lock then.
+		// An explicit unlock is needed, because a child that this process is starting can have the
+		// file open for a moment. Then closing the file would not release the lock.
 		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 		f.Close()
 	}, nil

@@ -17,10 +17,10 @@ import (
 	"coleo.dev/workspace/pull/fakegh"
 )
 
-// helperFor names the variable that makes this test program open a pull request and end.
+// helperFor is an environment variable that makes this test program open a pull request and end.
 const helperFor = "COLEO_TEST_PULL"
 
-// task is the value of that variable.
+// task is the value of the variable helperFor.
 type task struct {
 	Dir     string
 	Environ []string
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// stage is a repository whose remote is a local bare repository, and a stand-in for gh.
+// stage is a repository whose remote is a local bare repository, and a fake gh.
 type stage struct {
 	*gittest.Stage
 	trees    workspace.Workspaces
@@ -62,7 +62,7 @@ var withRemote = gittest.Template{Fill: func(s *gittest.Stage) {
 	s.Git(s.Root, "init", "-q", "--bare", filepath.Join(s.Root, "github/owner/project.git"))
 }}
 
-// newStage makes a stage with the given stand-ins, and with an arm that has committed something.
+// newStage makes a stage with the given fakes, and with an arm that has committed something.
 func newStage(t *testing.T, programs ...string) *stage {
 	t.Helper()
 	s := &stage{Stage: withRemote.New(t)}
@@ -75,7 +75,7 @@ func newStage(t *testing.T, programs ...string) *stage {
 	s.Check(err)
 	environ := []string{}
 	for _, entry := range s.Environ {
-		if strings.HasPrefix(entry, "PATH=") { // without a real gh
+		if strings.HasPrefix(entry, "PATH=") { // hides a real gh
 			entry = "PATH=" + bin + ":" + filepath.Dir(git) + ":/usr/bin:/bin"
 		}
 		environ = append(environ, entry)
@@ -87,7 +87,7 @@ func newStage(t *testing.T, programs ...string) *stage {
 	return s
 }
 
-// commit lets the arm commit a file.
+// commit writes a file in the arm's worktree and commits it.
 func (s *stage) commit(name, message string) string {
 	s.Helper()
 	s.Write(filepath.Join(s.arm.Path, name), message)

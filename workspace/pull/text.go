@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// mostShown is the largest number of bytes that a message shows of a text.
+	// mostShown is how much of a text a message shows, in bytes.
 	mostShown = 300
-	// mostLine is the largest number of bytes that a prompt quotes of a line.
+	// mostLine is how much of a line a prompt quotes, in bytes.
 	mostLine = 1000
 )
 
@@ -30,9 +30,9 @@ func lines(text string) []string {
 	return strings.Split(strings.Trim(text, "\n"), "\n")
 }
 
-// quoted puts "> " before each line of a text, so no line can look like Coleo's own words. If the
-// text has more lines or bytes than allowed, quoted keeps the beginning, or the end if fromEnd is
-// true. A line says how many lines were left out.
+// quoted puts "> " before each line of a text, so that no line can look like Coleo's own words. If
+// the text is too long, quoted keeps its beginning, or its end if fromEnd is true. It then adds a
+// line with the number of omitted lines.
 func quoted(text string, mostLines, mostBytes int, fromEnd bool) string {
 	all := lines(text)
 	kept, size := []string{}, 0

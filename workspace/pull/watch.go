@@ -12,36 +12,38 @@ import (
 	"coleo.dev/workspace/remote"
 )
 
+// This file watches a pull request, and sends new items to the arm.
+
 const (
-	// DefaultTries is the largest number of prompts that one watch sends. If three prompts do not
-	// repair the branch, a fourth rarely does.
+	// DefaultTries is how many prompts one watch sends at most. If three prompts do not repair the
+	// branch, a fourth rarely does.
 	DefaultTries = 3
-	// DefaultEvery is the time between two looks. A look makes about seven requests, and GitHub
-	// allows 5,000 requests in an hour.
+	// DefaultEvery is the time between two checks. A check sends about seven requests, and GitHub
+	// allows 5,000 requests per hour.
 	DefaultEvery = 30 * time.Second
-	// slowest is the longest time between two looks. The time doubles after each look that fails,
-	// and grows by a quarter after each look that finds nothing new.
+	// slowest is the longest time between two checks. The time doubles after each failed check, and
+	// grows by a quarter after each check without news.
 	slowest = 5 * time.Minute
-	// mostFailures is how many looks in a row must fail before the watch gives up. With the growing
-	// pauses, they take about half an hour.
+	// mostFailures is how many checks must fail in a row before the watch gives up. With the
+	// growing pauses, this takes about half an hour.
 	mostFailures = 8
-	// gatherTime is how long the watch waits for running checks, so that their failures and the
-	// comments go into one prompt.
+	// gatherTime is how long the watch waits for running checks, so that one prompt contains their
+	// failures and the comments.
 	gatherTime = 10 * time.Minute
 	// firstChecks is how long the watch waits for the first check of a commit. A server needs a
-	// moment to start its checks, and some projects have none.
+	// moment to start its checks, and some projects have no checks.
 	firstChecks = 2 * time.Minute
 )
 
-// End says why a watch has ended.
+// End is the reason why a watch has ended.
 type End string
 
-// The ends of a watch.
+// These are the reasons.
 const (
 	EndMerged End = "merged"
-	EndClosed End = "closed" // without a merge
+	EndClosed End = "closed" // the pull request was closed without a merge
 	EndGreen  End = "green"  // no check is running or has failed, and the arm has received all comments
-	EndTries  End = "tries"  // there are new items, but the watch has sent its last prompt
+	EndTries  End = "tries"  // there are new items, but the watch may send no more prompts
 )
 
 // Watched is the result of Follow.
@@ -51,14 +53,14 @@ type Watched struct {
 	URL    string `json:"url"`
 	Rounds int    `json:"rounds"` // how many prompts this watch has sent
 	Items  int    `json:"items"`  // how many items these prompts contained
-	Left   int    `json:"left"`   // how many items the arm has not received
+	Left   int    `json:"left"`   // how many items the arm has not received yet
 }
 
-// Arm takes prompts for the arm of a pull request. The caller of Follow implements it.
+// Arm accepts prompts for the arm of a pull request. The caller of Follow implements it.
 type Arm interface {
-	// Send puts a prompt with the given id into the arm's queue. If the arm has received a prompt
-	// with this id before, Send does nothing. When Send returns, the prompt is stored on disk. Send
-	// returns the id of the prompt's run.
+	// Send puts a prompt with the given id into the arm's queue. It does nothing if the arm has
+	// already received a prompt with this id. When Send returns, the prompt is stored on the disk.
+	// Send returns the id of the prompt's run.
 	Send(ctx context.Context, id, text string) (run string, err error)
 	// Busy reports whether the prompt with the given id is waiting in the queue, is being sent, or
 	// has a run that is still open.
@@ -68,17 +70,17 @@ type Arm interface {
 // Watch contains the options of Follow.
 type Watch struct {
 	Tries      int           // 0 means DefaultTries
-	Every      time.Duration // between two looks; 0 means DefaultEvery
-	AllAuthors bool          // also send comments of authors without write access
+	Every      time.Duration // time between two checks; 0 means DefaultEvery
+	AllAuthors bool          // also send comments by authors without write access
 	Arm        Arm
-	Tell       func(line string) // is called after each step, with a line for people; can be nil
+	Tell       func(line string) // called after each step with a line for people; can be nil
 }
 
-// Follow watches the pull request of an arm until one of the ends. It sends failed checks and
-// comments to the arm, each only once, even if earlier watches were killed.
+// Follow watches the pull request of an arm until one of the reasons to end. It sends each failed
+// check and comment to the arm only once, even if earlier watches were killed.
 //
-// Follow returns ENotFound if the arm has no pull request, EUnsupported if the pull request is not
-// on GitHub, and EBusy if another process is working on it.
+// Follow returns ENotFound if the arm has no pull request, and EUnsupported if the pull request is
+// not on GitHub. It returns EBusy if another process is working on the pull request.
 func Follow(ctx context.Context, trees workspace.Workspaces, w workspace.Workspace, options Watch) (Watched, error) {
 	unlock, err := lock(trees.Dir, w.ID)
 	if err != nil {
@@ -94,7 +96,7 @@ func Follow(ctx context.Context, trees workspace.Workspaces, w workspace.Workspa
 	return f.out, err
 }
 
-// follower is one call of Follow.
+// follower contains the data of one call of Follow.
 type follower struct {
 	dir     string
 	now     func() time.Time
@@ -103,9 +105,10 @@ type follower struct {
 	record  Record
 	out     Watched
 
-	commit      string    // the newest commit at the last look
-	since       time.Time // when the watch first saw commit
-	firstUnsent time.Time // when the watch first saw an item that the arm has not received; zero if there is none
+	commit string    // the newest commit at the last check
+	since  time.Time // when the watch first saw commit
+	// When the watch first saw an item that the arm has not received; zero if there is no such item.
+	firstUnsent time.Time
 }
 
 func (f *follower) open(ctx context.Context, environ []string, w workspace.Workspace) error {
@@ -141,7 +144,8 @@ func (f *follower) open(ctx context.Context, environ []string, w workspace.Works
 	return nil
 }
 
-// follow looks again and again, until one of the ends or until too many looks have failed.
+// follow checks the pull request again and again, until there is a reason to end or too many checks
+// have failed.
 func (f *follower) follow(ctx context.Context) error {
 	if err := f.finishSending(ctx); err != nil {
 		return err
@@ -175,8 +179,8 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// lookOnce looks at the pull request once, and sends new items to the arm. The result changed says
-// whether something has changed since the last look.
+// lookOnce checks the pull request once, and sends new items to the arm. changed reports whether
+// something has changed since the last check.
 func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err error) {
 	r, err := f.hub.get(ctx, f.record.Number)
 	switch {
@@ -202,7 +206,7 @@ func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err err
 	if len(unsent) > 0 && f.firstUnsent.IsZero() {
 		f.firstUnsent = f.now()
 	}
-	if f.record.Last != "" { // the arm first finishes the last prompt
+	if f.record.Last != "" { // the arm must first finish the last prompt
 		if busy, err := f.options.Arm.Busy(ctx, f.record.Last); err != nil || busy {
 			return changed, "", err
 		}
@@ -220,20 +224,20 @@ func (f *follower) lookOnce(ctx context.Context) (changed bool, end End, err err
 	return true, "", f.hand(ctx, unsent)
 }
 
-// patience returns d, but at most the time of a few looks. So with a short Every, which tests use,
-// a watch does not wait for minutes.
+// patience returns d, but at most the duration of a few checks. So tests, which use a short Every,
+// do not wait for minutes.
 func (f *follower) patience(d time.Duration) time.Duration {
 	const looks = 20
 	return min(d, looks*f.options.Every)
 }
 
-// unsent returns the items that the arm has not received.
+// unsent returns those items that the arm has not received.
 func (f *follower) unsent(all []Item) []Item {
 	return slices.DeleteFunc(all, func(i Item) bool { return slices.Contains(f.record.Told, i.ID) })
 }
 
-// hand sends items to the arm as one prompt. It stores the prompt first. So a kill neither loses
-// nor repeats the prompt.
+// hand sends items to the arm as one prompt. It stores the prompt first, so that a kill neither
+// loses nor repeats it.
 func (f *follower) hand(ctx context.Context, unsent []Item) error {
 	for i := range unsent {
 		if unsent[i].job != 0 {

@@ -13,8 +13,8 @@ import (
 	"coleo.dev/workspace/pull"
 )
 
-// fakeArm stores the prompts that it gets. It can fail before or after it stores a prompt, as if the
-// watch were killed there.
+// fakeArm stores the prompts that it receives. It can fail before or after it stores a prompt, as if
+// the watch were killed at that moment.
 type fakeArm struct {
 	got    map[string]string
 	order  []string
@@ -47,7 +47,7 @@ func (a *fakeArm) Send(_ context.Context, id, text string) (string, error) {
 
 func (a *fakeArm) Busy(context.Context, string) (bool, error) { return false, nil }
 
-// watched opens a pull request, and gives it a failed check and comments.
+// watched opens a pull request, and adds a failed check and comments to it.
 func watched(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t, "gh")
@@ -126,7 +126,7 @@ func TestFailedChecksAndCommentsAreToldOnce(t *testing.T) {
 	}
 }
 
-// TestM28AKilledWatchRepeatsNothing checks that the arm gets each item once, whether the watch dies
+// TestM28AKilledWatchRepeatsNothing: the arm must receive each item once, whether the watch dies
 // before or after the prompt arrives.
 func TestM28AKilledWatchRepeatsNothing(t *testing.T) {
 	t.Parallel()
@@ -195,8 +195,8 @@ func TestAWatchWithoutAPullRequestIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzNoQuoteLooksLikeColeo checks that each line that others write is quoted, and that no line
-// contains anything that a terminal could obey.
+// FuzzNoQuoteLooksLikeColeo checks that each line that others wrote is quoted, and that no line
+// contains characters that a terminal could obey.
 func FuzzNoQuoteLooksLikeColeo(f *testing.F) {
 	f.Add("a\nb\r\rc\x1b[2J\u2028\u202e", "x:1\n1. A failed check")
 	f.Add(strings.Repeat("long ", 5000), "\x00\xff")

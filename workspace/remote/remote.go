@@ -1,4 +1,4 @@
-// Package remote chooses the remote of a repository, and reads its URL. It starts no program, and it
+// Package remote chooses the remote of a repository and parses its URL. It starts no program and
 // does not use the network.
 package remote
 
@@ -23,7 +23,7 @@ var (
 	pathPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*(/[A-Za-z0-9_.][A-Za-z0-9._-]*)+$`)
 )
 
-// sshHosts maps hosts that serve only ssh to the hosts that gh and glab know.
+// sshHosts maps hosts that are only for ssh to the host names that gh and glab know.
 var sshHosts = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
 
 // PlaceOf parses the URL of a remote. It returns EInvalid if the URL is neither an https nor an ssh
@@ -63,10 +63,9 @@ func (p Place) Owner() string {
 	return owner
 }
 
-// Of returns the name and the URL of the remote that belongs to a branch. This is the
-// remote that the configuration names for the branch, or else origin, or else the only remote. The
-// branch can be "".
-// Of returns EConflict if there is no such remote, or if it has several URLs.
+// Of returns the name and the URL of the remote that belongs to a branch. It is the remote in the
+// branch's configuration. Without one, it is origin, and without origin the only remote. branch may
+// be "". Of returns EConflict if there is no such remote, or if it has several URLs.
 func Of(r *git.Repo, branch string) (name, address string, err error) {
 	all := r.Remotes()
 	names := append(r.Values("branch."+branch+".remote"), "origin")

@@ -1,5 +1,5 @@
-// Package script runs the scripts that a project has for Coleo. The script .coleo/setup runs for
-// each new worktree. The script .coleo/check runs before a merge.
+// Package script runs the scripts that a project has for Coleo: .coleo/setup for each new worktree,
+// and .coleo/check before a merge.
 //
 // A script comes with the repository, so anybody may have written it. It is read from a commit. It
 // runs only if the user trusts its hash in this repository. The hash also covers the files that the

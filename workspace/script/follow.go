@@ -13,12 +13,12 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// mostNamed limits the number of files that a script names. If a script names a folder, each file
-// in the folder counts.
+// mostNamed is the largest number of files that a script may name. If the script names a folder,
+// each file in the folder counts.
 const mostNamed = 1000
 
-// follow adds the files that the script names. If the script may start other files, follow sets
-// Why. It reads only scripts for sh and bash.
+// follow adds the files that the script names. It understands only scripts for sh and bash. If the
+// script may start other files, follow sets Why.
 func (s *Script) follow(ctx context.Context, r *git.Repo) error {
 	f := follower{read: map[string]bool{s.Path: true}}
 	out, err := r.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", s.Commit)
@@ -64,11 +64,11 @@ func (s *Script) follow(ctx context.Context, r *git.Repo) error {
 // follower finds the files that a script names.
 type follower struct {
 	tree map[string]File
-	read map[string]bool // files that are in the result, or in next
-	runs map[string]bool // files that are run as scripts
+	read map[string]bool // files that are already in the result or in next
+	runs map[string]bool // files that the script runs as scripts
 	next []File
 	own  map[string]bool // the names of the functions that the script declares
-	why  string          // why the script cannot be followed; "" if it can
+	why  string          // the reason if the script cannot be followed
 }
 
 func (f *follower) unclear(format string, a ...any) {
@@ -77,7 +77,7 @@ func (f *follower) unclear(format string, a ...any) {
 	}
 }
 
-// shells are the interpreters whose scripts the package follows.
+// shells lists the interpreters whose scripts the package can follow.
 var shells = []string{"sh", "bash", "dash"}
 
 // script follows the text of one script.
@@ -119,7 +119,7 @@ func plainFlags(word string) bool {
 	return strings.HasPrefix(word, "-") && strings.Trim(word[1:], "eux") == "" && len(word) > 1
 }
 
-// node follows one part of a script. A part of any other kind than those below is unclear.
+// node follows one part of a script. Every kind of part without a case here is unclear.
 func (f *follower) node(name string, n syntax.Node) {
 	switch n := n.(type) {
 	case nil, *syntax.File, *syntax.Stmt, *syntax.Comment, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted,
@@ -150,16 +150,16 @@ func (f *follower) node(name string, n syntax.Node) {
 	}
 }
 
-// ordinary reports whether a variable has no influence on what a shell or a program starts. Only
-// names in lower case are ordinary, because programs read variables in upper case.
+// ordinary reports whether a variable has no influence on what a shell or a program starts. Names
+// in lower case are ordinary, because programs read variables in upper case.
 func ordinary(name string) bool {
 	return strings.ToLower(name) == name && !strings.Contains(name, "proxy")
 }
 
-// printers are commands that start nothing and read no file, whatever their arguments are.
+// printers lists commands that start nothing and read no file, with any arguments.
 var printers = []string{"echo", "mkdir", "touch", "rm", "rmdir", "true", "false", ":", "exit", "return", "sleep", "pwd"}
 
-// readers are commands that start nothing. The files that they read are among their arguments.
+// readers lists commands that start nothing, and that read only files among their arguments.
 var readers = []string{"cat", "cp", "mv", "ln", "head", "tail", "cmp", "wc", "chmod", "ls"}
 
 // call follows a simple command.
@@ -224,15 +224,15 @@ func (f *follower) run(name string, line uint, words []*syntax.Word) {
 		f.runs = map[string]bool{}
 	}
 	if !f.runs[file.Path] && f.read[file.Path] && file.Path != name {
-		f.unclear("%s is read and run", file.Path) // it was read as data, and not followed as a script
+		f.unclear("%s is read and run", file.Path) // the file was followed as data, not as a script
 		return
 	}
 	f.runs[file.Path] = true
 	f.add(file)
 }
 
-// words takes the arguments of a command, and adds the files that they name. It reports whether the
-// text of each argument is always the same.
+// words adds the files that the arguments of a command name. It reports whether the text of each
+// argument is always the same.
 func (f *follower) words(words []*syntax.Word) bool {
 	all := true
 	for _, w := range words {
@@ -267,14 +267,14 @@ func (f *follower) add(file File) {
 	}
 }
 
-// static returns the text of a word if the text is always the same. It returns false for any other
-// word, such as a pattern for file names.
+// static returns the text of a word that is always the same. It returns false for any other word,
+// such as a file name pattern.
 func static(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", false
 	}
 	if w.Lit() == "[" {
-		return "[", true // the command; elsewhere it begins a pattern
+		return "[", true // the command [; in other words, [ begins a pattern
 	}
 	var out strings.Builder
 	for _, part := range w.Parts {

@@ -15,12 +15,12 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// MarkOf returns the mark for the processes of an arm's script. The mark is in the environment of
-// these processes. So Coleo's verbs know that they run inside an arm.
+// MarkOf returns the mark for the processes of an arm's script. By the mark in their environment,
+// Coleo's verbs recognize that they run inside an arm.
 func MarkOf(arm string) string { return "script-" + arm }
 
-// Sweep ends the processes of an arm's script that remain after the host agent was killed. It works
-// only on Linux.
+// Sweep ends the processes of an arm's script that are left after a kill of the host agent. It
+// works only on Linux.
 func Sweep(arm string) error { return sweep(MarkOf(arm)) }
 
 func sweep(mark string) error {
@@ -30,9 +30,10 @@ func sweep(mark string) error {
 	return nil
 }
 
-// Guarded is the guard of one script. The guard is a process between Coleo and the script. The
-// arguments are a mark, "--" and a command line. Guarded runs the command. When the command or the
-// input ends, Guarded ends all processes of the command. The input also ends when Coleo is killed.
+// Guarded runs a script as its guard, a process between Coleo and the script. args contains a mark,
+// "--" and the script's command line. When the command ends or the input ends, Guarded ends all
+// processes of the command. The input also ends if Coleo is killed.
+//
 // Guarded returns the exit code of the command. If a signal ended the command, it returns 128 plus
 // the number of the signal.
 func Guarded(args []string, input io.Reader) (code int, err error) {

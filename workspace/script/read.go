@@ -21,11 +21,11 @@ const (
 	Check = ".coleo/check"
 )
 
-// maxScript is the size in bytes of the largest script. The limit exists because a person must be
-// able to read the script.
+// maxScript is the size of the largest allowed script, in bytes. A person must be able to read the
+// script before trusting it.
 const maxScript = 256 << 10
 
-// Script is a project's script in the version of one commit.
+// Script is one version of a project's script, from one commit.
 type Script struct {
 	Repository string `json:"repository"` // the repository's folder with the objects and refs
 	Path       string `json:"path"`       // Setup or Check
@@ -33,10 +33,11 @@ type Script struct {
 	Content    string `json:"content"`
 	// Files contains the script and the files that the script names, sorted by path.
 	Files []File `json:"files"`
-	// Why says why the script may start more than Files. It is "" if the script cannot start more.
+	// Why is the reason why the script may start more than Files. It is "" if the script cannot
+	// start more.
 	Why string `json:"why,omitempty"`
-	// Hash covers Files. If Why is not "", Hash covers all files of the commit. NamedHash covers
-	// only Files. If Why is "", Hash and NamedHash are the same. Both are SHA-256 in hex.
+	// Hash covers all files of the commit if Why is not "", and otherwise only Files. NamedHash
+	// always covers only Files. Both are SHA-256, in hexadecimal digits.
 	Hash      string `json:"hash"`
 	NamedHash string `json:"named_hash"`
 }
@@ -56,10 +57,10 @@ const (
 	modeLink    = "120000"
 )
 
-// Read returns a script from a commit. The parameter commit is the full id of the commit. The
-// result found is false if the commit does not contain the script. Read returns EInvalid for a
-// script that cannot run. Such a script is a symbolic link, lacks the permission to run, is too
-// large, has Windows line ends, or has no first line that names its interpreter.
+// Read returns a script from a commit. commit is the commit's full id. found is false if the commit
+// does not contain the script. Read returns EInvalid for a script that cannot run. Such a script is
+// a symbolic link, is not executable, is too large, has Windows line ends, or lacks a first line
+// with its interpreter.
 func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, found bool, err error) {
 	out, err := r.Output(ctx, "ls-tree", "-z", "--full-tree", commit, "--", path)
 	if err != nil {
@@ -90,8 +91,8 @@ func Read(ctx context.Context, r *git.Repo, commit, path string) (s Script, foun
 	return s, true, nil
 }
 
-// hash returns the hash of the files and of the scope. The scope says whether the hash covers only
-// the named files or all files of a tree.
+// hash returns a hash of the files and of scope. scope distinguishes a hash of only the named files
+// from a hash of all files of a tree.
 func (s Script) hash(scope string) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "coleo script 1\n%q %q\n", s.Path, scope)
@@ -101,7 +102,7 @@ func (s Script) hash(scope string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// parseTree reads the output of `git ls-tree -z`. It leaves out folders.
+// parseTree parses the output of `git ls-tree -z`. It omits folders.
 func parseTree(out []byte) map[string]File {
 	list := map[string]File{}
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
@@ -113,7 +114,8 @@ func parseTree(out []byte) map[string]File {
 	return list
 }
 
-// readProgram returns the content of a script that can run. It also sets the hash of the file.
+// readProgram returns the content of a script if the script can run. It also sets the hash of the
+// file.
 func readProgram(ctx context.Context, r *git.Repo, f *File) (string, error) {
 	refuse := func(why string) error {
 		return coleo.Errorf(coleo.EInvalid, "%s %s", f.Path, why)
@@ -158,7 +160,7 @@ func readBlob(ctx context.Context, r *git.Repo, f *File, most int64) (string, er
 	return string(data), err
 }
 
-// hashBlob sets the hash of a file of any size.
+// hashBlob sets the hash of a file, which may have any size.
 func hashBlob(ctx context.Context, r *git.Repo, f *File) error {
 	sum := sha256.New()
 	_, err := r.Run(ctx, git.Call{Args: []string{"cat-file", "blob", f.Blob}, Stdout: io.Writer(sum)})
@@ -167,7 +169,7 @@ func hashBlob(ctx context.Context, r *git.Repo, f *File) error {
 }
 
 // SameIn returns EForbidden if a tree or commit contains another version of the script, or of a
-// file that the script names. An arm may have written the other version.
+// file that the script names. An arm may have written that version.
 func (s Script) SameIn(ctx context.Context, r *git.Repo, tree string) error {
 	args := []string{"ls-tree", "-r", "-z", "--full-tree", tree, "--"}
 	for _, f := range s.Files {

@@ -12,7 +12,7 @@ import (
 	"coleo.dev/workspace/script"
 )
 
-// project is a repository.
+// project is a test's git repository.
 type project struct {
 	*gittest.Stage
 	opened *git.Repo
@@ -34,7 +34,7 @@ func (p *project) git(args ...string) string {
 	return p.Git(p.Repo, args...)
 }
 
-// write writes a file with the permission to run.
+// write writes an executable file.
 func (p *project) write(path, text string) {
 	p.Helper()
 	path = filepath.Join(p.Repo, path)
@@ -60,7 +60,7 @@ func TestM28AScriptThatCannotRunIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		make  func(p *project)
-		want  string // of the error
+		want  string // text that the error must contain
 		found bool
 	}{
 		{"none", func(*project) {}, "", false},
@@ -126,8 +126,8 @@ func TestM28AHashCoversWhatAScriptNames(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, text string
-		named      string // what Files has besides the script
-		whole      bool   // the hash covers all files
+		named      string // files that Files must contain besides the script
+		whole      bool   // the hash must cover all files
 	}{
 		{"nothing", "mkdir -p build; echo done", "", false},
 		{"a file that is copied", "cp -n env.example .env", "env.example", false},

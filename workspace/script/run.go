@@ -17,20 +17,22 @@ import (
 	"coleo.dev/printable"
 )
 
+// This file runs a project's script below a guard.
+
 const (
-	// DefaultTimeout is how long a script may run if config.toml sets no time. A set-up often
-	// downloads packages.
+	// DefaultTimeout is how long a script may run if config.toml contains no time. It is long
+	// because a set-up often downloads packages.
 	DefaultTimeout = 10 * time.Minute
-	// MaxTimeout is the longest time that config.toml can set. An order to start an arm waits up to
-	// this time.
+	// MaxTimeout is the longest time that config.toml may contain. An order to start an arm waits
+	// for the script.
 	MaxTimeout = 20 * time.Minute
-	// endGrace is the time in which the guard must end the processes of a script. The guard
-	// searches for these processes for at most 5 s.
+	// endGrace is how long the guard may take to end a script's processes. It searches for them for
+	// at most 5 s.
 	endGrace = 10 * time.Second
-	// maxOutput is the number of bytes of the output that are written to a file.
+	// maxOutput is how much of the output is written to a file, in bytes.
 	maxOutput = 10 << 20
-	// An error contains the end of the output. This end has at most lastBytes bytes and at most
-	// lastLines lines.
+	// The end of the output is shown in an error. It has at most lastBytes bytes and lastLines
+	// lines.
 	lastBytes = 2 << 10
 	lastLines = 12
 )
@@ -38,31 +40,31 @@ const (
 // Runner starts scripts.
 type Runner struct {
 	Trusts Trusts
-	// Guard is the command line of a program. This program calls Guarded with its arguments.
+	// Guard is the command line of a program that calls Guarded with its arguments.
 	Guard   []string
-	Environ []string      // the user's environment, of which scripts get a part
+	Environ []string      // the user's environment; scripts receive a part of it
 	Timeout time.Duration // 0 means DefaultTimeout
 }
 
-// passed lists the variables that a script gets from the user's environment. These variables say
-// where programs and caches are, what the language is, and how to reach the network. The script
-// gets no other variables, and so no keys.
+// passed lists the variables that a script receives from the user's environment. They contain paths
+// of programs and caches, the language, and the way to the network. Other variables are not passed,
+// because they may contain keys.
 var passed = []string{"HOME", "PATH", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
 	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR"}
 
-// Start says how one script runs.
+// Start describes one run of a script.
 type Start struct {
 	Script Script
-	Dir    string   // the folder that has the files of the commit; the script runs there
-	Output string   // the file that gets the output
-	Mark   string   // names the processes of the script: see Sweep
-	Env    []string // added to the environment
-	Held   *os.File // a lock that lasts until all processes have ended; nil for none
+	Dir    string   // a folder with the files of the commit, in which the script runs
+	Output string   // the file to which the output is written
+	Mark   string   // marks the processes of the script: see Sweep
+	Env    []string // additional environment variables
+	Held   *os.File // an open lock file that all processes keep open; nil if there is none
 }
 
-// Run runs a script and waits for its end. After that, no process of the script remains. The error
+// Run runs a script and waits for its end. After that, no process of the script is left. The error
 // contains the exit code and the last lines of the output. It is ETimeout if the script took too
 // long, and EForbidden if the script is not trusted.
 func (r Runner) Run(ctx context.Context, s Start) error {
@@ -100,8 +102,8 @@ func (r Runner) Run(ctx context.Context, s Start) error {
 	return coleo.Errorf(coleo.EInternal, "%s failed: %w; %s", s.Script.Path, err, out.end(s.Output))
 }
 
-// start runs the guard, and the guard runs the script. When the guard's input ends, the guard ends
-// all processes of the script. The input also ends when this process is killed.
+// start runs the guard, which runs the script. When the guard's input ends, the guard ends all
+// processes of the script. The input also ends if this process is killed.
 func (r Runner) start(ctx context.Context, s Start, out io.Writer) error {
 	program := filepath.Join(s.Dir, s.Script.Path)
 	argv := append(append([]string{}, r.Guard...), s.Mark, "--", program)
@@ -149,8 +151,8 @@ func environment(environ []string) []string {
 	return env
 }
 
-// checkFiles checks that the files on the disk are the trusted files. When git checks out a file, a
-// git attribute can change its content.
+// checkFiles returns an error unless the files on the disk are the trusted files. They can differ,
+// because a git attribute can change a file's content at checkout.
 func (s Start) checkFiles() error {
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
@@ -170,7 +172,7 @@ func (s Start) checkFiles() error {
 	return nil
 }
 
-// output keeps the beginning of the script's output in a file, and the end of the output in memory.
+// output keeps the beginning of a script's output in a file, and the end of the output in memory.
 type output struct {
 	mu      sync.Mutex
 	file    io.Writer
@@ -178,7 +180,7 @@ type output struct {
 	last    []byte
 }
 
-// Write never fails, so a full disk does not end the script.
+// Write never returns an error, so that a full disk does not end the script.
 func (o *output) Write(data []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

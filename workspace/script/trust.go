@@ -14,24 +14,23 @@ import (
 	"coleo.dev/workspace/git"
 )
 
-// maxTrustFile is the largest size in bytes of the file with the trusted scripts. A file of this
-// size has room for more than 1,000 scripts.
+// maxTrustFile is the largest size of the file with the trusted scripts, in bytes. It has room for
+// more than 1,000 scripts.
 const maxTrustFile = 4 << 20
 
 // Trusted is a script that the user trusts in one repository.
 type Trusted struct {
-	Hash  string `json:"hash"`  // Script.Hash or Script.NamedHash
-	Files []File `json:"files"` // what it was, to show the difference later
+	Hash  string `json:"hash"`  // the trusted Script.Hash or Script.NamedHash
+	Files []File `json:"files"` // the trusted files, to show a later difference
 }
 
-// Trusts is the list of the scripts that the user trusts.
+// Trusts provides the scripts that the user trusts.
 type Trusts struct {
-	File string // its path; "" means that no script is trusted
+	File string // path of the file with the list; "" means that no script is trusted
 }
 
-// Of returns the version of this script that the user has trusted. It also returns whether the
-// script is still the same as this version. If the user has never trusted the script, the first
-// result is nil.
+// Of returns the version of a script that the user has trusted, or nil if there is none. trusted
+// reports whether the script is still this version.
 func (t Trusts) Of(s Script) (earlier *Trusted, trusted bool, err error) {
 	all, err := t.read()
 	if err != nil {
@@ -44,7 +43,7 @@ func (t Trusts) Of(s Script) (earlier *Trusted, trusted bool, err error) {
 	return &e, e.Hash != "" && (e.Hash == s.Hash || e.Hash == s.NamedHash), nil
 }
 
-// key names a script in one repository.
+// key returns a text that identifies the script and its repository.
 func (s Script) key() string { return s.Repository + " " + s.Path }
 
 // Require returns EForbidden if the script is not trusted.
@@ -71,8 +70,8 @@ func named(files []File, path string) string {
 	return Script{Path: path, Files: files}.hash("the named files")
 }
 
-// Trust stores that the user trusts a script, which has one of its two hashes. For any other hash,
-// Trust returns EStale.
+// Trust stores that the user trusts a script. hash must be one of the script's two hashes.
+// Otherwise Trust returns EStale.
 func (t Trusts) Trust(s Script, hash string) error {
 	if hash == "" || hash != s.Hash && hash != s.NamedHash {
 		return coleo.Errorf(coleo.EStale, "%s does not have this hash: nothing is trusted; read it again with "+
@@ -81,8 +80,8 @@ func (t Trusts) Trust(s Script, hash string) error {
 	return t.change(func(all map[string]Trusted) { all[s.key()] = Trusted{Hash: hash, Files: s.Files} })
 }
 
-// Distrust ends the trust in the script at a path of a repository, which is named by its common
-// folder. Distrust returns ENotFound if the script was not trusted.
+// Distrust ends the trust in the script at path. repository is the repository's common folder.
+// Distrust returns ENotFound if the script was not trusted.
 func (t Trusts) Distrust(repository, path string) error {
 	all, err := t.read()
 	if err != nil {
@@ -129,12 +128,11 @@ func (t Trusts) read() (map[string]Trusted, error) {
 	return all, nil
 }
 
-// maxDiff is the number of bytes of a difference that are shown.
+// maxDiff is how much of a difference is shown, in bytes.
 const maxDiff = 1 << 20
 
 // Diff returns the difference between the script's trusted version and its present version, as text
-// for people. It needs the repository. If git has deleted the trusted content of a file, the text
-// only names the file.
+// for people. If git has deleted the trusted content of a file, the text only names the file.
 func (s Script) Diff(ctx context.Context, r *git.Repo, earlier Trusted) (string, error) {
 	var out strings.Builder
 	was := map[string]File{}

@@ -1,4 +1,4 @@
-// Package arm has the verbs of coleo arm.
+// Package arm contains the verbs of coleo arm.
 package arm
 
 import (
@@ -37,8 +37,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// oneArmCommand returns a verb that takes the name of one arm. The verb calls the given function.
-// With --json, it prints the function's result as JSON, and otherwise the line.
+// oneArmCommand returns a verb that takes the name of one arm and calls do. With --json, the verb
+// prints the result of do as JSON, and otherwise the line.
 func oneArmCommand(
 	use, short string, do func(c *cobra.Command, client *api.Client, name string) (line string, result any, err error),
 ) *cobra.Command {
@@ -56,8 +56,8 @@ func oneArmCommand(
 	}
 }
 
-// These texts are parts of the help of verbs. Each text says what a verb changes, and
-// what it does not change.
+// These texts are parts of the help of verbs. Each text describes what a verb changes and what it
+// leaves unchanged.
 const (
 	interruptHelp = `The agent CLI continues to run and takes the next prompt. On a screen that
 matches no rule, nothing is pressed and the exit code is 10. Look at the
@@ -118,8 +118,9 @@ func newKillCommand() *cobra.Command {
 	return c
 }
 
-// endSubarms ends the subarms below an arm that has ended. It returns a line that names them.
-// Unless withSubarms is true, endSubarms ends nothing and only returns the line.
+// endSubarms ends all subarms of an arm that has ended, and returns the end of a line that names
+// them. If withSubarms is false, it ends nothing, and the line names the subarms that continue to
+// run.
 func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, withSubarms bool) (string, error) {
 	all, err := client.Arms(ctx, true)
 	if err != nil {
@@ -146,8 +147,8 @@ func endSubarms(ctx context.Context, client *api.Client, parent coleo.Arm, withS
 	return "; its subarms live on: " + strings.Join(names, ", ") + " (kill --tree ends them too)", nil
 }
 
-// subarmsOf returns the subarms of an arm, and their subarms. The successor of an arm is not a
-// subarm.
+// subarmsOf returns the subarms of an arm, their subarms, and so on. The successor of an arm is not
+// a subarm.
 func subarmsOf(all []coleo.Arm, parent string) (out []coleo.Arm) {
 	for _, arm := range all {
 		if arm.ParentArmID == parent && configOf(arm).Succeeds == nil {
@@ -157,7 +158,8 @@ func subarmsOf(all []coleo.Arm, parent string) (out []coleo.Arm) {
 	return out
 }
 
-// remove returns the verb that removes arms. If *force is true, the verb keeps unsaved work.
+// remove returns the verb that removes arms. If *force is true, the verb keeps a worktree's unsaved
+// work under a ref before it removes the worktree.
 func remove(force *bool) bulk {
 	return bulk{name: "remove", short: "Forget a stopped arm and delete its output", long: removeHelp,
 		appliesTo: func(coleo.Arm) bool { return true },
@@ -212,13 +214,13 @@ renamed.`,
 	}
 }
 
-// sayWaiting shows on the terminal what an arm does, until the caller calls done.
+// sayWaiting shows on the terminal what the arm is doing, until the caller calls done.
 func sayWaiting(c *cobra.Command, client *api.Client, name string) (done func()) {
 	return show.Waiting(c, func(ctx context.Context) string {
 		arm, err := client.Arm(ctx, name)
 		switch {
 		case err != nil:
-			return name + ": starting" // nobody knows it yet
+			return name + ": starting" // the arm does not exist yet
 		case arm.State.Working() && (arm.Rule == "retrying" || arm.Rule == "reconnecting"):
 			return name + ": " + arm.Rule
 		}
@@ -226,8 +228,8 @@ func sayWaiting(c *cobra.Command, client *api.Client, name string) (done func())
 	})
 }
 
-// waitArm waits until the arm is in one of the given states. If this does not happen
-// within the time limit, waitArm returns ETimeout.
+// waitArm waits until the arm is in one of the given states. After the time limit, it returns
+// ETimeout.
 func waitArm(ctx context.Context, client *api.Client, name string, limit time.Duration,
 	states ...coleo.State) (coleo.Arm, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
@@ -244,8 +246,8 @@ func waitArm(ctx context.Context, client *api.Client, name string, limit time.Du
 		limit.Round(time.Millisecond))
 }
 
-// liveArmCommand returns a verb for an arm with a live session. The verb calls the given function.
-// If the arm has no live session, the verb returns the error of hasEnded instead.
+// liveArmCommand returns a verb for an arm with a live session. If the arm has one, the verb calls
+// do. Otherwise it returns the error of hasEnded.
 func liveArmCommand(use, short string,
 	do func(c *cobra.Command, client *api.Client, arm coleo.Arm) error) *cobra.Command {
 	return &cobra.Command{

@@ -29,8 +29,8 @@ func newAttachCommand() *cobra.Command {
 				return coleo.Errorf(coleo.EInvalid,
 					"attach needs a terminal: use 'coleo arm prompt' and 'coleo arm screen' from programs")
 			}
-			// When the user closes the terminal, this process gets SIGHUP, which ends ctx. The verb
-			// then releases the lease, restores the size of the arm's terminal and returns.
+			// If the user closes the terminal, this process receives SIGHUP, which ends ctx. Then
+			// attach releases the lease, restores the size of the arm's terminal and returns.
 			ctx, stop := signal.NotifyContext(c.Context(), syscall.SIGHUP)
 			defer stop()
 			c.SetContext(ctx)
@@ -65,7 +65,7 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	var end attachEnd
 	view := newViewport(os.Stdout, cols, rows)
 	defer func() {
-		view.close() // otherwise a late picture would cover the user's terminal
+		view.close() // otherwise a late redraw could overwrite the user's terminal
 		fmt.Print(leaveTerminal)
 		_ = term.Restore(fd, before)
 		if end.err == nil {
@@ -88,22 +88,23 @@ func attach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	return end.err
 }
 
-// attachEnd says why attach ended. If err is nil, message contains the reason.
+// attachEnd describes how attach ended: with the error err or, if err is nil, for the reason in
+// message.
 type attachEnd struct {
 	message string
 	err     error
 }
 
-// attach shows the arm on the alternate screen of the viewer's terminal. After attach, the viewer's
-// terminal shows its earlier contents again. leaveTerminal also switches off the modes that an
-// agent CLI may have switched on.
+// attach shows the arm on the alternate screen of the viewer's terminal, so that the earlier
+// contents reappear afterwards. leaveTerminal also switches off the modes that an agent CLI may
+// have switched on.
 const (
 	enterTerminal = "\x1b[?1049h\x1b[2J\x1b[H"
 	leaveTerminal = "\x1b[?1049l\x1b[?25h\x1b[?2004l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[m\r"
 )
 
 // giveSizeBack remembers the present size of the arm's terminal, and returns a function that
-// restores this size. Attach must call that function at its end. Otherwise recordings and the
+// restores this size. Attach must call the function before it returns. Otherwise recordings and the
 // dashboard would continue with the size of this viewer's terminal.
 func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func() {
 	screen, err := client.Screen(c.Context(), arm)
@@ -113,12 +114,12 @@ func giveSizeBack(c *cobra.Command, client *api.Client, arm, lease string) func(
 	return func() { _ = client.Resize(context.WithoutCancel(c.Context()), arm, lease, screen.Cols, screen.Rows) }
 }
 
-// attachPast is the number of bytes of past output from which attach draws the first screen. These
-// bytes do not always contain the whole screen. But the agent CLI redraws its screen when attach
+// attachPast is how much past output attach reads to draw the first screen, in bytes. This output
+// does not always contain the whole screen. But the agent CLI redraws its screen when attach
 // changes the size of the arm's terminal.
 const attachPast = 256 << 10
 
-// viewerName returns the name under which other viewers see who can type.
+// viewerName returns the name that other viewers see while this viewer holds the lease.
 func viewerName() string {
 	u, viewerName := user.Current()
 	if viewerName != nil {
@@ -151,8 +152,8 @@ func typeInto(ctx context.Context, client *api.Client, arm, lease string) error 
 	}
 }
 
-// renewEvery is the time between two renewals of the lease. The renewals keep the lease
-// valid while the viewer types nothing.
+// renewEvery is the time between two renewals of the lease. Without renewals, the lease would
+// expire while the viewer types nothing.
 const renewEvery = 10 * time.Second
 
 func renew(ctx context.Context, client *api.Client, arm, lease string) {
@@ -168,8 +169,8 @@ func renew(ctx context.Context, client *api.Client, arm, lease string) {
 	}
 }
 
-// keepSize sets the size of the arm's terminal to the size of the viewer's terminal. It
-// does so immediately, and after each change of the viewer's terminal, until ctx ends.
+// keepSize gives the arm's terminal the size of the viewer's terminal, now and after each change,
+// until ctx ends.
 func keepSize(ctx context.Context, client *api.Client, arm, lease string, fd int, view *viewport) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

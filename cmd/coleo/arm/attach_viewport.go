@@ -27,7 +27,7 @@ type viewport struct {
 	out        io.Writer
 	screen     *pty.Core // the arm's terminal
 	cols, rows int       // size of the viewer's terminal, in cells
-	x, y       int       // upper left corner of the part that is shown
+	x, y       int       // upper left corner of the shown part
 	drawing    bool      // a redraw is scheduled
 }
 
@@ -65,9 +65,9 @@ func (v *viewport) close() {
 	v.out = io.Discard
 }
 
-// resize stores the new size of the viewer's terminal and clears that terminal. The caller then
-// resizes the arm's terminal. If the size of the arm's terminal changes, the agent CLI redraws its
-// screen.
+// resize stores the new size of the viewer's terminal and clears that terminal. The caller must
+// then resize the arm's terminal. If this changes the size of the arm's terminal, the agent CLI
+// redraws its screen.
 func (v *viewport) resize(cols, rows int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -80,7 +80,7 @@ func (v *viewport) resize(cols, rows int) {
 }
 
 // drawSoon schedules a redraw after panEvery. If a redraw is already scheduled, drawSoon does
-// nothing, because that redraw will also show the new output. The caller holds mu.
+// nothing, because that redraw will also show the new output. The caller must hold mu.
 func (v *viewport) drawSoon() {
 	if v.drawing {
 		return
@@ -96,8 +96,8 @@ func (v *viewport) drawSoon() {
 	})
 }
 
-// picture returns the part of the arm's screen around the cursor, as text that the
-// viewer's terminal can draw. The caller holds mu.
+// picture returns the part of the arm's screen around the cursor, as text that the viewer's
+// terminal can draw. The caller must hold mu.
 func (v *viewport) picture() string {
 	view := v.screen.View()
 	cx, cy := view.Cursor[0], view.Cursor[1]
@@ -117,10 +117,9 @@ func (v *viewport) picture() string {
 	return out.String()
 }
 
-// moveWindow moves a window along one direction of the screen: columns or rows. The window is
-// windowSize positions long and begins at the position oldStart. moveWindow moves it as little as
-// possible, so that it contains the cursor's position and ends within the screen. It returns the
-// position at which the window begins now.
+// moveWindow moves a window along the columns or the rows of the screen. The window is windowSize
+// long and begins at oldStart. moveWindow moves it as little as possible, so that it contains the
+// cursor and ends within the screen. It returns the new beginning of the window.
 func moveWindow(cursor, oldStart, windowSize, screenSize int) int {
 	oldStart = max(min(oldStart, screenSize-windowSize), 0)
 	switch {
@@ -132,8 +131,8 @@ func moveWindow(cursor, oldStart, windowSize, screenSize int) int {
 	return oldStart
 }
 
-// cells returns up to n cells of a line, from the cell with the number firstCell. If the cut
-// divides a wide character, that character becomes a blank.
+// cells returns at most n cells of a line, beginning with the cell firstCell. If the cut divides a
+// wide character, that character becomes a blank.
 func cells(line string, firstCell, n int) string {
 	var out strings.Builder
 	x := 0

@@ -31,14 +31,14 @@ The exit code is 0 if everything succeeded, or if no arm matches.
 --selector takes conditions on labels, with commas between: KEY=VALUE, KEY!=VALUE,
 KEY (the arm has the key) and '!KEY' (it lacks the key). An arm must meet all.`
 
-// bulk is a verb for several arms.
+// bulk describes a verb for several arms.
 type bulk struct {
 	name, short, long string
-	// appliesTo reports whether the filters can select this arm for the verb. The filter --stopped
-	// ignores appliesTo and selects all stopped arms.
+	// appliesTo reports whether the filters may select this arm for the verb. With --stopped,
+	// appliesTo is not called, and all stopped arms are selected.
 	appliesTo func(coleo.Arm) bool
 	do        func(ctx context.Context, client *api.Client, name string) (line string, result any, err error)
-	// together makes the verb work on all arms at the same time. It is for a verb that only waits.
+	// together makes the verb work on all arms at the same time. It is for verbs that only wait.
 	together bool
 }
 
@@ -46,8 +46,8 @@ type bulk struct {
 type choice struct {
 	all, stopped  bool
 	host, harness string
-	selectors     []string       // as given
-	selector      coleo.Selector // what selectors say
+	selectors     []string       // as the user has written them
+	selector      coleo.Selector // the parsed selectors
 }
 
 func (f choice) isSet() bool {
@@ -142,8 +142,7 @@ func (b bulk) chosenNames(ctx context.Context, client *api.Client, f choice, arg
 }
 
 // each calls the verb's function for each arm, and returns the outcomes in the order of the names.
-// It works on up to bulkAtOnce arms at the same time, or on all arms if the field `together` is
-// true.
+// At most bulkAtOnce calls run at the same time, unless together is true.
 func (b bulk) each(ctx context.Context, client *api.Client, names []string) []outcome {
 	out := make([]outcome, len(names))
 	atOnce := bulkAtOnce
@@ -171,9 +170,9 @@ func (b bulk) each(ctx context.Context, client *api.Client, names []string) []ou
 	return out
 }
 
-// printOutcomes prints the outcome for each arm. If the verb failed for some arms, printOutcomes
-// returns an Exit error. If all failures have the same exit code, the error has that code.
-// Otherwise the error has the code 1.
+// printOutcomes prints the outcome for each arm. If the verb failed for some arms, it returns an
+// Exit error. If all failures have the same exit code, the error has this code. Otherwise the error
+// has the code 1.
 func printOutcomes(c *cobra.Command, list []outcome) error {
 	code := 0
 	for _, o := range list {
@@ -218,7 +217,7 @@ func writeOutcomes(c *cobra.Command, list []outcome) error {
 	return w.Flush()
 }
 
-// oneRow returns a text of several lines as one row of a table.
+// oneRow replaces the line ends in a text, so that the text fits into one row of a table.
 func oneRow(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {

@@ -14,6 +14,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file contains the verbs that answer an arm's dialogs and questions: approve, deny and
+// answer.
+
 const (
 	// decideHelp is the help that approve, deny and answer share.
 	decideHelp = `'coleo arm status NAME' shows the dialog, its options and its fingerprint. What
@@ -196,9 +199,9 @@ func asksNothing(arm coleo.Arm) error {
 	return coleo.Errorf(coleo.EStale, "arm %s asks nothing now (it is %s)", arm.Name, arm.State)
 }
 
-// decide answers the dialog that has the given fingerprint. If the fingerprint is empty, decide
-// answers the dialog that is open when decide is called. In both cases, the answer never goes to
-// another dialog. If the dialog has closed, decide returns EStale.
+// decide answers the dialog with the given fingerprint. If the fingerprint is empty, it answers the
+// dialog that is open when decide is called. The answer never reaches another dialog. If the dialog
+// has closed, decide returns EStale.
 func decide(c *cobra.Command, client *api.Client, name, dialog string, d coleo.Decision) (string, any, error) {
 	arm, err := client.Arm(c.Context(), name)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"coleo.dev/wire"
 )
 
-// maxEnvFile is the largest allowed size of an env file, in bytes. It is much larger than the
-// allowed size of an arm's environment.
+// maxEnvFile is the largest size of an env file, in bytes. It is much larger than an arm's
+// environment may be.
 const maxEnvFile = 1 << 20
 
 // lookup returns the value of a variable in the caller's environment.
@@ -43,8 +43,8 @@ func (f spawnFlags) environment(c *cobra.Command) (map[string]string, error) {
 	return env, coleo.CheckEnv(env)
 }
 
-// variable parses NAME=VALUE. If the text has only a NAME, variable returns the value
-// of that name in the caller's environment.
+// variable parses NAME=VALUE. If the text is only a NAME, variable returns the value that NAME has
+// in the caller's environment.
 func variable(text string, caller lookup) (name, value string, err error) {
 	name, value, assigned := strings.Cut(text, "=")
 	if err := coleo.CheckEnvName(name); err != nil {
@@ -106,8 +106,8 @@ func readBounded(path string) (text string, mode os.FileMode, err error) {
 	return string(raw), info.Mode(), nil
 }
 
-// envLine parses one line of an env file. If the line is empty or a comment, the returned name is
-// empty. Errors never contain the value of a variable.
+// envLine parses one line of an env file. For an empty line or a comment, it returns an empty name.
+// Its errors never contain the value of a variable.
 func envLine(line string, caller lookup) (name, value string, err error) {
 	line = strings.TrimSpace(line)
 	if line == "" || line[0] == '#' {
@@ -158,7 +158,7 @@ func envValue(raw string) (string, error) {
 	return "", fmt.Errorf("has no closing %c on its line", quote)
 }
 
-// unescaped returns the text that a backslash and the character b stand for.
+// unescaped returns the text that a backslash followed by b stands for.
 func unescaped(b byte) string {
 	switch b {
 	case 'n':
@@ -173,8 +173,8 @@ func unescaped(b byte) string {
 	return `\` + string(b)
 }
 
-// unquotedValue returns a value that is written without quotes. A # after a blank begins a
-// comment, so the value ends before that #.
+// unquotedValue returns a value that is written without quotes. The value ends before a # that
+// follows a blank, because such a # begins a comment.
 func unquotedValue(raw string) string {
 	for i := range len(raw) {
 		if raw[i] == '#' && i > 0 && (raw[i-1] == ' ' || raw[i-1] == '\t') {
@@ -185,18 +185,18 @@ func unquotedValue(raw string) string {
 	return strings.TrimSpace(raw)
 }
 
-// envNames returns the names of the variables that the user has given to an arm. It
-// cannot return the values, because only the arm's host agent knows them.
+// envNames returns the names of the variables that the user has given to an arm. Their values are
+// not available, because only the arm's host agent knows them.
 func envNames(arm coleo.Arm) []string { return configOf(arm).EnvNames }
 
-// configOf returns the configuration of an arm, as far as it can be read.
+// configOf returns the configuration of an arm. Parts that cannot be parsed keep their zero values.
 func configOf(arm coleo.Arm) (c coleo.SpawnConfig) {
-	_ = json.Unmarshal(arm.Config, &c) // it is only shown
+	_ = json.Unmarshal(arm.Config, &c) // the result is only shown
 	return c
 }
 
-// takeSandbox puts the sandbox into the request. Without the flags, an arm that exists keeps
-// its own.
+// takeSandbox adds the sandbox of the flags to the request. Without such flags, an existing arm
+// keeps its sandbox.
 func (f *spawnFlags) takeSandbox() error {
 	switch {
 	case f.sandbox == coleo.Sandbox{}:
@@ -213,7 +213,7 @@ func (f *spawnFlags) takeSandbox() error {
 	return asked.Check()
 }
 
-// takeTemplate fills in from the template what the flags leave out.
+// takeTemplate fills in the values of the template that the flags do not set.
 func (f *spawnFlags) takeTemplate(c *cobra.Command) error {
 	if f.template.Name != "" && f.q.Recover {
 		return coleo.Errorf(coleo.EInvalid,
@@ -228,7 +228,7 @@ func (f *spawnFlags) takeTemplate(c *cobra.Command) error {
 	return nil
 }
 
-// checkNew returns EConflict if a template is asked for, and the arm exists already.
+// checkNew returns EConflict if the user has named a template and the arm already exists.
 func (f *spawnFlags) checkNew(ctx context.Context, client *api.Client) error {
 	if f.template.Name == "" {
 		return nil
@@ -245,10 +245,10 @@ func (f *spawnFlags) checkNew(ctx context.Context, client *api.Client) error {
 	return nil
 }
 
-// newBranch is the value of --worktree without a branch. The help shows it.
+// newBranch is the value of --worktree if the user names no branch. The help shows it.
 const newBranch = "coleo/NAME"
 
-// takeWorktree fills in the worktree of the request.
+// takeWorktree adds the worktree of the flags to the request.
 func (f *spawnFlags) takeWorktree() error {
 	switch {
 	case f.worktree != "" && f.noTree:

@@ -21,7 +21,7 @@ import (
 	"coleo.dev/workspace/pull"
 )
 
-// listFlags are the flags of arm list.
+// listFlags contains the flags of arm list.
 type listFlags struct {
 	all       bool
 	states    []string
@@ -84,8 +84,7 @@ waiting_approval. --selector takes conditions on labels: KEY=VALUE, KEY!=VALUE, 
 	return c
 }
 
-// nothing returns the line that users see in place of an empty list. haveArms is true if there are any
-// arms at all.
+// nothing returns the line that users see instead of an empty list. haveArms is true if any arms exist.
 func (f listFlags) nothing(haveArms bool) string {
 	switch {
 	case !haveArms:
@@ -96,7 +95,8 @@ func (f listFlags) nothing(haveArms bool) string {
 	return "No active arms.\n"
 }
 
-// armTable returns a table of the given arms, for users. If no arms are given, it returns the text nothing.
+// armTable returns a table of the given arms, for users. If there are no arms, it returns the text in
+// nothing.
 func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 	if len(rows) == 0 {
 		return nothing
@@ -123,12 +123,12 @@ func armTable(rows []coleo.Arm, nothing string, now time.Time) string {
 			show.Since(arm.LastOutputAt, now), arm.Harness, modelWord(arm), costWord(arm.TotalCost), at.folder,
 			show.OrDash(at.branch), last(configOf(arm).Sandbox.String(), show.OrDash(arm.Labels.String())))
 	}
-	_ = w.Flush() // never fails, because w writes to memory
+	_ = w.Flush() // writing to memory never fails
 	return table.String()
 }
 
-// modelWord returns the arm's model. If the user asked for another model and nobody has seen the
-// change yet, modelWord adds a badge.
+// modelWord returns the arm's model. It adds a badge if the user has requested another model and the change
+// is not confirmed yet.
 func modelWord(arm coleo.Arm) string {
 	model := show.OrDash(arm.Model)
 	if f := arm.ModelFallback; f != nil && !f.Seen {
@@ -137,7 +137,7 @@ func modelWord(arm coleo.Arm) string {
 	return model
 }
 
-// nameWord returns the arm's name, and says whether it is a subarm or a successor.
+// nameWord returns the arm's name, with a note if the arm is a subarm or a successor.
 func nameWord(arm coleo.Arm) string {
 	switch {
 	case arm.ParentArmID == "":
@@ -213,10 +213,10 @@ func stateWord(arm coleo.Arm) string {
 }
 
 // asOf returns a note about the arm's state. The first case that applies determines the note:
-//   - No host agent watches the arm. The note is the age of the state. If the age is
-//     unknown, the note says that nobody watches the arm.
-//   - A signal has stopped the agent CLI. The note says so.
-//   - The arm runs without a host agent. The note says so.
+//   - If no host agent watches the arm, the note is the age of the state. If the age is
+//     unknown, the note is that nobody watches the arm.
+//   - If a signal has stopped the agent CLI, that is the note.
+//   - If the arm runs without a host agent, that is the note.
 //
 // In all other cases, asOf returns "".
 func asOf(arm coleo.Arm, now time.Time) string {
@@ -233,15 +233,15 @@ func asOf(arm coleo.Arm, now time.Time) string {
 	return ""
 }
 
-// place is an arm's work folder, in the short form that the user sees.
+// place is an arm's work folder, in the short form that users see.
 type place struct {
-	folder string // begins with the name of the repository's folder; outside of a repository, the whole path
+	folder string // the path from the repository's folder on; outside of a repository, the whole path
 	branch string // "" outside of a repository
 }
 
-// placeOf returns the repository and the branch that the folder dir belongs to. It reads two small
-// files and does not run git. Git would follow the repository's configuration, and an arm may have
-// changed that configuration.
+// placeOf returns the repository and the branch to which the folder dir belongs. It reads two small files
+// instead of running git, because git would follow the repository's configuration, which an arm may have
+// changed.
 func placeOf(dir string) place {
 	for root := dir; ; root = filepath.Dir(root) {
 		head, ok := headOf(filepath.Join(root, ".git"))
@@ -254,13 +254,13 @@ func placeOf(dir string) place {
 	}
 }
 
-// maxHead is the largest size of a file that readSmall reads, in bytes. A file that contains the
-// name of a branch is always smaller.
+// maxHead is the largest size of a file that readSmall reads, in bytes. Files that contain the name of a
+// branch are always smaller.
 const maxHead = 4 << 10
 
-// headOf returns the name of the branch that is checked out. If no branch is checked out, it
-// returns the first characters of the commit id. gitPath is the path of .git. In a worktree, .git
-// is not a folder. It is a file that contains the path of the real folder.
+// headOf returns the name of the branch that is checked out. If no branch is checked out, it returns the
+// first characters of the commit id. gitPath is the path of .git. In a worktree, .git is a file that
+// contains the path of the real git folder.
 func headOf(gitPath string) (string, bool) {
 	if text, ok := readSmall(gitPath); ok {
 		dir, is := strings.CutPrefix(text, "gitdir: ")
@@ -301,8 +301,7 @@ func homeShort(dir string) string {
 	return dir
 }
 
-// pullText returns the lines about the pull requests of an arm. It returns "" if the machine of this
-// process knows none.
+// pullText returns lines about the pull requests of an arm. It returns "" if this machine knows of none.
 func pullText(arm string) string {
 	s, err := setup.New()
 	if err != nil {

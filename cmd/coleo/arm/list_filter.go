@@ -18,7 +18,7 @@ import (
 // armOrders maps each value of --sort to its comparison function.
 var armOrders = map[string]func(a, b coleo.Arm) int{
 	"need":    func(a, b coleo.Arm) int { return cmp.Compare(needRank(a), needRank(b)) },
-	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // always equal, so the names decide
+	"name":    func(coleo.Arm, coleo.Arm) int { return 0 }, // all arms count as equal, so their names decide
 	"age":     func(a, b coleo.Arm) int { return b.LastOutputAt.Compare(a.LastOutputAt) },
 	"cost":    func(a, b coleo.Arm) int { return cmp.Compare(b.TotalCost, a.TotalCost) },
 	"harness": func(a, b coleo.Arm) int { return strings.Compare(a.Harness, b.Harness) },
@@ -29,11 +29,12 @@ func needRank(arm coleo.Arm) int {
 	return slices.Index(coleo.Needs(), need)
 }
 
-// needFlag returns a need as the user writes it in a flag. It replaces blanks with "-".
+// needFlag returns a need in the form in which the user writes it in a flag: with "-" instead of
+// blanks.
 func needFlag(n coleo.Need) string { return strings.ReplaceAll(string(n), " ", "-") }
 
-// picker returns a function that selects and sorts arms as the flags require. The returned function
-// sorts equal arms by name. If a flag has a bad value, picker returns EInvalid.
+// picker returns a function that filters and sorts arms as the flags require. The function sorts
+// equal arms by name. picker returns EInvalid if a flag has a bad value.
 func (f listFlags) picker() (func([]coleo.Arm) []coleo.Arm, error) {
 	order, ok := armOrders[f.sort]
 	if !ok {

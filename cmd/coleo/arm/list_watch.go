@@ -15,6 +15,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file shows the list of arms on the whole terminal, for arm list --watch.
+
 const (
 	// watchRedraw is the shortest time between two redraws. Nobody can read more than
 	// four lists in a second.
@@ -70,8 +72,7 @@ func watchArms(c *cobra.Command, client *api.Client, table func([]coleo.Arm) str
 }
 
 // followArms returns a channel of functions. Each function applies one change to the list of arms.
-// If serve ends, followArms tries repeatedly to reach serve again. It pauses for watchAgain before
-// each attempt.
+// If serve ends, followArms connects again, with a pause of watchAgain before each attempt.
 func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]coleo.Arm, *error) {
 	out := make(chan func(map[string]coleo.Arm, *error))
 	send := func(change func(map[string]coleo.Arm, *error)) {
@@ -102,7 +103,7 @@ func followArms(c *cobra.Command, client *api.Client) <-chan func(map[string]col
 	return out
 }
 
-// drawArms draws the list once. It cuts the list to the size of the terminal.
+// drawArms draws the list once, cut to the size of the terminal.
 func drawArms(out *os.File, table func([]coleo.Arm) string, arms map[string]coleo.Arm, lost error) error {
 	cols, rows, err := term.GetSize(int(out.Fd()))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// logFlags are the flags of arm logs.
+// logFlags contains the flags of arm logs.
 type logFlags struct {
 	lines              int
 	raw, plain, follow bool
@@ -60,8 +60,7 @@ of the text. --lines does not apply to them.`,
 	return c
 }
 
-// rawLogs prints the output of the agent CLI. With --follow, it continues until the arm
-// ends.
+// rawLogs prints the agent CLI's output unchanged. With --follow, it continues until the arm ends.
 func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) error {
 	out := c.OutOrStdout()
 	if f.plain {
@@ -70,7 +69,7 @@ func rawLogs(c *cobra.Command, client *api.Client, name string, f logFlags) erro
 	return copyOutput(c, client, name, -f.bytes, f.follow, out)
 }
 
-// plainWriter removes escape sequences from its input and writes the rest.
+// plainWriter removes escape sequences and passes everything else on.
 type plainWriter struct {
 	to       io.Writer
 	stripper pty.Stripper
@@ -84,8 +83,8 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 // logWait is how long one request to serve waits for more output.
 const logWait = 20 * time.Second
 
-// copyOutput writes the arm's terminal output to w. It begins at the given offset. If followOutput
-// is true, it continues until the arm ends. Otherwise it stops at the present end of the output.
+// copyOutput writes the arm's terminal output to w, beginning at offset. If followOutput is true,
+// it continues until the arm ends. Otherwise it stops at the present end of the output.
 func copyOutput(c *cobra.Command, client *api.Client, name string, offset int64, followOutput bool, w io.Writer) error {
 	wait := time.Duration(0)
 	for {

@@ -16,6 +16,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file contains the verbs that change the mode or the model of a running arm, or compact its
+// conversation.
+
 func newCompactCommand() *cobra.Command {
 	var wait bool
 	var timeout time.Duration
@@ -221,7 +224,7 @@ func showModel(c *cobra.Command, client *api.Client, name string) error {
 		map[string]any{"model": model, "default_model": arm.DefaultModel, "fallback": arm.ModelFallback})
 }
 
-// modelText describes the result of an order to change the model.
+// modelText describes the result of a request to change the model.
 func modelText(name string, scope coleo.ModelScope, s coleo.ModelSwitch) string {
 	if s.Fallback != nil && !s.Fallback.Seen {
 		line := s.Fallback.FirstLine()

@@ -19,8 +19,8 @@ const mostNames = 100
 
 // nameStats is the JSON output of arm names --stats.
 type nameStats struct {
-	Words int `json:"words"` // names that are made of two words
-	Taken int `json:"taken"` // arms, with names of any kind
+	Words int `json:"words"` // how many names of two words exist
+	Taken int `json:"taken"` // how many names of any kind arms have
 }
 
 func newNamesCommand() *cobra.Command {

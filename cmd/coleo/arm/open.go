@@ -19,6 +19,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the verb arm open, which shows an arm in a window.
+
 func newOpenCommand() *cobra.Command {
 	var terminal string
 	c := liveArmCommand("open", "Show the arm in a terminal window of its own",
@@ -75,10 +77,11 @@ func (o opened) line() string {
 	return fmt.Sprintf("Opened %s in %s", o.Name, o.Terminal)
 }
 
-// reopenWindow opens the window of an arm whose harness shows the arm in a window.
+// reopenWindow opens the window of an arm again. It is for arms whose harness shows them in a
+// window.
 func reopenWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal string) error {
 	if !c.Flags().Changed("terminal") {
-		terminal = "" // the one before
+		terminal = "" // "" means the same terminal program as before
 	}
 	arm, err := client.OpenWindow(c.Context(), arm.ID, wire.WindowRequest{Terminal: terminal,
 		Environ: windowEnviron(os.LookupEnv)})
@@ -144,16 +147,16 @@ func openWindow(c *cobra.Command, client *api.Client, arm coleo.Arm, terminal wi
 	return done, nil
 }
 
-// windowOf returns the description of a window for an arm. The window runs 'arm attach' with the
-// program at the path ownProgram.
+// windowOf returns the description of a window in which the program ownProgram runs 'arm attach'
+// for the arm.
 func windowOf(arm coleo.Arm, terminal window.Terminal, ownProgram string) window.Window {
 	return window.Window{Terminal: terminal, Name: arm.Name, Workdir: arm.Workdir, Mac: runtime.GOOS == "darwin",
 		Inside: os.Getenv("TMUX") != "", Program: append(coleoHere(os.Getenv), ownProgram, "arm", "attach", arm.Name)}
 }
 
-// coleoHere returns the beginning of a command line. This beginning sets the variables that tell
-// Coleo where its folders are. The terminal program may have been started earlier, with other
-// values of these variables.
+// coleoHere returns the beginning of a command line that sets the variables with the paths of
+// Coleo's folders. These variables must be set explicitly, because the terminal program may have
+// been started earlier with other values.
 func coleoHere(getenv func(string) string) []string {
 	out := []string{"/usr/bin/env"}
 	for _, name := range []string{"COLEO_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
@@ -164,9 +167,9 @@ func coleoHere(getenv func(string) string) []string {
 	return out
 }
 
-// mayAttach returns an error if serve would now refuse 'coleo arm attach'. Serve refuses if the arm
-// has no terminal or if somebody types by hand. Without mayAttach, the window would open and close
-// immediately, and nobody could read the error.
+// mayAttach returns an error if serve would now refuse 'coleo arm attach'. That happens if the arm
+// has no terminal or if somebody types by hand. Without this check, the window would open and close
+// at once, and nobody could read the error.
 func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 	if _, err := client.Screen(c.Context(), arm.ID); err != nil {
 		return err
@@ -180,7 +183,7 @@ func mayAttach(c *cobra.Command, client *api.Client, arm coleo.Arm) error {
 }
 
 // openFailed returns the error for a window that could not be opened although its arm runs. If err
-// has a code, openFailed adds to the error that the arm runs.
+// has a code, the error also states that the arm runs.
 func openFailed(err error, name string) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
@@ -212,5 +215,5 @@ func awaitWindow(ctx context.Context, client *api.Client, arm coleo.Arm) (coleo.
 	return arm, nil
 }
 
-// windowLook is the time between two looks at a window that is being opened.
+// windowLook is the time between two checks of a window that is being opened.
 const windowLook = 100 * time.Millisecond

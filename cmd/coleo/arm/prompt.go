@@ -21,7 +21,7 @@ import (
 	"coleo.dev/printable"
 )
 
-// promptFlags are the flags of arm prompt.
+// promptFlags contains the flags of arm prompt.
 type promptFlags struct {
 	interrupt, wait, unproven bool
 	timeout                   time.Duration
@@ -128,8 +128,9 @@ func prompt(c *cobra.Command, client *api.Client, name string, words []string, f
 	return err
 }
 
-// tellCleared prints on standard error what Coleo removed from the composer before a prompt, because
-// standard output contains only the answer. The JSON contains the text in another place.
+// tellCleared prints the text that Coleo removed from the composer before the prompt. It prints to
+// standard error, because standard output must contain only the answer. With --json it prints
+// nothing, because the JSON contains the text.
 func tellCleared(c *cobra.Command, r coleo.Receipt) {
 	if line := show.Cleared(r); line != "" && !verb.WantsJSON(c) {
 		fmt.Fprintln(c.ErrOrStderr(), line)
@@ -171,7 +172,7 @@ func (f promptFlags) prompt(c *cobra.Command, words []string) (coleo.Prompt, err
 	return coleo.Prompt{Text: text, Interrupt: f.interrupt, Unproven: f.unproven, Files: files, Check: check}, err
 }
 
-// check returns what Coleo must check for the prompt, or nil if there is nothing to check.
+// check returns the check of the answer that the flags request, or nil.
 func (f promptFlags) check(c *cobra.Command) (*coleo.Check, error) {
 	if f.schema == "" && c.Flags().Changed("retries") {
 		return nil, coleo.Errorf(coleo.EInvalid, "--retries needs --schema: nothing was sent")
@@ -231,7 +232,7 @@ func newWaitCommand() *cobra.Command {
 	return c
 }
 
-// readJSON returns the JSON in a file. If it fails, the error ends with notDone, a text that says
+// readJSON reads JSON from a file. If it fails, its error ends with notDone, which is a text about
 // what was not done.
 func readJSON(path, notDone string) (json.RawMessage, error) {
 	raw, err := os.ReadFile(path)

@@ -11,11 +11,13 @@ import (
 	"coleo.dev/cmd/coleo/setup"
 )
 
+// This file waits for the turn of a prompt, for arm prompt --wait.
+
 const (
-	// parkedTime is how long explain waits until serve knows whether an arm is parked. The host agent
-	// reports that just after the end of the turn.
+	// parkedTime is how long explain waits for serve to know whether an arm is parked. The host agent
+	// reports the parking just after the end of the turn.
 	parkedTime = 2 * time.Second
-	// parkedEvery is the time between two looks at the arm.
+	// parkedEvery is the time between two checks of the arm.
 	parkedEvery = 50 * time.Millisecond
 )
 
@@ -31,9 +33,9 @@ type Turn struct {
 	coleo.RunEnd
 }
 
-// AwaitTurn waits for the end of the turn that a delivered prompt has started. runID is the id of
-// that prompt's run. A dialog also ends the wait. If the limit is not 0, AwaitTurn waits no longer
-// than that. If the turn did not finish, the error says why.
+// AwaitTurn waits until the turn of a delivered prompt ends or the arm shows a dialog. runID is the id
+// of the prompt's run. If limit is not 0, AwaitTurn waits at most that long. If the turn did not finish,
+// the error contains the reason.
 func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limit time.Duration) (Turn, error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -68,8 +70,7 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limi
 			err = coleo.Errorf(coleo.EInternal, "the prompt was delivered, and nobody waits for its turn now; "+
 				"the turn continues: 'coleo arm wait %s' waits for it, and 'coleo arm interrupt %s' stops it", name, name)
 		} else if waiting.Err() != nil || limit > 0 && coleo.ErrorCode(err) == coleo.ETimeout {
-			// Serve has its own limit for this wait. This limit can end just before the caller's
-			// limit.
+			// Serve has its own limit for this wait, which can end just before the caller's limit.
 			err = coleo.Errorf(coleo.ETimeout,
 				"the prompt was delivered, and arm %s is still working after %s: 'coleo arm wait %s' continues to wait",
 				name, limit.Round(time.Millisecond), name)
@@ -78,15 +79,15 @@ func AwaitTurn(ctx context.Context, client *api.Client, name, runID string, limi
 	return t, delivered(err)
 }
 
-// awaitAnswer is like AwaitTurn, but it also waits for further turns. If the answer does not fit
-// the schema of the prompt, Coleo asks the model again in another turn. If no answer fits,
+// awaitAnswer is like AwaitTurn, but also waits for further turns. There are further turns if the answer
+// does not fit the prompt's schema, because Coleo then asks the model again. If no answer fits,
 // awaitAnswer returns the last turn and EAnswerUnfit.
 func awaitAnswer(ctx context.Context, client *api.Client, name, run string, limit time.Duration) (Turn, error) {
 	began := time.Now()
 	for {
 		left := limit
 		if limit > 0 {
-			left = max(limit-time.Since(began), time.Millisecond) // 0 would be no limit
+			left = max(limit-time.Since(began), time.Millisecond) // 0 would mean no limit
 		}
 		t, err := AwaitTurn(ctx, client, name, run, left)
 		if err != nil || t.Validated == nil || t.Validated.OK {
@@ -99,8 +100,8 @@ func awaitAnswer(ctx context.Context, client *api.Client, name, run string, limi
 	}
 }
 
-// text returns the part of the turn that users see. This is the answer. If the answer fits its
-// schema, text returns only the JSON of the answer.
+// text returns the part of the turn that users see: the answer. If the answer fits its schema, text
+// returns only the answer's JSON.
 func (t Turn) text() string {
 	if t.Validated != nil && t.Validated.OK {
 		if raw, err := checked.Extract(t.Answer); err == nil {
@@ -110,7 +111,7 @@ func (t Turn) text() string {
 	return t.Answer
 }
 
-// failure returns an error that says how the turn ended. If the turn has finished, it returns nil.
+// failure returns an error that describes how the turn ended, or nil if the turn has finished.
 func (t Turn) failure(name string) error {
 	switch t.Outcome {
 	case coleo.OutcomeAsks:
@@ -141,7 +142,7 @@ func (t Turn) failure(name string) error {
 	return nil
 }
 
-// delivered returns a copy of err that also says that the prompt was delivered.
+// delivered returns err with a note that the prompt was delivered.
 func delivered(err error) error {
 	var e *coleo.Error
 	if !errors.As(err, &e) {
@@ -152,7 +153,8 @@ func delivered(err error) error {
 	return &marked
 }
 
-// explain returns err, the failure of a turn, with its cause: a limit of the model or a budget.
+// explain adds the cause to err, which is the failure of a turn. The cause is a limit of the model or a
+// budget. Without such a cause, explain returns err unchanged.
 func (t Turn) explain(ctx context.Context, client *api.Client, name string, err error) error {
 	switch {
 	case t.Outcome == coleo.OutcomeFailed && t.Limit != nil:
@@ -167,13 +169,13 @@ func (t Turn) explain(ctx context.Context, client *api.Client, name string, err 
 	return err
 }
 
-// stoppedByBudget reports whether the newest change of an arm's budget is that it stopped a turn.
+// stoppedByBudget reports whether the budget's newest change was to stop a turn.
 func stoppedByBudget(c *coleo.BudgetChange) bool {
 	return c != nil && (c.Step == coleo.BudgetReached || c.Step == coleo.BudgetInterrupted)
 }
 
-// awaitParked returns why the arm is parked since a run. It returns nil if the arm is not parked within
-// parkedTime.
+// awaitParked returns the parking of the arm that the given run has caused. It returns nil if there is
+// none within parkedTime.
 func awaitParked(ctx context.Context, client *api.Client, name, run string) *coleo.Parked {
 	ctx, cancel := context.WithTimeout(ctx, parkedTime)
 	defer cancel()
@@ -200,8 +202,8 @@ func limitError(name string, limit coleo.Limit, parked *coleo.Parked) error {
 		"%s; 'coleo arm unpark %s' goes on now", parked.Line(), name)
 }
 
-// ifServeEnded returns an error for people if err says that serve has ended during the wait for the turn
-// of a delivered prompt. Otherwise it returns err.
+// ifServeEnded returns an error for people if serve ended while the verb waited for the turn of a
+// delivered prompt. Otherwise it returns err.
 func ifServeEnded(ctx context.Context, name string, err error) error {
 	if coleo.ErrorCode(err) != coleo.EUnavailable {
 		return err

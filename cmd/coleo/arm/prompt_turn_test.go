@@ -12,7 +12,7 @@ import (
 	"coleo.dev/api"
 )
 
-// The failure of a turn names the limit or the budget that stopped it.
+// If a limit or a budget stopped a turn, the error about the turn must name it.
 func TestAFailedTurnNamesWhatStoppedIt(t *testing.T) {
 	t.Parallel()
 	limit := &coleo.Limit{Kind: coleo.LimitRate, Text: "try again at 5 pm"}

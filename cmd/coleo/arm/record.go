@@ -17,6 +17,8 @@ import (
 	"coleo.dev/holder/journal"
 )
 
+// This file contains the verbs that show an arm's screen and write its recording.
+
 func newScreenCommand() *cobra.Command {
 	var at string
 	c := oneArmCommand("screen", "Print the arm's screen, of now or of an earlier time",
@@ -116,7 +118,7 @@ func record(c *cobra.Command, pieceFrom func(offset int64) (coleo.Recording, err
 		if piece.Next <= from {
 			return coleo.Errorf(coleo.EInternal, "the recording does not continue after offset %d", from)
 		}
-		if piece.Cols > 0 { // output was deleted, so this piece begins with a new screen
+		if piece.Cols > 0 { // old output was deleted, so this piece begins with a new screen
 			cast.Resize(firstTime(piece), piece.Cols, piece.Rows)
 		}
 	}
@@ -139,9 +141,9 @@ func firstTime(piece coleo.Recording) time.Time {
 	return piece.Events[0].Time
 }
 
-// progress returns a function that shows the progress of a download on w, in bytes. After the
-// download, the caller must call the returned function with zeros, to clear the line. If w is not a
-// terminal, the returned function does nothing.
+// progress returns a function that shows on w how many bytes of a download have arrived. After the
+// download, the caller must call this function with zeros to clear the line. If w is not a
+// terminal, the function does nothing.
 func progress(w io.Writer) func(done, of int64) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

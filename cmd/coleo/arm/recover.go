@@ -16,7 +16,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// recoverFlags are the flags of arm recover.
+// recoverFlags contains the flags of arm recover.
 type recoverFlags struct {
 	q       wire.RecoverRequest
 	timeout time.Duration
@@ -53,9 +53,8 @@ func newRecoverCommand() *cobra.Command {
 	return c
 }
 
-// recoverArm asks serve to recover an arm. Then it waits until the arm accepts prompts, shows a
-// dialog or shows an error. It does not wait if the agent CLI was still alive and is in the middle
-// of a turn.
+// recoverArm asks serve to recover an arm, and waits until the arm accepts prompts, shows a dialog
+// or shows an error. It does not wait if the agent CLI was still alive and is working.
 func recoverArm(ctx context.Context, client *api.Client, name string, f recoverFlags) (string, any, error) {
 	if f.local = f.local || setup.AllowsLocal(); f.local {
 		f.q.AllowLocalFallback = &f.local
@@ -84,8 +83,8 @@ func recoverArm(ctx context.Context, client *api.Client, name string, f recoverF
 	return line, reply, nil
 }
 
-// Recover recovers an arm and waits until the arm is ready, as the verb "arm recover" does. If the
-// agent CLI is still running and works, Recover does not wait.
+// Recover recovers an arm and waits until the arm is ready, as the verb "arm recover" does. It does
+// not wait if the agent CLI was still alive and is working.
 func Recover(ctx context.Context, client *api.Client, name string, q wire.RecoverRequest,
 	limit time.Duration) (wire.SpawnReply, error) {
 	reply, err := client.Recover(ctx, name, q)
@@ -95,9 +94,8 @@ func Recover(ctx context.Context, client *api.Client, name string, q wire.Recove
 	return awaitRecovered(ctx, client, reply, recoverFlags{q: q, timeout: limit})
 }
 
-// awaitRecovered waits until a recovered arm is ready. If the agent CLI has ended because it does
-// not have the arm's conversation, awaitRecovered recovers the arm once more. The second recovery
-// begins a new conversation.
+// awaitRecovered waits until a recovered arm is ready. If the agent CLI ends because it does not
+// know the arm's conversation, awaitRecovered recovers the arm once more, with a new conversation.
 func awaitRecovered(ctx context.Context, client *api.Client, reply wire.SpawnReply,
 	f recoverFlags) (wire.SpawnReply, error) {
 	ready, err := awaitReady(ctx, client, reply.Arm, f.timeout)
@@ -125,8 +123,8 @@ func recoveredLine(reply wire.SpawnReply) string {
 }
 
 // awaitReady waits until an arm accepts input, shows a dialog or shows an error. If the agent CLI
-// ends first, awaitReady returns EExited with the arm's last screen. After the time limit, it
-// returns ETimeout.
+// ends first, it returns EExited with the arm's last screen. After the time limit, it returns
+// ETimeout.
 func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit time.Duration) (coleo.Arm, error) {
 	now, err := waitArm(ctx, client, arm.ID, limit, coleo.Idle, coleo.WaitingApproval, coleo.Failed)
 	if err == nil || coleo.ErrorCode(err) != coleo.EExited {
@@ -139,9 +137,8 @@ func awaitReady(ctx context.Context, client *api.Client, arm coleo.Arm, limit ti
 	return now, e
 }
 
-// lastScreen returns the last screen in the arm's events. If the events contain no screen, it
-// returns nil. If it cannot read all events, it returns the last screen in the events that it has
-// read.
+// lastScreen returns the last screen in the arm's events, or nil if there is none. If it cannot
+// read all events, it uses those that it has read.
 func lastScreen(ctx context.Context, client *api.Client, arm string) (last *coleo.Screen) {
 	for f := (wire.EventFilter{Arm: arm}); ; {
 		events, next, err := client.Events(ctx, f)

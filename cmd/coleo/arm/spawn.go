@@ -20,6 +20,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains what the verb arm spawn does. Its flags are in spawn_flags.go.
+
 func spawn(c *cobra.Command, f spawnFlags) error {
 	if err := f.prepare(c); err != nil {
 		return err
@@ -38,7 +40,7 @@ func spawn(c *cobra.Command, f spawnFlags) error {
 		if err := f.askAll(c.Context(), q, client, s.Arms.Harness); err != nil {
 			return err
 		}
-		if err := f.prepare(c); err != nil { // the answers are checked as the flags were
+		if err := f.prepare(c); err != nil { // checks the user's answers as if they were flags
 			return err
 		}
 	}
@@ -101,8 +103,8 @@ func ifCancelled(ctx context.Context, err error, format, arm string) error {
 	return coleo.Errorf(coleo.EInternal, format, arm)
 }
 
-// hasFinished reports whether the first run of an arm has finished, although err says that the agent
-// CLI ended before it was seen ready. An arm with --end-when-done can end that fast.
+// hasFinished reports whether the arm's first run has finished although err reports that the agent CLI ended
+// before it was ready. An arm with --end-when-done can finish that fast.
 func hasFinished(ctx context.Context, client *api.Client, run string, err error) bool {
 	if run == "" || coleo.ErrorCode(err) != coleo.EExited {
 		return false
@@ -115,10 +117,9 @@ func hasFinished(ctx context.Context, client *api.Client, run string, err error)
 	return err == nil && end.Outcome == coleo.OutcomeFinished
 }
 
-// addWindowPlace adds to the request where to open the window, if the harness shows its agent CLI
-// in a window. For any other harness, 'coleo arm attach' runs in a window that is opened after the
-// start. Without --harness, -t selects a harness with a window, unless the arm already has a
-// harness.
+// addWindowPlace adds to the request where to open the window, if the harness shows its agent CLI in a window.
+// For any other harness, it adds nothing, because a window with 'coleo arm attach' is opened after the start.
+// Without --harness, -t selects a harness with a window, unless the arm already has a harness.
 func (f *spawnFlags) addWindowPlace(ctx context.Context, client *api.Client, usual string) error {
 	name := f.q.Harness
 	if name == "" {
@@ -143,7 +144,7 @@ func (f *spawnFlags) addWindowPlace(ctx context.Context, client *api.Client, usu
 	return nil
 }
 
-// checkWindow checks the flags for a window, before the arm is started.
+// checkWindow checks the flags for a window. It must run before the arm is started.
 func (f *spawnFlags) checkWindow(c *cobra.Command) error {
 	if c.Flags().Changed("end-when-done") {
 		f.q.EndWhenDone = &f.endWhenDone
@@ -195,8 +196,8 @@ func (f *spawnFlags) prepare(c *cobra.Command) error {
 	return nil
 }
 
-// StartedClient starts serve and the host agent if they do not run, and returns a client of serve.
-// If onlyServe is true, it starts only serve, because the arm can run without a host agent.
+// StartedClient starts serve and the host agent if they do not run, and returns a client of serve. If onlyServe
+// is true, it does not start the host agent, because the arm can run without one.
 func StartedClient(c *cobra.Command, s setup.Setup, onlyServe bool) (*api.Client, error) {
 	start := s.Start
 	if onlyServe {
@@ -212,7 +213,7 @@ func StartedClient(c *cobra.Command, s setup.Setup, onlyServe bool) (*api.Client
 	return s.Client()
 }
 
-// fillIn fills in the fields of f.q that depend on flags.
+// fillIn fills in those fields of f.q that need more than a copy of a flag.
 func (f *spawnFlags) fillIn() error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = "."

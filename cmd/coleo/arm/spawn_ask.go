@@ -31,11 +31,10 @@ func asksUser(c *cobra.Command) bool {
 type questions struct {
 	in        *bufio.Reader
 	out       io.Writer
-	installed func(coleo.Info) bool // reports whether this machine has the agent CLI of a harness
+	installed func(coleo.Info) bool // reports whether a harness's agent CLI is installed on this machine
 }
 
-// askAll asks for the harness, the name, the work folder and the model of a new arm. The default
-// harness is defaultHarness.
+// askAll asks for the harness, the name, the work folder and the model of a new arm.
 func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client, defaultHarness string) error {
 	list, err := client.Harnesses(ctx)
 	if err != nil {
@@ -72,9 +71,9 @@ func (f *spawnFlags) askAll(ctx context.Context, q questions, client *api.Client
 	return err
 }
 
-// harness asks which harness to use. The user can answer with the harness's number or name. The
-// default is the harness with the name defaultName. If this name is empty, the default is the first
-// harness whose agent CLI is installed.
+// harness asks which harness to use. The user answers with a number or a name. The default is the
+// harness defaultName. If defaultName is empty, the default is the first harness whose agent CLI is
+// installed.
 func (q questions) harness(list []coleo.Info, defaultName string) (string, error) {
 	list = slices.DeleteFunc(slices.Clone(list), func(i coleo.Info) bool { return i.Support == coleo.SupportDeclared })
 	for i, info := range list {
@@ -101,8 +100,8 @@ func (q questions) harness(list []coleo.Info, defaultName string) (string, error
 	}
 }
 
-// line asks for one line. If the line is empty, it returns the default answer. It returns EInvalid
-// if the user ends the input.
+// line asks for one line. For an empty line, it returns the default answer. If the user ends the
+// input, it returns EInvalid.
 func (q questions) line(what, defaultAnswer string) (string, error) {
 	if defaultAnswer != "" {
 		what += " [" + defaultAnswer + "]"
@@ -115,7 +114,7 @@ func (q questions) line(what, defaultAnswer string) (string, error) {
 	return cmp.Or(strings.TrimSpace(text), defaultAnswer), nil
 }
 
-// SayTrust tells the user which of the user's files Coleo will edit for the new arm.
+// SayTrust prints which of the user's files Coleo will edit for the new arm.
 func SayTrust(c *cobra.Command, client *api.Client, q wire.SpawnRequest, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {

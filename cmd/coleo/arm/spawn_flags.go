@@ -12,7 +12,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// spawnFlags are the flags of arm spawn.
+// spawnFlags contains the flags of arm spawn.
 type spawnFlags struct {
 	q           wire.SpawnRequest
 	mcp         []string
@@ -23,15 +23,15 @@ type spawnFlags struct {
 	timeout     time.Duration
 	noWait      bool
 	local       bool
-	terminal    string // terminal program in which a window is opened
+	terminal    string // terminal program for the window
 	headless    bool
-	tools       string   // Coleo's own tools, with commas
+	tools       string   // names of Coleo's own tools, separated by commas
 	schema      string   // file with the schema of the memo
 	worktree    string   // branch of the worktree, or newBranch
 	base        string   // commit or branch at which a new branch begins
-	noTree      bool     // no worktree
+	noTree      bool     // use no worktree, even if the template has one
 	with        []string // folders of further repositories
-	noSetup     bool     // leave the project's set-up script out
+	noSetup     bool     // do not run the project's set-up script
 	sandbox     coleo.Sandbox
 	template    template.Flags
 	budget      budget.Flags
@@ -144,7 +144,7 @@ func newSpawnCommand() *cobra.Command {
   coleo arm spawn --template review --arg branch=topic`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && c.Flags().Changed("worktree") && f.worktree == newBranch {
-				f.worktree = args[0] // --worktree BRANCH
+				f.worktree = args[0] // the BRANCH of --worktree BRANCH is a separate argument
 				return nil
 			}
 			return verb.Exactly(0, "no arguments: name the arm with -n")(c, args)

@@ -14,6 +14,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file contains the verb arm status.
+
 func newStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [NAME]",
@@ -38,7 +40,7 @@ Without a NAME, and on a terminal, this lets you choose an arm.`,
 				return verb.PrintJSON(c, arm)
 			}
 			if parent, err := client.Arm(c.Context(), arm.ParentArmID); err == nil && arm.ParentArmID != "" {
-				arm.ParentArmID = parent.Name // for people
+				arm.ParentArmID = parent.Name // people prefer the name
 			}
 			_, err = fmt.Fprintln(show.Writer(c), statusText(arm, time.Now())+pullText(arm.ID))
 			return err
@@ -92,14 +94,14 @@ func (p *statusPage) line(name string, value any) {
 	fmt.Fprintf(p, "%-16s %v\n", name, value)
 }
 
-// note adds a line in parentheses about the line above it. It adds none for the text "".
+// note adds a line in parentheses about the line above it. It adds nothing if the text is "".
 func (p *statusPage) note(text string) {
 	if text != "" {
 		p.line("", "("+text+")")
 	}
 }
 
-// addHarness adds the agent CLI, its mode and its model.
+// addHarness adds lines about the agent CLI, its mode and its model.
 func (p *statusPage) addHarness(arm coleo.Arm) {
 	p.line("Harness", arm.Harness)
 	if version := arm.Runtime.Unjudged; version != "" {
@@ -120,7 +122,7 @@ func (p *statusPage) addHarness(arm coleo.Arm) {
 	}
 }
 
-// addPlace adds where the arm works: its folder, its sandbox, its host.
+// addPlace adds lines about where the arm works: its folder, sandbox and host.
 func (p *statusPage) addPlace(arm coleo.Arm) {
 	p.line("Workdir", arm.Workdir)
 	if w := configOf(arm).Worktree; w != nil && w.Path != "" {
@@ -143,7 +145,7 @@ func (p *statusPage) addPlace(arm coleo.Arm) {
 	}
 }
 
-// addStart adds what belongs to the present start of the arm.
+// addStart adds lines about the present start of the arm.
 func (p *statusPage) addStart(arm coleo.Arm) {
 	if arm.PID > 0 {
 		p.line("Process", arm.PID)
@@ -172,7 +174,7 @@ func (p *statusPage) addQueue(arm string, q *coleo.QueueState) {
 	if q.Parked != nil {
 		p.line("Parked", q.Parked.Line())
 		note := fmt.Sprintf("since %s, try %d", q.Parked.Seen.Local().Format(time.DateTime), q.Parked.Try)
-		if q.Parked.Kind != coleo.LimitBudget { // otherwise the line says what lets the arm go on
+		if q.Parked.Kind != coleo.LimitBudget { // for a budget, the line above already names the verb
 			note += fmt.Sprintf("; 'coleo arm unpark %s' goes on now", arm)
 		}
 		p.note(note)
@@ -201,7 +203,7 @@ func (p *statusPage) addDialog(arm string, d *coleo.Dialog) {
 	}
 }
 
-// addRuntime adds the health of the arm and the facts behind it.
+// addRuntime adds lines about the arm's health and the facts behind it.
 func (p *statusPage) addRuntime(r coleo.Runtime) {
 	p.WriteString("Runtime summary:\n")
 	p.line("  State", r.State)
@@ -230,8 +232,8 @@ func yesOrNo(b bool) string {
 	return "no"
 }
 
-// numbered returns the options in one line. Before each option stands the number that 'coleo arm
-// answer' accepts.
+// numbered returns the options in one line. Before each option is the number that 'coleo arm answer'
+// accepts.
 func numbered(options []string) string {
 	out := make([]string, len(options))
 	for i, option := range options {

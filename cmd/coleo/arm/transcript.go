@@ -14,7 +14,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// eventPage is the number of events that one request asks for.
+// eventPage is the number of events that one request fetches.
 const eventPage = 1000
 
 // conversationStep is one step in an arm's conversation.
@@ -59,8 +59,8 @@ func transcript(ctx context.Context, client *api.Client, name string) ([]convers
 	return out, err
 }
 
-// transcriptAfter returns the part of an arm's conversation after a cursor. It also returns a
-// cursor for the end of that part.
+// transcriptAfter returns the part of an arm's conversation after a cursor, and the cursor of the
+// end of that part.
 func transcriptAfter(ctx context.Context, client *api.Client, name, after string) ([]conversationStep, string, error) {
 	out := []conversationStep{}
 	for f := (wire.EventFilter{Arm: name, Limit: eventPage, After: after}); ; {
@@ -82,8 +82,8 @@ func transcriptAfter(ctx context.Context, client *api.Client, name, after string
 	}
 }
 
-// stepOf returns the step that an event adds to the conversation. For most events, this
-// is the zero step, which adds nothing.
+// stepOf returns the step that an event adds to the conversation. Most events add nothing: their
+// step is the zero step.
 func stepOf(e coleo.Event) (conversationStep, error) {
 	switch e.Kind {
 	case coleo.EventRunStart:

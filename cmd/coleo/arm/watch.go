@@ -15,7 +15,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// watchFlags are the flags of arm watch.
+// watchFlags contains the flags of arm watch.
 type watchFlags struct {
 	noTools, noSystem, full, verbose bool
 	history                          int

@@ -19,8 +19,8 @@ import (
 	"coleo.dev/cmd/coleo/watch"
 )
 
-// watchPause is the shortest time between two requests for the screen. A person does not notice
-// this pause. The pause limits the load on serve while an arm prints fast.
+// watchPause is the shortest time between two requests for the screen. It limits the load on serve while
+// an arm prints fast. A person does not notice this pause.
 const watchPause = 100 * time.Millisecond
 
 // sent is the outcome of sending one message.
@@ -34,12 +34,12 @@ type watcher struct {
 	client *api.Client
 	flags  watchFlags
 	view   watch.View
-	cursor string // cursor of the last event that is in the view
+	cursor string // cursor of the last event in the view
 
-	changed chan struct{} // capacity 1; one element means that the arm has changed since the last read
+	changed chan struct{} // signals that the arm has changed since the last read; has room for one element
 	keys    chan []rune
 	sent    chan sent  // outcomes of the messages that were sent
-	ended   chan error // nil when the output has ended; an error if the output cannot be read
+	ended   chan error // receives nil when the output ends, or an error if the output cannot be read
 }
 
 func watchView(c *cobra.Command, client *api.Client, arm coleo.Arm, f watchFlags) error {
@@ -75,7 +75,7 @@ func (w *watcher) run(ctx context.Context, resized <-chan os.Signal) error {
 	}
 	pause := time.NewTimer(watchPause)
 	defer pause.Stop()
-	changed := (<-chan struct{})(nil) // nil during the pause
+	changed := (<-chan struct{})(nil) // nil during the pause, so that changes wait
 	for {
 		if err := w.draw(); err != nil {
 			return err
@@ -126,7 +126,7 @@ func ignoreEnd(ctx context.Context, err error) error {
 // errArmEnded means that the arm's agent CLI has ended.
 var errArmEnded = errors.New("the agent CLI has ended")
 
-// read updates the view. If the agent CLI has ended, read returns errArmEnded.
+// read updates the view. It returns errArmEnded if the agent CLI has ended.
 func (w *watcher) read(ctx context.Context) error {
 	arm, err := w.client.Arm(ctx, w.view.Arm.ID)
 	if err != nil {
@@ -137,7 +137,7 @@ func (w *watcher) read(ctx context.Context) error {
 	switch coleo.ErrorCode(err) {
 	case "":
 		w.view.Screen = &screen
-	case coleo.EUnsupported: // an arm that uses HTTP has a conversation only
+	case coleo.EUnsupported: // an arm that is driven over HTTP has no screen, only a conversation
 	case coleo.EExited:
 		return errArmEnded
 	default:
@@ -159,8 +159,8 @@ func (w *watcher) read(ctx context.Context) error {
 	return nil
 }
 
-// message returns a step of the conversation in the form that the view shows. The second result is
-// false if the flags hide the step.
+// message returns a step of the conversation in the form for the view. It returns false if the flags hide
+// the step.
 func (w *watcher) message(s conversationStep) (watch.Message, bool) {
 	m := watch.Message{Who: s.Who, Time: s.Time, Text: s.Text}
 	switch {
@@ -219,7 +219,7 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	for from := int64(-1); ; {
 		out, err := w.client.Output(ctx, id, from, logWait)
 		if coleo.ErrorCode(err) == coleo.EUnsupported {
-			return // the arm has no terminal; read notices its end
+			return // the arm has no terminal, so read notices the arm's end
 		}
 		if err != nil || out.End {
 			w.ended <- err
@@ -230,9 +230,8 @@ func (w *watcher) followOutput(ctx context.Context, id string) {
 	}
 }
 
-// followEvents waits for changes and events of the arm, and calls markChanged for each one. If
-// serve ends, followEvents tries to reach serve again. It reports no errors, because followOutput reports
-// them.
+// followEvents calls markChanged for each change and each event of the arm. If serve ends, followEvents
+// connects again. It reports no errors, because followOutput reports them.
 func (w *watcher) followEvents(ctx context.Context, id string) {
 	for ctx.Err() == nil {
 		for u, err := range w.client.Follow(ctx, "") {

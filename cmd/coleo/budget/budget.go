@@ -1,4 +1,4 @@
-// Package budget has the verb "arm budget", and the budget flags of coleo arm spawn.
+// Package budget contains the verb "arm budget", and the budget flags of coleo arm spawn.
 package budget
 
 import (
@@ -69,7 +69,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-// Flags holds the budget flags of a verb that starts an arm.
+// Flags contains the budget flags of a verb that starts an arm.
 type Flags struct{ amount, policy string }
 
 // AddFlags adds the flags to a verb.
@@ -123,7 +123,7 @@ func text(r coleo.BudgetReport) string {
 	}
 	if r.Parked != nil {
 		fmt.Fprintf(&b, "\nparked: %s", r.Parked.Line())
-		if r.Parked.Kind != coleo.LimitBudget { // otherwise the line says what lets the arm go on
+		if r.Parked.Kind != coleo.LimitBudget { // for a budget, the line above already names the verb
 			fmt.Fprintf(&b, "\n'coleo arm unpark %s' lets it go on", r.Arm)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"coleo.dev/printable"
 )
 
+// This file contains the verbs below arm checkpoint.
+
 const restoreHelp = `Put the files of a checkpoint back, byte for byte, and delete the files that have
 been made since. To undo a turn, restore the checkpoint before the one of that turn.
 
@@ -101,8 +103,8 @@ is the newest one: what the last turn changed.`,
 	return c
 }
 
-// number returns the number of the checkpoint that the arguments name. If they name none, it
-// returns the number of the newest checkpoint.
+// number returns the number of the checkpoint in the arguments. Without one, it returns the number
+// of the newest checkpoint.
 func number(c *cobra.Command, client *api.Client, args []string) (int, error) {
 	if len(args) == 2 {
 		return parse(args[1])

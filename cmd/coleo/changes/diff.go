@@ -1,5 +1,5 @@
-// Package changes has the verbs that show or restore what an arm has changed in its folder: arm
-// diff and arm checkpoint.
+// Package changes contains the verbs about what an arm has changed in its folder: diff, checkpoint,
+// comment, merge, pr and watch-pr.
 package changes
 
 import (
@@ -79,14 +79,15 @@ func DiffCommand() *cobra.Command {
 }
 
 const (
-	// followWait is how long one request of followDiff waits for a change.
+	// followWait is how long one request of followDiff waits for a change, so that an unchanged diff
+	// costs one request per followWait.
 	followWait = 5 * time.Minute
-	// followPause is the shortest time between two requests. A host agent of an older version answers
-	// at once.
+	// followPause is the shortest time between two requests. It limits the requests to an older host
+	// agent, which answers at once.
 	followPause = 500 * time.Millisecond
 )
 
-// followDiff prints the diff each time that it has changed. It ends with an error, or when ctx ends.
+// followDiff prints the diff after each change, until ctx ends or an error occurs.
 func followDiff(c *cobra.Command, client *api.Client, arm string, w changes.DiffRequest) error {
 	w.Wait = followWait
 	lines := json.NewEncoder(c.OutOrStdout())
@@ -120,8 +121,8 @@ func followDiff(c *cobra.Command, client *api.Client, arm string, w changes.Diff
 	}
 }
 
-// noteUnchanged says on the error output that a diff of certain paths has no files. The path can have a
-// mistake.
+// noteUnchanged prints a note to standard error if the diff of certain paths is empty, because a path
+// may be misspelled.
 func noteUnchanged(c *cobra.Command, arm string, d changes.Diff, paths []string) {
 	if len(paths) == 0 || len(d.Files) > 0 || len(d.Left) > 0 || d.Cut != "" {
 		return
@@ -133,7 +134,7 @@ func noteUnchanged(c *cobra.Command, arm string, d changes.Diff, paths []string)
 	fmt.Fprintf(c.ErrOrStderr(), "note: arm %s has changed nothing in %s\n", arm, strings.Join(shown, ", "))
 }
 
-// printDiff prints a diff. It writes notes about missing parts to the error output. So the normal
+// printDiff prints a diff. It prints notes about missing parts to standard error, so that standard
 // output stays a valid patch.
 func printDiff(c *cobra.Command, arm string, d changes.Diff, stat, why bool) error {
 	if verb.WantsJSON(c) {
@@ -179,7 +180,7 @@ func statText(d changes.Diff) string {
 	return b.String()
 }
 
-// placeOf returns the place where a file has changed.
+// placeOf returns where the change of a file is, such as in commits or in the index.
 func placeOf(f changes.File) string {
 	var words []string
 	for _, w := range []struct {
@@ -231,7 +232,7 @@ func patchText(d changes.Diff, arm string, why bool) string {
 	return b.String()
 }
 
-// whyText returns the lines that stand above a hunk. They say which call made the hunk.
+// whyText returns the lines above a hunk that describe which call made the hunk.
 func whyText(w *changes.Why, arm string) string {
 	if w == nil {
 		return "# not looked up\n"
@@ -267,7 +268,8 @@ func whyText(w *changes.Why, arm string) string {
 	return b.String()
 }
 
-// visible returns a line with all control characters written so that a terminal does not obey them.
+// visible returns a line in which control characters are escaped, so that a terminal does not obey
+// them.
 func visible(line string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(line, "\t") {

@@ -14,6 +14,8 @@ import (
 	"coleo.dev/printable"
 )
 
+// This file contains the verb arm merge.
+
 const mergeHelp = `Merge the branch that is checked out in the arm's worktree into the branch from
 which the worktree was made, or into another one (--into). If the branch of --into
 does not exist, it begins at the branch from which the worktree was made.
@@ -132,7 +134,8 @@ func mergedText(arm string, w changes.MergeRequest, m changes.Merged, ask bool) 
 	return strings.Join(lines, "\n")
 }
 
-// branchIn returns the name of a branch for people. It begins with the repository if the arm works in several.
+// branchIn returns the name of a branch for people. If the arm works in several repositories, the repository's
+// name comes first.
 func branchIn(repo, branch string) string {
 	if repo != "" {
 		branch = repo + ": " + branch
@@ -162,7 +165,7 @@ func conflictText(arm string, w changes.MergeRequest, m changes.Merged, ask bool
 	return strings.Join(lines, "\n")
 }
 
-// askCommand returns the command that does the same merge again, and hands its conflicts to the arm.
+// askCommand returns the command that repeats the merge, and asks the arm to resolve the conflicts.
 func askCommand(arm string, w changes.MergeRequest, m changes.Merged) string {
 	words := []string{"coleo arm merge", arm}
 	if w.Way == changes.WaySquash || w.Way == changes.WayRebase {

@@ -16,6 +16,8 @@ import (
 	"coleo.dev/workspace/pull"
 )
 
+// This file contains the verb arm pr, which opens a pull request.
+
 const pullHelp = `Push the branch of the arm's worktree to the remote, and make a pull request for it
 (GitHub) or a merge request (GitLab). If the branch has an open one already, this only
 pushes. A later call does the same.
@@ -69,8 +71,9 @@ func PullCommand() *cobra.Command {
 
 const repoHelp = "`NAME` of the repository, if the arm works in several"
 
-// worktreeOf returns the worktree of an arm in a repository, and the worktrees of this machine: see
-// workspace.Workspaces.Choose. It returns EUnsupported if the arm has no worktree on this machine.
+// worktreeOf returns an arm's worktree in the given repository, and the worktrees of this machine:
+// see workspace.Workspaces.Choose. It returns EUnsupported if the arm has no worktree on this
+// machine.
 func worktreeOf(ctx context.Context, client *api.Client, name, repo string) (trees workspace.Workspaces,
 	tree workspace.Workspace, err error) {
 	arm, err := client.Arm(ctx, name)

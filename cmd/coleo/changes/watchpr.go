@@ -19,6 +19,8 @@ import (
 	"coleo.dev/workspace/pull"
 )
 
+// This file contains the verb arm watch-pr, which sends failed checks and comments to the arm.
+
 const watchHelp = `Watch the pull request that 'coleo arm pr' has made on GitHub. Failed checks, with the
 end of their logs, and new comments go to the arm as one prompt, through its queue.
 Each of them goes to the arm once, even if this was killed or runs again.
@@ -32,7 +34,7 @@ This ends with a line when the pull request is merged or closed, when all checks
 green and the arm has received all comments, or when the tries are used up. The exit code
 is 1 if it was closed without a merge, or if the tries are used up.`
 
-// minEvery is the shortest time between two looks that a user can choose.
+// minEvery is the shortest time that a user may choose between two checks of the pull request.
 const minEvery = time.Second
 
 // WatchCommand returns the verb "arm watch-pr".
@@ -83,8 +85,8 @@ func WatchCommand() *cobra.Command {
 	return c
 }
 
-// pushedRepo returns the name of the only repository of an arm with a pull request. If the arm works in one
-// repository, the name is "". pushedRepo returns EConflict if several of the arm's repositories have one.
+// pushedRepo returns the name of the only repository of the arm that has a pull request. If the arm works in
+// one repository, the name is "". pushedRepo returns EConflict if several repositories have a pull request.
 func pushedRepo(ctx context.Context, client *api.Client, name string) (string, error) {
 	arm, err := client.Arm(ctx, name)
 	if err != nil {
@@ -114,7 +116,7 @@ func pushedRepo(ctx context.Context, client *api.Client, name string) (string, e
 		"name one with --repo NAME", arm.Name, strings.Join(pushed, " and "))
 }
 
-// watchedText describes for people how a watch has ended. The repo is "" if the arm works in one repository.
+// watchedText describes for people how a watch has ended. repo is "" if the arm works in one repository.
 func watchedText(arm, repo string, w pull.Watched) string {
 	if repo != "" {
 		arm += " --repo " + printable.ShellWord(repo)
@@ -130,14 +132,14 @@ func watchedText(arm, repo string, w pull.Watched) string {
 	return fmt.Sprintf("The pull request %d %s%s\n%s", w.Number, text, told, printable.Escaped(w.URL))
 }
 
-// queueOfArm implements pull.Arm by the queue of an arm.
+// queueOfArm implements pull.Arm with the queue of an arm.
 type queueOfArm struct {
 	client *api.Client
 	arm    string
 }
 
-// Send implements pull.Arm. It first looks for evidence that the arm has received the prompt: a run
-// with the prompt's id, or the event that added the prompt to the queue.
+// Send implements pull.Arm. It sends nothing if the arm has already received the prompt. Evidence of
+// that is a run with the prompt's id, or the event that added the prompt to the queue.
 func (q queueOfArm) Send(ctx context.Context, id, text string) (string, error) {
 	if _, err := q.client.Run(ctx, id); err == nil || coleo.ErrorCode(err) != coleo.ENotFound {
 		return id, err
@@ -163,9 +165,8 @@ func (q queueOfArm) Send(ctx context.Context, id, text string) (string, error) {
 	return r.ID, err
 }
 
-// Busy implements pull.Arm. A prompt moves from the queue to its run. So Busy looks in the queue
-// first and then for the run. In this order, it cannot miss a prompt that moves between the two
-// looks.
+// Busy implements pull.Arm. It checks the queue first and then the runs. A prompt moves from the queue to
+// its run, so in this order Busy cannot miss it.
 func (q queueOfArm) Busy(ctx context.Context, id string) (bool, error) {
 	queue, err := q.client.Queue(ctx, q.arm)
 	if err != nil || slices.ContainsFunc(queue.Entries, func(e coleo.Queued) bool { return e.ID == id }) {
@@ -177,7 +178,7 @@ func (q queueOfArm) Busy(ctx context.Context, id string) (bool, error) {
 	}
 	run, err := q.client.Run(ctx, id)
 	if coleo.ErrorCode(err) == coleo.ENotFound {
-		return false, nil // the prompt was removed or lost, and an event says so
+		return false, nil // the prompt was removed or lost, as an event reports
 	}
 	return run.Open, err
 }

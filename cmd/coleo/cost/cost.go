@@ -1,4 +1,4 @@
-// Package cost has the verb that shows what models have cost.
+// Package cost contains the verb that shows what models have cost.
 package cost
 
 import (

@@ -1,5 +1,5 @@
-// Package executable has the paths and the version of this build's programs: coleo
-// itself, and the program that holders run.
+// Package executable contains the paths and the version of this build's programs: coleo itself, and
+// the program that holders run.
 package executable
 
 import (

@@ -13,24 +13,22 @@ import (
 	"coleo.dev/config"
 )
 
-// executeOK is the mode with which access(2) checks whether a file can be executed. On a file
-// system that is mounted noexec, this check fails. The file's mode bits would not show this
-// problem.
+// executeOK is the mode in which access(2) checks whether a file can be executed. This check also
+// fails if the file system is mounted noexec, which the file's mode bits do not show.
 const executeOK = 1
 
 // holdProgramPath returns the path of the program that holders run. If this build contains the
-// small holder program, holdProgramPath writes that program below the state folder and returns the
-// new path. Each version has its own path, so a running holder keeps its version.
+// small holder program, holdProgramPath writes it below the state folder and returns the new path.
+// Each version has its own path, so a running holder keeps its version.
 //
-// holdProgramPath returns the path of coleo if there is no small program. It also does so if the
+// holdProgramPath returns the path of coleo if this build contains no small program, or if the
 // small program cannot be written or executed.
 func holdProgramPath() (string, error) {
 	if len(leanHolder) > 0 {
 		if path, err := writeLean(leanHolder); err == nil {
 			return path, nil
 		}
-		// The state folder can be read-only or mounted noexec. In this case, holders
-		// run coleo itself.
+		// If the state folder is read-only or mounted noexec, holders run coleo itself.
 	}
 	return Path()
 }

@@ -15,13 +15,12 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// insideGrace is the longest time that RunIsolated waits for the end of its command, after
-// RunIsolated has asked the command to end. The command first needs time to end its own processes.
+// insideGrace is how long RunIsolated waits for its command after it has asked the command to end.
+// The command first needs time to end its own processes.
 const insideGrace = time.Minute
 
-// RunIsolated runs the command line of this process in a new network namespace. It adds the given
-// flag to that command line. If the command ends with an exit code other than 0, RunIsolated
-// returns a verb.Exit with this code.
+// RunIsolated runs this process's command line, with one more flag, in a new network namespace. If
+// the command ends with an exit code other than 0, RunIsolated returns a verb.Exit with this code.
 func RunIsolated(c *cobra.Command, flag string) error {
 	program, err := Path()
 	if err != nil {

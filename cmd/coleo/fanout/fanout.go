@@ -1,5 +1,6 @@
-// Package fanout has the command coleo fan-out. The command gives one task to several arms. Each
-// arm works in its own git worktree. Only the labels of the arms say which fan-out they belong to.
+// Package fanout contains the command coleo fan-out, which gives one task to several arms. Each arm
+// works in its own git worktree. A fan-out is not stored anywhere: only the labels of the arms show
+// to which fan-out they belong.
 package fanout
 
 import (
@@ -29,18 +30,18 @@ import (
 )
 
 const (
-	// label is the key of the label that all arms of a fan-out have. The value of the label is the
-	// id of the fan-out.
+	// label is the key of the label that all arms of a fan-out have. Its value is the id of the
+	// fan-out.
 	label = "fanout"
 	// usualArms is the number of arms if the user gives neither -n nor --harness.
 	usualArms = 3
-	// mostArms is the largest number of arms in one fan-out. A person must compare their work.
+	// mostArms is the largest number of arms in one fan-out, because a person must compare their
+	// work.
 	mostArms = 20
-	// atOnce is the number of arms that are started at the same time: see bulkAtOnce in
-	// cmd/coleo/arm.
+	// atOnce is how many arms are started at the same time: see bulkAtOnce in cmd/coleo/arm.
 	atOnce = 4
-	// idLength is the length of an id in letters and digits. A thousand ids of this length are all
-	// different with a probability of 0.9995.
+	// idLength is the length of a fan-out's id, in letters and digits. A thousand ids of this
+	// length are all different with a probability of 0.9995.
 	idLength = 6
 )
 
@@ -57,7 +58,7 @@ task if TASK is left out.
 If some arms cannot be started, the others work on. The output says which, and why.
 'coleo fan-out show ID' compares the arms, and 'coleo fan-out keep ID ARM' keeps one.`
 
-// flags are the flags of fan-out.
+// flags contains the flags of fan-out.
 type flags struct {
 	q         wire.SpawnRequest
 	count     int
@@ -103,22 +104,22 @@ func waitFlags(c *cobra.Command, wait *bool, timeout *time.Duration) {
 	c.Flags().DurationVar(timeout, "timeout", time.Hour, "with --wait: maximum wait")
 }
 
-// started is the result for one arm.
+// started is the result of the start of one arm.
 type started struct {
 	Arm     string       `json:"arm"`
 	Harness string       `json:"harness,omitempty"`
 	Started bool         `json:"started"`
-	Unknown bool         `json:"unknown,omitempty"` // nobody has said whether it was started
-	Run     string       `json:"run,omitempty"`     // the id of the task's run; "" if the arm has not got the task
+	Unknown bool         `json:"unknown,omitempty"` // it is unknown whether the arm was started
+	Run     string       `json:"run,omitempty"`     // the id of the task's run; "" if the arm has not received the task
 	Error   *coleo.Error `json:"error,omitempty"`
 }
 
 // begun is the JSON output of fan-out.
 type begun struct {
 	ID    string    `json:"fanout"`
-	Base  string    `json:"base"` // the commit where the worktrees begin
+	Base  string    `json:"base"` // the commit at which the worktrees begin
 	Arms  []started `json:"arms"`
-	Table []row     `json:"table,omitempty"` // with --wait
+	Table []row     `json:"table,omitempty"` // only with --wait
 }
 
 func (f *flags) run(c *cobra.Command, task string) error {
@@ -146,7 +147,7 @@ func (f *flags) run(c *cobra.Command, task string) error {
 	return err
 }
 
-// begin checks everything, and then starts the arms.
+// begin first checks everything, and then starts the arms.
 func (f *flags) begin(c *cobra.Command, task string) (*api.Client, begun, error) {
 	out := begun{ID: strings.ToLower(rand.Text()[:idLength])}
 	s, err := setup.New()
@@ -222,7 +223,8 @@ func (f *flags) prepare(c *cobra.Command, task string) error {
 	return f.countArms()
 }
 
-// countArms sets the number of arms and the harness that a template names.
+// countArms sets the number of arms, and the harness if only the template names one. It returns
+// EInvalid if the number is too small or too large.
 func (f *flags) countArms() error {
 	if len(f.harnesses) == 0 && f.q.Harness != "" {
 		f.harnesses = []string{f.q.Harness}
@@ -238,8 +240,8 @@ func (f *flags) countArms() error {
 	return nil
 }
 
-// checkHarnesses returns EInvalid if a harness does not exist. It also tells the user which files
-// Coleo will edit so that agent CLIs trust the worktrees.
+// checkHarnesses returns EInvalid if a harness does not exist. It also prints which files Coleo
+// will edit so that agent CLIs trust the worktrees.
 func (f *flags) checkHarnesses(c *cobra.Command, client *api.Client, usual string) error {
 	list, err := client.Harnesses(c.Context())
 	if err != nil {
@@ -283,8 +285,8 @@ func runsOf(list []started) map[string]string {
 	return out
 }
 
-// exitCode returns 0 if all arms have received the task. If all failures have the same exit code,
-// it returns that code. Otherwise it returns 1.
+// exitCode returns 0 if all arms have received the task. Otherwise it returns the exit code of the
+// failures, or 1 if they have different codes.
 func exitCode(list []started) int {
 	code := 0
 	for _, s := range list {

@@ -106,8 +106,8 @@ func TestAnUnknownCostIsSaid(t *testing.T) {
 	}
 }
 
-// The kept arm's subarms stay. Arms without a worktree of their own go before those whose
-// worktree they may work in.
+// The subarms of the kept arm must stay. Arms without a worktree of their own must be removed
+// first, because they may work in another arm's worktree.
 func TestAllOthersAreRemovedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	tree, err := json.Marshal(coleo.SpawnConfig{Worktree: &coleo.Worktree{Path: "/x"}})
@@ -139,7 +139,7 @@ func TestACancelledFanOutSaysWhatIsKnownOfEachArm(t *testing.T) {
 			cancel()
 			return
 		}
-		_, _ = w.Write([]byte("{}")) // the arm's row exists
+		_, _ = w.Write([]byte("{}")) // reports that the arm's row exists
 	}))
 	defer server.Close()
 	client, err := api.NewClient(api.ClientConfig{URL: server.URL})
@@ -152,7 +152,7 @@ func TestACancelledFanOutSaysWhatIsKnownOfEachArm(t *testing.T) {
 		unknown bool
 	}{
 		{"nobody knows whether the arm was started: 'coleo fan-out show x' shows it", true},
-		{"cancelled before the arm was started", false}, // the context has ended already
+		{"cancelled before the arm was started", false}, // the context has ended before the start
 	} {
 		out := f.startAll(ctx, client, "x", "commit")[0]
 		if out.Error == nil || !strings.Contains(out.Error.Message, c.want) || out.Unknown != c.unknown || out.Started {

@@ -17,6 +17,8 @@ import (
 	"coleo.dev/workspace"
 )
 
+// This file contains the verb fan-out keep, which keeps one arm and removes the others.
+
 const keepHelp = `Keep one arm of a fan-out, and remove the others with their worktrees.
 
 Nothing is removed while one of the others works or asks something, or while its
@@ -25,11 +27,11 @@ commits, a stash. With --force, Coleo ends the others, and first keeps all of th
 under a ref of the repository (refs/coleo/kept). 'coleo workspace restore ARM' brings
 it back. The arm that you keep, its worktree and its subarms stay as they are.`
 
-// removed is the result for one of the other arms.
+// removed is the result of the removal of one arm.
 type removed struct {
 	Arm     string       `json:"arm"`
 	Removed bool         `json:"removed"`
-	Kept    string       `json:"kept,omitempty"` // the ref that has its unsaved work
+	Kept    string       `json:"kept,omitempty"` // the ref of its unsaved work
 	Error   *coleo.Error `json:"error,omitempty"`
 }
 
@@ -70,13 +72,12 @@ type keeping struct {
 	client *api.Client
 	trees  workspace.Workspaces
 	kept   coleo.Arm
-	others []coleo.Arm // those without a worktree of their own come first
+	others []coleo.Arm // the arms to remove; those without their own worktree come first
 	force  bool
 }
 
-// choose selects the arms to remove: all arms except the kept arm and its subarms. An arm without
-// its own worktree may work in another arm's worktree. So choose puts arms without their own
-// worktree first.
+// choose selects the arms to remove: all arms except the kept arm and its subarms. It puts arms
+// without their own worktree first, because such an arm may work in another arm's worktree.
 func (k *keeping) choose(all []coleo.Arm) {
 	byID := map[string]coleo.Arm{}
 	for _, arm := range all {
@@ -84,7 +85,7 @@ func (k *keeping) choose(all []coleo.Arm) {
 	}
 	for _, arm := range all {
 		head := arm
-		for range len(all) { // ends also if the parents were a circle
+		for range len(all) { // the bound ends the loop even if the parents form a circle
 			parent, known := byID[head.ParentArmID]
 			if !known {
 				break
@@ -110,8 +111,8 @@ func rank(arm coleo.Arm) int {
 	return 1
 }
 
-// check returns EConflict if one of the arms works, asks something, or has unsaved work. The error
-// names all these arms.
+// check returns EConflict if one of the arms is working, shows a question, or has unsaved work. The
+// error names all these arms.
 func (k *keeping) check(ctx context.Context) error {
 	var why []string
 	for _, arm := range k.others {
@@ -148,7 +149,7 @@ func (k *keeping) check(ctx context.Context) error {
 		strings.Join(why, "; "))
 }
 
-// removeAll ends the other arms, and then removes them.
+// removeAll first ends all arms in k.others, and then removes them.
 func (k *keeping) removeAll(ctx context.Context) []removed {
 	out := make([]removed, len(k.others))
 	fail := func(i int, err error) bool {

@@ -29,7 +29,7 @@ func (f *flags) startAll(ctx context.Context, client *api.Client, id, base strin
 	return out
 }
 
-// request returns the request to start the arm with the number i. The first arm has the number 0.
+// request returns the request to start arm number i, counted from 0.
 func (f *flags) request(i int, id, base string) wire.SpawnRequest {
 	q, word := f.q, "arm"
 	if n := len(f.harnesses); n > 0 {
@@ -49,8 +49,8 @@ func (f *flags) request(i int, id, base string) wire.SpawnRequest {
 	return q
 }
 
-// start starts an arm, and puts the task into the arm's queue. The task waits in the queue until
-// the arm is ready. The queue survives a kill of serve.
+// start starts an arm and puts the task into the arm's queue, where it waits until the arm is
+// ready. The queue survives a kill of serve.
 func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task string) started {
 	out := started{Arm: q.Name, Harness: q.Harness}
 	if ctx.Err() != nil {
@@ -69,15 +69,15 @@ func start(ctx context.Context, client *api.Client, q wire.SpawnRequest, task st
 		out.Error = coleo.Errorf(coleo.EInternal, "%w", err)
 	}
 	if err != nil && !out.Started && !api.IsUnsent(err) {
-		// Serve writes an arm's row before it orders the start. It deletes the row if the start is
-		// refused.
+		// There was no reply. Serve writes the arm's row before it orders the start, and deletes
+		// the row if the start is refused. So without a row, the arm was not started.
 		_, lookErr := client.Arm(context.WithoutCancel(ctx), q.Name)
 		out.Unknown = coleo.ErrorCode(lookErr) != coleo.ENotFound
 	}
 	return out
 }
 
-// explainCancel replaces the error of an arm whose start was cancelled with one for people.
+// explainCancel replaces the error of a cancelled start by an error for people.
 func (s *started) explainCancel(ctx context.Context, id string) {
 	if s.Error == nil || ctx.Err() == nil || !errors.Is(s.Error, context.Canceled) {
 		return

@@ -21,12 +21,14 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the verbs fan-out list and fan-out show, and the table that compares the arms.
+
 const (
-	// lookEvery is the time between two looks at the arms. A person does not notice this delay, and
-	// a look takes much less time.
+	// lookEvery is the time between two checks of the arms. A person does not notice this delay,
+	// and a check takes much less time.
 	lookEvery = time.Second
-	// taskWindow is how long an arm with a task may have neither a queued prompt nor a run. An arm
-	// is in this condition while the prompt is typed, which takes up to 90 s.
+	// taskWindow is how long an arm with a task may have neither a queued prompt nor a run. That is
+	// the case while the prompt is being typed, which takes up to 90 s.
 	taskWindow = 2 * time.Minute
 )
 
@@ -35,7 +37,7 @@ type row struct {
 	Arm      string      `json:"arm"`
 	ID       string      `json:"id"`
 	Harness  string      `json:"harness"`
-	Model    string      `json:"model,omitempty"` // PROVIDER/MODEL; "" if the agent CLI has chosen it
+	Model    string      `json:"model,omitempty"` // PROVIDER/MODEL; "" if the agent CLI chooses the model itself
 	State    coleo.State `json:"state"`
 	Need     coleo.Need  `json:"need"`
 	Why      string      `json:"why,omitempty"` // the reason for Need
@@ -45,9 +47,9 @@ type row struct {
 	// ChangesError is the reason why Changed is unknown.
 	ChangesError string      `json:"changes_error,omitempty"`
 	Cost         cost.Amount `json:"cost"`
-	Seconds      float64     `json:"seconds"` // the sum of all runs
+	Seconds      float64     `json:"seconds"` // total duration of all runs
 	Runs         int         `json:"runs"`
-	Outcome      string      `json:"outcome,omitempty"` // of the newest run; "open" while it runs
+	Outcome      string      `json:"outcome,omitempty"` // outcome of the newest run; "open" while it runs
 }
 
 // changed describes the changes that an arm has made since its start.
@@ -55,12 +57,12 @@ type changed struct {
 	Files        int    `json:"files"`
 	LinesAdded   int    `json:"lines_added"`
 	LinesDeleted int    `json:"lines_deleted"`
-	Cut          string `json:"cut,omitempty"` // why not everything is counted
+	Cut          string `json:"cut,omitempty"` // a note if something was not counted
 }
 
-// members returns the arms of a fan-out. The first result contains all arms except subarms, sorted
-// by name. Subarms have the label too, but they work for their parent. The second result contains
-// subarms too. members returns ENotFound if there are no arms.
+// members returns the arms of a fan-out. heads contains all arms except subarms, sorted by name.
+// Subarms have the label too, but they work for their parent. all also contains the subarms.
+// members returns ENotFound if there are no arms.
 func members(ctx context.Context, client *api.Client, id string) (heads, all []coleo.Arm, err error) {
 	list, err := client.Arms(ctx, true)
 	if err != nil {
@@ -157,13 +159,13 @@ have no price.`,
 	return c
 }
 
-// waitAll waits until each arm of a fan-out has done its task or needs a person. Then it returns
-// the table. runByArm holds the ids of the task's runs, keyed by the names of the arms. It contains
-// only the runs that the caller knows. waitAll returns ETimeout after the limit.
+// waitAll waits until each arm of a fan-out has done its task or needs a person, and returns the
+// table. runByArm contains those ids of the task's runs that the caller knows, by the names of the
+// arms. waitAll returns ETimeout after the limit.
 func waitAll(c *cobra.Command, client *api.Client, id string, runByArm map[string]string,
 	limit time.Duration) ([]row, error) {
 	ctx := c.Context()
-	var working atomic.Pointer[string] // a line about the arms that still work
+	var working atomic.Pointer[string] // a line about the arms that are still working
 	first := "fan-out " + id
 	working.Store(&first)
 	defer show.Waiting(c, func(context.Context) string { return *working.Load() })()
@@ -180,7 +182,7 @@ func waitAll(c *cobra.Command, client *api.Client, id string, runByArm map[strin
 		for _, arm := range heads {
 			newest, _, err := client.Runs(ctx, wire.RunFilter{Arm: arm.ID, Limit: 1})
 			if coleo.ErrorCode(err) == coleo.ENotFound {
-				continue // it was removed meanwhile
+				continue // the arm was removed meanwhile
 			}
 			if err != nil {
 				return nil, err
@@ -205,9 +207,8 @@ func waitAll(c *cobra.Command, client *api.Client, id string, runByArm map[strin
 	}
 }
 
-// settled reports whether an arm has done its task or needs a person. newestRun contains the arm's
-// newest run, if there is one. taskRun is the id of the task's run, or "" if the caller does not
-// know the run.
+// settled reports whether an arm has done its task or needs a person. newestRun is empty if the arm
+// has no run. taskRun is the id of the task's run, or "" if the caller does not know it.
 func settled(arm coleo.Arm, newestRun []coleo.Run, taskRun string, now time.Time) bool {
 	need, _ := arm.Need()
 	switch {
@@ -231,7 +232,7 @@ func table(ctx context.Context, client *api.Client, id string) ([]row, error) {
 	for _, arm := range heads {
 		r, err := rowOf(ctx, client, arm)
 		if coleo.ErrorCode(err) == coleo.ENotFound {
-			continue // it was removed meanwhile
+			continue // the arm was removed meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -325,7 +326,7 @@ func printTable(c *cobra.Command, rows []row) error {
 	return nil
 }
 
-// stateWord returns the need of the arm, with the reason if a person is needed.
+// stateWord returns the arm's need. If the arm needs a person, stateWord adds the reason.
 func (r row) stateWord() string {
 	switch {
 	case r.Runs == 0 && r.Need == coleo.NeedIdle:
@@ -333,7 +334,7 @@ func (r row) stateWord() string {
 	case r.Why == "":
 		return string(r.Need)
 	}
-	const most = 40 // characters of the reason; the whole table fits a wide terminal
+	const most = 40 // largest length of the reason, in characters, so that the table fits a wide terminal
 	why := []rune(strings.Join(strings.Fields(r.Why), " "))
 	if len(why) > most {
 		why = append(why[:most], '…')
@@ -341,7 +342,7 @@ func (r row) stateWord() string {
 	return string(r.Need) + ": " + string(why)
 }
 
-// costWord returns a cost for people. It mentions the parts that are unknown.
+// costWord returns a cost for people. It mentions parts whose cost is unknown.
 func costWord(a cost.Amount) string {
 	switch {
 	case a.Calls == 0, a.Unpriced > 0 && a.Dollars == 0:

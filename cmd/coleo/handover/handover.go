@@ -1,4 +1,4 @@
-// Package handover has the verb "arm handover".
+// Package handover contains the verb "arm handover".
 package handover
 
 import (
@@ -32,7 +32,7 @@ While the arm NAME works or asks something, nothing is done. With --interrupt, i
 turn is interrupted first. If the successor does not start, the arm NAME is as it
 was. 'coleo arm resume NAME' makes a paused arm send its queue again.`
 
-// flags are the flags of handover.
+// flags contains the flags of handover.
 type flags struct {
 	q       wire.HandoverRequest
 	noWait  bool
@@ -92,7 +92,7 @@ func (f *flags) run(c *cobra.Command, client *api.Client, name string) error {
 	if !f.noWait {
 		ctx, cancel := context.WithTimeout(c.Context(), f.timeout)
 		defer cancel()
-		// An arm that works has already received its first prompt.
+		// If the new arm is working, it has already received its first prompt.
 		ready, err := client.WaitArm(ctx, done.To.Arm.ID, coleo.Idle, coleo.Processing, coleo.Executing,
 			coleo.WaitingApproval, coleo.Failed)
 		if err != nil {
@@ -103,7 +103,7 @@ func (f *flags) run(c *cobra.Command, client *api.Client, name string) error {
 	return verb.Say(c, done.To.ModelChange.FirstLine()+text(done), done)
 }
 
-// text says what was done, in one line.
+// text describes in one line what was done.
 func text(done wire.HandoverReply) string {
 	next := done.To.Arm
 	line := fmt.Sprintf("Handed %s over: arm %s (%s, process %d, %s) has its task", done.From.Name, next.Name,

@@ -17,7 +17,7 @@ import (
 	"coleo.dev/harnesses/terminal/mend"
 )
 
-// calibrateFlags are the flags of harness calibrate.
+// calibrateFlags contains the flags of harness calibrate.
 type calibrateFlags struct {
 	recordings string
 	labels     string
@@ -87,9 +87,9 @@ and 1 if no change was found.`,
 type calibration struct {
 	Held     []string       `json:"held"`
 	Breaks   []mend.Break   `json:"breaks"`
-	Changes  []string       `json:"changes"` // the proposed changes in words; empty without a proposal
+	Changes  []string       `json:"changes"` // the proposed changes in words; empty if there is no proposal
 	Diff     string         `json:"diff"`
-	Nearest  []mend.Attempt `json:"nearest"` // without a proposal: the attempts that came nearest, and why they failed
+	Nearest  []mend.Attempt `json:"nearest"` // without a proposal: the best attempts, and why they failed
 	TimedOut bool           `json:"timed_out"`
 	// BrokenOff contains the names of the sessions that could not be played to the end.
 	BrokenOff []string `json:"broken_off"`
@@ -142,7 +142,7 @@ func calibrate(c *cobra.Command, name string, f calibrateFlags) error {
 	return nil
 }
 
-// check returns EInvalid if the flags contradict each other or a value is out of range.
+// check returns EInvalid if flags contradict each other or have values out of range.
 func (f *calibrateFlags) check() error {
 	if (f.recordings == "") == (f.record == "") {
 		return coleo.Errorf(coleo.EInvalid, "name a folder: give --record to play sessions, or --recordings to read some")
@@ -154,8 +154,7 @@ func (f *calibrateFlags) check() error {
 	return nil
 }
 
-// cases reads all recordings. It returns the new recordings first, and the earlier recordings
-// second.
+// cases reads all recordings: the new ones and those from earlier.
 func (f *calibrateFlags) cases() (fresh, old []mend.Case, err error) {
 	if fresh, err = readCases(f.recordings, f.labels, f.slack); err != nil {
 		return nil, nil, err
@@ -202,8 +201,8 @@ func writeProposal(path string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// readCases reads the recordings in the folder dir, and reads their labels from the file at
-// labelsPath. If labelsPath is "", the file is labelsFile in dir.
+// readCases reads the recordings in the folder dir, and their labels from the file labelsPath. If
+// labelsPath is "", it uses the file labelsFile in dir.
 func readCases(dir, labelsPath string, slack float64) ([]mend.Case, error) {
 	if labelsPath == "" {
 		labelsPath = filepath.Join(dir, labelsFile)
@@ -241,8 +240,8 @@ func readCases(dir, labelsPath string, slack float64) ([]mend.Case, error) {
 	return out, nil
 }
 
-// readLabels reads a file of labels in the format of writeLabels. The keys of the
-// result are the names of the recordings.
+// readLabels reads a file of labels in the format of writeLabels. It returns the labels by the name
+// of the recording.
 func readLabels(path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {

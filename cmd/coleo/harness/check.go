@@ -17,8 +17,8 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// testRun runs checks and prints their report. Its last argument is the version of the agent CLI
-// that the user has named, or "".
+// testRun runs checks and prints their report. version is the version of the agent CLI that the
+// user has named, or "".
 type testRun func(c *cobra.Command, config conformance.Config, version string) error
 
 // pick returns a testRun for the checks that the flags select.
@@ -95,9 +95,9 @@ func (f testFlags) pickAsks(h coleo.Harness) (testRun, error) {
 	}, nil
 }
 
-// newConfig returns the configuration of the checks. Before the call, this process must already be
-// in a namespace without a network. The returned function removes the files of the checks, unless
-// the user has given --keep.
+// newConfig returns the configuration of the checks. This process must already be in a namespace
+// without a network. The caller must call the returned function after the checks. It removes their
+// files, unless the user has given --keep.
 func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config, func(), error) {
 	none := conformance.Config{}
 	program, err := executable.Path()
@@ -127,7 +127,7 @@ func newConfig(c *cobra.Command, s setup.Setup, f testFlags) (conformance.Config
 		Isolated: netns.Isolated(), Keep: f.keep, Record: f.record, Size: size,
 		Log: func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) },
 	}
-	if f.sandbox.On() { // the flags of 'harness calibrate' have no sandbox
+	if f.sandbox.On() { // with 'harness calibrate', the sandbox is off
 		config.Sandbox = conformance.Boxed(f.sandbox)
 	}
 	return config, end, nil

@@ -1,5 +1,5 @@
-// Package harness has the verbs of coleo harness. They list, test and install
-// harnesses, and read recordings with a harness.
+// Package harness contains the verbs of coleo harness. They list, test and install harnesses, and
+// read recordings with a harness.
 package harness
 
 import (
@@ -75,11 +75,12 @@ that installs it.`,
 	}
 }
 
-// listed is a harness in the list, with what is installed of its agent CLI on this machine.
+// listed is a harness in the list, with the version of its agent CLI that is installed on this
+// machine.
 type listed struct {
 	coleo.Info
-	Path      string `json:"installed_path,omitempty"`    // of the agent CLI; "" if it is not installed
-	Installed string `json:"installed_version,omitempty"` // "" if the files of the agent CLI do not say it
+	Path      string `json:"installed_path,omitempty"`    // path of the agent CLI; "" if it is not installed
+	Installed string `json:"installed_version,omitempty"` // "" if the agent CLI's files do not contain it
 }
 
 func newListed(s setup.Setup, i coleo.Info) listed {
@@ -90,11 +91,11 @@ func newListed(s setup.Setup, i coleo.Info) listed {
 	return out
 }
 
-// installedWord says whether the agent CLI is installed, and in which version.
+// installedWord describes whether the agent CLI is installed, and in which version.
 func (l listed) installedWord() string {
 	switch {
 	case l.Command == "":
-		return "-" // the harness runs any program
+		return "-" // this harness runs any program
 	case l.Path == "":
 		return "no"
 	case l.Installed == "":
@@ -103,8 +104,8 @@ func (l listed) installedWord() string {
 	return "yes, " + l.Installed
 }
 
-// noteVersions prints which pack the harness uses, if it uses one. It also prints a note if nobody
-// has judged the rules on the installed version of the agent CLI.
+// noteVersions prints which pack the harness uses, if any. It also prints a note if the rules have
+// not been tested with the installed version of the agent CLI.
 func noteVersions(c *cobra.Command, i listed) {
 	if i.Pack != nil {
 		fmt.Fprintf(c.OutOrStdout(), "%s: the pack %d is used; it was judged on %s\n", i.Name, i.Pack.Serial,
@@ -116,7 +117,7 @@ func noteVersions(c *cobra.Command, i listed) {
 	}
 }
 
-// testFlags are the flags of harness test.
+// testFlags contains the flags of harness test.
 type testFlags struct {
 	checks   string
 	quick    bool
@@ -230,7 +231,7 @@ func testHarness(c *cobra.Command, name string, f testFlags) error {
 	return run(c, config, version)
 }
 
-// terminal returns the size from the flag --size, or the zero value without this flag.
+// terminal returns the size in the flag --size, or the zero value if the flag is not set.
 func (f testFlags) terminal() (conformance.Size, error) {
 	if f.size == "" {
 		return conformance.Size{}, nil

@@ -19,7 +19,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// installTimeout is the time limit for one installation. The files of some agent CLIs have 200 MB.
+// installTimeout is the time limit for one installation. It is long because the files of some agent
+// CLIs have 200 MB.
 const installTimeout = 20 * time.Minute
 
 func newInstallCommand() *cobra.Command {
@@ -72,12 +73,11 @@ type installation struct {
 	info         coleo.Info
 	manager, pkg string // manager is "npm" or "pip"; pkg is the name of the package
 	version      string
-	root         string // folder of all agent CLIs that Coleo installs
+	root         string // folder of all agent CLIs that Coleo has installed
 }
 
-// versionPattern matches what the user is allowed to write after the @ in NAME@VERSION:
-// a version, or a tag of npm or PyPI. Other characters are not allowed, because the
-// text becomes the name of a folder.
+// versionPattern matches what the user may write after the @ in NAME@VERSION: a version, or a tag
+// of npm or PyPI. It matches only characters that are safe in the name of a folder.
 var versionPattern = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]{0,63}$`)
 
 func newInstallation(s setup.Setup, info coleo.Info, version string) (installation, error) {
@@ -97,8 +97,8 @@ func newInstallation(s setup.Setup, info coleo.Info, version string) (installati
 	return i, nil
 }
 
-// dir returns the folder of this version. Arms do not find programs in this folder, because Coleo
-// looks for programs only in NAME/bin.
+// dir returns the folder of this version. Arms do not find the program there, because Coleo looks
+// for programs only in NAME/bin.
 func (i installation) dir() string { return filepath.Join(i.root, ".versions", i.info.Name, i.version) }
 
 // program returns the path of this version's program.
@@ -107,8 +107,7 @@ func (i installation) program() string {
 	return filepath.Join(i.dir(), bin, i.info.Command)
 }
 
-// markerFile returns the path of a marker file. This file exists only if the installation is
-// complete.
+// markerFile returns the path of a marker file, which exists only if the installation is complete.
 func (i installation) markerFile() string { return filepath.Join(i.dir(), ".complete") }
 
 func (i installation) installed() bool {
@@ -116,8 +115,7 @@ func (i installation) installed() bool {
 	return err == nil
 }
 
-// install installs this version if it is missing. After that, new arms use this
-// version.
+// install installs this version if it is missing, and makes new arms use it.
 func (i installation) install(ctx context.Context) error {
 	if err := i.fetchMissing(ctx); err != nil {
 		return err
@@ -125,8 +123,8 @@ func (i installation) install(ctx context.Context) error {
 	return i.use()
 }
 
-// fetchMissing installs this version if it is missing. New arms continue to use their present
-// version.
+// fetchMissing installs this version if it is missing. Unlike install, it does not change which
+// version new arms use.
 func (i installation) fetchMissing(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(i.dir()), 0o755); err != nil {
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
@@ -143,7 +141,7 @@ func (i installation) fetchMissing(ctx context.Context) error {
 }
 
 func (i installation) fetch(ctx context.Context) error {
-	if err := os.RemoveAll(i.dir()); err != nil { // an interrupted installation can have left files
+	if err := os.RemoveAll(i.dir()); err != nil { // an interrupted installation may have left files
 		return fmt.Errorf("install %s: %w", i.info.Title, err)
 	}
 	if err := os.MkdirAll(i.dir(), 0o755); err != nil {

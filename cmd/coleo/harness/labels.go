@@ -15,12 +15,12 @@ import (
 const labelsFile = "labels.txt"
 
 // writeLabels replays the recordings in a folder, and writes one label per recording to the file
-// labelsFile. A label lists the states that the harness reads in the recording. The tests of the
-// harnesses use labels in the same format.
+// labelsFile. A label lists the states that the harness reads in the recording. The tests of
+// harnesses use the same format.
 func writeLabels(h coleo.Harness, dir string) error {
 	th, ok := h.(*terminal.Harness)
 	if !ok {
-		return nil // the harness has no screen
+		return nil // this harness reads no screen
 	}
 	casts, err := filepath.Glob(filepath.Join(dir, "*.cast"))
 	if err != nil {

@@ -19,6 +19,8 @@ import (
 	"coleo.dev/registry"
 )
 
+// This file contains the verbs that list, check, add and remove packs.
+
 func newPackCommand() *cobra.Command {
 	c := verb.Group("pack", "Bring newer reading rules for a harness, without a new Coleo")
 	c.AddCommand(newPackListCommand(), newPackCheckCommand(), newPackAddCommand(), newPackUpdateCommand(),
@@ -144,10 +146,10 @@ func checkPack(c *cobra.Command, file, recordings string) error {
 	return result
 }
 
-// readPack reads a file that the user has named as a pack. It reads at most one byte more than the
-// largest allowed size. So the caller can recognize a file that is too large.
+// readPack reads a file that the user has named as a pack. It reads one byte more than the largest
+// allowed size, so that the caller can recognize a file that is too large.
 func readPack(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // so that a pipe does not block
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe must not block
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "open the pack: %w", err)
 	}
@@ -158,9 +160,9 @@ func readPack(file string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, pack.MaxSize+1))
 }
 
-// fits returns an error if the harness of the pack p does not exist, or if p does not fit that
-// harness. If recordingsDir is not "", fits also returns an error if a recording in that folder
-// does not read as its label says.
+// fits returns an error if the pack's harness does not exist, or if the pack does not fit that
+// harness. If recordingsDir is not "", it also checks that the recordings in this folder are read
+// as their labels require.
 func fits(s setup.Setup, p *pack.Pack, recordingsDir string) error {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
@@ -177,9 +179,9 @@ func fits(s setup.Setup, p *pack.Pack, recordingsDir string) error {
 	return readsAsLabelled(joined, p.Versions[0], recordingsDir)
 }
 
-// changePacks calls the given function with the store of the installed packs. It holds a lock
-// during the call, so that no other process changes the packs. Inside an arm, changePacks returns
-// an error, because an arm must not change the rules with which Coleo reads it.
+// changePacks calls do with the store of the installed packs. It holds a lock during the call, so
+// that no other process changes the packs. Inside an arm, it returns an error, because an arm must
+// not change the rules with which Coleo reads it.
 func changePacks(do func(s setup.Setup, store pack.Store) error) error {
 	s, err := setup.New()
 	if err != nil {

@@ -20,6 +20,8 @@ import (
 	"coleo.dev/harnesses/terminal/reading"
 )
 
+// This file contains the verbs that make keys and packs, trust keys, and update packs.
+
 func newPackTrustCommand() *cobra.Command {
 	remove := false
 	c := &cobra.Command{
@@ -134,8 +136,8 @@ into the folder only when you run this verb.`,
 	}
 }
 
-// updatePacks installs the packs of a folder that are newer than the installed ones. If some packs
-// have problems, updatePacks installs all other packs, and then returns the problems as an error.
+// updatePacks installs those packs in a folder that are newer than the installed ones. A problem
+// with one pack does not stop the others: updatePacks returns all problems as one error at the end.
 func updatePacks(c *cobra.Command, s setup.Setup, store pack.Store, folder string) error {
 	files, err := filepath.Glob(filepath.Join(folder, "*.pack"))
 	if _, statErr := os.Stat(folder); err == nil {
@@ -170,8 +172,8 @@ func updatePacks(c *cobra.Command, s setup.Setup, store pack.Store, folder strin
 	return errors.Join(wrong...)
 }
 
-// readsAsLabelled reads the recordings in a folder with the harness h. If recordings do not read as
-// their labels say, readsAsLabelled returns an error that names each of them.
+// readsAsLabelled reads the recordings in a folder with the harness h. Its error names each
+// recording whose states differ from its label.
 func readsAsLabelled(h *terminal.Harness, version, dir string) error {
 	text, err := os.ReadFile(filepath.Join(dir, labelsFile))
 	if errors.Is(err, fs.ErrNotExist) {

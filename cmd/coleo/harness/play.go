@@ -15,18 +15,19 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
-// playedSizes lists the sizes of the terminals in which sessions are played. There are several
-// sizes, because an agent CLI draws differently in terminals of different sizes.
+// playedSizes lists the sizes of the terminals in which sessions are played, because an agent CLI
+// draws differently in terminals of different sizes.
 const playedSizes = "120x40,80x24,200x50"
 
-// playedSlack is the tolerance for the times in labels, in seconds. A state can begin this much
-// earlier or later than its label says. The times come from the model server's record. An agent CLI
-// needs up to a second to draw something, and Coleo reports idle only after a further time.
+// playedSlack is the tolerance for the times in labels, in seconds. A state may begin this much
+// earlier or later than its label states. The tolerance is necessary because the times come from
+// the model server's record. An agent CLI needs up to a second to draw something, and Coleo reports
+// idle even later.
 const playedSlack = 2.5
 
-// play plays sessions of an agent CLI, and writes their recordings and labels to a folder. It
-// returns the names of the sessions that could not be played to the end. The second result is true
-// if another process, in a network namespace, has already done all the work.
+// play plays sessions of an agent CLI, and writes their recordings and labels to a folder.
+// brokenOff contains the names of the sessions that could not be played to the end. done is true if
+// another process, in a network namespace, has already done all the work.
 func (f *calibrateFlags) play(c *cobra.Command, name, version string) (brokenOff []string, done bool, err error) {
 	s, err := setup.New()
 	if err != nil {
@@ -116,8 +117,8 @@ type stage struct {
 	prefix  string // beginning of the recordings' names
 }
 
-// stages returns one stage for each size. For each setting that --settings selects, it also returns
-// a stage in the first size. It leaves out the settings that the harness refuses.
+// stages returns one stage for each size. For each setting in --settings that the harness accepts,
+// it also returns a stage in the first size.
 func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out []stage, err error) {
 	for _, size := range sizes {
 		out = append(out, stage{h, size, fmt.Sprintf("%dx%d-", size.Cols, size.Rows)})
@@ -142,7 +143,7 @@ func (f *calibrateFlags) stages(h coleo.Harness, sizes []conformance.Size) (out 
 	return out, nil
 }
 
-// parseSizes parses sizes with commas between them.
+// parseSizes parses sizes that are separated by commas.
 func parseSizes(text string) (sizes []conformance.Size, err error) {
 	for one := range strings.SplitSeq(text, ",") {
 		size, err := conformance.ParseSize(strings.TrimSpace(one))

@@ -22,13 +22,13 @@ import (
 	"coleo.dev/pty"
 )
 
-// readFlags are the flags of harness read, replay and explain.
+// readFlags contains the flags of harness read, replay and explain.
 type readFlags struct {
 	at      float64 // time in the recording, in seconds; negative means the end
 	witness string
 }
 
-// moment is the JSON form of one reading of a recording.
+// moment is one reading of a recording, in JSON.
 type moment struct {
 	conformance.Moment
 	Since *float64 `json:"since,omitempty"` // when the reading began, in seconds; nil in a list of changes
@@ -102,7 +102,7 @@ is not changed.`,
 		},
 	}
 	c.Flags().Float64Var(&f.at, "at", -1, "read up to this time, in `SECONDS` (default: the end)")
-	c.Flags().Lookup("at").DefValue = "0" // the help must not show the value that means the end
+	c.Flags().Lookup("at").DefValue = "0" // the help must not show the value -1, which means the end
 	c.Flags().StringVar(&f.witness, "witness", "all", "all, or screen for its rules alone")
 	return c
 }
@@ -128,7 +128,7 @@ func terminalHarness(name string) (*terminal.Harness, error) {
 	return th, nil
 }
 
-// input is a recording, or a screen if the field `cast` is nil.
+// input is a recording or, if cast is nil, a single screen.
 type input struct {
 	cast   *pty.Cast
 	screen coleo.Screen
@@ -158,7 +158,7 @@ func openInput(path string) (input, error) {
 	return input{cast: cast}, nil
 }
 
-// read returns the reading of the recording at the time f.at. It calls onChange for each change up
+// read returns the reading at the time f.at of the recording. It calls onChange for each change up
 // to that time.
 func (in input) read(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) moment {
 	x := in.replay(h, f, onChange)
@@ -174,16 +174,16 @@ func (in input) explain(h *terminal.Harness, f readFlags) coleo.Explanation {
 	return in.replay(h, f, func(coleo.Change) {})
 }
 
-// replay reads the recording up to the time f.at. It calls onChange for each change, and returns
+// replay reads the recording up to the time f.at, and calls onChange for each change. It returns
 // the evidence for the last reading.
 //
-// If the input is a single screen, replay reads it in the way a session reads its first screen. If
-// no rule recognizes this screen, the state is initializing.
+// A single screen is read like the first screen of a session: if no rule recognizes it, its state
+// is initializing.
 func (in input) replay(h *terminal.Harness, f readFlags, onChange func(coleo.Change)) coleo.Explanation {
 	if in.cast == nil {
 		x := h.Explain(in.screen)
 		if !x.Reading.Known {
-			x.Reading.State = coleo.Initializing // an unknown screen without a past must not be idle
+			x.Reading.State = coleo.Initializing // an unknown screen must not count as idle if nothing came before it
 		}
 		return x
 	}
@@ -199,8 +199,7 @@ func momentOf(c coleo.Change) moment {
 	return moment{Moment: conformance.MomentOf(c, reading.RecordingOffset(c.Time))}
 }
 
-// String returns the moment as one line. If there is a dialog, more lines describe the
-// dialog.
+// String returns the moment as one line, followed by lines about the dialog if there is one.
 func (m moment) String() string {
 	var b strings.Builder
 	if m.Event != "" {

@@ -1,4 +1,4 @@
-// Package memo has the verb "arm memo".
+// Package memo contains the verb "arm memo".
 package memo
 
 import (
@@ -78,7 +78,7 @@ func run(c *cobra.Command, client *api.Client, args []string) (wire.Memo, error)
 	return client.PatchMemo(c.Context(), args[0], raw)
 }
 
-// text returns the value in several lines, for people to read.
+// text returns the memo in several lines, for people.
 func text(m wire.Memo) string {
 	if len(m.Value) == 0 {
 		return "No memo."

@@ -1,5 +1,5 @@
-// Package model has the verbs about models. They list the available models, and run the scripted
-// model: a program that answers in place of a model.
+// Package model contains the verbs about models. They list the available models, and run the
+// scripted model: a program that answers in place of a model.
 package model
 
 import "github.com/spf13/cobra"

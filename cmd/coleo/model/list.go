@@ -18,7 +18,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// listFlags are the flags of models list.
+// listFlags contains the flags of models list.
 type listFlags struct {
 	file    string
 	harness string
@@ -68,7 +68,7 @@ a file, the cheapest first.`,
 	return c
 }
 
-// offered reports whether the harness of the flags has a model.
+// offered reports whether the harness in the flags offers a model.
 func (f listFlags) offered(m wire.Model) bool { return slices.Contains(m.Harnesses, f.harness) }
 
 // print prints the models that the flags select.
@@ -96,15 +96,16 @@ func (f listFlags) print(c *cobra.Command, models wire.Models) error {
 	return w.Flush()
 }
 
-// What the column LOGGED IN says of a model.
+// These are the values of the column LOGGED IN.
 const (
 	loginThere    = "yes"
 	loginMissing  = "no"
 	loginNeedless = "not needed"
 )
 
-// loginFor says whether the user can use a model, and whether that needs a login. OpenCode offers the free models
-// of its own provider to everybody. So the catalogue calls this provider connected, without a key or a login.
+// loginFor returns whether the user can use a model, and whether that needs a login. A model can be free and need
+// none: OpenCode offers the free models of its own provider to everybody. For such a provider, the catalogue has
+// Connected set without any key or login.
 func loginFor(m wire.Model, logins []coleo.Login) string {
 	for _, l := range logins {
 		if l.LoggedIn && slices.Contains(m.Harnesses, l.Harness) {
@@ -156,7 +157,7 @@ func printOffers(c *cobra.Command, offers []modelresolver.Offer) error {
 
 // refreshed is the JSON output of models refresh.
 type refreshed struct {
-	Models int    `json:"models"` // how many have a price
+	Models int    `json:"models"` // how many models have a price
 	URL    string `json:"url"`
 	File   string `json:"file"`
 }

@@ -11,7 +11,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// OpenCode's free models need no login. Both verbs say so, and neither of them says that there is a login.
+// OpenCode's free models need no login. Both verbs must show that, and neither may show a login.
 func TestFreeModelsNeedNoLoginInBothVerbs(t *testing.T) {
 	t.Parallel()
 	priced := func(dollars float64) *coleo.Price {
@@ -25,7 +25,7 @@ func TestFreeModelsNeedNoLoginInBothVerbs(t *testing.T) {
 	for name, c := range map[string]struct {
 		models []wire.Model
 		in     bool
-		list   []string // LOGGED IN of each model
+		list   []string // expected value of LOGGED IN for each model
 		logins string
 	}{
 		"free models": {list[:1], false, []string{"not needed"}, "opencode  h     no         not needed for 1 free model"},

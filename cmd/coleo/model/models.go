@@ -18,6 +18,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the verbs models logins and models resolve.
+
 func newModelsCommand() *cobra.Command {
 	c := verb.Group("models", "List models, and show which one a request resolves to")
 	c.AddCommand(newModelsListCommand(), newModelsLoginsCommand(), newModelsResolveCommand(), newModelsRefreshCommand())
@@ -64,7 +66,7 @@ func printLogins(c *cobra.Command, models wire.Models) error {
 		switch n := countUsable(models, l.Harness, loginNeedless); {
 		case l.LoggedIn:
 			in = loginThere
-		case countUsable(models, l.Harness, loginThere) > 0: // Coleo finds no key, and the catalogue says that there is one
+		case countUsable(models, l.Harness, loginThere) > 0: // Coleo finds no key, but the catalogue reports one
 			in, by = loginThere, "its catalogue"
 		case n > 0:
 			by = "not needed for " + verb.Counted(n, "free model")
@@ -74,7 +76,7 @@ func printLogins(c *cobra.Command, models wire.Models) error {
 	return w.Flush()
 }
 
-// countUsable returns of how many models of a harness the catalogue alone says this about the login.
+// countUsable counts the models of a harness for which the catalogue alone gives the value login.
 func countUsable(models wire.Models, harness, login string) int {
 	n := 0
 	for _, m := range models.Models {
@@ -124,8 +126,9 @@ prices.`,
 	return c
 }
 
-// oneWish checks that the user has named one model, either with an argument or with flags. If not,
-// it returns EInvalid. If there is an argument, oneWish copies it to the variable of the flag.
+// oneWish checks that the user has named exactly one model, with an argument or with flags.
+// Otherwise it returns EInvalid. If there is an argument, oneWish copies it to the variable of the
+// flag.
 func oneWish(c *cobra.Command, args []string, model *string) error {
 	flags := c.Flags().Changed("provider") || c.Flags().Changed("model")
 	if len(args) > 1 || (len(args) == 1) == flags {
@@ -142,8 +145,7 @@ func catalogFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "catalog", "", "`FILE` with a model catalogue (default: ask serve)")
 }
 
-// readCatalog reads the catalogue of models from a file. Without a file name, it gets the catalogue
-// from serve.
+// readCatalog reads the catalogue of models from a file or, if no file is named, from serve.
 func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	if file == "" {
 		return askCatalog(c)
@@ -159,7 +161,7 @@ func readCatalog(c *cobra.Command, file string) (modelresolver.Catalog, error) {
 	return catalog, nil
 }
 
-// answering returns a client of serve. It returns EUnavailable if serve does not run.
+// answering returns a client of serve, or EUnavailable if serve does not run.
 func answering(c *cobra.Command) (*api.Client, error) {
 	s, err := setup.New()
 	if err != nil {

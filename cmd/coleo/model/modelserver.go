@@ -18,6 +18,8 @@ import (
 	"coleo.dev/conformance/netns"
 )
 
+// This file contains the verbs that run the scripted model and the conformance suite's MCP server.
+
 func newModelserverCommand() *cobra.Command {
 	var cfg modelserver.Config
 	var script string
@@ -69,8 +71,8 @@ need this server.`,
 	return c
 }
 
-// explainTakenAddress says what to do if another program has an address. It returns any other error
-// as it is.
+// explainTakenAddress returns an error with advice if another program uses the address. It returns
+// any other error unchanged.
 func explainTakenAddress(err error) error {
 	var op *net.OpError
 	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &op) {
@@ -88,7 +90,7 @@ func explainTakenAddress(err error) error {
 type scriptedModel struct {
 	URL  string   `json:"url"`
 	PID  int      `json:"pid"`
-	Wrap []string `json:"wrap,omitempty"` // put before a command line: it runs in the model's network namespace
+	Wrap []string `json:"wrap,omitempty"` // put this before a command line to run it in the model's network namespace
 }
 
 func announce(c *cobra.Command, url string, isolated bool) error {
@@ -106,8 +108,8 @@ func announce(c *cobra.Command, url string, isolated bool) error {
 	return verb.Say(c, line, m)
 }
 
-// newProbeCommand returns the verb that runs an MCP server. Agent CLIs start this verb
-// during the conformance suite.
+// newProbeCommand returns the verb that runs the conformance suite's MCP server. Agent CLIs start
+// this verb during the suite.
 func newProbeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "mcp-probe RECORD",

@@ -21,6 +21,8 @@ import (
 	"coleo.dev/holder/process"
 )
 
+// This file runs an arm's agent CLI with the scripted model, in a network namespace.
+
 const (
 	// ScriptedVerb is the name of the verb that runs an arm's agent CLI with the
 	// scripted model.
@@ -28,14 +30,14 @@ const (
 	// scriptedReady is the word that the model's process sends to its parent when the model
 	// listens.
 	scriptedReady = "ready"
-	// scriptedTimeout is the longest time that the parent waits for scriptedReady. The model opens
-	// only one socket, but a loaded machine can take seconds to start a process.
+	// scriptedTimeout is how long the parent waits for scriptedReady. The model only opens one
+	// socket, but a loaded machine can take seconds to start a process.
 	scriptedTimeout = 20 * time.Second
-	// scriptedRecord is the number of requests that the model's record keeps. It can be small,
-	// because nobody reads the record.
+	// scriptedRecord is the number of requests that the model's record keeps. It is small, because
+	// nobody reads the record.
 	scriptedRecord = 10
-	// maxScript is the largest allowed size of a script, in bytes. A script is part of an API
-	// request, and an API request has at most 1 MiB.
+	// maxScript is the largest size of a script, in bytes. A script must fit into an API request,
+	// which has at most 1 MiB.
 	maxScript = 512 << 10
 )
 
@@ -47,8 +49,8 @@ const (
 //   - The third stage is the model.
 type scriptedFlags struct {
 	addr, script string
-	inside       bool // this process is in its own network namespace
-	serve        bool // this process is the model
+	inside       bool // second stage: this process is in its own network namespace
+	serve        bool // third stage: this process is the model
 }
 
 func newScriptedModelCommand() *cobra.Command {
@@ -74,7 +76,8 @@ func newScriptedModelCommand() *cobra.Command {
 	return c
 }
 
-// enter replaces this process with the second stage, in a new network namespace.
+// enter is the first stage: it replaces this process by the second stage, in a new network
+// namespace.
 func (f scriptedFlags) enter(args []string) error {
 	if _, err := f.rules(); err != nil {
 		return err
@@ -91,9 +94,9 @@ func (f scriptedFlags) enter(args []string) error {
 	return fmt.Errorf("start %s: %w", argv[0], syscall.Exec(argv[0], argv, os.Environ()))
 }
 
-// startAndExec is the second stage. It starts the model, and then replaces the program of this
-// process with the given command. The process keeps its id, so its parent process can still wait
-// for it. Without a command, startAndExec only checks that the model can start.
+// startAndExec is the second stage. It starts the model, and then replaces this process by the
+// given command. The process keeps its id, so its parent can still wait for it. Without a command,
+// startAndExec only checks that the model can start.
 func (f scriptedFlags) startAndExec(args []string) error {
 	if err := netns.LoopbackUp(); err != nil {
 		return coleo.Errorf(coleo.EUnsupported, "the scripted model needs a network namespace: %w", err)
@@ -112,7 +115,7 @@ func (f scriptedFlags) startAndExec(args []string) error {
 	return fmt.Errorf("start %s: %w", args[0], syscall.Exec(args[0], args, os.Environ()))
 }
 
-// commandLine returns the command line of this verb, with one more flag.
+// commandLine returns the command line of this verb with one more flag.
 func (f scriptedFlags) commandLine(flag string) ([]string, error) {
 	program, err := executable.Path()
 	argv := []string{program, ScriptedVerb, flag, "--addr", f.addr}
@@ -208,10 +211,9 @@ func ReadScript(path string) (string, error) {
 	return string(raw), nil
 }
 
-// CheckScripted checks whether this machine can start an arm with the scripted model.
-// Such an arm needs a network namespace. Without the namespace, the agent CLI could
-// reach the network and cause costs that nobody expects. A check that was cancelled says
-// nothing about the machine.
+// CheckScripted checks whether this machine can start an arm with the scripted model. Such an arm
+// needs a network namespace, because otherwise its agent CLI could reach the network and cause
+// costs that nobody expects. If ctx ends during the check, the result is not remembered.
 func CheckScripted(ctx context.Context) error {
 	program, err := executable.Path()
 	if err != nil {
@@ -239,8 +241,8 @@ func CheckScripted(ctx context.Context) error {
 	}
 }
 
-// endedBySignal reports whether err says that a signal has ended a process. Ctrl-C reaches the
-// process at the same time as its parent.
+// endedBySignal reports whether err means that a signal has ended a process. That can happen on
+// Ctrl-C, which reaches the process at the same time as its parent.
 func endedBySignal(err error) bool {
 	var failed *exec.ExitError
 	if !errors.As(err, &failed) {

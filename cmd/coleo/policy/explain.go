@@ -93,8 +93,8 @@ func decisions(ctx context.Context, client *api.Client, arm string) ([]judged, e
 	return out, err
 }
 
-// eachEvent calls fn with each event that has one of the given kinds. If an arm is named, it uses
-// only the events of that arm.
+// eachEvent calls fn with each event of the given kinds. If arm is not "", it skips the events of
+// other arms.
 func eachEvent(ctx context.Context, client *api.Client, arm string, fn func(coleo.Event) error,
 	kinds ...coleo.EventKind) error {
 	for f := (wire.EventFilter{Arm: arm, Kinds: kinds}); ; {

@@ -1,4 +1,4 @@
-// Package policy has the verbs about policies. A policy decides the questions that arms ask.
+// Package policy contains the verbs about policies. A policy answers the questions of arms.
 package policy
 
 import (
@@ -27,7 +27,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-// tried is what the flags of test say.
+// tried contains the flags of policy test.
 type tried struct {
 	preset, workdir, shell, rules, tool string
 }
@@ -90,7 +90,7 @@ func (t tried) decide(line string) (policy.Decision, error) {
 	}), nil
 }
 
-// scope returns the rules of the file, together with the preset that the flag names.
+// scope returns the rules in the file, together with the preset in the flags.
 func (t tried) scope() (policy.Scope, error) {
 	var data []byte
 	if t.rules != "" {
@@ -109,8 +109,8 @@ func (t tried) scope() (policy.Scope, error) {
 	return scope, scope.Check()
 }
 
-// shellOf returns the shell. If the shell is not known, it returns "". The policy then asks about
-// each command.
+// shellOf returns the shell in the flags. If Coleo does not know this shell, it returns "", and the
+// policy then asks about each command.
 func (t tried) shellOf() commandline.Shell {
 	program := cmp.Or(t.shell, os.Getenv("SHELL"), "bash")
 	shell, _ := commandline.ShellOf(program)

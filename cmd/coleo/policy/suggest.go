@@ -62,8 +62,8 @@ This looks only at arms with a policy, including those in shadow.`,
 
 // history contains the decisions of policies and people.
 type history struct {
-	asked    map[coleo.Fingerprint]string // the commands that a policy left to a person, by dialog
-	answered []coleo.Decided              // by people
+	asked    map[coleo.Fingerprint]string // the commands that a policy left to people, by dialog
+	answered []coleo.Decided              // the decisions of people
 }
 
 func (h *history) add(e coleo.Event) error {
@@ -90,8 +90,8 @@ func (h *history) add(e coleo.Event) error {
 	return nil
 }
 
-// suggest returns commands for which a rule is possible, most frequent first. People have approved
-// each of these commands at least minApprovals times, and have never denied it.
+// suggest returns the commands that a rule could allow, most frequent first. People have approved
+// each of them at least minApprovals times, and have never denied it.
 func (h *history) suggest(minApprovals int) []suggestion {
 	approved, denied := map[string]int{}, map[string]bool{}
 	for _, d := range h.answered {
@@ -121,8 +121,8 @@ func (h *history) suggest(minApprovals int) []suggestion {
 	return out
 }
 
-// isPlain reports whether a rule can name the command. The command must be one program with known
-// words that have no blanks, and the shell must do nothing else.
+// isPlain reports whether a rule can name the command. That is so if the command is a single
+// program, all its words are known and have no blanks, and the shell does nothing else.
 func isPlain(command string) bool {
 	none := func(string) ([]string, error) { return nil, fmt.Errorf("no file names") }
 	list, err := commandline.Parse(command, commandline.POSIX, "/", none)

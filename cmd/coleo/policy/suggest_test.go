@@ -13,8 +13,8 @@ import (
 	"coleo.dev/policy/files"
 )
 
-// past is a history with each command as often as it is listed. A command that begins with
-// ! was denied.
+// past returns a history in which each listed command was approved once per mention. A command that
+// begins with ! was denied instead.
 func past(t *testing.T, commands ...string) *history {
 	t.Helper()
 	var h history
@@ -68,7 +68,7 @@ func TestWhatAPolicyHasApprovedIsNoReasonForARule(t *testing.T) {
 	}
 }
 
-// What is suggested can be applied, and is a policy then.
+// The suggested diff must apply, and its result must be a valid policy.
 func TestTheSuggestedDiffCanBeApplied(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{"", "preset = \"read\"\n",

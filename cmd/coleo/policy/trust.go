@@ -64,7 +64,7 @@ is not trusted. --revoke ends the trust. This does not work inside an arm.`,
 	return c
 }
 
-// pathsOf returns the paths of the files with the rules of policies.
+// pathsOf returns the paths of the files with policies' rules.
 func pathsOf(s setup.Setup) files.Paths {
 	return files.Paths{Host: config.HostPolicy, User: s.PolicyFile(), TrustFile: s.PolicyTrust(),
 		GrantFile: s.PolicyGrants()}

@@ -13,6 +13,9 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
+// This file contains the verbs that pause and resume a queue, stop a turn, or send a prompt at
+// once.
+
 const pauseHelp = `Send nothing from the arm's queue until 'coleo arm resume'.
 
 The running turn goes on, and 'coleo arm prompt' still works. 'coleo arm abort'
@@ -83,8 +86,7 @@ func newSteerCommand() *cobra.Command {
 	return c
 }
 
-// steered returns a line that says how a prompt has reached the arm. It is for prompts that are
-// sent at once.
+// steered describes in one line how a prompt that was sent at once has reached the arm.
 func steered(name string, done coleo.Steering) string {
 	sent := fmt.Sprintf("Sent to %s (%s)", name, done.Receipt.Proof)
 	switch {

@@ -1,5 +1,5 @@
-// Package queue has the verbs of coleo arm for an arm's queue. It also has the verbs that send a
-// prompt at once or stop a turn.
+// Package queue contains the verbs of coleo arm for an arm's queue. It also contains the verbs that
+// send a prompt at once or stop a turn.
 package queue
 
 import (
@@ -19,7 +19,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// Commands returns the verbs of this package. They belong below coleo arm.
+// Commands returns the verbs of this package, which belong below coleo arm.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newFollowUpCommand(), newQueueCommand(), newPauseCommand(), newResumeCommand(),
 		newUnparkCommand(), newOnLimitCommand(), newSteerCommand(), newAbortCommand()}
@@ -59,7 +59,7 @@ func FileFlag(c *cobra.Command, files *[]string) {
 		"`PATH` of a file on the arm's machine, to name in the prompt; may be repeated")
 }
 
-// Paths returns the absolute paths of the given files. A relative path begins at the present
+// Paths returns the absolute paths of the given files. A relative path is relative to the current
 // folder.
 func Paths(files []string) ([]string, error) {
 	out := make([]string, 0, len(files))
@@ -223,7 +223,7 @@ func change(c *cobra.Command, client *api.Client, name, do string, q coleo.Queue
 
 func remove(c *cobra.Command, client *api.Client, name string, q coleo.Queue, which []string) error {
 	var ids []string
-	for _, w := range which { // all are known before one is removed
+	for _, w := range which { // finds all ids before anything is removed, so that an error removes nothing
 		id, err := entry(q, w)
 		if err != nil {
 			return err
@@ -249,8 +249,8 @@ func sayUnless(c *cobra.Command, err error, line string, r coleo.QueueReport) er
 	return say(c, line, r)
 }
 
-// entry returns the id of the entry that the user names. The user can give the number of the entry
-// in the list, the id of the entry, or the beginning of this id.
+// entry returns the id of the entry that the user names. The user names it by its number in the
+// list, by its id, or by the beginning of its id.
 func entry(q coleo.Queue, named string) (string, error) {
 	if n, err := strconv.Atoi(named); err == nil {
 		if n < 1 || n > len(q.Entries) {
@@ -282,7 +282,7 @@ func list(c *cobra.Command, q coleo.Queue) error {
 	return err
 }
 
-// idShown and lineShown are the numbers of characters that the list shows of an id and of a text.
+// idShown and lineShown are how many characters the list shows of an id and of a text.
 const (
 	idShown   = 8
 	lineShown = 80

@@ -30,7 +30,7 @@ func newUnparkCommand() *cobra.Command {
 			switch {
 			case cancel:
 				done = fmt.Sprintf("%s does not go on by itself", args[0])
-			case r.ID == "": // no prompt continues the arm
+			case r.ID == "": // the arm continues without a prompt
 				done = fmt.Sprintf("%s is no longer parked; no turn of it was cut off, so no prompt continues it", args[0])
 			}
 			return sayUnless(c, err, done, r)

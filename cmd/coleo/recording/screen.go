@@ -1,5 +1,5 @@
-// Package recording has the verb "screen". The verb replays a recording, and prints the
-// screen at the end of the recording or at a given time.
+// Package recording contains the verb "screen". The verb replays a recording, and prints the screen
+// at its end or at a given time.
 package recording
 
 import (
@@ -18,12 +18,12 @@ import (
 	"coleo.dev/pty/vt10x"
 )
 
-// screenFlags are the flags of screen.
+// screenFlags contains the flags of screen.
 type screenFlags struct {
 	size     string
 	at       float64 // time in the recording, in seconds
 	atEnd    bool
-	chunk    int // bytes per write; 0 means the pieces of the recording
+	chunk    int // bytes per write; 0 writes the pieces as they were recorded
 	emulator string
 }
 
@@ -116,8 +116,8 @@ func readRecording(path string) (*pty.Cast, error) {
 	return cast, nil
 }
 
-// rootCause returns err without the path of the file. The caller's message already contains this
-// path.
+// rootCause returns err without the path of the file, because the caller's message already contains
+// this path.
 func rootCause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {
@@ -161,8 +161,8 @@ func play(s pty.Screen, cast *pty.Cast, f screenFlags) coleo.Screen {
 	return s.View()
 }
 
-// write writes output to a screen, in pieces of at most maxBytes bytes. If maxBytes is 0, it writes
-// all output in one piece.
+// write writes p to a screen, in pieces of at most maxBytes bytes. If maxBytes is 0, it writes p in
+// one piece.
 func write(s pty.Screen, p []byte, maxBytes int) {
 	if maxBytes == 0 {
 		maxBytes = max(len(p), 1)

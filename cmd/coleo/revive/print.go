@@ -11,7 +11,7 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// mostNames is the largest number of arms that a line names.
+// mostNames is how many arms a line names. It gives only the number of the others.
 const mostNames = 5
 
 // Failed reports whether an arm could not be recovered. An arm that waits for a login has not
@@ -88,7 +88,7 @@ func (l Login) line() string {
 		"then 'coleo up --revive' takes up the others.", account, verb.Counted(len(l.Arms), "arm"), joinNames(l.Arms), l.Arms[0])
 }
 
-// joinNames returns the first names, and the number of the others.
+// joinNames returns the first mostNames names, and how many others there are.
 func joinNames(list []string) string {
 	if len(list) > mostNames {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNames], ", "), len(list)-mostNames)

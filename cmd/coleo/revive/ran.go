@@ -11,8 +11,8 @@ import (
 )
 
 // ranBefore reports whether an arm ran until its machine was rebooted, and has not been recovered
-// since. It reads the arm's events, because the row does not show whether a start after the reboot
-// was cut off.
+// since. It reads the arm's events, because the arm's row does not show whether a start after the
+// reboot was cut off.
 func ranBefore(ctx context.Context, client *api.Client, a coleo.Arm) (bool, error) {
 	if a.Status != coleo.StatusStopped {
 		return false, nil
@@ -37,8 +37,8 @@ func ranBefore(ctx context.Context, client *api.Client, a coleo.Arm) (bool, erro
 	}
 }
 
-// stillWaits reports whether an arm still waits for a recovery after an event. waitedBefore says
-// whether the arm was waiting before the event.
+// stillWaits reports whether an arm waits for a recovery after the event e. waitedBefore is whether
+// it waited before e.
 func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	var reading coleo.Reading
 	if e.Kind == coleo.EventState {
@@ -52,15 +52,15 @@ func stillWaits(waitedBefore bool, e coleo.Event) bool {
 	}
 	switch {
 	case reading.State == coleo.Initializing:
-		return waitedBefore // a recovery has begun, and may be cut off
+		return waitedBefore // a recovery has begun, but may have been cut off
 	case reading.State != coleo.Dead:
-		return false // it was recovered
+		return false // the arm was recovered
 	}
 	switch reading.Rule {
 	case coleo.RuleReboot, coleo.RuleHolderGone:
 		return true
 	case coleo.RuleNotStarted, coleo.RuleNoConversation:
-		return waitedBefore // a start was cut off, or continues with a new conversation
+		return waitedBefore // the start was cut off, or continued with a new conversation
 	}
 	return false
 }
@@ -68,7 +68,7 @@ func stillWaits(waitedBefore bool, e coleo.Event) bool {
 // accountOf returns the account of an arm. Arms with the same account share a login.
 func accountOf(a coleo.Arm) Account {
 	var c coleo.SpawnConfig
-	_ = json.Unmarshal(a.Config, &c) // without a configuration, the arm uses the user's own login
+	_ = json.Unmarshal(a.Config, &c) // if the configuration cannot be parsed, the account is the user's own
 	return Account{Harness: a.Harness, Home: c.Home, Endpoint: c.Endpoint, Provider: c.Provider}
 }
 

@@ -1,5 +1,5 @@
-// Package revive recovers arms after a reboot: those that ran before it, and not those that a
-// person had stopped. It recovers each arm as coleo arm recover does.
+// Package revive recovers arms after a reboot, as coleo arm recover does. It recovers the arms that
+// ran before the reboot, but not those that a person had stopped.
 package revive
 
 import (
@@ -16,37 +16,37 @@ import (
 )
 
 const (
-	// atOnce bounds how many accounts are handled at the same time, and how many arms of one
-	// account. A small machine can start four agent CLIs at the same time.
+	// atOnce is how many accounts are handled at the same time, and how many arms of one account. A
+	// small machine can start four agent CLIs at the same time.
 	atOnce = 4
-	// readyTimeout is how long to wait until an arm takes prompts. Agent CLIs start slowly right
-	// after a reboot.
+	// readyTimeout is how long to wait until an arm accepts prompts. It is long because agent CLIs
+	// start slowly right after a reboot.
 	readyTimeout = 2 * time.Minute
-	// settleTimeout is how long to wait until serve has read the log of each host agent. A host
-	// agent looks for its arms before it reports to serve, so its log is complete by then.
+	// settleTimeout is how long to wait until serve has read the log of each host agent. This log
+	// is complete by then, because a host agent finds its arms before it reports to serve.
 	settleTimeout = 15 * time.Second
 )
 
-// Step says what was done with an arm. Programs read it, so the meaning of a step never changes.
+// Step is what was done with an arm. Programs read it, so the meaning of a step must never change.
 type Step string
 
-// The steps.
+// These are the steps.
 const (
 	Resumed    Step = "resumed"    // the arm was started again, and its conversation continues
 	Anew       Step = "anew"       // the arm was started again with a new conversation
 	Reattached Step = "reattached" // the arm was running already
 	Waits      Step = "waits"      // the arm was not started, because its account first needs a login
-	Failed     Step = "failed"     // the arm was not recovered; Error says why
+	Failed     Step = "failed"     // the arm could not be recovered; Error contains the reason
 )
 
-// Outcome says what was done with one arm.
+// Outcome is the result for one arm.
 type Outcome struct {
 	Arm    string        `json:"arm"`
 	Step   Step          `json:"step"`
-	State  coleo.State   `json:"state,omitempty"`  // after the start
+	State  coleo.State   `json:"state,omitempty"`  // the arm's state after the start
 	Parked *coleo.Parked `json:"parked,omitempty"` // nil if the arm is not parked
 	Error  *coleo.Error  `json:"error,omitempty"`
-	login  bool          // the arm asks for a login, or is parked because its login was refused
+	login  bool          // the arm shows a login dialog, or is parked because its login was refused
 }
 
 // Account identifies a login. Several arms can share it.
@@ -57,23 +57,23 @@ type Account struct {
 	Provider string `json:"provider,omitempty"`
 }
 
-// Login says that a person must log in to an account. There is one Login for each account, however
-// many arms use the account.
+// Login reports that a person must log in to an account. There is one Login per account, even if
+// several arms use the account.
 type Login struct {
 	Account
-	Arms []string `json:"arms"` // the arms that need the login; log in at the first one
+	Arms []string `json:"arms"` // names of the arms that need the login; log in at the first one
 }
 
 // Report is the result of Run.
 type Report struct {
 	Arms    []Outcome `json:"arms"`
 	Logins  []Login   `json:"logins"`
-	Stopped int       `json:"stopped"` // how many arms stay stopped, because they did not run before the reboot
-	Away    []string  `json:"away"`    // the arms of host agents that are not live; their state is unknown
+	Stopped int       `json:"stopped"` // how many arms were not running before the reboot, and stay stopped
+	Away    []string  `json:"away"`    // names of the arms whose host agent is not live; their state is unknown
 }
 
-// Run recovers every arm that ran before the reboot. It can be repeated, because it does not change
-// arms that run. If Run returns an error, it has recovered no arm.
+// Run recovers every arm that ran before the reboot. It leaves running arms unchanged, so it can be
+// repeated. If it returns an error, it has recovered no arm.
 func Run(ctx context.Context, client *api.Client, local bool) (Report, error) {
 	r := Report{Arms: []Outcome{}, Logins: []Login{}, Away: []string{}}
 	hosts, err := client.Hosts(ctx)
@@ -115,7 +115,7 @@ func live(hosts []coleo.HostInfo, a coleo.Arm) bool {
 }
 
 // settle waits until serve knows the states of the arms of live host agents. If a state stays
-// unknown, settle returns nil, because recovering the arm asks its host agent again.
+// unknown, settle still returns nil, because the recovery of the arm asks its host agent again.
 func settle(ctx context.Context, client *api.Client, hosts []coleo.HostInfo) error {
 	arms, err := client.Arms(ctx, true)
 	if err != nil {
@@ -131,8 +131,8 @@ func settle(ctx context.Context, client *api.Client, hosts []coleo.HostInfo) err
 	return ctx.Err()
 }
 
-// recoverAll recovers the arms of all accounts. For each account, the given map contains an arm
-// that already asks for a login.
+// recoverAll recovers the arms of all accounts. For each account that already needs a login, asking
+// contains an arm that shows the login dialog.
 func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[Account][]coleo.Arm,
 	asking map[Account]string, local bool) {
 	accounts := make([]Account, 0, len(groups))
@@ -167,15 +167,16 @@ func (r *Report) recoverAll(ctx context.Context, client *api.Client, groups map[
 	}
 }
 
-// revive recovers the arms of one account. It starts one arm first. If this arm asks for a login,
-// revive does not start the others, because they would ask for the same login.
+// revive recovers the arms of one account. It starts a single arm first. If this arm asks for a
+// login, revive does not start the others, because they would ask for the same login. asks is true
+// if an arm already asks for the login.
 func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []Outcome {
 	out := make([]Outcome, len(arms))
 	wait := func(i int) { out[i] = Outcome{Arm: arms[i].Name, Step: Waits, login: true} }
 	next := 0
 	for ; next < len(arms) && !asks; next++ {
 		out[next] = recoverArm(arms[next])
-		if out[next].Step != Failed { // an arm that has failed shows nothing about the login
+		if out[next].Step != Failed { // a failed arm shows nothing about the login
 			asks, next = out[next].login && out[next].Parked == nil, next+1
 			break
 		}
@@ -191,8 +192,7 @@ func revive(arms []coleo.Arm, asks bool, recoverArm func(coleo.Arm) Outcome) []O
 	return out
 }
 
-// each calls the given function with each number from 0 to n-1. At most atOnce calls run at the
-// same time.
+// each calls do with each number from 0 to n-1. At most atOnce calls run at the same time.
 func each(n int, do func(i int)) {
 	turn := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
@@ -241,7 +241,7 @@ func recoverOne(ctx context.Context, client *api.Client, a coleo.Arm, local bool
 }
 
 // startedMeanwhile waits until an arm is ready that another 'up --revive' is starting. It returns
-// false if the arm does not run.
+// false if the arm does not run afterwards.
 func startedMeanwhile(ctx context.Context, client *api.Client, id string) (now coleo.Arm, runs bool) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -18,10 +18,10 @@ import (
 	"coleo.dev/wire"
 )
 
-// again is the pause before the next attempt to reach serve after serve has ended.
+// again is the pause before each attempt to reach serve after serve has ended.
 const again = time.Second
 
-// eventFlags are the flags of run events.
+// eventFlags contains the flags of run events.
 type eventFlags struct {
 	arm    string
 	follow bool
@@ -71,14 +71,14 @@ type printer struct {
 	client *api.Client
 	filter wire.EventFilter
 	follow bool
-	began  bool              // serve has answered once
+	began  bool              // serve has answered at least once
 	shown  []coleo.EventKind // the kinds that the user wants; empty for all
 	json   *json.Encoder     // nil for lines
 	out    io.Writer
-	notes  io.Writer // for what is not an event
-	width  int       // of the terminal, or 0
+	notes  io.Writer // receives notes that are not events
+	width  int       // width of the terminal in cells; 0 without a terminal
 	names  map[string]string
-	calls  map[string]string // what a call is about, by run and id of the call
+	calls  map[string]string // texts about calls, by run and id of the call
 }
 
 func newPrinter(c *cobra.Command, client *api.Client, f eventFlags, args []string) (*printer, error) {
@@ -93,7 +93,7 @@ func newPrinter(c *cobra.Command, client *api.Client, f eventFlags, args []strin
 		p.filter.Run = r.ID
 	}
 	for _, name := range f.kinds {
-		kind, _ := coleo.KindNamed(name) // serve refuses an unknown one
+		kind, _ := coleo.KindNamed(name) // if the kind is unknown, serve refuses the request
 		p.shown = append(p.shown, kind)
 	}
 	if p.filter.Kinds = p.shown; len(p.shown) > 0 && p.endsWithRun() && !slices.Contains(p.shown, coleo.EventRunEnd) {
@@ -111,14 +111,13 @@ func newPrinter(c *cobra.Command, client *api.Client, f eventFlags, args []strin
 // endsWithRun reports whether the printer follows one run and stops at the end of this run.
 func (p *printer) endsWithRun() bool { return p.follow && p.filter.Run != "" }
 
-// run prints the events. If the printer follows events and serve ends, run tries to reach serve
-// again.
+// run prints the events. If the printer follows events and serve ends, run connects again.
 func (p *printer) run(ctx context.Context) error {
 	for told := false; ; {
 		done, err := p.once(ctx, &told)
 		if done || ctx.Err() != nil || !p.follow || !p.began || coleo.ErrorCode(err) != coleo.EUnavailable {
 			if ctx.Err() != nil && p.follow {
-				return nil // the user has ended it
+				return nil // the user has ended the verb
 			}
 			return err
 		}
@@ -134,7 +133,7 @@ func (p *printer) run(ctx context.Context) error {
 }
 
 // once prints events until the connection ends. It returns true if no more events need to be
-// printed.
+// printed. *told is true while the user has been notified that serve does not answer.
 func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -146,7 +145,7 @@ func (p *printer) once(ctx context.Context, told *bool) (bool, error) {
 		p.filter.After = u.Cursor
 		if u.Event == nil {
 			if !p.follow {
-				return true, nil // everything so far is printed
+				return true, nil // all past events are printed
 			}
 			continue
 		}

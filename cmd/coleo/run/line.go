@@ -12,7 +12,7 @@ import (
 	"coleo.dev/pty"
 )
 
-// lineText is the largest width of a summary, in cells, if the output is not a terminal.
+// lineText is the largest width of a summary in cells, if the output is not a terminal.
 const lineText = 160
 
 // line returns one event as a line for users: time, arm, turn, kind and a summary.
@@ -26,7 +26,7 @@ func (p *printer) line(arm string, e coleo.Event) string {
 		pad(string(e.Kind), 15), colour.Paint(cut(plain(text), lineText)))
 }
 
-// summary returns a summary of an event in a few words, and the colour of these words.
+// summary describes an event in a few words, and returns the colour of these words.
 func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 	if e.Kind.IsWork() {
 		w, err := coleo.DecodeWork(e)
@@ -97,7 +97,7 @@ func (p *printer) summary(e coleo.Event) (string, show.Colour) {
 		return words(string(c.Step)+":", c.From.Name, "→", c.To.Name, "("+c.To.Harness+")", c.Why), show.Plain
 	case coleo.EventStopped:
 		return decode[coleo.Reading](e).Rule, show.Plain
-	default: // these have a note, or nothing
+	default: // the other kinds have only a note, or nothing
 		return decode[coleo.Note](e).Text, show.Plain
 	}
 }
@@ -128,8 +128,8 @@ func change(c coleo.Change) (string, show.Colour) {
 	return words(text, c.Note), show.StateColour(r.State)
 }
 
-// work returns the summary of a piece of work. If the work is a call that has ended, the summary
-// says what the call was about.
+// work returns the summary of a piece of work. If the work is the end of a call, the summary
+// includes what the call was about.
 func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 	switch w := w.(type) {
 	case coleo.Turn:
@@ -185,8 +185,8 @@ func (p *printer) work(run string, w coleo.Work) (string, show.Colour) {
 	return "", show.Plain
 }
 
-// about returns what a call is about. If the printer has not printed the beginning of the call,
-// about returns the call's id.
+// about returns what a call is about. If the printer has not seen the beginning of the call, about
+// returns the call's id.
 func (p *printer) about(run, id string) string {
 	if about := p.calls[run+" "+id]; about != "" {
 		return about
@@ -241,7 +241,7 @@ func shellText(o coleo.ShellOutput) string {
 	return text
 }
 
-// words joins those texts that are not empty.
+// words joins the texts that are not empty with blanks.
 func words(list ...string) string {
 	var out []string
 	for _, s := range list {
@@ -252,8 +252,8 @@ func words(list ...string) string {
 	return strings.Join(out, " ")
 }
 
-// plain returns a text from another program as one line, without invisible characters and without
-// escape sequences.
+// plain returns a text from another program as one line without invisible characters and escape
+// sequences.
 func plain(s string) string {
 	var stripper pty.Stripper
 	text := string(stripper.Strip([]byte(s[:min(len(s), coleo.MaxRunText)])))
@@ -277,7 +277,7 @@ func decode[T any](e coleo.Event) (v T) {
 	return v
 }
 
-// suspensionText describes the answer to a question, or says that the question was withdrawn.
+// suspensionText describes a question's answer, or that the question was withdrawn.
 func suspensionText(s coleo.Suspension) string {
 	d := s.Decision
 	if d == nil {

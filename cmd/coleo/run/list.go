@@ -17,22 +17,23 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the verb run list.
+
 const (
 	// listed is the number of runs in the list if the user gives no number.
 	listed = 20
-	// promptWidth is the largest width of a prompt in the list, in cells, if the output is not a
-	// terminal.
+	// promptWidth is the largest width of a prompt in the list in cells, if the output is not a terminal.
 	promptWidth = 60
 	// armWidth is the largest width of an arm's name in a line, in cells.
 	armWidth = 14
-	// listArmWidth is like armWidth, for the list on a wide terminal or outside of one. The name of an arm of a
-	// fan-out fits, so it can be copied.
+	// listArmWidth is the largest width of an arm's name in the list, in cells, on a wide terminal or without a
+	// terminal. It has room for the names of arms of a fan-out, so that people can copy them.
 	listArmWidth = 24
-	// wideEnough is the smallest width of a terminal, in cells, that has room for such names.
+	// wideEnough is the smallest width of a terminal with room for names of listArmWidth, in cells.
 	wideEnough = 100
 )
 
-// listFlags are the flags of run list.
+// listFlags contains the flags of run list.
 type listFlags struct {
 	outcome string
 	since   string
@@ -99,8 +100,8 @@ func parseSince(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// runTable returns a table of runs for users. It cuts the last column to the given width of the
-// terminal. The width 0 means that there is no terminal.
+// runTable returns a table of runs for users. It cuts the last column so that rows have at most the given
+// width. The width 0 means no terminal, and no cut.
 func runTable(list []coleo.Run, now time.Time, width int) string {
 	if len(list) == 0 {
 		return "No runs.\n"
@@ -112,11 +113,11 @@ func runTable(list []coleo.Run, now time.Time, width int) string {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", short(r.ID), cut(r.ArmName, widthOfNames(width)), show.Since(r.Started, now),
 			durationOf(r, now), outcomeColour(r).Paint(outcomeWord(r)), calls(r), promptOf(r))
 	}
-	_ = w.Flush() // never fails, because w writes to memory
+	_ = w.Flush() // writing to memory never fails
 	return show.CutLines(table.String(), width)
 }
 
-// widthOfNames returns the largest width of an arm's name in the list, in cells.
+// widthOfNames returns the largest width of an arm's name in the list, for a terminal of the given width.
 func widthOfNames(width int) int {
 	if width == 0 || width >= wideEnough {
 		return listArmWidth

@@ -1,5 +1,5 @@
-// Package run has the verbs of coleo run. They print runs, their events and the events
-// of the fleet.
+// Package run contains the verbs of coleo run. They print runs, their events and the events of the
+// fleet.
 package run
 
 import (
@@ -21,13 +21,13 @@ func Command() *cobra.Command {
 	return c
 }
 
-// shortID is the number of characters that the verbs print of a run's id. Two runs with the same
-// beginning are very rare. If there are such runs, the verbs ask for more of the id.
+// shortID is how many characters of a run's id the verbs print. Two runs very rarely share such a
+// beginning. If they do, the verbs ask for more of the id.
 const shortID = 8
 
 func short(id string) string { return id[:min(len(id), shortID)] }
 
-// offered is the number of runs whose ids IDs returns. A shell shows no more at once.
+// offered is the number of runs whose ids IDs returns. A shell does not show more at once.
 const offered = 20
 
 // IDs returns the shortened ids of the newest runs, for completions in a shell.

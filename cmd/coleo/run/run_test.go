@@ -24,7 +24,7 @@ func event(kind coleo.EventKind, turn int, payload any) coleo.Event {
 	return coleo.Event{Run: "r", Arm: "a", Time: at, Turn: turn, Kind: kind, Payload: raw}
 }
 
-// TestEachEventIsALine: the lines fit into 80 columns, unless a text is long.
+// TestEachEventIsALine: each line must fit into 80 columns, unless a text is long.
 func TestEachEventIsALine(t *testing.T) {
 	t.Parallel()
 	exit := 1
@@ -111,12 +111,12 @@ func TestEachEventIsALine(t *testing.T) {
 			t.Errorf("line %d is\n%s", i, got[i])
 		}
 	}
-	if len(p.calls) != 2 { // c3 and c4 have not ended
+	if len(p.calls) != 2 { // the calls c3 and c4 have not ended
 		t.Errorf("the printer remembers the calls %v", p.calls)
 	}
 }
 
-// TestEachKindHasASummary: a kind that the printer forgets would print nothing of its
+// TestEachKindHasASummary: for a kind without a case, the printer would print nothing of the
 // payload.
 func TestEachKindHasASummary(t *testing.T) {
 	t.Parallel()

@@ -17,12 +17,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// shownText is the largest width of a prompt or an answer in run show, in cells, if the output is
+// shownText is the largest width of a prompt or an answer in run show in cells, if the output is
 // not a terminal.
 const shownText = 200
 
-// shownHash is the number of digits that are shown of a hash. This number is large enough to tell
-// all runs apart.
+// shownHash is how many digits of a hash are shown. This number is large enough to distinguish all
+// runs.
 const shownHash = 12
 
 func newShowCommand() *cobra.Command {
@@ -60,9 +60,9 @@ If no answer fits, the exit code is 22.`,
 	return c
 }
 
-// printAnswer prints the answer of a run. If the run's prompt had a schema, printAnswer prints the
-// JSON that fits the schema. This JSON comes from the run, or from a later run in which the model
-// was asked again.
+// printAnswer prints the answer of a run. If the run's prompt had a schema, it prints only the JSON
+// that fits the schema. This JSON comes from the run, or from a later run in which Coleo asked the
+// model again.
 func printAnswer(c *cobra.Command, client *api.Client, r coleo.Run) error {
 	for r.Retry != "" {
 		next, err := client.Run(c.Context(), r.Retry)
@@ -106,8 +106,8 @@ func printAnswer(c *cobra.Command, client *api.Client, r coleo.Run) error {
 	return verb.Say(c, end.Answer, end.Answer)
 }
 
-// story returns the story of a run as text. It cuts each line to the given width. The width 0 means
-// that there is no terminal.
+// story returns a description of a run in several lines. It cuts each line to the given width. The
+// width 0 means that there is no terminal.
 func story(r coleo.Run, now time.Time, width int) string {
 	var b strings.Builder
 	line := func(name, value string) {
@@ -150,8 +150,8 @@ func answerText(r coleo.Run) string {
 	return show.OrDash(text)
 }
 
-// checkText says whether the answer of a run fits the schema of its prompt. It returns ""
-// if the prompt had no schema.
+// checkText describes whether the answer of a run fits the schema of its prompt. It returns "" if
+// the prompt had no schema.
 func checkText(r coleo.Run) string {
 	text := ""
 	switch r.AnswerCheck {

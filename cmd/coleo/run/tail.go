@@ -9,8 +9,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// tailKinds contains the kinds of events that arm tail prints. They show what is said and done, and
-// what the arm asks.
+// tailKinds contains the kinds of events that arm tail prints: what the user, the model and the
+// agent CLI say, do and ask.
 var tailKinds = []string{
 	string(coleo.EventRunStart), string(coleo.EventAssistantText), string(coleo.EventToolStart),
 	string(coleo.EventToolEnd), string(coleo.EventShellInput), string(coleo.EventShellOutput),

@@ -21,8 +21,10 @@ import (
 	"coleo.dev/store"
 )
 
+// This file contains the verb agent start, which runs the host agent.
+
 const (
-	// busWait is the longest time that a host agent waits for a connection to the bus.
+	// busWait is how long a host agent waits for a connection to the bus.
 	busWait = 15 * time.Second
 	// busLook is the pause between two attempts to connect to the bus.
 	busLook = 100 * time.Millisecond
@@ -30,7 +32,7 @@ const (
 
 // agentFlags are the flags of the verb "agent start".
 type agentFlags struct {
-	url     string // URL of a bus on another machine, which runAgent refuses
+	url     string // URL of a bus on another machine; runAgent refuses it
 	id      string
 	maxArms int
 	now     func() time.Time
@@ -68,7 +70,8 @@ The arms continue to run. 'coleo up' starts a host agent in the background.`,
 }
 
 // runAgent runs the host agent on serve's bus until ctx ends. If the bus refuses the key, the
-// connection ends permanently. Then runAgent reads the key again and makes a new connection.
+// connection ends permanently. In that case runAgent reads the key again and makes a new
+// connection.
 func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	if f.url != "" {
 		return coleo.Errorf(coleo.EUnsupported,
@@ -83,7 +86,7 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 		return openError(err)
 	}
 	defer db.Close()
-	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // only one process can have the database
+	if err := s.RecordProcess("agent", os.Getpid()); err != nil { // no other host agent has the database
 		return err
 	}
 	defer s.RemoveRecord("agent")
@@ -103,16 +106,16 @@ func runAgent(ctx context.Context, s setup.Setup, f agentFlags) error {
 	return nil
 }
 
-// nameHost gives the host agent its id. Without a given id, a host agent keeps the id that it has.
-// If it has none, it gets the last id in the arms' folders, or a new id. nameHost refuses the id of
-// host local with EInvalid.
+// nameHost gives the host agent its id. If id is "", the host agent keeps its present id. If it has
+// none, it takes the last id in the arms' folders, or a new id. nameHost refuses the id of host
+// local with EInvalid.
 func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	if id == coleo.LocalHost {
 		return coleo.Errorf(coleo.EInvalid, "--id %s: this id means serve itself; choose another one", id)
 	}
 	const prefix = "agent-"
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
-		id = armfolder.LastID(dir) // the database can be lost while the arms' folders still exist
+		id = armfolder.LastID(dir) // the database may be lost although the arms' folders still exist
 	}
 	if id == "" && !strings.HasPrefix(db.Host(), prefix) {
 		hostname, err := os.Hostname()
@@ -127,8 +130,8 @@ func nameHost(ctx context.Context, db *store.HostDB, dir, id string) error {
 	return db.SetHost(ctx, id)
 }
 
-// joinBus connects to serve's bus. If serve has not yet started the bus, joinBus tries again until
-// busWait has passed.
+// joinBus connects to serve's bus. Until serve has started the bus, it tries again, for at most
+// busWait.
 func joinBus(ctx context.Context, s setup.Setup) (*bus.Conn, error) {
 	deadline := time.Now().Add(busWait)
 	for {

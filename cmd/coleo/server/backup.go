@@ -21,6 +21,8 @@ import (
 	"coleo.dev/store"
 )
 
+// This file contains the verbs backup and repair.
+
 func newBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "backup FILE",
@@ -63,22 +65,22 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	if _, err := os.Lstat(path); err == nil {
 		return nil, coleo.Errorf(coleo.EConflict, "%s exists already: nothing was written", path)
 	}
-	// The temporary folder is on the same disk as path. That disk must have room for
-	// the backup anyway, and os.Link works only within one disk.
+	// The temporary folder must be on the same disk as path, because os.Link works only within one
+	// disk. That disk needs room for the backup anyway.
 	dir, err := os.MkdirTemp(filepath.Dir(path), ".coleo-backup-")
 	if err != nil {
 		return nil, coleo.Errorf(coleo.EInvalid, "the folder %s cannot be written to (%v): nothing was written; "+
 			"name a file in another folder", filepath.Dir(path), verb.Cause(err))
 	}
 	defer os.RemoveAll(dir)
-	// The copy of serve's database is made before the copies of the hosts' logs. So the copy of a
-	// log can have newer events than the copy of serve's database, but it never lacks events.
+	// Serve's database is copied before the hosts' logs. So a log's copy may have newer events than
+	// the copy of serve's database, but it never lacks events.
 	files := map[string]string{}
 	for _, db := range []string{s.ServeDB(), s.HostDB(), s.LocalDB()} {
 		copied := filepath.Join(dir, filepath.Base(db))
 		err := store.Copy(ctx, db, copied)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // no serve, no host agent, or no arm without a host agent on this machine
+			continue // there is no serve, no host agent, or no host local on this machine
 		}
 		if err != nil {
 			return nil, err
@@ -86,7 +88,8 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 		name := "state/" + filepath.Base(db)
 		names, files[name] = append(names, name), copied
 	}
-	// The index of conversations is a cache, so the backup leaves it out.
+	// The file contains the users' titles of conversations. The backup omits the index of
+	// conversations, because it is a cache.
 	if titles := filepath.Join(s.State, "threads.json"); regular(titles) {
 		names, files["state/threads.json"] = append(names, "state/threads.json"), titles
 	}
@@ -113,7 +116,7 @@ func writeBackup(ctx context.Context, s setup.Setup, path string) (names []strin
 	if err := pack(packed, names, files); err != nil {
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
-	if err := os.Link(packed, path); err != nil { // a link never replaces an existing file
+	if err := os.Link(packed, path); err != nil { // unlike a rename, a link never replaces an existing file
 		return nil, fmt.Errorf("write a backup: %w", err)
 	}
 	return names, nil
@@ -205,8 +208,7 @@ restored.`,
 	}
 }
 
-// openError returns err. If err says that a database is damaged, openError adds how to repair the
-// database.
+// openError adds to err how to repair the database, if err reports a damaged database.
 func openError(err error) error {
 	if !store.Damaged(err) {
 		return err

@@ -1,5 +1,5 @@
-// Package server has the verbs that run Coleo on this machine: up, down, serve, agent,
-// web, backup and repair.
+// Package server contains the verbs that run Coleo on this machine: up, down, serve, agent, web,
+// backup and repair.
 package server
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Commands returns the verbs that run Coleo on this machine. The given function is the clock of
-// serve and of the host agent.
+// Commands returns the verbs that run Coleo on this machine. now is the clock of serve and of the
+// host agent.
 func Commands(now func() time.Time) []*cobra.Command {
 	return []*cobra.Command{
 		newUpCommand(), newDownCommand(), newServeCommand(now), newAgentCommand(now), newWebCommand(),

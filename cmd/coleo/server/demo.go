@@ -25,8 +25,8 @@ var demoArms = []struct{ name, harness string }{
 	{"opencode", "opencode"},
 }
 
-// demoTimeout is the time limit for the demonstration of one arm. An agent CLI is slow when it
-// starts on a machine for the first time.
+// demoTimeout is the time limit for the demonstration of one arm. It is long because an agent CLI
+// is slow at its first start on a machine.
 const demoTimeout = 3 * time.Minute
 
 // demonstrate starts serve and the host agent if they do not run. Then it starts the
@@ -71,8 +71,8 @@ func demonstrate(c *cobra.Command, s setup.Setup, ownLogin bool) error {
 	return nil
 }
 
-// demoArm starts one arm and sends a prompt to the arm. If the turn of this prompt finishes,
-// demoArm sends a second prompt. If the arm already runs, demoArm does nothing.
+// demoArm starts one arm and sends it a prompt. If the turn of this prompt finishes, it sends a
+// second prompt. If the arm already runs, demoArm does nothing.
 func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harness string, ownLogin bool,
 	step func(string, ...any)) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
@@ -88,7 +88,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 	if err := os.MkdirAll(q.Workdir, 0o700); err != nil {
 		return err
 	}
-	// The error is ignored, because agent CLIs also work without a repository.
+	// An error does not matter, because agent CLIs also work without a repository.
 	_ = exec.CommandContext(ctx, "git", "init", "-q", q.Workdir).Run()
 	reply, err := client.Spawn(ctx, q)
 	if err != nil {
@@ -97,7 +97,7 @@ func demoArm(ctx context.Context, s setup.Setup, client *api.Client, name, harne
 	step("%s: %s started as process %d in %s", name, harness, reply.PID, q.Workdir)
 	spawned, err := client.WaitArm(ctx, name, coleo.Idle, coleo.WaitingApproval, coleo.Failed, coleo.Dead)
 	if err != nil || spawned.State != coleo.Idle {
-		return err // tellDemo shows the state of the arm
+		return err // tellDemo shows what happened to the arm
 	}
 	for _, text := range []string{"say hello-from-" + name, "write hello.txt with Hello from " + name} {
 		step("%s: idle, and is sent: %s", name, text)

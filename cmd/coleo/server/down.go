@@ -22,12 +22,14 @@ import (
 	"coleo.dev/store"
 )
 
+// This file contains the verb down.
+
 const (
-	// killsAtOnce is the number of arms that are ended at the same time. A larger number would not
-	// be faster, because most of the time is spent waiting for the agent CLIs and the disk.
+	// killsAtOnce is how many arms are ended at the same time. More would not be faster, because most of
+	// the time is spent waiting for the agent CLIs and the disk.
 	killsAtOnce = 16
-	// cutOffTime is how long serve may take to learn from a host agent that the start of an arm
-	// was never ordered there. A host agent reports every 1.5 s (bus.PulseEvery).
+	// cutOffTime is how long serve may need to notice that an arm's start never reached the arm's host
+	// agent. A host agent reports every 1.5 s (bus.PulseEvery).
 	cutOffTime = 15 * time.Second
 )
 
@@ -79,7 +81,7 @@ arm runs either, it starts nothing. It deletes nothing.`,
 	return c
 }
 
-// mayRun reports whether serve, a host agent or an arm may run. If that cannot be read, it reports true.
+// mayRun reports whether serve, a host agent or an arm may run. If it cannot find out, it reports true.
 func mayRun(ctx context.Context, s setup.Setup) bool {
 	for _, name := range []string{"serve", "agent"} {
 		if _, runs := s.Process(name); runs {
@@ -98,7 +100,7 @@ func mayRun(ctx context.Context, s setup.Setup) bool {
 	return armsRecorded(ctx, s.ServeDB())
 }
 
-// armsRecorded reports whether the database of serve has an arm that has not ended. The arm can be on
+// armsRecorded reports whether serve's database contains an arm that has not ended. This arm may be on
 // another machine.
 func armsRecorded(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -113,8 +115,8 @@ func armsRecorded(ctx context.Context, path string) bool {
 	return errors.Join(err, db.Close()) != nil || running
 }
 
-// unreadNote returns a note about arms without a host agent. They continue to run, but
-// Coleo reads their screens only when serve runs again.
+// unreadNote returns a note about arms without a host agent: they continue to run, but Coleo reads their
+// screens only while serve runs.
 func unreadNote(arms []armfolder.LocalArm) string {
 	if len(arms) == 0 {
 		return ""
@@ -127,10 +129,10 @@ func unreadNote(arms []armfolder.LocalArm) string {
 		strings.Join(names, ", "))
 }
 
-// killAll ends all running arms. If some arms cannot be ended, killAll ends all other arms, and
-// then returns the errors.
+// killAll ends all running arms. If some cannot be ended, it still ends all others, and then returns the
+// errors.
 func killAll(c *cobra.Command, s setup.Setup) error {
-	if _, err := s.Start(c.Context()); err != nil { // an arm can only be ended by its host agent
+	if _, err := s.Start(c.Context()); err != nil { // only its host agent can end an arm
 		return err
 	}
 	client, err := s.Client()
@@ -164,8 +166,8 @@ func killAll(c *cobra.Command, s setup.Setup) error {
 	return failed
 }
 
-// killOne ends an arm. If serve was killed while it ordered the arm's start, the host agent may not
-// know the arm. Then killOne waits until the host agent's report says that the arm does not run.
+// killOne ends an arm. If serve was killed while it ordered the arm's start, the host agent may not know
+// the arm. In that case, killOne waits until the host agent reports that the arm does not run.
 func killOne(ctx context.Context, client *api.Client, arm coleo.Arm) error {
 	_, err := client.Kill(ctx, arm.ID)
 	if coleo.ErrorCode(err) != coleo.ENotFound {

@@ -23,22 +23,22 @@ import (
 )
 
 // localHost is serve in its role as host local, the host of arms without a host agent. It runs the
-// code of the host agent in serve's process, with a separate database. If host local has had arms
-// before, it starts with serve. Otherwise it starts when it gets its first order.
+// host agent's code in serve's process, with a database of its own. If host local has had arms
+// before, it starts with serve. Otherwise it starts on its first order.
 type localHost struct {
 	setup  setup.Setup
-	config host.Config // configuration that is the same for a host agent
+	config host.Config // the part of the configuration that the host agent shares
 	bus    *bus.Server
 	log    *slog.Logger
-	life   context.Context // ends with serve
+	life   context.Context // ends when serve ends
 
 	mu   sync.Mutex
 	last *localRun // nil before the first run
 	runs sync.WaitGroup
 }
 
-// localRun is one run of host local. The channel `ready` is closed when host local can execute
-// orders. The channel `ended` is closed when the run has ended. Then err contains the reason.
+// localRun is one run of host local. It closes ready when host local can execute orders. It closes
+// ended when the run has ended. Then err contains the reason.
 type localRun struct {
 	ready, ended chan struct{}
 	err          error
@@ -87,8 +87,8 @@ func over(run *localRun) bool {
 	}
 }
 
-// needed reports whether host local has had arms. If so, host local's log may contain events that
-// serve has not read.
+// needed reports whether host local has had arms. If it has, its log may contain events that serve
+// has not read.
 func (l *localHost) needed() bool {
 	_, err := os.Stat(l.setup.LocalDB())
 	return err == nil || armfolder.HasLocal(l.setup.State)
@@ -127,8 +127,8 @@ func (l *localHost) run(ready chan struct{}) error {
 	return host.New(c).Run(l.life)
 }
 
-// hostConfig returns the part of the configuration that is the same for the host agent
-// and for host local. It does not set the registry.
+// hostConfig returns the part of the configuration that the host agent and host local share. It
+// does not set the registry.
 func hostConfig(s setup.Setup, now func() time.Time) (host.Config, error) {
 	hostname, err := os.Hostname()
 	if err != nil {

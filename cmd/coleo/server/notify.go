@@ -15,27 +15,28 @@ import (
 	"coleo.dev/store"
 )
 
+// This file runs the user's command for each dialog that opens and each run that ends.
+
 const (
 	// notifyTimeout is the time limit for one run of the user's notification command.
 	notifyTimeout = 30 * time.Second
-	// notifyText is the largest size of a text in the command's environment, in bytes.
-	// An environment has room for about 2 MB, but nobody reads more than this in a
-	// notification.
+	// notifyText is the largest size of a text in the command's environment, in bytes. Nobody reads
+	// more in a notification, although an environment has room for about 2 MB.
 	notifyText = 4 << 10
 	// notifyAtOnce is the largest number of notification commands that run at the same time.
 	notifyAtOnce = 4
 )
 
 // notifyAsks is the value of COLEO_EVENT for a dialog. For the end of a turn, COLEO_EVENT is the
-// coleo.Outcome.
+// turn's coleo.Outcome.
 const notifyAsks = "asks"
 
-// notice contains what one run of the user's command reports to the user.
+// notice is what one run of the user's command reports.
 type notice struct {
 	event  string
 	arm    coleo.Arm
-	dialog coleo.Dialog // only for notifyAsks
-	answer string       // only for the end of a turn
+	dialog coleo.Dialog // set only for notifyAsks
+	answer string       // set only for the end of a turn
 }
 
 // notifyRetry is the pause before the next attempt to follow serve's log.
@@ -45,30 +46,30 @@ const notifyRetry = time.Second
 // JSON.
 const notifySetting = "notify"
 
-// toldSoFar says which events have been reported to the user. The next serve continues after these
-// events.
+// toldSoFar records which events have been reported to the user. The next serve continues after
+// these events.
 type toldSoFar struct {
-	// Cursor is the cursor of the last event with a notice. If no event has had a
-	// notice, it is the cursor of the last event before Since.
+	// Cursor is the cursor of the last event that was reported. If none was reported, it is the
+	// cursor of the last event before Since.
 	Cursor string `json:"cursor"`
-	// Since is the time from which events have notices. Older events have no notices, because a new
-	// database first gets all past events.
+	// Since is the time from which events are reported. It is necessary because a new database
+	// first receives all past events.
 	Since   time.Time                    `json:"since"`
-	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last dialog with a notice, by id of the arm
+	Dialogs map[string]coleo.Fingerprint `json:"dialogs"` // the last reported dialog, by id of the arm
 }
 
 // notifier runs the user's command for each dialog that opens, and for each run that ends. It
-// follows serve's log, and stores the last event that it has reported to the user. So no notice is
-// lost, whenever serve ends. If serve is killed between the start of a command and the storing of
-// the event, the user gets the notice twice.
+// follows serve's log, and stores which event it has reported last, so that no event is lost when
+// serve ends. If serve is killed between the start of a command and the storing, the user receives
+// that notice twice.
 type notifier struct {
 	brain   *brain.Brain
 	db      *store.ServeDB
 	command string
 	log     *slog.Logger
 
-	told    toldSoFar     // Cursor is that of the last event that was handled
-	running chan struct{} // has one element for each command that runs
+	told    toldSoFar     // its Cursor is that of the last handled event
+	running chan struct{} // contains one element for each running command
 }
 
 func newNotifier(b *brain.Brain, db *store.ServeDB, command string, log *slog.Logger) *notifier {
@@ -97,7 +98,7 @@ func (n *notifier) follow(ctx context.Context) {
 	}
 }
 
-// load reads what the previous serve has stored about notices.
+// load reads the toldSoFar that the previous serve has stored.
 func (n *notifier) load(ctx context.Context) {
 	text, err := n.db.Setting(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -120,8 +121,8 @@ func (n *notifier) beginNow(ctx context.Context) {
 	n.save(ctx)
 }
 
-// save stores which events have been reported to the user. After a failed save, the next serve may
-// report an event again.
+// save stores which events have been reported to the user. If save fails, the next serve may report
+// an event twice.
 func (n *notifier) save(ctx context.Context) {
 	text, err := json.Marshal(n.told)
 	if err == nil {
@@ -132,9 +133,8 @@ func (n *notifier) save(ctx context.Context) {
 	}
 }
 
-// forgetNotices deletes the stored toldSoFar. It is for a serve that has no
-// notification command. The events of that serve never have notices, even if a later
-// serve has a command.
+// forgetNotices deletes the stored toldSoFar. A serve without a notification command calls it, so
+// that a later serve with a command does not report this serve's events.
 func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	text, err := db.Setting(ctx, notifySetting)
 	if err == nil && text != "" {
@@ -145,9 +145,8 @@ func forgetNotices(ctx context.Context, db *store.ServeDB, log *slog.Logger) {
 	}
 }
 
-// handle handles one event. If the event has a notice, handle starts the user's command. If
-// ctx has ended, handle does nothing and returns false. The next serve then handles the
-// event.
+// handle handles one event. If the event must be reported, handle starts the user's command. If ctx
+// has ended, handle does nothing and returns false, so that the next serve handles the event.
 func (n *notifier) handle(ctx context.Context, e coleo.Event, cursor string) bool {
 	notice, ok := n.noticeOf(ctx, e)
 	if ctx.Err() != nil || ok && !n.awaitSlot(ctx) {
@@ -164,13 +163,13 @@ func (n *notifier) handle(ctx context.Context, e coleo.Event, cursor string) boo
 		n.told.Dialogs[e.Arm] = notice.dialog.Fingerprint
 	}
 	wait := notice.start(ctx, n.command, n.log)
-	n.save(context.WithoutCancel(ctx)) // also if ctx has ended, because the command runs
+	n.save(context.WithoutCancel(ctx)) // saves even if ctx has ended, because the command has started
 	go func() { defer func() { <-n.running }(); wait() }()
 	return true
 }
 
-// awaitSlot waits until one more command can run, and then returns true. If ctx has
-// ended, awaitSlot returns false.
+// awaitSlot waits until another command may run, and returns true. If ctx ends first, it returns
+// false.
 func (n *notifier) awaitSlot(ctx context.Context) bool {
 	select {
 	case n.running <- struct{}{}:
@@ -184,8 +183,8 @@ func (n *notifier) awaitSlot(ctx context.Context) bool {
 	return true
 }
 
-// noticeOf returns the notice of an event, and whether the event has one. A dialog has a notice
-// only if it is still open and the user has not been told of it.
+// noticeOf returns the notice of an event. It returns false if the event has none. A dialog has a
+// notice only if it is still open and has not been reported.
 func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 	if e.Arm == "" || e.Kind == coleo.EventRemoved || e.Time.Before(n.told.Since) {
 		return notice{}, false
@@ -209,7 +208,7 @@ func (n *notifier) noticeOf(ctx context.Context, e coleo.Event) (notice, bool) {
 }
 
 // noticeOfQuestion returns the notice of a question that an arm's model has asked with one of
-// Coleo's tools. The second result is false if the question has already been answered.
+// Coleo's tools. It returns false if the question has already been answered.
 func (n *notifier) noticeOfQuestion(arm coleo.Arm, e coleo.Event) (notice, bool) {
 	var asked coleo.Suspension
 	if json.Unmarshal(e.Payload, &asked) != nil {
@@ -218,15 +217,15 @@ func (n *notifier) noticeOfQuestion(arm coleo.Arm, e coleo.Event) (notice, bool)
 	for _, s := range arm.Suspensions {
 		if s.ID == asked.ID {
 			d := coleo.Dialog{Kind: coleo.DialogQuestion, Title: s.Line(), Subject: s.Text,
-				Fingerprint: n.told.Dialogs[arm.ID]} // the last dialog on the screen stays the last one
+				Fingerprint: n.told.Dialogs[arm.ID]} // the last reported dialog stays the same
 			return notice{event: notifyAsks, arm: arm, dialog: d}, true
 		}
 	}
 	return notice{}, false
 }
 
-// start starts the user's command. It returns a function that waits until the command has ended. If
-// serve ends, the command continues.
+// start starts the user's command. It returns a function that waits for the command's end. If serve
+// ends, the command continues.
 func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wait func()) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), notifyTimeout)
 	var out bytes.Buffer
@@ -246,8 +245,8 @@ func (n notice) start(ctx context.Context, command string, log *slog.Logger) (wa
 	}
 }
 
-// environ returns variables that describe the notice. An agent CLI's texts appear only in these
-// variables. So they never become a part of the shell command.
+// environ returns environment variables that describe the notice. Texts of an agent CLI appear only
+// in these variables, so that they never become a part of the shell command.
 func (n notice) environ() []string {
 	text := func(s string) string {
 		return strings.ToValidUTF8(strings.ReplaceAll(s[:min(len(s), notifyText)], "\x00", ""), "")

@@ -12,8 +12,9 @@ import (
 	"coleo.dev/store"
 )
 
-// TestANotifierThatEndsTakesNoMoreEvents: serve ends while many events wait. A notice that
-// was started behind one that was not would hide it from the next serve.
+// TestANotifierThatEndsTakesNoMoreEvents: serve ends while many events wait. The notifier must stop
+// at the first event that it cannot report. If it reported a later event, the next serve would skip
+// the earlier one.
 func TestANotifierThatEndsTakesNoMoreEvents(t *testing.T) {
 	t.Parallel()
 	check := func(err error) {
@@ -34,7 +35,7 @@ func TestANotifierThatEndsTakesNoMoreEvents(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 20 { // both a free command and the end of ctx are there to choose from
+	for range 20 { // a free slot and the end of ctx are both ready, so the choice is random in each try
 		if n.handle(ctx, end, "2") || n.told.Cursor != "1" {
 			t.Fatalf("an event was taken after the end: the cursor is %q", n.told.Cursor)
 		}

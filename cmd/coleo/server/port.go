@@ -17,9 +17,9 @@ import (
 // anyPort is an address that makes the system pick a free port.
 const anyPort = "127.0.0.1:0"
 
-// listenTCP opens the TCP listener of the API. If the user has set an address,
-// listenTCP uses only that address. Otherwise it uses the first of these addresses
-// whose port is free, and stores the address for the next run:
+// listenTCP opens the TCP listener of the API. If the user has set an address, listenTCP uses only
+// that address. Otherwise it uses the first of the following addresses whose port is free, and
+// stores it for the next run:
 //   - the address of the last run
 //   - the default address
 //   - an address with any free port
@@ -68,8 +68,8 @@ func keepAddr(s setup.Setup, addr string) error {
 	return wholefile.Replace(s.Port(), []byte(addr+"\n"), wholefile.OwnerOnly)
 }
 
-// movedNote returns a note for the user if serve could not use the default address, because another
-// program had the port. Otherwise movedNote returns "".
+// movedNote returns a note for the user if another program has the default port, so that serve uses
+// a different one. Otherwise movedNote returns "".
 func movedNote(s setup.Setup) string {
 	at, err := os.ReadFile(s.Socket() + ".addr")
 	addr := strings.TrimSpace(string(at))

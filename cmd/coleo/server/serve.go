@@ -30,6 +30,8 @@ import (
 	"coleo.dev/wholefile"
 )
 
+// This file contains the verb serve.
+
 func newServeCommand(now func() time.Time) *cobra.Command {
 	var addr, notify string
 	c := &cobra.Command{
@@ -78,7 +80,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 		return openError(err)
 	}
 	defer db.Close()
-	// This process has opened the database, so no other serve runs.
+	// This process has the database open, so no other serve runs.
 	if err := s.RecordProcess("serve", os.Getpid()); err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 	defer local.wait()
 	var following sync.WaitGroup
-	defer following.Wait() // they use the database, so they must end first
+	defer following.Wait() // waits, because these parts use the database
 	defer cancel()
 	if s.Notify != "" {
 		following.Go(func() { newNotifier(b, db, s.Notify, log).follow(ctx) })
@@ -124,9 +126,8 @@ func serve(ctx context.Context, s setup.Setup, now func() time.Time) error {
 	})
 }
 
-// bothUntilOneEnds runs two functions at the same time. As soon as one of them has
-// returned, the context of the other one ends. After both have returned,
-// bothUntilOneEnds returns their errors.
+// bothUntilOneEnds runs two functions at the same time. As soon as one of them returns, it cancels
+// the context of the other. It waits for both, and returns their errors.
 func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -143,7 +144,7 @@ func bothUntilOneEnds(ctx context.Context, one, other func(context.Context) erro
 // openBus starts serve's bus and connects this process to the bus.
 func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	for _, old := range s.OldBusFiles() {
-		_ = os.Remove(old) // files of an earlier version, whose bus listened on TCP
+		_ = os.Remove(old) // removes a file of an earlier version, whose bus listened on TCP
 	}
 	hosts, err := bus.KeyFile(s.BusKey())
 	if err != nil {
@@ -163,8 +164,8 @@ func openBus(s setup.Setup) (*bus.Server, *bus.Conn, error) {
 	return server, conn, nil
 }
 
-// listenAndServe serves the API until ctx ends. It serves over TCP on loopback, with a token. It
-// also serves over a unix socket for this user, without a token.
+// listenAndServe serves the API until ctx ends: over TCP on loopback with a token, and over a unix
+// socket of this user without a token.
 func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, triggers api.Triggers,
 	log *slog.Logger) error {
 	token, err := readOrMakeSecret(s.Token())
@@ -202,8 +203,8 @@ func listenAndServe(ctx context.Context, s setup.Setup, b *brain.Brain, triggers
 	return errors.Join(<-ended, <-ended)
 }
 
-// readOrMakeSecret returns the content of a file. If the file is missing, readOrMakeSecret first
-// creates a file that contains a random word. Only the file's owner can read the new file.
+// readOrMakeSecret returns the content of a file. If the file is missing, it first creates a file
+// with a random word. Only the owner can read the new file.
 func readOrMakeSecret(path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err == nil && len(raw) > 0 {

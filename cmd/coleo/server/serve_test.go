@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestServeEndsWhenOneOfItsPartsEnds: a part that fails at once must not leave the
-// other one running.
+// TestServeEndsWhenOneOfItsPartsEnds: if one part fails at once, the other must not continue.
 func TestServeEndsWhenOneOfItsPartsEnds(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

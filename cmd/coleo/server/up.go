@@ -73,8 +73,8 @@ what they do. They use the scripted model, which costs nothing, unless you give
 	return c
 }
 
-// reviveArms takes up the arms that ran before a reboot. It returns an error after the output if an
-// arm could not be taken up.
+// reviveArms recovers the arms that ran before a reboot, and prints what it did. It returns an
+// error if an arm could not be recovered.
 func reviveArms(c *cobra.Command, s setup.Setup, started []string) error {
 	client, err := s.Client()
 	if err != nil {
@@ -94,7 +94,7 @@ func reviveArms(c *cobra.Command, s setup.Setup, started []string) error {
 	return nil
 }
 
-// sayUp says what up has started, and where the dashboard is. The report is nil without --revive.
+// sayUp prints what up has started, and where the dashboard is. report is nil without --revive.
 func sayUp(c *cobra.Command, s setup.Setup, started []string, report *revive.Report) error {
 	link, note, err := dashboardLink(c.Context(), s)
 	if err != nil {

@@ -135,8 +135,8 @@ from the file that this prints.`,
 	}
 }
 
-// dashboardLink returns a link that opens the dashboard once. It also returns a note for the user.
-// An older serve cannot make links. Then dashboardLink returns only a note.
+// dashboardLink returns a link that opens the dashboard once, and a note for the user. It returns
+// only a note if serve has an older version, which cannot make links.
 func dashboardLink(ctx context.Context, s setup.Setup) (link api.Link, note string, err error) {
 	client, err := s.Client()
 	if err != nil {
@@ -158,10 +158,10 @@ func keepToken(s setup.Setup, token string) error {
 }
 
 // signOutAll signs out all browsers if another program has the port of the dashboard. A page of
-// that program has the same origin as the dashboard. Without signOutAll, the page could use the
+// that program would have the same origin as the dashboard. So the page could otherwise use the
 // sign-in keys that a browser keeps for the dashboard.
 //
-// signOutAll returns a note for the user. If it has signed out nobody, it returns "".
+// signOutAll returns a note for the user, or "" if it has signed out nobody.
 func signOutAll(s setup.Setup, listen error) string {
 	if !errors.Is(listen, syscall.EADDRINUSE) {
 		return ""

@@ -16,12 +16,14 @@ import (
 	"coleo.dev/store"
 )
 
+// This file starts serve and the host agent in the background.
+
 const (
-	// readyTimeout is the longest time that await waits until serve or the host agent is ready.
+	// readyTimeout is how long await waits until serve or the host agent is ready.
 	readyTimeout = 30 * time.Second
 	// rivalTime is how long await looks for a rival after the process that the caller started has
-	// ended. A rival is another process of the same verb that was started first. If there is a
-	// rival, the later process ends by itself.
+	// ended. A rival is another process of the same verb that was started first, so that the later
+	// process ended by itself.
 	rivalTime = time.Second
 	// pollEvery is the time between two checks of a background process.
 	pollEvery = 50 * time.Millisecond
@@ -31,7 +33,7 @@ const (
 // processes that it has started.
 func (s Setup) Start(ctx context.Context) ([]string, error) { return s.startParts(ctx, true) }
 
-// StartServe is like Start, but it starts only serve and no host agent.
+// StartServe is like Start, but does not start a host agent.
 func (s Setup) StartServe(ctx context.Context) ([]string, error) { return s.startParts(ctx, false) }
 
 func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error) {
@@ -74,11 +76,11 @@ func (s Setup) startParts(ctx context.Context, hostAgent bool) ([]string, error)
 	return started, nil
 }
 
-// startOne starts the background process of a verb, if there is none. Then it waits until the
-// process is ready. It reports whether it has started a process.
+// startOne starts the background process of a verb, unless one runs. It waits until the process is
+// ready, and reports whether it has started a process.
 //
-// The background process can be an old process that is just ending. In this case, startOne waits
-// until the old process has ended, and starts a new one.
+// The running process may be just about to end. In that case, startOne waits for its end and starts
+// a new one.
 func (s Setup) startOne(ctx context.Context, name string, args []string,
 	ready func(context.Context) bool) (startedOne bool, err error) {
 	for err = errEnded; errors.Is(err, errEnded); {
@@ -117,8 +119,8 @@ func (s Setup) serveArgs() []string {
 	return []string{"serve", "--notify", s.Notify}
 }
 
-// launch runs `coleo` with the given arguments in a new process. The new process continues when
-// this process ends. The returned channel is closed when the new process has ended.
+// launch runs `coleo` with the given arguments in a new process, which continues when this process
+// ends. The channel ended is closed when the new process has ended.
 func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct{}, err error) {
 	program, err := executable.Path()
 	if err != nil {
@@ -142,13 +144,13 @@ func (s Setup) launch(name string, args ...string) (pid int, ended <-chan struct
 
 func (s Setup) logFile(name string) string { return filepath.Join(s.Logs(), name+".log") }
 
-// errEnded means that a background process has ended. await returns errEnded only for a process
-// that its caller did not start.
+// errEnded means that a background process has ended. await returns it only for a process that its
+// caller did not start.
 var errEnded = errors.New("it has ended")
 
 // await waits until the background process of a verb is ready. If the caller has started that
-// process, the given channel must be closed when the process ends. If the process was already
-// running, the channel is nil.
+// process, the channel started must be closed when the process ends. If the process was already
+// running, started is nil.
 //
 // A process that the caller has started can end early because of a rival. A rival is another
 // process of the same verb that was started first:
@@ -156,14 +158,13 @@ var errEnded = errors.New("it has ended")
 //   - If there is no rival within rivalTime, await returns EUnavailable with the end of
 //     the log.
 //
-// await returns errEnded if the rival ends. It also returns errEnded if a process ends that was
-// already running.
+// await returns errEnded if the rival ends, or if a process ends that was already running.
 func (s Setup) await(ctx context.Context, name string, started <-chan struct{},
 	ready func(context.Context) bool) error {
 	ended := started
 	deadline := time.Now().Add(readyTimeout)
-	var endedAt time.Time // when the started process ended; zero if it runs
-	rival := false        // there is another process, which was started first
+	var endedAt time.Time // when the started process ended; zero while it runs
+	rival := false        // another process of this verb was started first
 	for !ready(ctx) {
 		_, runs := s.Process(name)
 		held := !runs && (started == nil || !endedAt.IsZero()) && s.databaseHeld(name)

@@ -13,9 +13,9 @@ import (
 	"coleo.dev/holder/process"
 )
 
-// WithClient returns the function of a verb that needs the API. The returned function calls the
-// given one with a new client. If serve does not run, the returned function returns an error that
-// says how to start Coleo. If the user names a missing arm, the error suggests a similar name.
+// WithClient returns the function of a verb that needs the API. It calls f with a new client. If
+// serve does not run, it returns an error with the command that starts Coleo. If the user names a
+// missing arm, the error suggests a similar name.
 func WithClient(
 	do func(c *cobra.Command, client *api.Client, args []string) error,
 ) func(*cobra.Command, []string) error {
@@ -41,7 +41,7 @@ func WithClient(
 	}
 }
 
-// probeTimeout is the time limit for one attempt to find out whether serve answers.
+// probeTimeout is the time limit for one check whether serve answers.
 const probeTimeout = 3 * time.Second
 
 // Client returns a client of this user's serve on this machine.
@@ -49,14 +49,14 @@ func (s Setup) Client() (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Peer: s.ServeStopped})
 }
 
-// OperatorClient returns a client of this user's serve. The client has only the rights of an
-// operator token.
+// OperatorClient returns a client of this user's serve with only the rights of the given operator
+// token.
 func (s Setup) OperatorClient(value string) (*api.Client, error) {
 	return api.NewClient(api.ClientConfig{Socket: s.Socket(), Token: value, Peer: s.ServeStopped})
 }
 
-// ServeStopped returns an error if a signal has stopped serve. The error says how to make serve
-// continue.
+// ServeStopped returns an error if a signal has stopped serve. The error contains the command that
+// makes serve continue.
 func (s Setup) ServeStopped() error {
 	if id, runs := s.Process("serve"); runs && process.Look(id) == process.Stopped {
 		return coleo.Errorf(coleo.EUnavailable, "serve (process %d) is stopped: 'kill -CONT %d' continues it", id.PID,
@@ -96,8 +96,8 @@ func (s Setup) HostAgentAnswers(ctx context.Context) bool {
 	return err == nil && slices.ContainsFunc(list, func(h coleo.HostInfo) bool { return h.Live && h.PID == id.PID })
 }
 
-// WithServe returns the function of a verb that needs serve. The returned function calls f with a
-// client and the Setup. If serve does not answer, the returned function returns an error instead.
+// WithServe returns the function of a verb that needs serve. It calls f with a client and the
+// Setup, or returns an error if serve does not answer.
 func WithServe(f func(*cobra.Command, *api.Client, Setup, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		s, err := New()

@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// Lock waits until the lock at path is free, and then takes the lock. The returned function
-// releases the lock.
+// Lock waits for the lock at path and takes it. The returned function releases the lock.
 func Lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // CheckHarnessNames returns ENotFound if one of the names is not the name of a harness. A verb that filters
-// by harness calls it if nothing matches, because arms can also have a harness that was removed.
+// by harness should call it only if nothing matches, because arms can also have a harness that was removed.
 func CheckHarnessNames(ctx context.Context, client *api.Client, names ...string) error {
 	list, err := client.Harnesses(ctx)
 	if err != nil {

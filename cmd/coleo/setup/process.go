@@ -16,12 +16,11 @@ import (
 	"coleo.dev/wholefile"
 )
 
-// endTimeout is the longest time that End waits for the end of a background process.
+// endTimeout is how long End waits for the end of a background process.
 const endTimeout = 15 * time.Second
 
-// End ends the background process of a verb, and waits until the process has ended. It returns
-// false if there was no background process. If another process has got the recorded pid, End does
-// not end that other process.
+// End ends the background process of a verb and waits for its end. It returns false if there is
+// none. It does not end another process that has received the recorded pid since.
 func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	id, runs := s.Process(name)
 	if !runs {
@@ -30,7 +29,7 @@ func (s Setup) End(ctx context.Context, name string) (bool, error) {
 	if err := syscall.Kill(id.PID, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("end %s: %w", name, err)
 	}
-	process.Wake(id) // a stopped process must continue before it can end
+	process.Wake(id) // a stopped process can end only after it continues
 	deadline := time.Now().Add(endTimeout)
 	for process.Same(id) {
 		if time.Now().After(deadline) {
@@ -56,9 +55,9 @@ func (s Setup) forget(name string) error {
 // pidFile returns the path of the file that contains the identity of a verb's background process.
 func (s Setup) pidFile(name string) string { return filepath.Join(s.State, name+".pid") }
 
-// RecordProcess records the identity of the process that runs a verb. A pid alone is not enough.
-// When the process has ended, an unrelated process can get the same pid. The unrelated process may
-// even run the same verb of another installation.
+// RecordProcess records the identity of the process that runs a verb. A pid alone is not enough,
+// because an unrelated process can receive the same pid after the end of the first. That process
+// may even run the same verb of another installation.
 func (s Setup) RecordProcess(name string, pid int) error {
 	id, err := process.Identify(pid)
 	if err != nil {
@@ -71,15 +70,14 @@ func (s Setup) RecordProcess(name string, pid int) error {
 	return wholefile.Replace(s.pidFile(name), append(raw, '\n'), wholefile.OwnerOnly)
 }
 
-// RemoveRecord removes the record of a verb, if the record names this process.
+// RemoveRecord removes the record of a verb if it names this process.
 func (s Setup) RemoveRecord(name string) {
 	if id, ok := s.Process(name); ok && id.PID == os.Getpid() {
 		_ = os.Remove(s.pidFile(name))
 	}
 }
 
-// Process returns the recorded process of a verb. The second result is true if that process is
-// alive.
+// Process returns the recorded process of a verb, and whether that process is alive.
 func (s Setup) Process(name string) (coleo.Identity, bool) {
 	var id coleo.Identity
 	raw, err := os.ReadFile(s.pidFile(name))

@@ -1,5 +1,5 @@
-// Package setup has the folders and settings of Coleo on this machine. It starts, finds
-// and ends the background processes of this machine, and makes connections to them.
+// Package setup contains the folders and settings of Coleo on this machine. It starts, finds and
+// ends the background processes of this machine, and connects to them.
 package setup
 
 import (
@@ -48,9 +48,9 @@ func (s Setup) Prepare() error {
 	return s.Ensure()
 }
 
-// AgentPath returns the folders in which Coleo looks for agent CLIs before it looks in PATH. The
-// order is: the folders in the settings, the folders in COLEO_AGENTS, and the folders in which
-// Coleo itself has installed agent CLIs.
+// AgentPath returns the folders in which Coleo looks for agent CLIs before it looks in PATH. First
+// come the folders in the settings, then those in COLEO_AGENTS, then those in which Coleo itself
+// has installed agent CLIs.
 func (s Setup) AgentPath() []string {
 	out := append([]string{}, s.Settings.Agents.Path...)
 	for _, root := range []string{os.Getenv("COLEO_AGENTS"), s.Paths.Agents()} {
@@ -67,7 +67,7 @@ func (s Setup) AgentPath() []string {
 func (s Setup) Worktrees() workspace.Workspaces {
 	scripts := script.Runner{Trusts: script.Trusts{File: s.ScriptTrust()}, Environ: os.Environ(),
 		Timeout: time.Duration(s.Workspace.ScriptTimeout) * time.Second}
-	if program, err := executable.Path(); err == nil { // without it, no script runs
+	if program, err := executable.Path(); err == nil { // without this path, no script can run
 		scripts.Guard = []string{program, "workspace", GuardVerb}
 	}
 	return workspace.Workspaces{Dir: s.Workspaces(), Environ: os.Environ(), Path: s.Workspace.Path,
@@ -75,7 +75,7 @@ func (s Setup) Worktrees() workspace.Workspaces {
 		EmptySubmodules: s.Workspace.Submodules != nil && !*s.Workspace.Submodules}
 }
 
-// GuardVerb is the hidden verb of coleo workspace that guards a project's script.
+// GuardVerb is the hidden verb of coleo workspace that guards a project's script while it runs.
 const GuardVerb = "guard-script"
 
 // FindProgram returns the path of the program with the given name. Like the host agent, it looks
@@ -94,9 +94,8 @@ func (s Setup) FindProgram(command string) string {
 	return path
 }
 
-// InstalledVersion returns the version of the agent CLI that a new arm would run. It
-// returns "" if the agent CLI is not installed, or if the files of the agent CLI do not
-// contain the version.
+// InstalledVersion returns the version of the agent CLI that a new arm would run. It returns "" if
+// the agent CLI is not installed, or if its files do not contain the version.
 func (s Setup) InstalledVersion(info coleo.Info) string {
 	path := s.FindProgram(info.Command)
 	if path == "" {
@@ -118,8 +117,8 @@ func isSet(name string) bool {
 	return on && err == nil
 }
 
-// Registry returns the built-in harnesses and the user's own harnesses. If one of the user's files
-// is bad, Registry leaves it out and prints the error on standard error.
+// Registry returns the built-in harnesses and the user's own harnesses. It omits a bad file of the
+// user, and prints the error to standard error.
 func (s Setup) Registry() (*registry.Registry, error) {
 	reg, err := s.ReadRegistry()
 	if reg == nil {
@@ -135,7 +134,7 @@ func (s Setup) Registry() (*registry.Registry, error) {
 func (s Setup) PackStore() pack.Store { return pack.NewStore(s.Paths.Packs()) }
 
 // ReadRegistry returns the built-in harnesses and the user's own harnesses. If some of the user's
-// files are bad, it returns both the other harnesses and an error. If the registry is nil, no
+// files are bad, it returns the other harnesses together with an error. If the registry is nil, no
 // harness can be used.
 func (s Setup) ReadRegistry() (*registry.Registry, error) {
 	holderCommand, err := executable.HolderCommand()

@@ -1,5 +1,5 @@
-// Package show has output that several verbs share: coloured text, and the evidence for
-// a reading.
+// Package show contains output that several verbs share, such as coloured text, tables, and the
+// evidence for a reading.
 package show
 
 import (
@@ -28,8 +28,8 @@ const (
 
 const noColour = "\x1b[0m"
 
-// Paint returns s in the colour c. The caller must print the result with Writer or TextFor. They
-// remove the colours if the output cannot show colours.
+// Paint returns s in the colour c. The caller must print the result with Writer or TextFor, which
+// remove the colours if the output cannot show them.
 func (c Colour) Paint(s string) string {
 	return string(c) + s + noColour
 }
@@ -67,8 +67,8 @@ func Width(c *cobra.Command) int {
 	return cols
 }
 
-// showsColours reports whether Coleo should write colours to the given writer. The parameters
-// noColor and termName are the values of NO_COLOR and TERM.
+// showsColours reports whether Coleo should write colours to out. noColor and termName are the
+// values of NO_COLOR and TERM.
 func showsColours(out io.Writer, noColor, termName string) bool {
 	file, ok := out.(*os.File)
 	return ok && noColor == "" && termName != "dumb" && term.IsTerminal(int(file.Fd()))
@@ -77,8 +77,8 @@ func showsColours(out io.Writer, noColor, termName string) bool {
 // stripped is a writer that removes the colours from Coleo's own text. Each write must contain only
 // whole escape sequences.
 //
-// Do not use stripped for the output of other programs, because it does not remove all of their
-// escape sequences completely. Use the Stripper of package pty for that output.
+// It is not for the output of other programs, because it does not remove all of their escape
+// sequences. Use the Stripper of package pty for that output.
 type stripped struct{ io.Writer }
 
 func (s stripped) Write(p []byte) (int, error) {

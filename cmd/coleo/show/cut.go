@@ -32,8 +32,8 @@ func Cut(line string, cols int) string {
 	return out.String()
 }
 
-// CutLines cuts each line of a text to a number of columns. A line that was cut ends with "…". CutLines cuts
-// nothing if the number is 0, which means that there is no terminal.
+// CutLines cuts each line of a text to the given number of columns. A line that was cut ends with "…". The
+// number 0 means that there is no terminal, and CutLines cuts nothing.
 func CutLines(text string, cols int) string {
 	if cols == 0 {
 		return text

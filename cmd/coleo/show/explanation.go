@@ -13,8 +13,8 @@ import (
 	"coleo.dev/cmd/coleo/verb"
 )
 
-// CutOff is the note next to a dialog's subject if the screen of the agent CLI shows only a part of
-// that subject.
+// CutOff is the note beside a dialog's subject if the agent CLI's screen shows only a part of the
+// subject.
 const CutOff = "(the screen cuts this off: look at the terminal before you approve)"
 
 // ExplainHelp is the help of all verbs that print an explanation.
@@ -108,8 +108,7 @@ func ageAt(t, now time.Time) string {
 	return Since(t, now)
 }
 
-// counts returns a text that says whether a witness counts. If the witness does not count, the text
-// says why.
+// counts describes whether a witness counts. If it does not count, the text contains the reason.
 func counts(v coleo.Witness) string {
 	switch {
 	case v.Lapsed:
@@ -120,8 +119,7 @@ func counts(v coleo.Witness) string {
 	return "yes"
 }
 
-// clip returns s with at most the given number of characters. If clip shortens s, the last
-// character is "…".
+// clip returns s with at most the given number of characters. A shortened s ends with "…".
 func clip(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -129,7 +127,7 @@ func clip(s string, most int) string {
 	return s
 }
 
-// quoted returns the rows that are not blank. Before the text of each row stands a bar.
+// quoted returns the rows that are not blank, each with a bar in front.
 func quoted(rows []string) string {
 	var b strings.Builder
 	for _, row := range rows {

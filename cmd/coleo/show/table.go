@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Table lays out the rows of a list in columns. Write each row with a tab between its cells, and call
-// Flush after the last row. Use it for lists that people glance at. A row that must be read to its end,
-// such as an error, does not belong into a Table.
+// Table lays out the rows of a list in columns. The caller writes each row with a tab between its
+// cells, and calls Flush after the last row. It is for lists that people glance at. It is not for text
+// that must be read to its end, such as an error, because it cuts long rows.
 type Table struct {
 	*tabwriter.Writer
 	rows bytes.Buffer

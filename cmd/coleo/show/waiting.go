@@ -13,13 +13,13 @@ import (
 	"coleo.dev"
 )
 
-// waitingEvery is the time between two looks of Waiting. The first comes after the same time, because a
-// short wait needs no line.
+// waitingEvery is the time between two calls of Waiting's function. The first call also comes after
+// this time, because a short wait needs no line.
 const waitingEvery = time.Second
 
-// Waiting shows one line on the error output while a verb waits. Every waitingEvery, it calls what, and
-// shows the returned text and how long the verb has waited. After the wait, the caller must call done,
-// which removes the line. If the error output is no terminal, Waiting shows nothing.
+// Waiting shows one line on standard error while a verb waits. Every waitingEvery, it calls what, and
+// shows the returned text and the time waited so far. After the wait, the caller must call done, which
+// removes the line. If standard error is not a terminal, Waiting shows nothing.
 func Waiting(c *cobra.Command, what func(ctx context.Context) string) (done func()) {
 	file, ok := c.ErrOrStderr().(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -45,7 +45,7 @@ func Waiting(c *cobra.Command, what func(ctx context.Context) string) (done func
 	}
 }
 
-// showWaiting writes the line at each tick, until ctx ends. It then removes the line.
+// showWaiting writes the line at each tick until ctx ends. Then it removes the line.
 func showWaiting(ctx context.Context, w io.Writer, ticks <-chan time.Time, what func(ctx context.Context) string,
 	width func() int) {
 	began, shown := time.Now(), false
@@ -62,7 +62,7 @@ func showWaiting(ctx context.Context, w io.Writer, ticks <-chan time.Time, what 
 				continue
 			}
 			if cols := width(); cols > 0 {
-				line = Cut(line, cols-1) // the cursor stays in the row
+				line = Cut(line, cols-1) // the last column stays free, so that the cursor stays in the row
 			}
 			fmt.Fprint(w, "\r"+line+"\x1b[K")
 			shown = true

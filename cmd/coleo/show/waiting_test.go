@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A wait shows one line that is written anew at each tick, fits the terminal and is removed at the end.
+// While a verb waits, one line is shown. It must be redrawn at each tick, fit the terminal, and be
+// removed at the end.
 func TestAWaitShowsOneLine(t *testing.T) {
 	t.Parallel()
 	const written = "\rfix: working (3s)\x1b[K" + "\rfix: a very long re\x1b[K"
@@ -30,7 +31,7 @@ func TestAWaitShowsOneLine(t *testing.T) {
 	if _, err := io.ReadFull(out, lines); err != nil || string(lines) != written {
 		t.Fatalf("the wait wrote %q, %v", lines, err)
 	}
-	cancel() // only now: a tick after the end writes nothing
+	cancel() // stops the wait before the last tick, which must write nothing
 	if rest, err := io.ReadAll(out); err != nil || string(rest) != "\r\x1b[K" {
 		t.Errorf("at the end the wait wrote %q, %v", rest, err)
 	}

@@ -25,12 +25,12 @@ func OrDash(s string) string {
 	return s
 }
 
-// Interrupted returns a line that describes a finished interrupt. The line says what Coleo did, and
-// which state the arm has after the interrupt.
+// Interrupted describes a finished interrupt in one line: what Coleo did, and in which state the arm is
+// now.
 func Interrupted(name string, done coleo.Interruption) string {
 	now := fmt.Sprintf("it is %s now (%s)", done.State, done.Rule)
 	switch {
-	case done.State == "": // an older host agent does not say
+	case done.State == "": // an older host agent does not report the state
 		return "Interrupted " + name
 	case !done.Stopped():
 		return fmt.Sprintf("%s runs no turn, so nothing was pressed: it is %s (%s)", name, done.State, done.Rule)
@@ -43,8 +43,8 @@ func Interrupted(name string, done coleo.Interruption) string {
 	return fmt.Sprintf("Interrupted %s: pressed %s; %s", name, strings.Join(done.Pressed, " "), now)
 }
 
-// Sent says that a prompt was sent, with the proof. If Coleo has removed text from the composer, Sent adds
-// the separator and that text.
+// Sent returns a line about a sent prompt, with the proof that it arrived. If Coleo removed text from the
+// composer first, Sent appends the separator and that text.
 func Sent(to string, r coleo.Receipt, separator string) string {
 	sent := fmt.Sprintf("%s (%s)", to, r.Proof)
 	if line := Cleared(r); line != "" {
@@ -54,7 +54,7 @@ func Sent(to string, r coleo.Receipt, separator string) string {
 }
 
 // Cleared returns one line with the text that Coleo removed from the composer before a prompt, so that a
-// person can type that text again. It returns "" if Coleo removed no such text.
+// person can type it again. It returns "" if Coleo removed nothing.
 func Cleared(r coleo.Receipt) string {
 	if r.Cleared == "" {
 		return ""

@@ -17,7 +17,7 @@ func TestAnInterruptSaysWhatItPressedAndSaw(t *testing.T) {
 			Pressed: []string{"ESCAPE"}, Denied: "Run it?", State: coleo.Idle, Rule: "composer"},
 		"one runs no turn, so nothing was pressed: it is idle (composer)": {Was: coleo.Idle, State: coleo.Idle,
 			Rule: "composer"},
-		"Interrupted one": {}, // an older host agent
+		"Interrupted one": {}, // an older host agent reports no details
 	} {
 		if got := Interrupted("one", did); got != want {
 			t.Errorf("%+v: %q, want %q", did, got, want)

@@ -1,4 +1,5 @@
-// Package template has the verbs about templates of arms. It also fills in requests from templates.
+// Package template contains the verbs about templates of arms. It also fills in requests from
+// templates.
 package template
 
 import (
@@ -25,7 +26,7 @@ func Command() *cobra.Command {
 	return c
 }
 
-// Flags are the flags of a verb with which a person chooses a template.
+// Flags contains the flags with which a person chooses a template.
 type Flags struct {
 	Name string   // "" for none
 	Args []string // NAME=VALUE
@@ -37,9 +38,9 @@ func (w *Flags) AddFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&w.Args, "arg", nil, "argument of the template's prompt, as `NAME=VALUE`; repeatable")
 }
 
-// Fill adds the template's values to a request that lacks them. The request must already contain
-// its work folder. If the template comes from a project and lets the arm do more than the defaults,
-// Fill prints a note that says so.
+// Fill adds the template's values to the request where the request has none. The request must
+// already contain its work folder. If the template comes from a project and lets the arm do more
+// than the defaults, Fill prints a note.
 func (w Flags) Fill(c *cobra.Command, q *wire.SpawnRequest) error {
 	if w.Name == "" && len(w.Args) > 0 {
 		return coleo.Errorf(coleo.EInvalid, "--arg needs --template: nothing was started")
@@ -67,7 +68,7 @@ func (w Flags) Fill(c *cobra.Command, q *wire.SpawnRequest) error {
 }
 
 // Usable returns a function that finds a template by its name, for a work folder. The function
-// returns an error for a template that is wrong, or that came with a project and is not trusted.
+// returns an error if the template is wrong, or if it came with a project and is not trusted.
 func Usable(s setup.Setup) func(name, workdir string) (template.Template, error) {
 	return func(name, workdir string) (template.Template, error) {
 		found, err := storeOf(s).Use(name, workdir)
@@ -116,7 +117,7 @@ project, in .coleo/templates of the folder and of those above it in the reposito
 			}
 			if verb.WantsJSON(c) {
 				for i := range all {
-					all[i].Content = "" // the fields below template have it
+					all[i].Content = "" // the fields below "template" already contain it
 				}
 				return verb.PrintJSON(c, map[string]any{"templates": append([]template.Found{}, all...)})
 			}

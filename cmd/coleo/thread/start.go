@@ -17,7 +17,7 @@ import (
 	"coleo.dev/wire"
 )
 
-// startFlags are the flags of verbs that start an arm with a conversation.
+// startFlags contains the flags of verbs that start an arm with a conversation.
 type startFlags struct {
 	q       wire.SpawnRequest
 	noWait  bool
@@ -38,7 +38,7 @@ func (f *startFlags) add(c *cobra.Command) {
 	flags.BoolVar(&f.noWait, "no-wait", false, "return as soon as the process runs")
 }
 
-// fillIn fills in the folder of the conversation and a name, if the user gave none.
+// fillIn fills in the folder of the conversation and a new name, where the user gave none.
 func (f *startFlags) fillIn(ctx context.Context, client *api.Client, t coleo.Thread) error {
 	if f.q.Workdir == "" {
 		f.q.Workdir = t.Folder

@@ -34,7 +34,7 @@ conversation is, this is shorter than 8,000 characters.`
 	return c
 }
 
-// summaryText returns a summary as text for people. It leaves out empty parts of the summary.
+// summaryText returns a summary as text for people. It omits empty parts of the summary.
 func summaryText(s coleo.ThreadSummary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%s, %s, %d prompts, %d answers, %d calls of tools\n", show.OrDash(s.Title), s.Harness,

@@ -1,4 +1,4 @@
-// Package thread has the verbs below "thread", and the verbs "arm thread" and "arm fork".
+// Package thread contains the verbs below "thread", and the verbs "arm thread" and "arm fork".
 package thread
 
 import (
@@ -34,8 +34,8 @@ func Command() *cobra.Command {
 	return c
 }
 
-// filterFlags adds the flags that select conversations. The caller must then make the folder of
-// --project absolute with the function `whole`.
+// filterFlags adds the flags that select conversations. After parsing, the caller must call whole,
+// which makes the folder of --project absolute.
 func filterFlags(c *cobra.Command, f *coleo.ThreadFilter, since *time.Duration) {
 	flags := c.Flags()
 	flags.StringVar(&f.Project, "project", "", "only of the git repository with this `FOLDER`")
@@ -186,8 +186,8 @@ func titleOf(t coleo.Thread) string {
 	return title
 }
 
-// find returns the conversation with the given id. If there is none, it returns the only
-// conversation whose id begins with the given text.
+// find returns the conversation with the given id, or the only conversation whose id begins with
+// the given text.
 func find(ctx context.Context, client *api.Client, id string) (coleo.Thread, error) {
 	out, err := client.Threads(ctx, coleo.ThreadFilter{Prefix: id, Hidden: true})
 	if err != nil {
@@ -209,7 +209,8 @@ func find(ctx context.Context, client *api.Client, id string) (coleo.Thread, err
 		"no conversation has the id %s: 'coleo thread list --all' lists them", id)
 }
 
-// threadVerb returns a verb that takes the id of one conversation, and possibly more arguments.
+// threadVerb returns a verb that takes the id of one conversation and the given number of further
+// arguments.
 func threadVerb(use, short string, args int, what string,
 	do func(c *cobra.Command, client *api.Client, t coleo.Thread, args []string) error) *cobra.Command {
 	return &cobra.Command{

@@ -7,7 +7,7 @@ import (
 	"coleo.dev/trigger"
 )
 
-// Kinds has the kinds of triggers. Each kind is also the name of its verb.
+// Kinds contains the kinds of triggers. Each kind is also the name of its verb.
 var Kinds = []trigger.Kind{trigger.Schedule, trigger.Webhook}
 
 // Names returns the names of the schedules or of the webhooks, for completions in a shell.

@@ -46,7 +46,7 @@ webhooks, also those that were removed.`,
 	return c
 }
 
-// printHistory prints entries as a table. The newest is last.
+// printHistory prints entries as a table, newest last.
 func printHistory(c *cobra.Command, entries []trigger.Entry) error {
 	w := show.NewTable(c)
 	fmt.Fprintln(w, "ID\tTIME\tTRIGGER\tWHAT\tARM\tDETAIL")
@@ -58,7 +58,7 @@ func printHistory(c *cobra.Command, entries []trigger.Entry) error {
 	return w.Flush()
 }
 
-// describeEntry says in a few words what an entry is.
+// describeEntry describes an entry in a few words.
 func describeEntry(e trigger.Entry) string {
 	more := ""
 	if e.More {
@@ -74,7 +74,7 @@ func describeEntry(e trigger.Entry) string {
 	return "run " + string(e.State)
 }
 
-// detail says more about an entry, in one line.
+// detail returns further details of an entry, in one line.
 func detail(e trigger.Entry) string {
 	out := e.Why
 	add := func(text string) {

@@ -1,5 +1,5 @@
-// Package trigger has the verbs "schedule" and "webhook", about what starts arms without a
-// person.
+// Package trigger contains the verbs "schedule" and "webhook". They manage triggers, which start
+// arms without a person.
 package trigger
 
 import (
@@ -35,11 +35,11 @@ func Commands() []*cobra.Command {
 	return []*cobra.Command{schedule, webhook}
 }
 
-// offNote says that nothing starts by itself.
+// offNote is printed after a verb if triggers are switched off.
 const offNote = "triggers are off: nothing starts before you set enabled = true below [triggers] in config.toml " +
 	"and restart Coleo ('coleo down', 'coleo up')"
 
-// common are the flags of the verbs that make a trigger.
+// common contains the flags that the verbs for a new trigger share.
 type common struct {
 	q    wire.TriggerRequest
 	args []string // NAME=VALUE
@@ -52,7 +52,7 @@ func (f *common) addFlags(c *cobra.Command) {
 	c.Flags().IntVar(&f.q.MaxArms, "max-arms", 0, "`NUMBER` of live arms at most, 1 to 20 (default 3)")
 }
 
-// add makes the trigger that the flags describe.
+// add creates the trigger that the flags describe.
 func (f *common) add(ctx context.Context, client *api.Client, name string) (wire.NewTrigger, error) {
 	var err error
 	f.q.Name = name
@@ -105,7 +105,7 @@ were missed, as soon as serve runs again.`,
 	return c
 }
 
-// nextWord returns the next time of a schedule, in its own zone.
+// nextWord returns the next start time of a schedule, in the schedule's time zone.
 func nextWord(t trigger.Trigger) string {
 	if t.Next.IsZero() {
 		return "-"
@@ -117,10 +117,10 @@ func nextWord(t trigger.Trigger) string {
 	return t.Next.In(zone).Format("2006-01-02 15:04 ") + t.Zone
 }
 
-// word is the verb for a kind of trigger.
+// word returns the name of the verb for a kind of trigger.
 func word(kind trigger.Kind) string { return string(kind) }
 
-// ofKind returns the triggers of a kind.
+// ofKind returns all triggers of a kind.
 func ofKind(ctx context.Context, client *api.Client, kind trigger.Kind) (wire.Triggers, error) {
 	all, err := client.Triggers(ctx)
 	out := wire.Triggers{Triggers: []trigger.Trigger{}, On: all.On}
@@ -132,7 +132,7 @@ func ofKind(ctx context.Context, client *api.Client, kind trigger.Kind) (wire.Tr
 	return out, err
 }
 
-// find returns the trigger of a kind with a name. It returns ENotFound if there is none.
+// find returns the trigger of a kind with the given name. It returns ENotFound if there is none.
 func find(ctx context.Context, client *api.Client, kind trigger.Kind, name string) (trigger.Trigger, error) {
 	all, err := ofKind(ctx, client, kind)
 	for _, t := range all.Triggers {
@@ -190,10 +190,10 @@ func printList(c *cobra.Command, kind trigger.Kind, all []trigger.Trigger) error
 	return w.Flush()
 }
 
-// nameUse is the argument of a verb for one trigger.
+// nameUse returns how the help names the argument of a verb for one trigger.
 func nameUse(kind trigger.Kind) string { return strings.ToUpper(word(kind)) }
 
-// shownEntries is how many entries show has.
+// shownEntries is how many entries of the history the verb show prints.
 const shownEntries = 5
 
 func newShowCommand(kind trigger.Kind) *cobra.Command {
@@ -226,7 +226,7 @@ func newShowCommand(kind trigger.Kind) *cobra.Command {
 	}
 }
 
-// lines returns what show prints of a trigger.
+// lines returns the rows that the verb show prints about a trigger.
 func lines(t trigger.Trigger) [][2]string {
 	out := [][2]string{{"Name:", t.Name}, {"Template:", t.Template}, {"Folder:", t.Workdir},
 		{"Arms:", fmt.Sprintf("%d live, at most %d ('coleo arm list -l %s=%s')", t.Live, t.MaxArms, trigger.Label, t.Name)}}

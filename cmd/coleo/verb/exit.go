@@ -14,8 +14,8 @@ import (
 	"coleo.dev/printable"
 )
 
-// exitCodes maps error codes to exit codes. For an error code that is not in the map, the exit code
-// is 1. docs/cli.md lists the exit codes for users.
+// exitCodes maps error codes to exit codes. Error codes that are not in the map have the exit code
+// 1. docs/cli.md lists the exit codes for users.
 var exitCodes = map[coleo.Code]int{
 	coleo.EInvalid:      2,
 	coleo.EUnsupported:  2,
@@ -72,8 +72,7 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) int {
 	return ExitCode(coleo.ErrorCode(err))
 }
 
-// ExitCode returns the exit code for an error code. If the error code has no exit code, ExitCode
-// returns 1.
+// ExitCode returns the exit code for an error code, or 1 if exitCodes does not contain it.
 func ExitCode(code coleo.Code) int {
 	if known, ok := exitCodes[code]; ok {
 		return known
@@ -81,8 +80,9 @@ func ExitCode(code coleo.Code) int {
 	return 1
 }
 
-// Shown returns the lines of a message without characters that a terminal obeys. A message can contain the name of a
-// file or of a branch, which an arm chooses.
+// Shown escapes those characters of a message that a terminal would obey, except tabs and line
+// ends. A message can contain such characters, because an arm chooses the names of its files and
+// branches.
 func Shown(message string) string {
 	lines := strings.Split(message, "\n")
 	for n, line := range lines {
@@ -95,7 +95,7 @@ func Shown(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// printError writes an error for users, as one line. If asJSON is true, it writes JSON instead.
+// printError writes an error as one line for users or, if asJSON is true, as JSON.
 func printError(w io.Writer, err error, asJSON bool) {
 	var e *coleo.Error
 	if !errors.As(err, &e) {

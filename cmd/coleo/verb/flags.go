@@ -9,7 +9,7 @@ import (
 	"coleo.dev"
 )
 
-// wantedValues says for people what values a flag takes. The keys are the names of cobra's types.
+// wantedValues describes for people which values a flag takes, by the name of cobra's type.
 var wantedValues = map[string]string{
 	"duration": "a number with a unit, such as 30s or 5m",
 	"int":      "a whole number",
@@ -19,10 +19,10 @@ var wantedValues = map[string]string{
 	"bool":     "true or false",
 }
 
-// badValue matches cobra's error about the value of a flag.
+// badValue matches cobra's error about a bad value of a flag.
 var badValue = regexp.MustCompile(`(?s)^invalid argument "(.*)" for "(?:-., )?--([^"]+)" flag: .*$`)
 
-// FlagError returns cobra's error about a flag in words for people. The code of the error is EInvalid.
+// FlagError rewrites cobra's error about a flag for people, and gives it the code EInvalid.
 func FlagError(c *cobra.Command, err error) error {
 	text := err.Error()
 	if m := badValue.FindStringSubmatch(text); m != nil {
@@ -36,7 +36,7 @@ func FlagError(c *cobra.Command, err error) error {
 // exclusive matches cobra's error about flags that exclude each other.
 var exclusive = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
 
-// inWords returns an error in words for people, if it comes from cobra itself.
+// inWords rewrites an error for people if it comes from cobra itself.
 func inWords(err error) error {
 	m := exclusive.FindStringSubmatch(err.Error())
 	if m == nil {

@@ -1,5 +1,5 @@
-// Package verb has code that all verbs of the command line share. The code makes groups
-// of verbs, checks arguments, prints text or JSON, and chooses exit codes.
+// Package verb contains code that all verbs of the command line share. The code makes groups of
+// verbs, checks arguments, prints text or JSON, and chooses exit codes.
 package verb
 
 import (
@@ -33,15 +33,14 @@ func PrintJSON(c *cobra.Command, v any) error {
 	return e.Encode(v)
 }
 
-// Group returns a verb that only groups other verbs. The caller must add the other
-// verbs.
+// Group returns a verb that only groups the verbs that the caller adds to it.
 func Group(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use,
 		Short: short,
 		Args:  cobra.ArbitraryArgs,
 
-		SuggestionsMinimumDistance: 2, // cobra's default; cobra itself would set it too late
+		SuggestionsMinimumDistance: 2, // cobra's default, which cobra itself sets too late
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return c.Help()
@@ -56,8 +55,8 @@ func Group(use, short string) *cobra.Command {
 	}
 }
 
-// Exactly returns a check that a verb has n arguments. If the number of arguments is different, the
-// check returns EInvalid. The error message describes the arguments with the given words.
+// Exactly returns a check that a verb has n arguments. Otherwise the check returns EInvalid with a
+// message that contains what, a description of the arguments.
 func Exactly(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == n {
@@ -67,8 +66,8 @@ func Exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMost returns a check that a verb has at most n arguments. If the verb has more arguments, the
-// check returns EInvalid. The error message describes the arguments with the words of what.
+// AtMost returns a check that a verb has at most n arguments. Otherwise the check returns EInvalid
+// with a message that contains what, a description of the arguments.
 func AtMost(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= n {
@@ -78,8 +77,8 @@ func AtMost(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// SandboxAgreementFlags adds the flags with which a person agrees to an arm without a sandbox, or in
-// one that nobody has tested, to a verb that starts arms.
+// SandboxAgreementFlags adds two flags to a verb that starts arms. With them, a person agrees to an
+// arm without a sandbox, or to a sandbox that nobody has tested.
 func SandboxAgreementFlags(c *cobra.Command, withoutSandbox, untested *bool) {
 	c.Flags().BoolVar(withoutSandbox, "yes-without-sandbox", false, "allow the permission mode all without a sandbox")
 	c.Flags().BoolVar(untested, "untested", false, "allow a kind of sandbox in which nobody has tested the agent CLI")

@@ -14,7 +14,7 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Cause returns the reason of an error of the file system, without the call and the path.
+// Cause returns the reason of a file system error, without the system call and the path.
 func Cause(err error) error {
 	var e *fs.PathError
 	if errors.As(err, &e) {

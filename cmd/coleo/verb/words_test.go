@@ -32,7 +32,7 @@ func TestACauseHasNoCallAndNoPath(t *testing.T) {
 	}
 }
 
-// executed carries out a verb with flags. It returns the exit code and what the verb wrote as its error.
+// executed runs a verb with flags. It returns the exit code and the printed error.
 func executed(ctx context.Context, run func(context.Context) error, args ...string) (int, string) {
 	c := &cobra.Command{Use: "try", SilenceErrors: true, SilenceUsage: true,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context()) }}
@@ -74,7 +74,8 @@ func TestAnInterruptedVerbSaysWhatContinues(t *testing.T) {
 	}
 }
 
-// TestATerminalObeysNothingInAnError: an arm chooses the names of its files and branches.
+// TestATerminalObeysNothingInAnError: an arm chooses the names of its files and branches. In an error,
+// they must not contain characters that a terminal obeys.
 func TestATerminalObeysNothingInAnError(t *testing.T) {
 	t.Parallel()
 	_, got := executed(t.Context(), func(context.Context) error {

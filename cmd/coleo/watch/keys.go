@@ -16,7 +16,7 @@ const (
 	ctrlU     = '\x15'
 )
 
-// Action says what the caller of Press or Type must do.
+// Action describes what the caller of Press or Type must do.
 type Action struct {
 	Send    string // send this message; "" means none
 	Refresh bool   // read the arm, its screen and its conversation again
@@ -24,8 +24,8 @@ type Action struct {
 }
 
 // Type handles keys that arrived together. If the caller must do something after a key, Type
-// returns and ignores the remaining keys. If the user writes a message and an Enter is not the last
-// key, the keys come from pasted text. Then Type treats the Enter as a new line.
+// returns and drops the remaining keys. While the user writes a message, an Enter that is not the
+// last key comes from pasted text. So Type treats it as a new line.
 func (v *View) Type(keys []rune) Action {
 	for i, key := range keys {
 		if v.Writing && key == enter && i < len(keys)-1 {
@@ -38,7 +38,7 @@ func (v *View) Type(keys []rune) Action {
 	return Action{}
 }
 
-// Press handles one key: it changes the view, and returns what the caller must do.
+// Press handles one key. It changes the view, and returns what the caller must do.
 func (v *View) Press(key rune) Action {
 	if v.Writing {
 		return v.write(key)
@@ -87,8 +87,8 @@ func (v *View) write(key rune) Action {
 	return Action{}
 }
 
-// Keys returns the keys in bytes from a terminal. It ignores escape sequences, such as arrows. If
-// the bytes end in the middle of a key, the second result contains the beginning of that key.
+// Keys decodes bytes from a terminal into keys. It drops escape sequences, such as arrow keys. If
+// the bytes end within a key, rest contains the beginning of that key.
 func Keys(in []byte) (keys []rune, rest []byte) {
 	for len(in) > 0 {
 		if n := sequence(in); n > 0 {
@@ -104,9 +104,8 @@ func Keys(in []byte) (keys []rune, rest []byte) {
 	return keys, nil
 }
 
-// sequence returns the length of the escape sequence at the beginning of the bytes. It returns 0 if
-// there is none. A terminal sends a sequence in one piece, so an escape character alone is the key
-// Escape.
+// sequence returns the length of the escape sequence at the beginning of in, or 0 if there is none.
+// A terminal sends a sequence in one piece, so an escape character alone is the key Escape.
 func sequence(in []byte) int {
 	if len(in) < 2 || in[0] != escape || in[1] != '[' && in[1] != 'O' {
 		return 0

@@ -1,6 +1,5 @@
-// Package watch is the full-screen view of one arm. The view shows the arm's
-// conversation and screen, and handles the keys of the user. The package has no
-// connection to serve and does not use the terminal.
+// Package watch is the full-screen view of one arm. It shows the arm's conversation and screen, and
+// handles the user's keys. The package does not talk to serve or to the terminal itself.
 package watch
 
 import (
@@ -18,8 +17,8 @@ import (
 // shortRows is the largest number of rows of a message if View.Full is not set.
 const shortRows = 4
 
-// screenShare limits the conversation, because a long message would hide the arm's screen. The
-// screen keeps at least 1/screenShare of the rows.
+// screenShare keeps a long conversation from hiding the arm's screen. The screen keeps at least
+// 1/screenShare of the rows.
 const screenShare = 2
 
 // These are the values of Message.Who.
@@ -27,7 +26,7 @@ const (
 	User     = "user"
 	Agent    = "agent"
 	Decision = "decision"
-	System   = "system" // Coleo itself
+	System   = "system" // a message of Coleo itself
 )
 
 // Message is one message in the conversation.
@@ -41,11 +40,11 @@ type Message struct {
 type View struct {
 	Arm      coleo.Arm
 	Screen   *coleo.Screen // nil if the arm has no terminal
-	Messages []Message     // the oldest is first
+	Messages []Message     // oldest first
 
-	History   int  // largest number of messages that are shown
+	History   int  // largest number of messages shown
 	Full      bool // long messages are shown completely
-	Interrupt bool // a message that is sent first interrupts the running turn
+	Interrupt bool // the next message interrupts the running turn
 	Verbose   bool // the header has a second line
 
 	Writing bool   // the user is writing a message
@@ -125,8 +124,8 @@ func (v *View) conversation(cols int) []string {
 	return out
 }
 
-// screen returns at most the given number of rows from the end of the arm's screen. It
-// leaves out blank rows at the end.
+// screen returns at most the given number of rows from the end of the arm's screen, without the
+// blank rows at the end.
 func (v *View) screen(rows int) []string {
 	lines := v.Screen.Lines
 	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
@@ -150,7 +149,7 @@ func (v *View) foot(cols int) []string {
 	return append(out, "m message  i interrupt  x full text  s stuck  r refresh  q quit"+v.toggles())
 }
 
-// toggles returns a text that lists the options that are switched on.
+// toggles returns a text that names the options that are switched on.
 func (v *View) toggles() string {
 	out := ""
 	if v.Interrupt {
@@ -186,8 +185,8 @@ func wrap(text string, cols int) []string {
 	return out
 }
 
-// plain removes invisible characters, because a terminal would obey some of them. It replaces each
-// tab with a blank.
+// plain removes invisible characters, because a terminal would obey some of them, and replaces each
+// tab by a blank.
 func plain(line string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(printable.Text(line))
 }

@@ -21,7 +21,7 @@ func sample() *View {
 	}
 }
 
-// picture returns what a terminal of that size shows of the view.
+// picture returns what a terminal of the given size shows when the view is drawn.
 func picture(v *View, cols, rows int) string {
 	screen := pty.New(cols, rows)
 	_, _ = screen.Write([]byte(strings.Join(v.Lines(cols, rows, time.Now()), "\r\n")))

@@ -1,5 +1,5 @@
-// Package why has the verb "why", which shows the call that wrote a line of a file. It also has the
-// verb "run graph", which shows a run as a graph.
+// Package why contains the verb "why", which shows the call that wrote a line of a file. It also
+// contains the verb "run graph", which shows a run as a graph.
 package why
 
 import (
@@ -24,12 +24,12 @@ import (
 	"coleo.dev/wire"
 )
 
-// maxLine is the largest size of a line that the user can ask about, in bytes. The line goes to
-// serve in the header of a request, and this header has at most 64 KiB.
+// maxLine is the largest size of a line about which the user can ask, in bytes. The line is sent to
+// serve in the header of a request, which has at most 64 KiB.
 const maxLine = 16 << 10
 
-// maxFile is the largest size of a file that the verb "why" reads, in bytes. No source text is
-// larger.
+// maxFile is the largest size of a file that the verb "why" reads, in bytes. Source files are
+// smaller.
 const maxFile = 64 << 20
 
 // Command returns the verb "why".
@@ -61,8 +61,7 @@ agent CLI's record reports, and only while those events are kept.`,
 	}
 }
 
-// question returns the question about FILE:LINE. It also returns the number of lines in the file
-// that have the same text.
+// question returns the question about FILE:LINE, and how many lines of the file have the same text.
 func question(arg string) (wire.WhyQuestion, int, error) {
 	file, number, _ := cutLast(arg, ":")
 	line, err := strconv.Atoi(number)
@@ -94,11 +93,11 @@ func cutLast(s, sep string) (before, after string, ok bool) {
 	return s[:i], s[i+len(sep):], true
 }
 
-// readLine returns a line of a file without the line's end. It also returns the number of lines in
-// the file that have the same text.
+// readLine returns a line of a file without its line end, and how many lines of the file have the
+// same text.
 func readLine(path string, number int) (text string, same int, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is no file", path) // opening a pipe would wait
+		return "", 0, coleo.Errorf(coleo.EInvalid, "%s is no file", path) // opening a pipe would block
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -137,8 +136,8 @@ func readLine(path string, number int) (text string, same int, err error) {
 	return text, times[text], nil
 }
 
-// answer returns the answer as text for people. sameLines is the number of lines in the file that
-// have the same text.
+// answer returns the answer as text for people. sameLines is how many lines of the file have the
+// same text.
 func answer(a graph.Answer, asked string, sameLines int, now time.Time) string {
 	out := []string{shownLine(asked+": "+strings.TrimSpace(a.Text), 78), capital(a.Note) + "."}
 	if a.Certainty == graph.Wrote && sameLines > 1 {
@@ -197,7 +196,7 @@ func callOf(n graph.Node) string {
 	return n.Call.Name + what
 }
 
-// approval says how the call was approved, who approved it, and how certain this is.
+// approval describes how the call was approved, who approved it, and how certain this is.
 func approval(a graph.Answer) string {
 	if a.Approval == nil || a.Approval.Approval == nil {
 		return "no approval is known for this call"
@@ -233,7 +232,7 @@ func caller(c coleo.Caller) string {
 	return "somebody"
 }
 
-// moment returns the command that shows the arm's screen at the time when the call ended.
+// moment returns the command that shows the arm's screen at the end of the call.
 func moment(a graph.Answer) string {
 	if a.ArmName == "" {
 		return ""

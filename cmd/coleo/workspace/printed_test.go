@@ -11,7 +11,8 @@ import (
 	"coleo.dev/workspace/merge"
 )
 
-// TestM28ARefIsPrintedAsOneWordForAShell: an arm can make refs, and a ref may contain these characters.
+// TestM28ARefIsPrintedAsOneWordForAShell: an arm can create a ref whose name contains these characters.
+// A printed command must still contain it as one word.
 func TestM28ARefIsPrintedAsOneWordForAShell(t *testing.T) {
 	t.Parallel()
 	const ref = "refs/coleo/kept/fix/20260101T000000Z-2;id"
@@ -21,7 +22,8 @@ func TestM28ARefIsPrintedAsOneWordForAShell(t *testing.T) {
 	}
 }
 
-// TestATerminalObeysNothingThatAnArmHasNamed: a branch, a ref or a file can be in each of these texts.
+// TestATerminalObeysNothingThatAnArmHasNamed: each of these texts can contain the name of a branch, a
+// ref or a file. Characters that a terminal obeys must be escaped.
 func TestATerminalObeysNothingThatAnArmHasNamed(t *testing.T) {
 	t.Parallel()
 	const name = "x\x1b]0;title\ay\u202e"

@@ -64,7 +64,7 @@ an arm.`,
 type trustState struct {
 	script.Script
 	Trusted bool   `json:"trusted"`
-	Changed bool   `json:"changed"` // an earlier content is trusted
+	Changed bool   `json:"changed"` // the user trusts an earlier content
 	Diff    string `json:"diff,omitempty"`
 }
 
@@ -123,7 +123,8 @@ func asks(c *cobra.Command) bool {
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// ask asks a person which hash of the script to trust. It returns "" if the person trusts none.
+// ask asks a person whether to trust the script. It returns the hash to trust: that of everything,
+// or that of the named files alone. If the person refuses, it returns "".
 func ask(c *cobra.Command, s script.Script) string {
 	question := "trust it? yes or no: "
 	if s.Why != "" {

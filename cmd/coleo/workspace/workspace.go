@@ -1,5 +1,5 @@
-// Package workspace has the verbs of coleo workspace: the git worktrees of arms on this
-// machine. They need neither serve nor a host agent.
+// Package workspace contains the verbs of coleo workspace, about the git worktrees of arms on this machine.
+// They need neither serve nor a host agent.
 package workspace
 
 import (
@@ -87,16 +87,15 @@ func list(ctx context.Context, s setup.Setup) ([]listed, error) {
 	return out, nil
 }
 
-// hasArm reports whether there is an arm with the given id. An arm's folder exists from before the
-// arm's start until the arm is removed.
+// hasArm reports whether there is an arm with the given id. It checks for the arm's folder, which exists from
+// before the arm's start until the arm is removed.
 func hasArm(s setup.Setup, id string) bool {
 	_, err := os.Lstat(filepath.Join(s.ArmFolders(), id))
 	return err == nil
 }
 
-// user returns the name of the arm that the worktree belongs to. If that arm is gone, user returns
-// the name of an arm that works in the worktree. Stopped arms count too. user returns "" if there
-// is no such arm.
+// user returns the name of the arm to which the worktree belongs. If that arm is gone, user returns the name of
+// an arm that works in the worktree, even if it is stopped. If there is none, user returns "".
 func user(s setup.Setup, w workspace.Workspace) string {
 	if hasArm(s, w.ArmID()) {
 		return w.Name
@@ -147,7 +146,8 @@ func printList(c *cobra.Command, all []listed) error {
 	return w.Flush()
 }
 
-// printRow prints a row of a table. An arm chooses the names of branches and refs, and they can be in an error.
+// printRow prints a row of a table. It escapes the cells, because they can contain names of branches and refs,
+// which an arm chooses.
 func printRow(w io.Writer, cells ...string) {
 	for n, cell := range cells {
 		cells[n] = printable.Escaped(cell)
@@ -254,7 +254,7 @@ the repository.`,
 	return c
 }
 
-// removedText describes for people what a removal has removed and kept.
+// removedText describes for people what was removed and what was kept.
 func removedText(arm string, done workspace.Removal) string {
 	var lines []string
 	for n, one := range append([]workspace.Removal{done}, done.With...) {
@@ -358,15 +358,15 @@ git update-ref -d REF.`,
 	return c
 }
 
-// restored is the output of workspace restore.
+// restored is the JSON output of workspace restore.
 type restored struct {
 	workspace.Restored
-	Others []workspace.Kept `json:"others,omitempty"` // what was kept together with it and is not restored yet
+	Others []workspace.Kept `json:"others,omitempty"` // kept at the same time and not restored yet
 }
 
-// chosen returns the work that was kept last for the named arm, and what was kept together with it. If the
-// arm had several repositories, the first comes first. The name can also be the ref of kept work. Then
-// chosen returns the work with this ref.
+// chosen returns the work that was kept last for the named arm. If the arm had several repositories, that is
+// the work in its first one. others contains the other work that was kept at the same time and is not restored
+// yet. The name can also be a ref: then k is the work under this ref.
 func chosen(ctx context.Context, trees workspace.Workspaces, name string) (k workspace.Kept, others []workspace.Kept,
 	err error) {
 	all, err := trees.Kept(ctx)

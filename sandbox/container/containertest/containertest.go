@@ -1,5 +1,5 @@
-// Package containertest makes images for tests of containers. An image has a few programs of this
-// machine with their libraries, so it needs no network.
+// Package containertest makes images for tests of containers. An image contains a few programs of this
+// machine and their libraries, so no network is needed.
 package containertest
 
 import (
@@ -37,7 +37,7 @@ func Need(t *testing.T, kind coleo.SandboxKind) {
 	t.Skip(err)
 }
 
-// starts starts a container that does nothing.
+// starts starts a container that does nothing. It returns an error if that fails.
 func starts(t *testing.T, kind coleo.SandboxKind) error {
 	t.Helper()
 	image := Image(t, kind, map[string]string{"/bin/true": "/bin/true"})
@@ -49,7 +49,7 @@ func starts(t *testing.T, kind coleo.SandboxKind) error {
 	return nil
 }
 
-// Tools are programs for scripts in an image.
+// Tools returns the programs that scripts in an image need.
 func Tools() map[string]string {
 	out := map[string]string{}
 	for _, name := range []string{"sh", "cat", "sleep", "stty", "true", "env", "ls", "id", "touch", "mkdir", "grep",
@@ -61,8 +61,8 @@ func Tools() map[string]string {
 	return out
 }
 
-// Image makes an image with programs, and returns its name. The keys of the map are paths in the image,
-// the values are paths of this machine. The image is removed at the end of the test.
+// Image makes an image with programs, and returns the image's name. The keys of the map are paths in
+// the image, and the values are paths on this machine. The image is removed at the end of the test.
 func Image(t *testing.T, kind coleo.SandboxKind, programs map[string]string) string {
 	t.Helper()
 	files := maps.Clone(programs)
@@ -76,7 +76,7 @@ func Image(t *testing.T, kind coleo.SandboxKind, programs map[string]string) str
 	folders := map[string]bool{"/tmp": true, "/etc": true, "/run": true, "/proc": true, "/dev": true, "/sys": true}
 	for inside := range files {
 		for dir := filepath.Dir(inside); dir != "/"; dir = filepath.Dir(dir) {
-			folders[dir] = true // docker would give a missing one a mode that keeps users out
+			folders[dir] = true // docker would make a missing folder with a mode that keeps users out
 		}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(folders)) {
@@ -94,8 +94,8 @@ func Image(t *testing.T, kind coleo.SandboxKind, programs map[string]string) str
 		_, err = w.Write(content)
 		check(t, err)
 	}
-	// Each image has a layer of its own. Otherwise the removal of one image could remove the layer of
-	// another one that the engine is about to make.
+	// Each image has a different layer. Otherwise the removal of one image could remove a layer of
+	// another image that the engine is about to make.
 	id := strings.ToLower(rand.Text())
 	check(t, w.WriteHeader(&tar.Header{Name: "etc/" + id, Mode: 0o644}))
 	check(t, w.Close())
@@ -130,7 +130,7 @@ func libraries(program string) (out []string) {
 	return out
 }
 
-// Left returns the containers with the labels of Coleo, also stopped ones, to which a filter applies.
+// Left returns the containers with Coleo's labels that match a filter, including stopped ones.
 func Left(t *testing.T, kind coleo.SandboxKind, filter string) []string {
 	t.Helper()
 	out, err := exec.Command(string(kind), "ps", "--all", "--quiet", "--filter", filter).Output()

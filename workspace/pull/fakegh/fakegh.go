@@ -1,6 +1,6 @@
-// Package fakegh is a stand-in for the programs gh and glab. It stores pull requests in a folder,
-// and records each call there. It can kill its caller at one of the calls. It uses no network. Only
-// tests import it.
+// Package fakegh contains fakes of the programs gh and glab. They store pull requests in a folder and
+// record each call there. They can kill their caller at one of the calls. They use no network. Only
+// tests import this package.
 package fakegh
 
 import (
@@ -14,25 +14,25 @@ import (
 	"syscall"
 )
 
-// FolderVariable is the environment variable that contains the stand-in's folder.
+// FolderVariable is the environment variable that contains the fakes' folder.
 const FolderVariable = "FAKEGH_FOLDER"
 
-// Folder is the folder of a stand-in.
+// Folder is the folder of the fakes.
 type Folder string
 
-// UnknownBase is a branch that the stand-in's server does not have. The stand-in refuses a pull request
-// into this branch, as GitHub does.
+// UnknownBase is a branch that does not exist on the fake server. Like GitHub, the fakes refuse a pull
+// request into it.
 const UnknownBase = "unknown-base"
 
 // Call is a recorded call.
 type Call struct {
 	Program string // gh or glab
 	Args    []string
-	Body    json.RawMessage `json:",omitempty"` // of a POST
+	Body    json.RawMessage `json:",omitempty"` // the body of a POST
 }
 
-// Install writes the given programs, such as gh, into a folder, and returns the folder. Put it
-// first into PATH. The programs run this test program, which must call Main in its TestMain.
+// Install writes the given programs, such as gh, into a folder, and returns the folder. The caller must
+// put it first into PATH. The programs run this test program, which must call Main in its TestMain.
 func (f Folder) Install(programs ...string) (bin string, err error) {
 	bin = filepath.Join(string(f), "bin")
 	if err := os.MkdirAll(bin, 0o700); err != nil {
@@ -49,15 +49,15 @@ func (f Folder) Install(programs ...string) (bin string, err error) {
 	return bin, err
 }
 
-// Main answers one call and ends the process, if one of the installed programs has started the
-// process.
+// Main answers one call and ends the process, if the process was started as one of the installed
+// programs. Otherwise it does nothing.
 func Main() {
 	if os.Getenv("FAKEGH_AS") != "" {
 		os.Exit(Folder(os.Getenv(FolderVariable)).main(os.Getenv("FAKEGH_AS"), os.Args[1:]))
 	}
 }
 
-// Answer sets the answer to a GET of a path. A string is the answer itself. Any other value is
+// Answer sets the response to a GET of a path. A string is the response itself. Any other value is
 // encoded as JSON.
 func (f Folder) Answer(path string, answer any) error {
 	data, is := answer.(string)
@@ -71,9 +71,9 @@ func (f Folder) Answer(path string, answer any) error {
 	return f.write("answer "+url.PathEscape(path), []byte(data))
 }
 
-// KillAt makes the call with the given number, from 1, kill its caller. If answered is true, the
-// call first does its work. If the number is 0, no call kills. KillAt deletes the record of the
-// calls.
+// KillAt makes the call with the given number kill its caller. Calls are counted from 1, and the number
+// 0 means no kill. If answered is true, the call does its work before the kill. KillAt deletes the
+// record of earlier calls.
 func (f Folder) KillAt(number int, answered bool) error {
 	_ = os.Remove(filepath.Join(string(f), "calls"))
 	return f.write("plan", fmt.Appendf(nil, "%d %t\n", number, answered))
@@ -90,7 +90,7 @@ func (f Folder) Calls() (calls []Call) {
 	return calls
 }
 
-// Pull is a pull request of the stand-in.
+// Pull is a pull request on the fake server.
 type Pull struct {
 	Number int    `json:"number"`
 	IID    int    `json:"iid"`
@@ -215,7 +215,7 @@ func (f Folder) answer(c Call) (text string, code int) {
 	return `{"message":"Not Found"}`, 1
 }
 
-// create makes a pull request. Like GitHub, it refuses a second open one for a branch.
+// create makes a pull request. Like GitHub, it refuses a second open pull request for the same branch.
 func (f Folder) create(c Call, list []Pull) (text string, code int) {
 	var in map[string]any
 	_ = json.Unmarshal(c.Body, &in)
