@@ -19,7 +19,7 @@ var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp
 // ownNumbers lists the variables of awk that are numbers.
 var ownNumbers = []string{"NF", "NR", "FNR", "RSTART", "RLENGTH"}
 
-// closing returns the place of the sign that closes the sign at a place. It returns the last place if no sign does.
+// closing returns the place of the sign that closes the sign at a place. It returns len(words) if no sign does.
 func closing(words []awkWord, open int) int {
 	depth := 0
 	for i := open; i < len(words); i++ {
@@ -37,7 +37,7 @@ func closing(words []awkWord, open int) int {
 			return i
 		}
 	}
-	return len(words) - 1
+	return len(words)
 }
 
 // awkValues returns the values that the words name, except those of which only a number is used.
