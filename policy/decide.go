@@ -85,8 +85,22 @@ func (d *decider) parse() {
 	case r.Dir == "":
 		d.unclear = fmt.Errorf("the folder of the command is not known")
 	default:
-		d.commands, d.unclear = d.workspace.Commands(reading.Line{Text: r.Command, Shell: r.Shell, Dir: r.Dir})
+		d.unclear = withoutPanic(func() (err error) {
+			d.commands, err = d.workspace.Commands(reading.Line{Text: r.Command, Shell: r.Shell, Dir: r.Dir})
+			return err
+		})
 	}
+}
+
+// withoutPanic calls judge, and turns a panic into an error. An agent CLI chooses the text that is judged, so a
+// defect of the judge must not end the process. It leads to a question.
+func withoutPanic(judge func() error) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("a defect of Coleo kept it from judging this: %v", fault)
+		}
+	}()
+	return judge()
 }
 
 // scope returns the decision of one scope. If no rule of the scope applies, the Verdict is "". Why
@@ -136,7 +150,9 @@ func (d *decider) byCommand(s Scope) Decision {
 	for _, c := range d.commands {
 		rule, ok := strictest(ruled, c)
 		if !ok {
-			open = open || s.Preset != PresetRead || d.workspace.JudgeCommand(c, d.request.Shadowed) != nil
+			open = open || s.Preset != PresetRead || withoutPanic(func() error {
+				return d.workspace.JudgeCommand(c, d.request.Shadowed)
+			}) != nil
 			continue
 		}
 		if stricter(rule.Verdict, answer.Verdict) {
@@ -195,11 +211,11 @@ func (d *decider) preset(s Scope) Decision {
 	case r.Category == Execute && d.unclear != nil:
 		why = d.unclear
 	case r.Category == Execute:
-		why = d.workspace.JudgeAll(d.commands, r.Shadowed)
+		why = withoutPanic(func() error { return d.workspace.JudgeAll(d.commands, r.Shadowed) })
 	case r.Category == Read && len(r.Files) == 0:
 		why = fmt.Errorf("which files are read is not known")
 	case r.Category == Read:
-		why = d.files()
+		why = withoutPanic(d.files)
 	default:
 		why = fmt.Errorf("the preset %s allows no tool of the category %s", s.Preset, r.Category)
 	}

@@ -221,3 +221,34 @@ func TestRulesThatSayTooMuchOrNothingAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// faultyMachine panics when the judge resolves a path, as a defect of the judge would.
+type faultyMachine struct{ reading.Machine }
+
+func (faultyMachine) Resolve(string) (string, error) { panic("a defect") }
+
+// TestAPanicOfTheJudgeAsks: what the preset cannot judge is asked, and a rule that denies still denies.
+func TestAPanicOfTheJudgeAsks(t *testing.T) {
+	t.Parallel()
+	w := newWorkspace(t)
+	dir := w.Root
+	w.Machine = faultyMachine{w.Machine}
+	command := Request{Category: Execute, Command: "cat a.go", Shell: commandline.Bash, Dir: dir}
+	read := Request{Category: Read, Files: []string{filepath.Join(dir, "a.go")}, Dir: dir}
+	for name, c := range map[string]struct {
+		request Request
+		rules   []Rule
+		want    Verdict
+	}{
+		"a command":                             {command, nil, Ask},
+		"a file":                                {read, nil, Ask},
+		"a command beside a rule for another":   {command, []Rule{rule("ls", Allow)}, Ask},
+		"a command beside a rule that denies":   {command, []Rule{rule("cat *", Deny)}, Deny},
+		"a command in a line with a ruled one":  {Request{Category: Execute, Command: "ls && cat a.go", Shell: commandline.Bash, Dir: dir}, []Rule{rule("ls", Allow)}, Ask},
+		"a command that a rule allows entirely": {command, []Rule{rule("cat a.go", Allow)}, Allow},
+	} {
+		if got := Decide([]Scope{user(PresetRead, c.rules...)}, nil, w, c.request); got.Verdict != c.want {
+			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+}

@@ -20,7 +20,7 @@ var toNumber = []string{"length", "index", "int", "split", "match", "sqrt", "exp
 var ownNumbers = []string{"NF", "NR", "FNR", "RSTART", "RLENGTH"}
 
 // closing returns the index of the sign that closes the bracket at words[open]. If nothing closes the bracket, it
-// returns the last index.
+// returns len(words).
 func closing(words []awkWord, open int) int {
 	depth := 0
 	for i := open; i < len(words); i++ {
@@ -38,7 +38,7 @@ func closing(words []awkWord, open int) int {
 			return i
 		}
 	}
-	return len(words) - 1
+	return len(words)
 }
 
 // awkValues returns the values that an expression names. It omits values that are used only as numbers.
