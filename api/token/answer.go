@@ -7,7 +7,7 @@ import (
 )
 
 // StartedNote returns the note that stands for an arm which a token is starting, until the arm has
-// an id. No id of an arm begins like a StartedNote.
+// an id. The ids of arms never begin like such a note.
 func StartedNote(name string) string { return "=" + name }
 
 // CheckAnswer returns EForbidden if a token must not answer a dialog of an arm or switch the arm's
