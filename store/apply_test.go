@@ -203,8 +203,7 @@ func TestM2ARowHasItsModeAndTheOrderedModel(t *testing.T) {
 	}
 }
 
-// The row must contain the last state of the arm's window and the port of its server, until the arm
-// stops or starts again.
+// The row must contain the state of the arm's window, and its server's port, until the arm stops.
 func TestARowHasItsWindow(t *testing.T) {
 	t.Parallel()
 	window := func(state coleo.WindowState) coleo.Event {
