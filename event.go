@@ -41,7 +41,7 @@ const (
 	EventOnLimit EventKind = "on_limit" // OnLimitChange: a person has changed what the arm does at a limit
 	// HandoverChange: the task of an arm goes to another arm, its successor
 	EventHandover EventKind = "handover"
-	EventPolicy   EventKind = "policy" // PolicyDecision: what a policy says of an approval dialog
+	EventPolicy   EventKind = "policy" // PolicyDecision: the decision of a policy about an approval dialog
 
 	// WorkspaceChange: the arm's worktree is being made or was removed
 	EventWorkspaceChanged EventKind = "workspace_status_changed"

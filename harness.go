@@ -79,7 +79,7 @@ type Info struct {
 	// whether the harness needs a host agent, unless the user allows a start without one
 	DaemonManaged bool         `json:"daemon_managed"`
 	Capabilities  Capabilities `json:"capabilities"`
-	Work          ReportedWork `json:"-"`       // the conformance suite and budgets use it
+	Work          ReportedWork `json:"-"`       // used by the conformance suite, and to check budgets
 	Command       string       `json:"command"` // the name of the program, for a search on PATH
 	Install       string       `json:"install"` // a line with which the user can install the agent CLI
 	// Package is the package that 'coleo harness install' installs, as "npm:NAME" or "pip:NAME". It

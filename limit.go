@@ -289,8 +289,8 @@ const (
 	ParkEnded   ParkStep = "ended" // the arm is no longer parked, and Coleo does not make it continue
 )
 
-// ParkChange is the payload of a parked event. In JSON, its fields Why and Run replace those of
-// Parked.
+// ParkChange is the payload of a parked event. In JSON, its fields Why and Run replace the fields
+// of Parked with the same names.
 type ParkChange struct {
 	Step ParkStep `json:"step"`
 	// Why says why the arm waits for a person. With ParkContinued and ParkEnded, it is the reason

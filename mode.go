@@ -302,8 +302,8 @@ type ModeSwitcher interface {
 }
 
 // ModeByID returns the mode with the given id. It returns ENotFound if the list does not contain
-// the mode, and EUnsupported if the list is empty. The error message contains the last argument,
-// the name of the agent CLI.
+// the mode, and EUnsupported if the list is empty. The last argument is the name of the agent CLI,
+// for the error message.
 func ModeByID(list []Mode, id, of string) (Mode, error) {
 	if len(list) == 0 {
 		return Mode{}, Errorf(EUnsupported, "the harness of %s knows no modes: nothing was typed", of)
@@ -315,9 +315,9 @@ func ModeByID(list []Mode, id, of string) (Mode, error) {
 	return list[i], nil
 }
 
-// MayFollow returns nil if a user can switch to the mode m. from is the id of the present mode, or
-// "" if it is not known. allowed says whether the user allows a mode that has Confirm. The errors
-// are:
+// MayFollow returns nil if a user can switch to the mode m. The parameter from is the id of the
+// present mode, or "" if it is not known. The parameter allowed says whether the user allows a mode
+// that has Confirm. The errors are:
 //
 //   - EConflict if the present mode does not lead to m
 //   - EUnsupported if Coleo cannot switch to m
@@ -363,7 +363,7 @@ type Login struct {
 
 // LoginChecker is a harness that can find out whether its user is logged in.
 type LoginChecker interface {
-	// Login looks at the variables in environ, and checks which files exist below its HOME. It
-	// reads no file, and returns no value of a variable.
+	// Login checks the variables in environ, and checks which files exist below its HOME. It reads
+	// no file, and returns no value of a variable.
 	Login(environ []string) Login
 }

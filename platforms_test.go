@@ -26,7 +26,7 @@ var (
 	system    = regexp.MustCompile(`_(linux|darwin|other|unix)\.go$`)
 )
 
-// feature is a feature, with a description of what each system offers.
+// feature is one row of the table: what each system offers of a feature.
 type feature struct {
 	name  string
 	in    string // the package that implements the feature

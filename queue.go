@@ -85,7 +85,7 @@ type Handover struct {
 	// Run is the id of the successor's first prompt, and of the run that it begins.
 	Run     string `json:"run"`
 	Arm     string `json:"arm"`     // the successor's id
-	Name    string `json:"name"`    // the successor's name at its start
+	Name    string `json:"name"`    // the name that the successor had when it started
 	Harness string `json:"harness"` // the successor's harness
 	// Open means that the successor is being started.
 	Open bool `json:"open,omitempty"`
@@ -128,7 +128,7 @@ type HandoverChange struct {
 	Why   string   `json:"why,omitempty"` // only with HandoverFailed: why the hand-over failed
 }
 
-// ArmLink names an arm with the name and the harness that it had at that time.
+// ArmLink names an arm of a hand-over, with the name and the harness that the arm had then.
 type ArmLink struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`

@@ -138,9 +138,9 @@ func exited(c Change) *Error {
 // waiting is the key under which WithLeft stores its function in a context.
 type waiting struct{}
 
-// WithLeft returns a context for an order whose sender waits for the result. left returns for how
-// much longer the sender will certainly wait. This time increases each time the sender confirms
-// that it still waits.
+// WithLeft returns a context for an order whose sender waits for the result. The function left must
+// return for how much longer the sender will certainly wait. This time increases each time the
+// sender confirms that it still waits.
 func WithLeft(ctx context.Context, left func() time.Duration) context.Context {
 	return context.WithValue(ctx, waiting{}, left)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // family is a brain with four arms. The arm a is a child of p, the arm b has no relatives, and the
-// parent of o was removed. did records the calls that reach the brain.
+// parent of o was removed. The field did contains the calls that reached the brain.
 type family struct {
 	scriptedBrain
 	did []string
@@ -66,8 +66,8 @@ func (b *family) Spawn(_ context.Context, q wire.SpawnRequest) (wire.SpawnReply,
 	return wire.SpawnReply{Arm: coleo.Arm{ID: "id-of-" + q.Name, Name: q.Name}}, nil
 }
 
-// caller returns a client of the server's socket. To the server, the client's process runs in the
-// given arm; "" means outside of all arms.
+// caller returns a client of the server's socket. The server believes that the client's process
+// runs in the given arm; "" means outside of all arms.
 func caller(t *testing.T, s *Server, arm string, bounds coleo.OperatorToken) *Client {
 	t.Helper()
 	return callerSeenBy(t, s, func(int) (string, error) { return arm, nil }, arm, bounds)

@@ -161,7 +161,7 @@ func (of schema) smallestBody(t *testing.T) string {
 func TestEachCommandAboutAnArmIsRecordedWithTheArm(t *testing.T) {
 	t.Parallel()
 	b := &refusingAudit{scriptedBrain: &scriptedBrain{}}
-	b.interrupt = func(context.Context) error { return nil } // called even if the audit fails
+	b.interrupt = func(context.Context) error { return nil } // must be called although the audit fails
 	h := newServer(t, b).Handler(true)
 	_, body := ask(t, h, "GET", "/api/openapi.json", "")
 	var spec struct {

@@ -37,8 +37,8 @@ func withCaller(ctx context.Context, c coleo.Caller) context.Context {
 // sign-in becomes invalid.
 var errRevoked = errors.New("signed out, or the token was replaced, was revoked, has expired or has lost an arm")
 
-// A pass is the permission to call the API. live ends when the caller's token or sign-in becomes
-// invalid.
+// A pass is the permission to call the API. The context live ends when the caller's token or
+// sign-in becomes invalid.
 type pass struct {
 	caller   coleo.Caller
 	live     context.Context
@@ -140,8 +140,8 @@ func (t *apiToken) check(shown string) (pass, bool) {
 	return pass{coleo.Caller{Kind: coleo.CallerToken, ID: fingerprint(t.value)}, t.live, nil}, true
 }
 
-// replace passes a new value to store, which saves it. If that succeeds, replace makes the value
-// the API token, and ends all calls that were made with the old token.
+// replace saves a new value with the function store. If that succeeds, replace makes the value the
+// API token, and ends all calls that were made with the old token.
 func (t *apiToken) replace(value string, store func(string) error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

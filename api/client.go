@@ -187,7 +187,7 @@ func poll[T any](ctx context.Context, ask func(timeout time.Duration) (T, error)
 func armPath(arm string, rest string) string { return "/api/arms/" + url.PathEscape(arm) + rest }
 
 // These constants are the times for which a client waits for an answer, one for each kind of
-// request. Serve itself gives up a request earlier by answerMargin, so that serve's error still
+// request. Serve gives up each request answerMargin earlier, so that serve's own error still
 // reaches the client.
 const (
 	answerMargin = 10 * time.Second

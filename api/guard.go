@@ -12,8 +12,8 @@ import (
 	"coleo.dev/api/token"
 )
 
-// contentPolicy lets the page load only files of this server. It allows inline styles,
-// which xterm.js writes, but no inline scripts.
+// contentPolicy allows the page to load only files of this server. It allows inline styles, which
+// xterm.js writes, but no inline scripts.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; " +
 	"img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'"

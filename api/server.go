@@ -24,7 +24,7 @@ import (
 
 // These constants limit the size of what a caller sends, and the time that a caller can take.
 const (
-	maxBody       = 1 << 20          // bytes; the largest body is that of a prompt
+	maxBody       = 1 << 20          // bytes; prompts have the largest bodies
 	maxHeader     = 64 << 10         // bytes; browsers send much less to one host
 	headerTimeout = 10 * time.Second // until the header of a request has arrived
 	bodyTimeout   = 10 * time.Second // until the body of a request has arrived; all callers are on this machine

@@ -52,7 +52,7 @@ func playSquatter(args []string) int {
 	}
 }
 
-// record passes each request of a connection to tell, and answers with a nonce.
+// record passes each request of a connection to the function tell, and answers with a nonce.
 func record(conn net.Conn, tell func([]byte)) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)

@@ -47,8 +47,8 @@ func newScriptedWith(t *testing.T, arbiter permits.Arbiter) *scripted {
 	return newScriptedIn(t, t.TempDir(), arbiter)
 }
 
-// newScriptedIn does the same as newScripted, with a given folder for serve's database and a given
-// arbiter.
+// newScriptedIn does the same as newScripted, but the caller chooses the folder of serve's database
+// and the arbiter.
 func newScriptedIn(t *testing.T, dir string, arbiter permits.Arbiter) *scripted {
 	t.Helper()
 	testBus := bustest.New(t)

@@ -64,9 +64,9 @@ func Held(path string) bool {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// unlock releases the lock and closes the lock file. To close the file alone would not be enough. A
-// child that another goroutine has just forked also has the file open, until it executes its
-// program.
+// unlock releases the lock and closes the lock file. Closing the file would not release the lock if
+// another goroutine has just forked a child. The child also has the file open, until it executes
+// its program.
 func unlock(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

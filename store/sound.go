@@ -17,7 +17,7 @@ import (
 // in this time. In a larger database, damage in the rest is found when that part is used.
 const checkTime = 2 * time.Second
 
-// damaged is the error for a damaged database. what is the report of SQLite.
+// damaged is the error for a damaged database. The field what contains the report of SQLite.
 type damaged struct{ what string }
 
 // Error returns a message with the report of SQLite.

@@ -20,7 +20,7 @@ const (
 	keptTriggerRuns = time.Hour
 )
 
-// triggerRow is a trigger with those of its fields that are stored as JSON.
+// triggerRow is a trigger, and the part of it that is stored as JSON.
 type triggerRow struct {
 	trigger.Trigger
 	settings triggerSettings

@@ -124,7 +124,8 @@ func (u *updates) nextNumber() uint64 {
 	return u.first + uint64(len(u.list))
 }
 
-// removedSince returns the ids of the arms whose removals have the number at or a higher number.
+// removedSince returns the ids of the arms whose removal has the number n or a higher number, where
+// n is the parameter at.
 func (u *updates) removedSince(at uint64) (ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -149,9 +150,9 @@ func (u *updates) leave() {
 	u.followers--
 }
 
-// from returns at most takeMost updates, beginning with the update number at. If that update is no
-// longer in memory, kept is false. The channel more is closed when there are new updates. It is nil
-// if there will be none.
+// from returns at most takeMost updates, beginning with the update that has the number at. If this
+// update is no longer in memory, kept is false. The channel more is closed when there are new
+// updates. It is nil if there will be none.
 func (u *updates) from(at uint64) (list []update, more <-chan struct{}, kept bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -72,8 +72,8 @@ type fleet struct {
 	news  chan bool         // receives a value after each permit
 }
 
-// newFleet returns the permits of a serve that has run for a long time. last contains the last
-// permits of some arms.
+// newFleet returns the permits of a serve that has run for a long time. The map last contains the
+// last permits of some arms.
 func newFleet(t *testing.T, last map[string]grant) *fleet {
 	t.Helper()
 	testBus, f := bustest.New(t), &fleet{t: t, news: make(chan bool, 100)}

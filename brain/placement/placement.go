@@ -118,7 +118,7 @@ func (h Hosts) Installed() []string {
 }
 
 // AllowsLocal reports whether an arm of a daemon-managed harness may start without a host agent.
-// asked is the value in the request. If it is nil, AllowLocal decides.
+// The parameter asked is the value in the request. If it is nil, AllowLocal decides.
 func (h Hosts) AllowsLocal(asked *bool) bool {
 	if asked != nil {
 		return *asked

@@ -127,8 +127,8 @@ func (h *knownHost) noteHealth(arm coleo.Arm) bool {
 }
 
 // endOutrun orders a host agent to end its generation of an arm if a newer generation runs on
-// another host. Then the host agent was away while the newer generation was started, and serve no
-// longer follows the older generation.
+// another host. This happens if the host agent was away while the newer generation was started.
+// Serve no longer follows the older generation.
 func (r *Roster) endOutrun(ctx context.Context, host string, a bus.ArmBeat, row coleo.Arm) {
 	if row.AgentID == "" || row.AgentID == host || a.Generation == 0 || a.Generation >= row.Generation {
 		return

@@ -75,8 +75,8 @@ func (r Rules) completeSandbox(next coleo.Sandbox, has *coleo.Sandbox, known boo
 
 // checkUnguarded returns EInvalid if an arm would get the permission mode all without a sandbox,
 // and the user has not agreed. If the arm had both before, the user agreed then, and checkUnguarded
-// returns nil. before is the configuration that the arm had, or that it has from its parent or
-// predecessor.
+// returns nil. The parameter before is the configuration that the arm had, or that it has from its
+// parent or predecessor.
 func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 	unguarded := func(c coleo.SpawnConfig) bool {
 		return c.PermissionMode == coleo.PermissionAll && !c.Sandbox.On()
@@ -91,8 +91,8 @@ func checkUnguarded(before, c coleo.SpawnConfig, agreed bool) error {
 
 // checkJudged returns EInvalid if the harness h was not tested in the arm's kind of sandbox, and
 // the user has not agreed. It returns nil if the arm had this harness in this kind of sandbox
-// before. before and hadHarness are the configuration and the harness that the arm had, or has from
-// its parent.
+// before. The parameters before and hadHarness are the configuration and the harness that the arm
+// had, or has from its parent.
 func checkJudged(before, c coleo.SpawnConfig, hadHarness string, h coleo.Info, agreed bool) error {
 	switch {
 	case agreed, !c.Sandbox.On(), !h.TakesSandbox, slices.Contains(h.JudgedSandboxes, c.Sandbox.Kind):

@@ -23,8 +23,8 @@ type Config struct {
 	Find func(ctx context.Context, idOrName string) (coleo.Arm, error) // returns an arm, or ENotFound
 	// Hosts returns the hosts that can list conversations.
 	Hosts func() []string
-	// Ask sends an order to a host, waits for the report for at most limit, and decodes the report
-	// into out.
+	// Ask sends an order to a host, waits for the report for at most the time limit, and decodes
+	// the report into out.
 	Ask func(ctx context.Context, host string, op bus.Op, limit time.Duration, in, out any) error
 }
 
@@ -124,8 +124,8 @@ func (v *Conversations) onThread(ctx context.Context, op bus.Op, in, out any) er
 	return err
 }
 
-// Thread returns a conversation and at most limit of its messages, beginning after the message
-// number after. If limit is 0, it returns no messages. If harness is empty, the conversation can
+// Thread returns a conversation and at most limit of its messages, beginning with the message
+// number after+1. If limit is 0, it returns no messages. If harness is empty, the conversation can
 // belong to any harness. Thread returns ENotFound if there is no such conversation.
 func (v *Conversations) Thread(ctx context.Context, harness, id string, after, limit int) (coleo.ThreadPage, error) {
 	var page coleo.ThreadPage
