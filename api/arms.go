@@ -10,6 +10,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the routes that list, start, recover, change, end and remove arms.
+
 type armsReply struct {
 	Arms []coleo.Arm `json:"arms"`
 }

@@ -19,6 +19,8 @@ import (
 	"coleo.dev/localsocket"
 )
 
+// This file finds out who sends a request: which process, and with which token or sign-in.
+
 type callerKey struct{}
 
 // callerOf returns the caller of a request from the context of the request. For a

@@ -16,6 +16,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the routes for events, runs and the graph of a run.
+
 var outputType = reflect.TypeFor[coleo.Output]()
 
 // These constants are numbers of events or runs on one page.

@@ -10,6 +10,9 @@ import (
 	"coleo.dev/changes"
 )
 
+// This file contains the routes for steering, for the queue of an arm, for parked arms, and for comments
+// on changes.
+
 type followUpBody struct {
 	Prompt string   `json:"prompt" minLength:"1" doc:"The text"`
 	Files  []string `json:"files,omitempty" doc:"Absolute paths on the arm's machine, added to the text"`

@@ -9,6 +9,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the routes that act on a running arm, such as prompts, interrupts, modes and answers.
+
 type promptBody struct {
 	Prompt    string `json:"prompt" minLength:"1" doc:"The text"`
 	Interrupt bool   `json:"interrupt,omitempty" doc:"Stop the running turn first"`

@@ -11,6 +11,9 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the routes for operator tokens, and the checks of what a caller with a token answers
+// and starts.
+
 type tokenInput struct {
 	Body wire.TokenRequest
 }

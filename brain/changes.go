@@ -12,6 +12,8 @@ import (
 	"coleo.dev/changes"
 )
 
+// This file passes requests about the changes, checkpoints and merges of an arm on to its host.
+
 const (
 	// diffTimeout is the time limit for reading the changes in a repository. A large repository
 	// needs this much time.

@@ -22,6 +22,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file hands the task of an arm over to a new arm, its successor.
+
 const (
 	// restTime is how long HandOver waits until an interrupted turn has ended.
 	restTime = 30 * time.Second

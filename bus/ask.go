@@ -14,6 +14,8 @@ import (
 	"coleo.dev/boottime"
 )
 
+// This file sends orders to host agents and waits for their reports. It also receives orders.
+
 const (
 	// watchEvery is the time between two checks while Ask waits for a report. Each check asks the
 	// host agent whether it still works on the order.

@@ -15,6 +15,8 @@ import (
 	"coleo.dev/api"
 )
 
+// This file contains the MCP server. The tools are in tools.go.
+
 const instructions = "Tools of Coleo, which runs coding agents as arms. arm_list shows the arms. A prompt begins a " +
 	"run: " +
 	"run_wait waits for its end and its answer. You cannot answer for an arm that you have prompted or started."

@@ -9,6 +9,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file contains the tools: their names, their descriptions, and their requests to the API.
+
 const (
 	// usualWait is how long a call waits if the model names no time. longestWait is the longest
 	// time that the model can name. It is short, because many MCP clients cut off a call after 60

@@ -14,6 +14,8 @@ import (
 	"coleo.dev"
 )
 
+// This file contains what the logs of both databases have in common.
+
 const (
 	// defaultPage is the largest number of events that a read returns if the caller
 	// gives no limit.

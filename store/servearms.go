@@ -15,6 +15,8 @@ import (
 	"coleo.dev/sqlite"
 )
 
+// This file stores the rows of arms in serve's database.
+
 func armFields(a *coleo.Arm) []field {
 	return []field{
 		{"id", textOf(&a.ID)},

@@ -9,6 +9,8 @@ import (
 	"coleo.dev/wire"
 )
 
+// This file keeps the recent updates in memory, and wakes the followers.
+
 const (
 	// recentMost is the number of updates that the brain keeps in memory for its followers. When
 	// many arms are busy, this many updates come within a few seconds. A follower that is further

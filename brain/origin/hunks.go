@@ -12,6 +12,8 @@ import (
 	"coleo.dev/graph"
 )
 
+// This file finds the tool calls that made the hunks of a diff.
+
 const (
 	// whyTime is the time limit of the search for the calls that made a diff. whyHunks is the
 	// maximum number of hunks for which ExplainHunks searches.
